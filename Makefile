@@ -1,0 +1,78 @@
+# Every target sets up what it needs in .venv, from the versions pinned in requirements/.
+#
+#   make test ARGS="-k chain"      arguments for pytest
+#   make bench ONLY=latent_class   one benchmark
+#   make test PYTHON=python3.12    which Python to build .venv with (make clean first)
+
+SHELL   := /bin/sh
+BIN     := .venv/bin
+PIP     := $(BIN)/python -m pip --disable-pip-version-check install -qq
+PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3
+ARGS    ?=
+ONLY    ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-peers check format bench docs clean
+
+help:          ## show this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
+
+demo: .venv/app.stamp ## find the hidden species in a table of penguins with holes
+	$(BIN)/python examples/penguins.py
+
+test: .venv/dev.stamp ## run all tests and docstring examples
+	$(BIN)/python -m pytest $(ARGS)
+
+test-peers: .venv/peers.stamp ## compare with other libraries
+	$(BIN)/python -m pytest tests/peers $(ARGS)
+
+check: .venv/dev.stamp ## lint, formatting, types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/dev.stamp ## put the code in shape: safe lint fixes, then formatting
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/dev.stamp .venv/peers.stamp ## run the benchmarks
+	$(BIN)/python -m benchmarks $(ONLY)
+
+docs: .venv/docs.stamp ## build the documentation in docs/_build/html
+	$(BIN)/sphinx-build -b html -W --keep-going -q docs docs/_build/html
+
+clean:         ## remove .venv and everything built
+	rm -rf .venv build dist docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ---- the environment, layer by layer -----------------------------------------------------------------------------
+
+.venv: .venv/dev.stamp
+
+.venv/bin/python:
+	@for python in $(PYTHONS); do \
+	    if $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	        echo "building .venv with $$($$python -V)"; exec $$python -m venv --clear .venv; \
+	    fi; \
+	done; \
+	echo "halfseen needs Python 3.11 or newer with its venv module; none of these is one: $(PYTHONS)." >&2; \
+	echo "Install one (Debian, Ubuntu: apt install python3 python3-venv) or name it: make PYTHON=/path/to/python3.12" >&2; \
+	exit 1
+
+.venv/app.stamp: pyproject.toml requirements/app.txt | .venv/bin/python
+	$(PIP) -r requirements/app.txt
+	$(PIP) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+.venv/dev.stamp: .venv/app.stamp requirements/dev.txt
+	$(PIP) -r requirements/app.txt -r requirements/dev.txt
+	@touch $@
+
+.venv/docs.stamp: .venv/dev.stamp requirements/docs.txt
+	$(PIP) -r requirements/app.txt -r requirements/dev.txt -r requirements/docs.txt
+	@touch $@
+
+.venv/peers.stamp: .venv/dev.stamp requirements/peers.txt
+	$(PIP) -r requirements/app.txt -r requirements/dev.txt -r requirements/peers.txt
+	@touch $@

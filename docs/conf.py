@@ -1,0 +1,52 @@
+"""Configuration of the documentation: ``make docs``."""
+
+from pathlib import Path
+
+import halfseen
+
+project = "halfseen"
+author = "the halfseen developers"
+copyright = "2026, the halfseen developers"
+version = release = halfseen.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "_templates", "gallery/**/*.ipynb"]
+
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "halfseen"
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
+
+# Every script in examples/ is run and becomes a page.
+if any(Path(__file__).parent.parent.glob("examples/*.py")):
+    extensions.append("sphinx_gallery.gen_gallery")
+    sphinx_gallery_conf = {
+        "examples_dirs": "../examples",
+        "gallery_dirs": "gallery",
+        "filename_pattern": r"\.py$",
+        "download_all_examples": False,
+        "show_memory": False,
+        "abort_on_example_error": True,
+        "write_computation_times": False,
+    }
+
+
+def skip_request_setters(app, what, name, member, skip, options):
+    """Leave out set_fit_request and its kin, which scikit-learn adds to every estimator."""
+    return True if name.startswith("set_") and name.endswith("_request") else None
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", skip_request_setters)

@@ -1,0 +1,28 @@
+"""Learn from incomplete data: one expectation-maximization engine for many models.
+
+Every public name is listed in ``_HOME`` with the module it lives in, and is imported when first used,
+so that ``import halfseen`` is quick. ``__init__.pyi`` tells type checkers and editors the same.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "LatentClass": "halfseen.estimators.latent_class",
+    "load_penguins": "halfseen.datasets",
+}
+
+__all__ = ["LatentClass", "__version__", "load_penguins"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,6 @@
+from halfseen.datasets import load_penguins
+from halfseen.estimators.latent_class import LatentClass
+
+__version__: str
+
+__all__ = ["LatentClass", "__version__", "load_penguins"]

@@ -1,0 +1,70 @@
+"""Small real tables that come with the library, for examples and first steps."""
+
+import csv
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import narwhals as nw
+
+__all__ = ["load_penguins"]
+
+PENGUINS = {
+    "species": str,
+    "island": str,
+    "bill_length_mm": float,
+    "bill_depth_mm": float,
+    "flipper_length_mm": int,
+    "body_mass_g": int,
+    "sex": str,
+    "year": int,
+}
+
+
+def load_penguins() -> Any:
+    """Load the Palmer penguins: 344 birds of three species, with holes in the table.
+
+    Two birds were not measured at all, and the sex of eleven (these two among them) is not known.
+
+    Returns
+    -------
+    table : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        344 rows and the columns species, island, bill_length_mm, bill_depth_mm, flipper_length_mm,
+        body_mass_g, sex and year; of the first of these three libraries that is installed.
+
+    Raises
+    ------
+    ImportError
+        If none of the three libraries is installed.
+
+    Notes
+    -----
+    Collected by Kristen Gorman at Palmer Station, Antarctica, 2007-2009. Published as: Horst AM, Hill AP,
+    Gorman KB (2020), *palmerpenguins: Palmer Archipelago (Antarctica) penguin data*,
+    doi:10.5281/zenodo.3960218. Licence: CC0 (public domain).
+
+    Examples
+    --------
+    >>> from halfseen.datasets import load_penguins
+    >>> penguins = load_penguins()
+    >>> penguins.shape
+    (344, 8)
+    """
+    return _read("penguins.csv", PENGUINS)
+
+
+def _read(name: str, kinds: dict[str, type]) -> Any:
+    """Read a CSV file of this folder; an empty cell is a missing value."""
+    rows = list(csv.DictReader(files(__name__).joinpath(name).read_text(encoding="utf-8").splitlines()))
+    columns = {column: [kind(row[column]) if row[column] else None for row in rows] for column, kind in kinds.items()}
+    return nw.from_dict(columns, backend=_table_library()).to_native()
+
+
+def _table_library() -> Literal["pandas", "polars", "pyarrow"]:
+    if find_spec("pandas"):
+        return "pandas"
+    if find_spec("polars"):
+        return "polars"
+    if find_spec("pyarrow"):
+        return "pyarrow"
+    raise ImportError("the datasets come as a table of pandas, polars or pyarrow: pip install one of them, e.g. pandas")
