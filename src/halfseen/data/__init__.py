@@ -1,0 +1,44 @@
+"""What was observed, what is missing, and how much each row counts. Knows nothing of models.
+
+Vocabulary, in the order in which data passes through:
+
+==============  ======================================================================================
+`read`          any container (data frame, array, list of rows) to a `Source`
+`RawColumn`     one column of it as given: numbers, True/False or text, and which cells are missing
+`Column`        what a column means: its kind (categorical, gaussian, poisson) and its categories
+`Schema`        all columns and their *blocks* (the columns that one leaf treats together)
+`Evidence`      what labels say about the hidden component of each row: `read_labels`
+`Table`         encoded blocks, row weights, evidence; `Table.canonical` merges equal rows
+`Chunk`         some consecutive rows of a table: the unit of work
+==============  ======================================================================================
+
+Examples
+--------
+>>> source = read([["red", 1.5], ["blue", None], ["red", 1.5]])
+>>> schema = Schema.learn(source)
+>>> table = schema.encode(source).canonical()
+>>> table.n_rows, sorted(table.weight.tolist())
+(2, [1.0, 2.0])
+"""
+
+from halfseen.data.columns import Column, encode_column, learn_column
+from halfseen.data.frames import RawColumn, Source, frame_from_dict, read
+from halfseen.data.labels import Evidence, read_labels
+from halfseen.data.table import CHUNK, Chunk, Schema, Table, check_weight
+
+__all__ = [
+    "CHUNK",
+    "Chunk",
+    "Column",
+    "Evidence",
+    "RawColumn",
+    "Schema",
+    "Source",
+    "Table",
+    "check_weight",
+    "encode_column",
+    "frame_from_dict",
+    "learn_column",
+    "read",
+    "read_labels",
+]

@@ -1,0 +1,496 @@
+"""Containers in, containers out: pandas, Polars, PyArrow and whatever else narwhals reads, NumPy arrays, nested lists.
+
+A *source* is a user's table behind one small face. It hands out its columns one at a time, each as a *raw column*
+in one of three forms, whatever the library and the dtype were:
+
+======== ===================== ==================================================== ==================
+type     values                from                                                 missing cells are
+======== ===================== ==================================================== ==================
+number   float64               ints and floats of all sizes, nullable or not,       NaN
+                               Decimal, Fraction
+bool     float64 (0 and 1)     bool, nullable or not                                NaN
+text     object (str)          str of all sorts                                     None
+======== ===================== ==================================================== ==================
+
+The type is found in the cells, never in the dtype: an object column of ints is of numbers, and a column without any
+observed cell is one of (missing) numbers. Missing are NaN, None, ``pd.NA``, ``pd.NaT``, null of Polars and Arrow, and
+masked cells of NumPy; the empty string is a text like any other. Integers beyond 2**53 are read as the nearest float64.
+
+A source also gives results back in the user's own library: `Source.like` builds a new table, `Source.fill` a copy
+with some cells filled in, `frame_from_dict` a small table of results.
+"""
+
+from __future__ import annotations
+
+import datetime
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from importlib.util import find_spec
+from typing import Any, Literal, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+from halfseen.errors import DataError, DataTypeError
+
+__all__ = ["RawColumn", "Source", "frame_from_dict", "read"]
+
+CellType: TypeAlias = Literal["number", "bool", "text"]
+Cells: TypeAlias = tuple[Sequence[int] | NDArray[Any], Sequence[Any] | NDArray[Any]]  # rows, and a value for each
+
+_PLURAL = {"number": "numbers", "bool": "True/False", "text": "text"}
+_BY_CAST = (nw.Boolean, nw.Decimal, nw.Int128, nw.UInt128)  # dtypes that NumPy has no number for
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """One column as it was given, in one of three forms (see the module).
+
+    Parameters
+    ----------
+    values : (N,) array
+        float64 for numbers and bools, objects of type str for text.
+    missing : (N,) bool array
+        Which cells are missing.
+    type : {"number", "bool", "text"}
+        What the observed cells hold.
+    levels : tuple or None
+        Levels declared by the container, seen or not (pandas category, Polars Enum, Arrow dictionary); None when it is
+        not of a categorical dtype. An empty tuple: categorical, with nothing declared beyond the values.
+    ordered : bool
+        Whether the order of the levels was declared.
+    """
+
+    values: NDArray[Any]
+    missing: NDArray[np.bool_]
+    type: CellType
+    levels: tuple[Any, ...] | None = None
+    ordered: bool = False
+
+
+class Source(ABC):
+    """A user's table: columns out one at a time, results back in the same library. Made by `read`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Column names; "x0", "x1", ... for arrays.
+    named : bool
+        Whether the names are the user's.
+    n_rows : int
+    backend : narwhals.Implementation or None
+        The library of a data frame; None for arrays and lists.
+    """
+
+    names: tuple[str, ...]
+    named: bool
+    n_rows: int
+    backend: nw.Implementation | None
+
+    @abstractmethod
+    def column(self, j: int) -> RawColumn:
+        """Column `j`, converted now and not kept."""
+
+    @abstractmethod
+    def take(self, rows: NDArray[np.intp]) -> Source:
+        """Some rows of the table."""
+
+    def template(self) -> Source:
+        """The same table cut to its first row: enough for `like`, light enough to keep."""
+        return self.take(np.zeros(1, dtype=np.intp))
+
+    @abstractmethod
+    def like(self, columns: Sequence[Sequence[Any] | NDArray[Any]]) -> Any:
+        """Build a new table of the same library, names and (where the values allow it) dtypes.
+
+        Parameters
+        ----------
+        columns : sequence of (M,) sequences
+            The values of each column, None for a missing one.
+
+        Returns
+        -------
+        container
+            A data frame with a fresh index. For arrays and lists an array: float64 when all columns are of numbers,
+            else object. Floats for an integer column stay floats.
+
+        Examples
+        --------
+        >>> read([[1, 2.5], [2, 3.5]]).like([[1, 1], [0.25, None]])
+        array([[1.  , 0.25],
+               [1.  ,  nan]])
+        """
+
+    @abstractmethod
+    def fill(self, cells: Mapping[int, Cells]) -> Any:
+        """Copy the table, with some of its missing cells filled in.
+
+        Parameters
+        ----------
+        cells : mapping of int to (rows, values)
+            For some columns, which rows to fill and with what. Values for an integer column are rounded.
+
+        Returns
+        -------
+        container
+            The same library (an array for lists), and the same dtypes, index and other cells.
+
+        Examples
+        --------
+        >>> read(np.array([[1.0, np.nan], [2.0, 3.0]])).fill({1: ([0], [9.0])})
+        array([[1., 9.],
+               [2., 3.]])
+        """
+
+
+def read(X: Any) -> Source:
+    """Read a table from whatever holds it, without copying it.
+
+    Parameters
+    ----------
+    X : data frame, array or nested list of shape (N, D)
+        Any eager data frame known to narwhals, a NumPy array (masked ones too), an object with ``__array__``, or a
+        list of rows.
+
+    Raises
+    ------
+    DataError
+        No rows, no columns, not 2-D, or two columns of one name.
+    DataTypeError
+        Sparse matrices and lazy frames.
+
+    Examples
+    --------
+    >>> source = read([["a", 1], [None, 2]])
+    >>> source.names, source.n_rows
+    (('x0', 'x1'), 2)
+    >>> source.column(0).values, source.column(1).values
+    (array(['a', None], dtype=object), array([1., 2.]))
+    """
+    if isinstance(X, Source):
+        return X
+    if sparse.issparse(X):
+        raise DataTypeError(
+            f"sparse data (a {type(X).__name__} of shape {X.shape}) is not supported: its zeros would be taken for "
+            "observed zeros. Pass X.toarray() if that is what they are."
+        )
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(f"{error}. Rename or drop all but one.") from None
+    if isinstance(frame, nw.LazyFrame):
+        raise DataTypeError(f"a lazy frame ({type(X).__module__}) holds no rows yet. Pass X.collect().")
+    return _FrameSource(frame) if isinstance(frame, nw.DataFrame) else _ArraySource(X)
+
+
+def frame_from_dict(data: Mapping[str, Any], like: Source | None = None) -> Any:
+    """Build a small table of results in the user's library.
+
+    Parameters
+    ----------
+    data : mapping of str to (M,) sequence
+        Name and values of each column.
+    like : Source, optional
+        Whose library to use. For arrays and lists, and without it: the first installed of pandas, Polars and PyArrow.
+
+    Examples
+    --------
+    >>> frame_from_dict({"component": [0, 1], "weight": [0.25, 0.75]})
+       component  weight
+    0          0    0.25
+    1          1    0.75
+    """
+    backend: Any = like.backend if like is not None else None
+    if backend is None:
+        backend = next((library for library in ("pandas", "polars", "pyarrow") if find_spec(library)), None)
+    if backend is None:
+        raise ImportError("a table of results needs a data frame library. Run: pip install pandas (or polars).")
+    return nw.from_dict(data, backend=backend).to_native()
+
+
+# ---------------------------------------------------------------------------------------------------- the two sources
+
+
+class _ArraySource(Source):
+    """A NumPy array or a list of rows."""
+
+    def __init__(self, X: Any) -> None:
+        array = X if isinstance(X, np.ma.MaskedArray) else _array_of(X)
+        try:
+            checked = check_array(
+                np.ma.getdata(array), dtype=None, ensure_all_finite=False, input_name="X", estimator="halfseen"
+            )
+        except ValueError as error:
+            raise DataError(str(error)) from None
+        self._array = array if isinstance(array, np.ma.MaskedArray) else checked
+        if self._array.dtype.kind in "mM":
+            raise DataTypeError(f"X is an array of {self._array.dtype}. {_ADVICE_ON_DATES}")
+        self.n_rows, n_columns = checked.shape
+        self.names = tuple(f"x{j}" for j in range(n_columns))
+        self.named = False
+        self.backend = None
+
+    def column(self, j: int) -> RawColumn:
+        cells, where = self._array[:, j], f"column {self.names[j]!r}"
+        if isinstance(cells, np.ma.MaskedArray):
+            if np.ma.is_masked(cells):
+                return _from_objects(cells.tolist(), where)  # masked cells become None
+            cells = cells.data
+        if cells.dtype.kind in "iufb":
+            return _from_numbers(cells, "bool" if cells.dtype.kind == "b" else "number", where)
+        return _from_objects(cells.tolist(), where)
+
+    def take(self, rows: NDArray[np.intp]) -> Source:
+        return _ArraySource(self._array[rows])
+
+    def like(self, columns: Sequence[Sequence[Any] | NDArray[Any]]) -> NDArray[Any]:
+        raws = [_from_objects(column, f"column {name!r}") for column, name in zip(columns, self.names, strict=True)]
+        if all(raw.type == "number" for raw in raws):
+            return np.column_stack([raw.values for raw in raws])
+        return np.column_stack([_object_array(column) for column in columns])
+
+    def fill(self, cells: Mapping[int, Cells]) -> NDArray[Any]:
+        out = self._array.copy()
+        for j, (rows, values) in cells.items():
+            if out.dtype.kind == "U":  # make room for longer strings
+                out = out.astype(np.result_type(out.dtype, np.asarray(values, dtype=str)))
+            whole = out.dtype.kind in "iu"
+            out[np.asarray(rows, dtype=np.intp), j] = [round(value) for value in values] if whole else values
+        return out
+
+
+class _FrameSource(Source):
+    """A data frame, through narwhals."""
+
+    def __init__(self, frame: nw.DataFrame[Any]) -> None:
+        self._frame = frame
+        self.names = tuple(str(name) for name in frame.columns)
+        self.named = True
+        self.backend = frame.implementation
+        self.n_rows = len(frame)
+        if len(set(self.names)) < len(self.names):
+            twice = next(name for j, name in enumerate(self.names) if name in self.names[:j])
+            raise DataError(f"Expected unique column names, got {twice!r} twice. Rename or drop one of them.")
+        for size, what in ((self.n_rows, "sample(s)"), (len(self.names), "feature(s)")):
+            if not size:  # the wording of scikit-learn
+                raise DataError(
+                    f"Found array with 0 {what} (shape={(self.n_rows, len(self.names))}) while a minimum of 1 is "
+                    "required."
+                )
+
+    def column(self, j: int) -> RawColumn:
+        series, where = self._frame[:, j], f"column {self.names[j]!r}"
+        dtype = series.dtype
+        if dtype.is_numeric() or dtype == nw.Boolean:
+            numbers = series.cast(nw.Float64) if isinstance(dtype, _BY_CAST) else series
+            return _from_numbers(numbers.to_numpy(), "bool" if dtype == nw.Boolean else "number", where)
+        if type(getattr(series.to_native(), "dtype", None)).__name__ == "SparseDtype":
+            raise DataTypeError(f"{where} is sparse, which is not supported. Pass X.sparse.to_dense().")
+        if not isinstance(dtype, (nw.Categorical, nw.Enum)):
+            return _from_objects(series.to_list(), where)
+        levels, ordered = _declared_levels(series)
+        declared = _from_objects(levels, f"levels of {where}")
+        raw = _from_objects(series.to_list(), where, if_empty=declared.type)
+        return replace(raw, levels=levels, ordered=ordered)
+
+    def take(self, rows: NDArray[np.intp]) -> Source:
+        return _FrameSource(self._frame[rows.tolist()])
+
+    def like(self, columns: Sequence[Sequence[Any] | NDArray[Any]]) -> Any:
+        out = []
+        for j, (label, values) in enumerate(zip(self._frame.columns, columns, strict=True)):
+            template = self._frame[:, j]
+            if _fits(_plain(values), template.dtype):
+                series = nw.from_native(_values_like(template, values), series_only=True).alias(label)
+            else:
+                series = nw.new_series(label, _plain(values), backend=self._frame.implementation)
+            out.append(series.to_frame())
+        return nw.concat(out, how="horizontal").to_native()
+
+    def fill(self, cells: Mapping[int, Cells]) -> Any:
+        frame = self._frame.clone()
+        native = frame.to_native()
+        for j, (rows, values) in cells.items():
+            series = self._frame[:, j]
+            rows = np.asarray(rows, dtype=np.intp)
+            new = _values_like(series, values)
+            if frame.implementation.is_pandas_like():
+                column = series.to_native().copy()
+                column.iloc[rows] = new.array
+                native.isetitem(j, column)
+            elif frame.implementation.is_pyarrow():
+                native = native.set_column(j, native.schema.field(j), _arrow_scatter(series.to_native(), rows, new))
+            else:
+                frame = frame.with_columns(series.scatter(rows.tolist(), nw.from_native(new, series_only=True)))
+                native = frame.to_native()
+        return native
+
+
+# --------------------------------------------------------------------------------------------------- cells to columns
+
+_ADVICE_ON_DATES = (
+    "Turn dates and times into numbers (days since a start, say) or categories (the month, say), or drop the column."
+)
+
+
+def _from_numbers(cells: NDArray[Any], kind: CellType, where: str) -> RawColumn:
+    """A raw column from an array of ints, floats or bools."""
+    values = np.array(cells, dtype=np.float64)
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(infinite.argmax())
+        raise DataError(
+            f"Input X contains infinity: {where}, row {row} is {values[row]} ({infinite.sum()} in this "
+            "column). Replace it by a finite number, or by NaN if it is unknown."
+        )
+    return RawColumn(values, np.isnan(values), kind)
+
+
+def _from_objects(cells: Iterable[Any], where: str, if_empty: CellType = "number") -> RawColumn:
+    """A raw column from any Python objects."""
+    objects = _object_array(cells)
+    types = {kind: _cell_type(kind) for kind in set(map(type, objects))}
+    if None in types.values():
+        row = next(row for row, cell in enumerate(objects) if types[type(cell)] is None)
+        raise _unreadable(objects[row], f"{where}, row {row}")
+    missing = _missing_cells(objects, types)
+    found = {types[kind] for kind in set(map(type, objects[~missing]))}
+    if len(found) > 1:
+        raise _mixed(objects, missing, types, where)
+    cell_type: Any = found.pop() if found else if_empty
+    if cell_type == "text":
+        objects[missing] = None
+        return RawColumn(objects, missing, "text")
+    objects[missing] = np.nan
+    return _from_numbers(objects, cell_type, where)
+
+
+def _missing_cells(objects: NDArray[Any], types: Mapping[type, Any]) -> NDArray[np.bool_]:
+    """Which cells are of a type that means missing, or a NaN. No Python loop: there may be millions."""
+    nothing = {kind for kind, cell_type in types.items() if cell_type == "missing"}
+    missing = np.fromiter(map(nothing.__contains__, map(type, objects)), bool, len(objects))
+    if "number" in types.values():
+        cells = objects[~missing]
+        missing[~missing] = cells != cells
+    return missing
+
+
+def _cell_type(kind: type) -> CellType | Literal["missing"] | None:
+    """What a cell of Python type `kind` holds; None if that cannot be read. A number may still be a NaN."""
+    if issubclass(kind, str):
+        return "text"
+    if issubclass(kind, (bool, np.bool_)):
+        return "bool"
+    if issubclass(kind, np.timedelta64):  # which NumPy calls an integer
+        return None
+    if issubclass(kind, (numbers.Real, Decimal)):
+        return "number"
+    if kind is type(None) or kind.__name__ in ("NAType", "NaTType"):  # pandas need not be installed
+        return "missing"
+    return None
+
+
+def _unreadable(cell: Any, where: str) -> DataError:
+    if isinstance(cell, (complex, np.complexfloating)):
+        return DataError(f"Complex data not supported: {where} is {cell!r}. Pass the real and imaginary parts apart.")
+    dates = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+    advice = _ADVICE_ON_DATES if isinstance(cell, dates) else "Convert it to one of these, or drop the column."
+    return DataTypeError(
+        f"{where} is {cell!r:.80}, of type {type(cell).__name__}, but each cell of the argument must be a string, "
+        f"a number, True/False or missing. {advice}"
+    )
+
+
+def _mixed(objects: NDArray[Any], missing: NDArray[np.bool_], types: Mapping[type, Any], where: str) -> DataError:
+    first: dict[str, int] = {}
+    for row in np.flatnonzero(~missing):
+        first.setdefault(types[type(objects[row])], int(row))
+    examples = " and ".join(f"{_PLURAL[kind]} (row {row}: {objects[row]!r:.80})" for kind, row in first.items())
+    return DataError(f"{where} mixes {examples}. Make all its cells of one type; use None or NaN for a missing one.")
+
+
+def _declared_levels(series: nw.Series[Any]) -> tuple[tuple[Any, ...], bool]:
+    """The levels of a column of categorical dtype, and whether they are ordered."""
+    native, dtype = series.to_native(), series.dtype
+    if isinstance(dtype, nw.Enum):  # Polars Enum, and ordered pandas categories
+        return tuple(dtype.categories), True
+    if series.implementation.is_pyarrow():
+        levels = {level: None for chunk in native.chunks for level in chunk.dictionary.to_pylist() if level is not None}
+        return tuple(levels), bool(native.type.ordered)
+    if series.implementation.is_pandas_like() and hasattr(native.dtype, "categories"):
+        return tuple(native.dtype.categories.tolist()), bool(native.dtype.ordered)
+    return (), False  # Polars Categorical: its pool of strings is shared between columns and declares nothing
+
+
+# --------------------------------------------------------------------------------------------------- columns to cells
+
+
+def _array_of(X: Any) -> NDArray[Any]:
+    """An array of numbers or of objects from an array-like, with every cell as it was given.
+
+    (``np.asarray([["a", 1]])`` would turn the 1 into text, and ``[[True, 2]]`` the True into a number.)
+    """
+    if not isinstance(X, (list, tuple)):
+        return np.asarray(X)
+    lengths = [len(row) if isinstance(row, (list, tuple, np.ndarray)) else 0 for row in X]
+    if len(set(lengths)) > 1:
+        row = next(row for row, length in enumerate(lengths) if length != lengths[0])
+        raise DataError(f"rows must be of one length: row 0 has {lengths[0]} cells, but row {row} has {lengths[row]}.")
+    objects = np.array(X, dtype=object)
+    types = {kind: _cell_type(kind) for kind in set(map(type, objects.flat))}
+    if not set(types.values()) <= {"number", "missing"}:
+        return objects
+    cells = [np.nan if types[type(cell)] == "missing" else cell for cell in objects.flat]
+    return np.array(cells, dtype=np.float64).reshape(objects.shape)
+
+
+def _object_array(cells: Iterable[Any]) -> NDArray[Any]:
+    """A new 1-D object array, even of nested cells; NumPy's scalars become Python's."""
+    return np.fromiter(cells.tolist() if isinstance(cells, np.ndarray) else cells, dtype=object)
+
+
+def _plain(values: Any) -> list[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def _fits(values: list[Any], dtype: nw.dtypes.DType) -> bool:
+    """Whether a column of this dtype can hold these values as they are."""
+    if dtype.is_integer():
+        return all(isinstance(value, (int, float)) and float(value).is_integer() for value in values)
+    return not (dtype == nw.Unknown or (dtype == nw.Boolean and None in values))
+
+
+def _values_like(template: nw.Series[Any], values: Any) -> Any:
+    """A native series of the given values in the dtype of the template."""
+    native, values = template.to_native(), _plain(values)
+    if template.dtype.is_integer():
+        values = [round(value) for value in values]
+    if template.implementation.is_pandas_like():
+        return type(native)(values, dtype=object).astype(native.dtype)
+    if template.implementation.is_pyarrow():
+        import pyarrow as pa
+
+        if isinstance(template.dtype, nw.Decimal):
+            return pa.chunked_array([values], pa.float64()).cast(native.type)
+        return pa.chunked_array([values], native.type)
+    return nw.new_series(template.name, values, backend=template.implementation).cast(template.dtype).to_native()
+
+
+def _arrow_scatter(column: Any, rows: NDArray[np.intp], new: Any) -> Any:
+    """An Arrow column with other values in some rows: a gather from the column followed by the new values."""
+    import pyarrow as pa
+
+    source = np.arange(len(column))
+    source[rows] = len(column) + np.arange(len(rows))
+    both = pa.chunked_array([*column.chunks, *new.chunks])
+    if pa.types.is_dictionary(column.type):
+        both = both.unify_dictionaries()
+    if pa.types.is_string_view(column.type):  # which Arrow cannot gather
+        return both.cast(pa.large_string()).take(source).cast(column.type)
+    return both.take(source)

@@ -1,0 +1,502 @@
+"""A table as the models see it: blocks of columns, row weights, label evidence; equal rows merged, cut into chunks.
+
+- *schema*: the columns (name, kind, categories) and how they are grouped into blocks; fixed when fitting.
+- *block*: the columns that one leaf treats together, as one array (N, D): codes in the smallest integers that hold
+  them (-1 missing), or float64 (NaN missing). Its name is the kind of its columns, or ``kind.treatment``.
+- *weight*: how much each row counts.
+- *chunk*: some consecutive rows, the unit of work. Chunks depend on the data alone, never on the number of workers.
+- *canonical*: a table that depends only on the multiset of its (row, weight) pairs.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from halfseen.data.columns import Column, encode_column, learn_column
+from halfseen.data.frames import Source
+from halfseen.data.labels import Evidence
+from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning
+
+__all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight"]
+
+CHUNK = 4096  # rows; with K = 8 doubles each their scores take 256 KB and stay in L2
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table and their blocks.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+    blocks : dict of str to tuple of int
+        The columns of each block, in the order of the table.
+    named : bool
+        Whether the names of the columns are the user's, and are to be checked.
+
+    Examples
+    --------
+    >>> from halfseen.data import read
+    >>> schema = Schema.learn(read([["a", 1.5, True], ["b", 2.5, False]]))
+    >>> schema.blocks
+    {'categorical': (0, 2), 'gaussian': (1,)}
+    >>> schema.cardinalities("categorical")
+    (2, 2)
+    """
+
+    columns: tuple[Column, ...]
+    blocks: dict[str, tuple[int, ...]]
+    named: bool = field(default=False, compare=False)
+
+    @classmethod
+    def learn(cls, source: Source, kinds: Mapping[str | int, str] | None = None) -> Schema:
+        """Find out kind and categories of each column.
+
+        Parameters
+        ----------
+        source : Source
+        kinds : mapping, optional
+            The kind of some columns, by name or position, where the rule of `learn_column` is not wanted.
+        """
+        chosen = {_position(key, source.names, "kinds"): kind for key, kind in (kinds or {}).items()}
+        columns = tuple(learn_column(source.column(j), name, chosen.get(j)) for j, name in enumerate(source.names))
+        return cls(columns, _group(column.kind for column in columns), source.named)
+
+    @classmethod
+    def of(cls, columns: Iterable[Column]) -> Schema:
+        """Return the schema of columns that are known without data."""
+        known = tuple(columns)
+        return cls(known, _group(column.kind for column in known))
+
+    def arrange(self, treatment: Mapping[str, str]) -> Schema:
+        """Put some columns into blocks of their own.
+
+        Parameters
+        ----------
+        treatment : mapping of column name to a word
+            Columns of one kind and one word share a block, called ``kind.word``.
+
+        Examples
+        --------
+        >>> from halfseen.data import read
+        >>> Schema.learn(read([[0, 1.5, 1], [1, 2.5, 0]])).arrange({"x2": "frozen"}).blocks
+        {'categorical': (0,), 'gaussian': (1,), 'categorical.frozen': (2,)}
+        """
+        words = {_position(name, self.names, "treatment"): word for name, word in treatment.items()}
+        blocks = _group(f"{c.kind}.{words[j]}" if j in words else c.kind for j, c in enumerate(self.columns))
+        return replace(self, blocks=blocks)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    def block_columns(self, block: str) -> tuple[Column, ...]:
+        """The columns of a block."""
+        return tuple(self.columns[j] for j in self.blocks[block])
+
+    def cardinalities(self, block: str) -> tuple[int, ...]:
+        """The number of categories of each column of a categorical block."""
+        return tuple(len(_categories(column)) for column in self.block_columns(block))
+
+    def encode(self, source: Source, weight: ArrayLike | None = None, evidence: Evidence | None = None) -> Table:
+        """Turn a source into a table, one column at a time.
+
+        Parameters
+        ----------
+        source : Source
+            Its columns must be those of the schema.
+        weight : (N,) array-like, optional
+            Row weights; ones by default.
+        evidence : Evidence, optional
+
+        Warns
+        -----
+        UnknownCategoryWarning
+            Once for all categories that the schema does not know; they are treated as missing.
+
+        Examples
+        --------
+        >>> from halfseen.data import read
+        >>> source = read([["a", 1.5], ["b", None]])
+        >>> Schema.learn(source, kinds={"x1": "categorical"}).encode(source).blocks
+        {'categorical': array([[ 0,  0],
+               [ 1, -1]], dtype=int8)}
+        """
+        self._check_names(source)
+        if evidence is not None and len(evidence.index) != source.n_rows:
+            raise DataError(f"evidence is about {len(evidence.index)} rows, but X has {source.n_rows}.")
+        blocks = {name: np.empty((source.n_rows, len(js)), self._dtype(name)) for name, js in self.blocks.items()}
+        unknown = {}
+        for name, js in self.blocks.items():
+            for d, j in enumerate(js):
+                column = self.columns[j]
+                unknown[column.name] = encode_column(source.column(j), column, blocks[name][:, d])
+        _warn_unknown({name: counts for name, counts in unknown.items() if counts})
+        return Table(self, blocks, check_weight(weight, source.n_rows), evidence)
+
+    def decode(self, block: str, array: NDArray[Any]) -> list[list[Any]]:
+        """Turn rows of a block back into columns of values.
+
+        Parameters
+        ----------
+        block : str
+        array : (M, D) array
+            Encoded as in a table.
+
+        Returns
+        -------
+        list of D lists
+            Categories, floats or (poisson) ints; None where missing.
+
+        Examples
+        --------
+        >>> from halfseen.data import read
+        >>> Schema.learn(read([["a", 7], ["b", 7]])).decode("categorical", np.array([[1, 0], [-1, 0]]))
+        [['b', None], [7, 7]]
+        """
+        return [_decode_column(column, array[:, d]) for d, column in enumerate(self.block_columns(block))]
+
+    def _dtype(self, block: str) -> np.dtype[Any]:
+        columns = self.block_columns(block)
+        if columns[0].kind != "categorical":
+            return np.dtype(np.float64)
+        largest = max(self.cardinalities(block)) - 1
+        return next(np.dtype(t) for t in (np.int8, np.int16, np.int32) if largest <= np.iinfo(t).max)
+
+    def _check_names(self, source: Source) -> None:
+        """Refuse a source with other columns, in the words of scikit-learn."""
+        if self.named and source.named and source.names != self.names:
+            extra = [name for name in source.names if name not in self.names]
+            lost = [name for name in self.names if name not in source.names]
+            message = "The feature names should match those that were passed during fit.\n"
+            if extra:
+                message += "Feature names unseen at fit time:\n" + _bullets(extra)
+            if lost:
+                message += "Feature names seen at fit time, yet now missing:\n" + _bullets(lost)
+            if not extra and not lost:
+                message += "Feature names must be in the same order as they were in fit.\n"
+            raise DataError(message)
+        if len(source.names) != len(self.columns):
+            raise DataError(
+                f"X has {len(source.names)} features, but model is expecting {len(self.columns)} features as input: "
+                f"{', '.join(self.names[:8])}{', ...' if len(self.names) > 8 else ''}."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some consecutive rows of a table: views, no copies.
+
+    Parameters
+    ----------
+    index : int
+        The chunk's number, by which it finds its random generator and its place in the sum.
+    blocks : dict of str to (n, D) array
+    weight : (n,) array
+    evidence : Evidence or None
+    """
+
+    index: int
+    blocks: dict[str, NDArray[Any]]
+    weight: NDArray[np.float64]
+    evidence: Evidence | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, n."""
+        return len(self.weight)
+
+    @property
+    def log_evidence(self) -> NDArray[np.float64] | None:
+        """What the labels say about each row, (n, K); None when there are no labels. Built anew each time."""
+        return None if self.evidence is None else self.evidence.log_evidence
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Encoded rows with their weights.
+
+    Parameters
+    ----------
+    schema : Schema
+    blocks : dict of str to (N, D) array
+    weight : (N,) float64 array
+    evidence : Evidence or None
+        What the labels say about the rows.
+    """
+
+    schema: Schema
+    blocks: dict[str, NDArray[Any]]
+    weight: NDArray[np.float64]
+    evidence: Evidence | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, N."""
+        return len(self.weight)
+
+    def take(self, rows: Any) -> Table:
+        """Some of the rows: an index array, a mask, or a slice (views, then)."""
+        blocks = {name: block[rows] for name, block in self.blocks.items()}
+        evidence = None if self.evidence is None else self.evidence.take(rows)
+        return Table(self.schema, blocks, self.weight[rows], evidence)
+
+    def chunks(self, size: int = CHUNK) -> list[Chunk]:
+        """Cut the table into chunks of `size` rows (the last may be shorter)."""
+        cuts = [slice(start, start + size) for start in range(0, self.n_rows, size)]
+        return [Chunk(i, part.blocks, part.weight, part.evidence) for i, part in enumerate(map(self.take, cuts))]
+
+    def canonical(self, overwrite: bool = False) -> Table:
+        """Merge equal rows and order the rest by content.
+
+        The result depends only on the multiset of (row, weight): a row twice is a row of weight 2, a row of weight 0
+        is no row, and the order does not matter, to the last bit. Rows are sorted by two 64-bit hashes of their
+        content and compared in full before they are merged.
+
+        Parameters
+        ----------
+        overwrite : bool
+            Reorder the blocks in place to save memory. The table itself is not to be used afterwards.
+
+        Examples
+        --------
+        >>> from halfseen.data import read
+        >>> source = read([["a"], ["b"], ["a"]])
+        >>> table = Schema.learn(source).encode(source, weight=[1, 2, 3]).canonical()
+        >>> sorted(zip(table.schema.decode("categorical", table.blocks["categorical"])[0], table.weight.tolist()))
+        [('a', 4.0), ('b', 2.0)]
+        """
+        if not self.weight.all():
+            return self.take(np.flatnonzero(self.weight)).canonical(overwrite=True)
+        evidence = None if self.evidence is None else self.evidence.canonical()
+        columns = [block[:, d] for block in self.blocks.values() for d in range(block.shape[1])]
+        if evidence is not None:
+            columns.append(evidence.index)  # canonical, so that equal numbers are equal patterns
+        order = _content_order(columns, self.weight)
+        first = _first_of_equals(columns, order)
+        weight = np.add.reduceat(self.weight[order], np.flatnonzero(first))
+        rows = order[first]
+        del order, first
+        blocks = {name: _gather(block, rows, overwrite) for name, block in self.blocks.items()}
+        return Table(self.schema, blocks, weight, None if evidence is None else evidence.take(rows))
+
+    def moments(self, block: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Weighted mean and variance of each column of a block over its observed cells.
+
+        mean[d] = sum_n weight[n] x[n, d] / sum_n weight[n];  var[d] likewise of (x[n, d] - mean[d])**2, in a second
+        pass, so that it is right for numbers near 1e8 too.
+
+        Returns
+        -------
+        mean, var : (D,) arrays
+            NaN for a column without an observed cell.
+
+        Examples
+        --------
+        >>> from halfseen.data import read
+        >>> source = read([[1e8 + 0.5], [None], [1e8 + 2.5]])
+        >>> Schema.learn(source).encode(source).moments("gaussian")
+        (array([1.00000002e+08]), array([1.]))
+        """
+        pairs = [_moments(column, self.weight) for column in self.blocks[block].T]
+        mean, var = np.array(pairs).reshape(-1, 2).T
+        return mean, var
+
+    def frequencies(self, block: str) -> NDArray[np.float64]:
+        """Weighted counts of all categories of a categorical block, its columns one after the other.
+
+        Returns
+        -------
+        (sum of cardinalities,) array
+
+        Examples
+        --------
+        >>> from halfseen.data import read
+        >>> source = read([["a", 1], ["b", None], ["a", 1]])
+        >>> Schema.learn(source).encode(source, weight=[1, 1, 5]).frequencies("categorical")
+        array([6., 1., 6.])
+        """
+        counts = []
+        for codes, cardinality in zip(self.blocks[block].T, self.schema.cardinalities(block), strict=True):
+            seen = codes >= 0
+            counts.append(np.bincount(codes[seen], self.weight[seen], minlength=cardinality))
+        return np.concatenate(counts)
+
+
+def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
+    """Check row weights and return them as a new float64 array.
+
+    Parameters
+    ----------
+    weight : (N,) array-like, number or None
+        Finite, not negative, not all zero. A number counts for every row; None is 1.
+    n_rows : int
+        N.
+
+    Examples
+    --------
+    >>> check_weight([1, 0.5], 2)
+    array([1. , 0.5])
+    """
+    if weight is None:
+        return np.ones(n_rows)
+    try:
+        values = np.array(weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"sample_weight must be numbers: {error}") from None
+    if values.ndim == 0:
+        values = np.full(n_rows, values)
+    if values.ndim != 1:
+        raise DataError(
+            f"Sample weights must be 1D array or scalar, got {values.ndim}D array of shape {values.shape}. "
+            f"Expected a number or {n_rows} of them."
+        )
+    if values.shape != (n_rows,):
+        raise DataError(f"sample_weight.shape == {values.shape}, expected {(n_rows,)}! Give one weight per row of X.")
+    for wrong, advice in ((~np.isfinite(values), "be finite"), (values < 0, "not be negative")):
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise DataError(
+                f"sample_weight: row {row} is {values[row]:g} ({wrong.sum()} such rows); weights must {advice}. "
+                "Use 0 to leave a row out."
+            )
+    if not values.any():
+        raise DataError("Sample weights must contain at least one non-zero number.")
+    return values
+
+
+# -------------------------------------------------------------------------------------------------------------- columns
+
+
+def _position(key: str | int, names: Sequence[str], what: str) -> int:
+    """The position of a column given by name or position."""
+    if key in names:
+        return list(names).index(str(key))
+    if isinstance(key, int) and 0 <= key < len(names):
+        return key
+    nearest = difflib.get_close_matches(str(key), names, n=1, cutoff=0.0)
+    raise ParameterError(f"{what}: there is no column {key!r} among the {len(names)}. Did you mean {nearest[0]!r}?")
+
+
+def _group(keys: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Which positions hold each key, in the order of their first appearance."""
+    groups: dict[str, list[int]] = {}
+    for j, key in enumerate(keys):
+        groups.setdefault(key, []).append(j)
+    return {key: tuple(group) for key, group in groups.items()}
+
+
+def _categories(column: Column) -> tuple[Any, ...]:
+    assert column.categories is not None, f"{column.name} is {column.kind}"
+    return column.categories
+
+
+def _decode_column(column: Column, values: NDArray[Any]) -> list[Any]:
+    if column.categories is not None:
+        lookup = np.array([*column.categories, None], dtype=object)  # so that -1 is None
+        return list(lookup[values.astype(np.intp)])
+    number = int if column.kind == "poisson" else float
+    return [None if value != value else number(value) for value in values.tolist()]
+
+
+def _bullets(names: Sequence[str]) -> str:
+    return "".join(f"- {name}\n" for name in names[:5]) + ("- ...\n" if len(names) > 5 else "")
+
+
+def _warn_unknown(unknown: Mapping[str, Counter[Any]]) -> None:
+    if not unknown:
+        return
+    lines = []
+    for name, counts in unknown.items():
+        shown = ", ".join(f"{value!r:.40} ({count}x)" for value, count in counts.most_common(5))
+        more = f" and {len(counts) - 5} others" if len(counts) > 5 else ""
+        lines.append(f"column {name!r}: {shown}{more}")
+    warnings.warn(
+        "categories not seen when fitting are treated as missing. " + "; ".join(lines) + ".",
+        UnknownCategoryWarning,
+        stacklevel=3,
+    )
+
+
+def _moments(x: NDArray[np.float64], weight: NDArray[np.float64]) -> tuple[float, float]:
+    seen = ~np.isnan(x)
+    x, weight = x[seen], weight[seen]
+    total = weight.sum()
+    if total == 0:
+        return np.nan, np.nan
+    mean = x[0] + (weight @ (x - x[0])) / total
+    deviation = x - mean
+    slip = (weight @ deviation) / total  # what rounding left of the mean
+    return float(mean + slip), float(weight @ (deviation - slip) ** 2 / total)
+
+
+# ------------------------------------------------------------------------------------------------------ canonical order
+
+_SEEDS = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)  # of two independent hashes
+_STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))  # splitmix64's finaliser: shifts, factors
+_SLICE = 1 << 15  # rows hashed at a time, so that temporaries stay small
+
+
+def _content_order(columns: Sequence[NDArray[Any]], weight: NDArray[np.float64]) -> NDArray[np.intp]:
+    """An order of the rows by content, the weights of equal rows ascending."""
+    first, second = _hash_rows(columns, len(weight))
+    return np.lexsort((weight, second, first))
+
+
+def _hash_rows(columns: Sequence[NDArray[Any]], n_rows: int) -> NDArray[np.uint64]:
+    """Two 64-bit hashes of each row, (2, N)."""
+    hashes = np.repeat(_SEEDS[:, None], n_rows, axis=1)
+    for start in range(0, n_rows, _SLICE):
+        part = slice(start, start + _SLICE)
+        for column in columns:
+            bits = _bits(column[part])
+            for h in hashes[:, part]:
+                h ^= bits
+                for shift, factor in _STEPS:
+                    h ^= h >> np.uint64(shift)
+                    h *= np.uint64(factor)
+    return hashes
+
+
+def _bits(cells: NDArray[Any]) -> NDArray[np.uint64]:
+    """Equal bits for equal cells."""
+    return (_tidy(cells) if cells.dtype.kind == "f" else cells.astype(np.int64)).view(np.uint64)
+
+
+def _tidy(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A copy with one zero (-0.0 becomes 0.0) and one NaN."""
+    cells = cells + 0.0
+    cells[np.isnan(cells)] = np.nan
+    return cells
+
+
+def _first_of_equals(columns: Sequence[NDArray[Any]], order: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which of the ordered rows differ from the one before."""
+    first = np.zeros(len(order), dtype=bool)
+    first[:1] = True
+    for column in columns:
+        cells = column[order]
+        differ = cells[1:] != cells[:-1]
+        if cells.dtype.kind == "f":
+            missing = np.isnan(cells)
+            differ &= ~(missing[1:] & missing[:-1])
+        first[1:] |= differ
+    return first
+
+
+def _gather(block: NDArray[Any], rows: NDArray[np.intp], overwrite: bool) -> NDArray[Any]:
+    """Some rows of a block, tidied, column by column."""
+    out = block[: len(rows)] if overwrite else np.empty((len(rows), block.shape[1]), dtype=block.dtype)
+    for d in range(block.shape[1]):
+        cells = block[:, d][rows]
+        out[:, d] = _tidy(cells) if cells.dtype.kind == "f" else cells
+    return out

@@ -1,0 +1,19 @@
+"""The engine: EM is the loop.
+
+Vocabulary
+----------
+Model      a structure with its leaves; itself a leaf
+Expected   statistics of some data and their share of the objective; they add
+Step       parameters, the statistics gathered under them, and the objective that belongs to them
+evaluate   one pass over the data for any number of candidate parameters
+em         the loop: evaluate, let every chain move, repeat
+Chain      one run of EM: where it stands, how it moves (plain or accelerated), when and why it stops
+"""
+
+from halfseen.engine.chain import Chain
+from halfseen.engine.em import em, evaluate, steps
+from halfseen.engine.expected import Expected, Step
+from halfseen.engine.model import Model, Reduced
+from halfseen.engine.search import Search, fit
+
+__all__ = ["Chain", "Expected", "Model", "Reduced", "Search", "Step", "em", "evaluate", "fit", "steps"]

@@ -1,0 +1,153 @@
+"""Where EM begins. Every start breaks the symmetry between components; none depends on the order of the rows.
+
+`mixed`        `rows` and `parameters` in turn: neither is best for every table (default)
+`rows`         each component begins at a row drawn at random, blended with the whole table
+`spread`       the same, but each next row is drawn among those that the rows so far explain badly (k-means++-like)
+`parameters`   the whole table's parameters, moved at random: no row is looked at
+`posteriors`   random responsibilities on the first sweep
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.assign import SOFT
+from halfseen.engine.model import Chunk, Model, Reduced, n_rows
+from halfseen.leaves.leaf import Floats, Leaf, Stats, frozen, map_arrays
+from halfseen.leaves.limits import Params
+
+BLEND = 0.5  # rows of the whole table added to the one row that a component begins at
+STRENGTH = 1.0  # how far the random parameters lie from the table's own, in standard deviations or log-units
+
+
+class Whole(NamedTuple):
+    """The whole table seen as one component, repeated.
+
+    Attributes
+    ----------
+    params : parameters of the emission leaf, alike in all components
+    row : statistics of one average row in each component, stated under `params`
+    """
+
+    params: Params
+    row: Stats
+
+
+def whole(leaf: Leaf, chunks: Sequence[Chunk]) -> Whole:
+    """Fit the emission leaf with every row in every component."""
+    blank = leaf.blank()
+    prepared = leaf.prepare(blank)
+    stats = np.zeros(leaf.stats_shape)
+    total = 0.0
+    for chunk in chunks:
+        usage = np.repeat(chunk.weight[:, None], leaf.n_components, axis=1)
+        leaf.expect(usage, prepared, chunk.blocks, SOFT, stats)
+        total += float(chunk.weight.sum())
+    params = leaf.maximise(stats, blank)
+    return Whole(params, leaf.recentre(stats / max(total, 1e-300), blank, params))
+
+
+class Start(NamedTuple):
+    """What a start may look at."""
+
+    model: Model
+    whole: Whole
+    chunks: Sequence[Chunk]
+
+    @property
+    def leaf(self) -> Leaf:
+        """The emission leaf."""
+        return self.model.leaves["emit"]
+
+    def from_rows(self, picked: Any) -> Params:
+        """Return emission parameters with component k at row k of `picked`, blended with the whole table."""
+        stats = BLEND * self.whole.row
+        prepared = self.leaf.prepare(self.whole.params)
+        self.leaf.expect(np.eye(n_rows(picked)), prepared, picked, SOFT, stats)
+        return self.leaf.maximise(stats, self.whole.params)
+
+
+def rows(start: Start, rng: np.random.Generator) -> Params:
+    """Begin at rows drawn by weight."""
+    chunk = start.chunks[0]  # rows are ordered by a hash of their content: the first chunk is a fair sample
+    n_components = start.leaf.n_components
+    enough = np.count_nonzero(chunk.weight) >= n_components
+    chances = chunk.weight / chunk.weight.sum()
+    picked = rng.choice(len(chances), n_components, replace=not enough, p=chances)
+    params = start.from_rows(pick(chunk.blocks, picked))
+    return params if enough else start.leaf.jitter(params, STRENGTH, rng)
+
+
+def spread(start: Start, rng: np.random.Generator) -> Params:
+    """Begin at rows each of which is badly explained by the ones before."""
+    chunk = start.chunks[0]
+    n_components = start.leaf.n_components
+    plain = start.leaf.score(start.leaf.prepare(start.whole.params), chunk.blocks, SOFT)[:, 0]
+    picked = [int(rng.choice(len(chunk.weight), p=chunk.weight / chunk.weight.sum()))]
+    while len(picked) < n_components:
+        tried = np.array(picked + [picked[-1]] * (n_components - len(picked)))
+        explained = start.leaf.score(
+            start.leaf.prepare(start.from_rows(pick(chunk.blocks, tried))), chunk.blocks, SOFT
+        ).max(axis=1)
+        deficit = chunk.weight * np.maximum(plain - explained, 0.0)
+        if not deficit.sum() > 0:  # every row is as well explained as by the whole table: any row will do
+            deficit = chunk.weight
+        picked.append(int(rng.choice(len(deficit), p=deficit / deficit.sum())))
+    params = start.from_rows(pick(chunk.blocks, np.array(picked)))
+    return params if len(set(picked)) == n_components else start.leaf.jitter(params, STRENGTH, rng)
+
+
+def parameters(start: Start, rng: np.random.Generator) -> Params:
+    """Begin at random parameters around the whole table's."""
+    return start.leaf.jitter(start.whole.params, STRENGTH, rng)
+
+
+def posteriors(start: Start, rng: np.random.Generator) -> Params:
+    """Begin with random responsibilities, Dirichlet(1, ..., 1) for each row."""
+    leaf = start.leaf
+    prepared = leaf.prepare(start.whole.params)
+    stats = np.zeros(leaf.stats_shape)
+    for chunk in start.chunks:
+        resp = rng.standard_exponential((len(chunk.weight), leaf.n_components))
+        usage = resp * (chunk.weight / resp.sum(axis=1))[:, None]
+        leaf.expect(usage, prepared, chunk.blocks, SOFT, stats)
+    pseudo = leaf.prior(start.whole.params)
+    return leaf.maximise(stats if pseudo is None else stats + pseudo, start.whole.params)
+
+
+def from_known(start: Start, data: Reduced, params: Params) -> Params:
+    """Return emission parameters in which components with labelled rows begin at what those rows say."""
+    if data.known is None:
+        return params
+    known = start.model.view(data.known.stats)
+    stats = start.leaf.recentre(known["emit"], data.about["emit"], start.whole.params) + start.whole.row
+    estimated = start.leaf.maximise(stats, start.whole.params)
+    labelled = known["mix"][0] > 0
+
+    def choose(first: Floats, second: Floats) -> Floats:
+        return frozen(np.where(labelled.reshape(-1, *[1] * (first.ndim - 1)), first, second))
+
+    return map_arrays(choose, estimated, params)
+
+
+def mixed(start: Start, rng: np.random.Generator) -> Params:
+    """Begin at rows or at random parameters, by the toss of a coin."""
+    return rows(start, rng) if rng.random() < 0.5 else parameters(start, rng)
+
+
+STARTS: dict[str, Callable[[Start, np.random.Generator], Params]] = {
+    "mixed": mixed,
+    "rows": rows,
+    "spread": spread,
+    "parameters": parameters,
+    "posteriors": posteriors,
+}
+
+
+def pick(data: Any, picked: NDArray[np.int64]) -> Any:
+    """Return the given rows of every block."""
+    return {name: block[picked] for name, block in data.items()}

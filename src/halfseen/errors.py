@@ -1,0 +1,111 @@
+"""Every exception and warning of halfseen, in one place.
+
+::
+
+    Exception
+    └── HalfseenError                   catch this to catch them all
+        ├── DataError      (ValueError)     the data cannot be used: says which row and column, and what to do
+        │   └── DataTypeError  (TypeError)  the data is of a type that cannot be read: sparse, dates, nested
+        ├── ParameterError (ValueError)     an argument makes no sense: says which values do
+        └── FitError       (RuntimeError)   a fit cannot go on: says at which step
+            └── ObjectiveFell               the objective fell: a bug in halfseen, please report it
+
+    UserWarning
+    └── HalfseenWarning                 silence this to silence them all
+        ├── UnknownCategoryWarning      a category not seen when fitting is treated as missing
+        ├── ImpossibleRowWarning        a row has probability zero under the model
+        ├── CollapseWarning             the fit ended at a degenerate solution (an active variance floor)
+        └── InterruptedWarning          the fit was interrupted; the best model so far is kept
+
+Rows are counted from 0 in all messages, as in NumPy.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CollapseWarning",
+    "DataError",
+    "DataTypeError",
+    "FitError",
+    "HalfseenError",
+    "HalfseenWarning",
+    "ImpossibleRowWarning",
+    "InterruptedWarning",
+    "ObjectiveFell",
+    "ParameterError",
+    "UnknownCategoryWarning",
+]
+
+
+class HalfseenError(Exception):
+    """Any error raised by halfseen on purpose."""
+
+
+class DataError(HalfseenError, ValueError):
+    """The data cannot be used."""
+
+
+class DataTypeError(DataError, TypeError):
+    """The data is of a type that cannot be read; a `TypeError` too, as scikit-learn expects."""
+
+
+class ParameterError(HalfseenError, ValueError):
+    """An argument makes no sense."""
+
+
+class FitError(HalfseenError, RuntimeError):
+    """A fit cannot go on."""
+
+
+class ObjectiveFell(FitError):
+    """The objective fell between two steps of soft or hard EM, beyond rounding.
+
+    This cannot happen in exact arithmetic, so it is a bug in halfseen (or in a leaf or structure plugged into it).
+
+    Parameters
+    ----------
+    step : int
+        The step after which the objective was lower.
+    before, after : float
+        The objective before and after that step.
+
+    Examples
+    --------
+    >>> raise ObjectiveFell(step=7, before=-120.5, after=-121.0)
+    Traceback (most recent call last):
+        ...
+    halfseen.errors.ObjectiveFell: the objective fell from -120.5 to -121.0 (by 0.5) at step 7. This is a bug: \
+please report it with the data and the seed.
+    """
+
+    def __init__(self, step: int, before: float, after: float) -> None:
+        super().__init__(step, before, after)  # the arguments themselves, so that the exception can be pickled
+        self.step = step
+        self.before = before
+        self.after = after
+
+    def __str__(self) -> str:
+        return (
+            f"the objective fell from {self.before!r} to {self.after!r} (by {self.before - self.after:.3g}) "
+            f"at step {self.step}. This is a bug: please report it with the data and the seed."
+        )
+
+
+class HalfseenWarning(UserWarning):
+    """Any warning given by halfseen."""
+
+
+class UnknownCategoryWarning(HalfseenWarning):
+    """A category not seen when fitting is treated as missing."""
+
+
+class ImpossibleRowWarning(HalfseenWarning):
+    """A row has probability zero under the model."""
+
+
+class CollapseWarning(HalfseenWarning):
+    """The fit ended at a degenerate solution."""
+
+
+class InterruptedWarning(HalfseenWarning):
+    """The fit was interrupted; the best model so far is kept."""

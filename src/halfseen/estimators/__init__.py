@@ -1,0 +1,7 @@
+"""Estimators: the scikit-learn face. They read data at the door, build a model, let the engine fit it, and publish.
+
+`blocks`          a table's columns as leaves: priors, floors, fixed and tied columns, starts given by the user
+`table_mixture`   everything a fitted mixture over a table can do
+`latent_class`    hidden classes behind a table
+`profile`         classes in tables and in words
+"""

@@ -1,0 +1,264 @@
+"""A table's columns as leaves: which block each column belongs to, its prior, and values given by the user."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halfseen.data import Schema, Table
+from halfseen.data.columns import Column
+from halfseen.engine import Model
+from halfseen.errors import ParameterError
+from halfseen.leaves import (
+    Categorical,
+    Cells,
+    Floored,
+    Frozen,
+    Gaussian,
+    GaussianParams,
+    Leaf,
+    Poisson,
+    Product,
+    PseudoRows,
+    Tied,
+)
+from halfseen.leaves.categorical import read_table
+from halfseen.leaves.leaf import Floats, frozen
+from halfseen.leaves.limits import Params
+from halfseen.structures import Independent
+
+Prior = str | float | None
+
+
+def read_prior(prior: Any) -> Prior:
+    """Check what a user typed: "row", a number of pseudo-counts, or None."""
+    if prior is None or prior == "row":
+        return prior
+    if isinstance(prior, bool) or not isinstance(prior, int | float | np.number) or not 0 <= prior < np.inf:
+        raise ParameterError(f"prior={prior!r} is not 'row', None or a number of pseudo-counts of at least 0.")
+    return float(prior) or None
+
+
+def read_names(names: Any, schema: Schema, option: str) -> tuple[str, ...]:
+    """Check a list of columns, and "weights", named in an option."""
+    if isinstance(names, str) or not isinstance(names, Collection):
+        raise ParameterError(f"{option}={names!r} is not a list of column names.")
+    known = {column.name for column in schema.columns} | {"weights"}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ParameterError(f"{option}: there is no column {unknown[0]!r}. Columns: {', '.join(sorted(known))}.")
+    return tuple(names)
+
+
+class Summary(NamedTuple):
+    """What the leaves must know of the whole table: moments of numbers, frequencies of categories, by block."""
+
+    moments: dict[str, tuple[Floats, Floats]]
+    frequencies: dict[str, Floats]
+
+
+def summarise(table: Table) -> Summary:
+    """Return the summary of a table."""
+    discrete = [block for block in table.schema.blocks if block.startswith("categorical")]
+    return Summary(
+        {block: table.moments(block) for block in table.schema.blocks if block not in discrete},
+        {block: table.frequencies(block) for block in discrete},
+    )
+
+
+def mixture(
+    schema: Schema,
+    summary: Summary,
+    n_components: int,
+    prior: Prior = None,
+    variance_floor: float = 0.0,
+    fixed: Collection[str] = (),
+) -> Model:
+    """Return the mixture over a table: mixing weights and one leaf per block of columns."""
+    rows = _pseudo_rows(prior, n_components)
+    mix: Leaf = Cells(1, [n_components], None if rows is None else rows[None], axes=(1,))
+    if "weights" in fixed:
+        mix = Frozen(Cells(1, [n_components], axes=(1,)))
+    leaves = {}
+    for block in schema.blocks:
+        kind, _, treatment = block.partition(".")
+        own_prior = None if treatment == "fixed" else prior
+        if kind == "categorical":
+            leaf = _categorical(schema.cardinalities(block), summary.frequencies[block], n_components, own_prior)
+        elif kind == "gaussian":
+            leaf = _gaussian(*summary.moments[block], n_components, own_prior, variance_floor)
+        else:
+            leaf = _poisson(summary.moments[block][0], n_components, own_prior)
+        leaves[block] = _treated(leaf, treatment)
+    return Model(Independent(), {"mix": mix, "emit": Product(n_components, leaves)})
+
+
+def _treated(leaf: Leaf, treatment: str) -> Leaf:
+    """Wrap the leaf of a block whose columns are fixed or tied."""
+    if treatment == "fixed":
+        return Frozen(leaf)
+    return Tied(leaf, components=[0] * leaf.n_components) if treatment == "tied" else leaf
+
+
+def _pseudo_rows(prior: Prior, n_components: int) -> Floats | None:
+    """Return how many pseudo-rows each component gets."""
+    if prior is None:
+        return None
+    return np.full(n_components, 1 / n_components if prior == "row" else float(prior))
+
+
+def _categorical(sizes: tuple[int, ...], counts: Floats, n_components: int, prior: Prior) -> Leaf:
+    pseudo = None
+    if prior == "row":
+        pseudo = np.tile(_shares(counts, sizes) / n_components, (n_components, 1))
+    elif prior is not None:
+        pseudo = np.full((n_components, sum(sizes)), float(prior))
+    return Categorical(n_components, sizes, pseudo)
+
+
+def _shares(counts: Floats, sizes: tuple[int, ...]) -> Floats:
+    """Return the share of each category in its column; one row spread evenly keeps unseen levels above zero."""
+    parts = np.split(counts, np.cumsum(sizes)[:-1])
+    shares = [(part + 1 / len(part)) / (part.sum() + 1) for part in parts if len(part)]
+    return np.concatenate(shares) if shares else np.zeros(0)
+
+
+def _gaussian(mean: Floats, var: Floats, n_components: int, prior: Prior, floor: float) -> Leaf:
+    rows = _pseudo_rows(prior, n_components)
+    leaf = Gaussian(n_components, mean, np.sqrt(var), None if rows is None else PseudoRows(rows, mean, var))
+    return Floored(leaf, floor) if floor > 0 else leaf
+
+
+def _poisson(mean: Floats, n_components: int, prior: Prior) -> Leaf:
+    scale = np.where(mean > 0, mean, 1.0)  # a column of zeros has no unit of its own
+    return Poisson(n_components, scale, _pseudo_rows(prior, n_components))
+
+
+def read_columns(columns: Mapping[str, Any]) -> Schema:
+    """Return the schema of columns whose parameters are given without data."""
+    found = []
+    for name, value in columns.items():
+        if not isinstance(value, Mapping) or not value:
+            raise ParameterError(
+                f"columns[{name!r}]: expected {{category: probabilities}}, {{'mean': ..., 'sd': ...}} or "
+                "{'rate': ...}."
+            )
+        if set(value) == {"rate"}:
+            found.append(Column(name, "poisson"))
+        elif set(value) in ({"mean", "sd"}, {"mean", "var"}):
+            found.append(Column(name, "gaussian"))
+        else:
+            found.append(Column(name, "categorical", tuple(value)))
+    return Schema.of(found)
+
+
+def unit_summary(schema: Schema) -> Summary:
+    """Return a summary that knows nothing: centre 0, scale 1, no counts."""
+    sizes = {block: len(members) for block, members in schema.blocks.items()}
+    discrete = [block for block in schema.blocks if block.startswith("categorical")]
+    return Summary(
+        {block: (np.zeros(size), np.ones(size)) for block, size in sizes.items() if block not in discrete},
+        {block: np.zeros(sum(schema.cardinalities(block))) for block in discrete},
+    )
+
+
+# ---- values given by the user ------------------------------------------------------------------------------------
+
+
+def overlay(params: Params, start: Mapping[str, Any], schema: Schema, n_components: int) -> Params:
+    """Return the parameters with those that the user gave put in their place.
+
+    Parameters
+    ----------
+    params : dict with "mix" and "emit"
+    start : mapping
+        "weights" -> (K,) array; a column's name -> its parameters: a (K, V) table or {category: (K,) array} for
+        categories, {"mean": (K,), "var": (K,)} (or "sd", or one of them) for numbers, (K,) rates for counts.
+    """
+    emit = {name: _writable(block) for name, block in params["emit"].items()}
+    mix = params["mix"]
+    for name, value in start.items():
+        if name == "weights":
+            mix = frozen(read_table(value, (n_components,), "weights").reshape(1, -1))
+        else:
+            _place(emit, name, value, schema, n_components)
+    return {"mix": mix, "emit": {name: _frozen_block(block) for name, block in emit.items()}}
+
+
+def _place(emit: dict[str, Any], name: str, value: Any, schema: Schema, n_components: int) -> None:
+    block, position = where(schema, name)
+    kind = block.partition(".")[0]
+    if kind == "categorical":
+        sizes = schema.cardinalities(block)
+        first = sum(sizes[:position])
+        column = schema.columns[schema.blocks[block][position]]
+        emit[block][:, first : first + sizes[position]] = _read_categories(value, column, n_components)
+    elif kind == "gaussian":
+        for field, numbers in _read_gaussian(value, name, n_components).items():
+            getattr(emit[block], field)[:, position] = numbers
+    else:
+        rate = value["rate"] if isinstance(value, Mapping) and set(value) == {"rate"} else value
+        emit[block][:, position] = _read_numbers(rate, f"start[{name!r}]: rate", n_components, 0.0, inclusive=True)
+
+
+def where(schema: Schema, name: str) -> tuple[str, int]:
+    """Return the block of a column and its place in it."""
+    for block, members in schema.blocks.items():
+        names = [schema.columns[j].name for j in members]
+        if name in names:
+            return block, names.index(name)
+    known = ", ".join(column.name for column in schema.columns)
+    raise ParameterError(f"start: there is no column {name!r}. Columns: {known}, and 'weights'.")
+
+
+def _read_categories(value: Any, column: Column, n_components: int) -> Floats:
+    assert column.categories is not None
+    what = f"start[{column.name!r}]"
+    if isinstance(value, Mapping):
+        if set(value) != set(column.categories):
+            raise ParameterError(
+                f"{what}: categories {sorted(map(repr, value))} are not those of the column, {column.categories}."
+            )
+        value = np.stack([np.asarray(value[category], dtype=np.float64) for category in column.categories], axis=-1)
+    return read_table(value, (n_components, len(column.categories)), what)
+
+
+def _read_gaussian(value: Any, name: str, n_components: int) -> dict[str, Floats]:
+    what = f"start[{name!r}]"
+    if (
+        not isinstance(value, Mapping)
+        or not value
+        or not set(value) <= {"mean", "var", "sd"}
+        or {"var", "sd"} <= set(value)
+    ):
+        raise ParameterError(f"{what}: expected {{'mean': ..., 'var': ...}} ('sd' instead of 'var', or one of them).")
+    found = {}
+    if "mean" in value:
+        found["mean"] = _read_numbers(value["mean"], f"{what}: mean", n_components, -np.inf)
+    if "var" in value:
+        found["var"] = _read_numbers(value["var"], f"{what}: var", n_components, 0.0)
+    if "sd" in value:
+        found["var"] = _read_numbers(value["sd"], f"{what}: sd", n_components, 0.0) ** 2
+    return found
+
+
+def _read_numbers(value: Any, what: str, n_components: int, low: float, inclusive: bool = False) -> Floats:
+    numbers = np.asarray(value, dtype=np.float64)
+    if numbers.shape != (n_components,):
+        raise ParameterError(
+            f"{what}: expected one number per component, shape ({n_components},), got {numbers.shape}."
+        )
+    if not np.all(np.isfinite(numbers)) or not np.all(numbers >= low if inclusive else numbers > low):
+        bound = "finite" if low == -np.inf else f"finite and {'at least' if inclusive else 'above'} {low:g}"
+        raise ParameterError(f"{what}: numbers must be {bound}, got {numbers.tolist()}.")
+    return numbers
+
+
+def _writable(block: Params) -> Params:
+    return GaussianParams(*map(np.array, block)) if isinstance(block, GaussianParams) else np.array(block)
+
+
+def _frozen_block(block: Params) -> Params:
+    return GaussianParams(*map(frozen, block)) if isinstance(block, GaussianParams) else frozen(block)

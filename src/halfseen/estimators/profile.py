@@ -1,0 +1,116 @@
+"""Classes in tables and in words: what each looks like, and what sets it apart from the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import rel_entr
+
+from halfseen.data import frame_from_dict
+from halfseen.leaves.leaf import Floats
+
+if TYPE_CHECKING:
+    from halfseen.estimators.table_mixture import TableMixture
+
+
+class ColumnProfile(NamedTuple):
+    """One column in every class.
+
+    Attributes
+    ----------
+    name, kind : str
+    rows : list of str          "mean" and "sd", "rate", or the categories
+    values : (R, K) array       one row for each entry of `rows`
+    overall : (R,) array        the same in the whole table, as the model sees it
+    distance : (K,) array       relative entropy of each class against the whole: how much the column sets it apart
+    """
+
+    name: str
+    kind: str
+    rows: list[Any]
+    values: Floats
+    overall: Floats
+    distance: Floats
+
+
+def profiles(model: TableMixture) -> list[ColumnProfile]:
+    """Return the profile of every column, in the order of the table."""
+    found: dict[int, ColumnProfile] = {}
+    for block, members in model._schema.blocks.items():
+        params = model._params["emit"][block]
+        if block.startswith("categorical"):
+            parts: Any = _categorical(model, block, params)
+        elif block.startswith("gaussian"):
+            parts = _gaussian(model, block, params)
+        else:
+            parts = _poisson(model, block, params)
+        found |= dict(zip(members, parts, strict=True))
+    return [found[j] for j in sorted(found)]
+
+
+def _categorical(model: TableMixture, block: str, table: Floats) -> Iterator[ColumnProfile]:
+    stops = np.cumsum(model._schema.cardinalities(block))
+    for column, values in zip(model._schema.block_columns(block), np.split(table.T, stops[:-1]), strict=True):
+        overall = values @ model.weights_
+        distance = rel_entr(values, overall[:, None]).sum(axis=0)
+        yield ColumnProfile(column.name, column.kind, list(column.categories or ()), values, overall, distance)
+
+
+def _gaussian(model: TableMixture, block: str, params: Any) -> Iterator[ColumnProfile]:
+    weights = model.weights_
+    for column, mean, var in zip(model._schema.block_columns(block), params.mean.T, params.var.T, strict=True):
+        centre = float(weights @ mean)
+        total = float(weights @ (var + (mean - centre) ** 2))
+        distance = 0.5 * ((var + (mean - centre) ** 2) / total - 1 - np.log(var / total))
+        values = np.stack([mean, np.sqrt(var)])
+        yield ColumnProfile(column.name, column.kind, ["mean", "sd"], values, np.array([centre, total**0.5]), distance)
+
+
+def _poisson(model: TableMixture, block: str, rates: Floats) -> Iterator[ColumnProfile]:
+    for column, rate in zip(model._schema.block_columns(block), rates.T, strict=True):
+        overall = float(model.weights_ @ rate)
+        distance = rel_entr(rate, overall) - rate + overall
+        yield ColumnProfile(column.name, column.kind, ["rate"], rate[None], np.array([overall]), distance)
+
+
+def to_frame(model: TableMixture) -> Any:
+    """Return shares and parameters as a table with a column per class."""
+    columns = profiles(model)
+    labels: dict[str, list[Any]] = {
+        "column": ["(share)"] + [column.name for column in columns for _ in column.rows],
+        "kind": ["share"] + [column.kind for column in columns for _ in column.rows],
+        "value": [""] + [str(row) for column in columns for row in column.rows],
+    }
+    values = np.concatenate([model.weights_[None], *[column.values for column in columns]])
+    overall = np.concatenate([[1.0], *[column.overall for column in columns]])
+    numbers = {"overall": overall} | dict(zip(model.class_names_, values.T, strict=True))
+    return frame_from_dict({**labels, **{name: column.tolist() for name, column in numbers.items()}}, model._template)
+
+
+def describe(model: TableMixture, top: int) -> str:
+    """Return a paragraph per class: its share, and the columns that set it apart most."""
+    columns = profiles(model)
+    lines = []
+    for k, (name, share) in enumerate(zip(model.class_names_, model.weights_, strict=True)):
+        telling = sorted((c for c in columns if len(c.rows)), key=lambda c: -c.distance[k])[:top]
+        traits = "; ".join(_trait(column, k) for column in telling if column.distance[k] > 0.01)
+        lines.append(f"{name} ({share:.0%}): {traits or 'like the whole table'}")
+    return "\n".join(lines)
+
+
+def _trait(column: ColumnProfile, k: int) -> str:
+    values, overall = column.values[:, k], column.overall
+    if column.kind == "gaussian":
+        own, whole = (f"{_number(mean)} ± {_number(sd)}" for mean, sd in (values, overall))
+        return f"{column.name} {own} (all {whole})"
+    if column.kind == "poisson":
+        return f"{column.name} {_number(values[0])} on average (all {_number(overall[0])})"
+    telling = int(np.argmax(rel_entr(values, overall)))
+    return f"{column.name} = {column.rows[telling]} in {values[telling]:.0%} (all {overall[telling]:.0%})"
+
+
+def _number(value: float) -> str:
+    """Return three telling digits, without an exponent where a person would not use one."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,0 +1,305 @@
+"""What every fitted mixture over a table can do: posteriors, scores, samples, imputation, criteria, relabelling.
+
+All of it comes from the model and the structures that training uses.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.special import entr
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from halfseen.assign import SOFT
+from halfseen.data import Chunk, Schema, Source, Table, read
+from halfseen.engine import Model
+from halfseen.engine.model import weighted_sum
+from halfseen.errors import ImpossibleRowWarning, ParameterError
+from halfseen.estimators import profile
+from halfseen.leaves.categorical import draw
+from halfseen.leaves.leaf import Floats
+from halfseen.leaves.limits import Params
+from halfseen.structures import Inference
+
+
+class TableMixture(BaseEstimator):
+    """A mixture over a table, once it has a model, parameters and a schema."""
+
+    _model: Model
+    _params: Params
+    _schema: Schema
+    _template: Source
+    _n_rows: float
+    _entropy: float
+    loglik_: float
+    class_names_: tuple[str, ...]
+
+    # ---- what is in it -------------------------------------------------------------------------------------------
+
+    @property
+    def weights_(self) -> Floats:
+        """Shares of the components, (K,)."""
+        check_is_fitted(self)
+        return self._params["mix"][0]
+
+    def to_frame(self) -> Any:
+        """Return all parameters as a table: a row per category, mean, sd or rate; a column per class."""
+        check_is_fitted(self)
+        return profile.to_frame(self)
+
+    def describe(self, top: int = 3) -> str:
+        """Return the classes in words: share, and the `top` columns that set each apart most.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> X = [[0, 1, 1], [0, 1, 1], [1, 0, 0], [1, 0, 0], [0, 1, 1], [1, 0, 0]]
+        >>> print(hs.LatentClass(2, random_state=0).fit(X).describe(top=1))  # doctest: +SKIP
+        """
+        check_is_fitted(self)
+        return profile.describe(self, top)
+
+    # ---- rows in, answers out ------------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the posterior probability of each class for each row, (N, K)."""
+        found = list(self._infer(self._encode(X).chunks()))
+        self._warn_impossible(found)
+        return np.concatenate([part.usage["emit"] for part in found])
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the most probable class of each row; the lowest index among equals."""
+        return self.predict_proba(X).argmax(axis=1)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return log p(observed cells) of each row; 0 for a row in which nothing was observed."""
+        return np.concatenate([found.log_evidence[:, 0] for found in self._infer(self._encode(X).chunks())])
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the mean log-likelihood per row."""
+        table = self._encode(X, sample_weight)
+        logliks = np.concatenate([found.log_evidence[:, 0] for found in self._infer(table.chunks())])
+        return weighted_sum(table.weight, logliks) / float(table.weight.sum())
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[np.int64]]:
+        """Draw rows from the model.
+
+        Returns
+        -------
+        X : container like the one fitted
+        labels : (n_samples,) array    the class of each row
+        """
+        check_is_fitted(self)
+        if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 1:
+            raise ParameterError(f"n_samples={n_samples!r} is not a whole number of at least 1.")
+        rng = generator(self.random_state if random_state is None else random_state)
+        labels = self._model.draw_components(self._params, np.zeros(n_samples, dtype=np.int64), rng)
+        blocks = self._model.leaves["emit"].sample(self._params["emit"], labels, rng)
+        return self._template.like(self._decoded(blocks)), labels
+
+    def impute(self, X: Any, draw: bool = False, random_state: Any = None) -> Any:
+        """Fill the holes of `X` from what is seen in the same row.
+
+        Parameters
+        ----------
+        X : table
+        draw : bool
+            False: numbers get their expected value, categories the most probable one. True: a random draw from the
+            model given the row, so that variation and relations between columns are kept.
+        random_state : seed of the draws; by default the estimator's
+
+        Returns
+        -------
+        The same container, columns and dtypes; observed cells are untouched.
+        """
+        source = self._read(X, reset=False)
+        rng = generator(self.random_state if random_state is None else random_state) if draw else None
+        table = self._schema.encode(source)
+        chunks = table.chunks()
+        found = list(self._infer(chunks))
+        self._warn_impossible(found)
+        parts = [self._filled(chunk, part.usage["emit"], rng) for chunk, part in zip(chunks, found, strict=True)]
+        full = {name: np.concatenate([part[name] for part in parts]) for name in table.blocks}
+        cells = {}
+        for name, members in self._schema.blocks.items():
+            decoded = self._schema.decode(name, full[name])
+            for j, column, before in zip(members, decoded, table.blocks[name].T, strict=True):
+                holes = np.flatnonzero(before < 0 if before.dtype.kind == "i" else np.isnan(before))
+                cells[j] = (holes, [column[n] for n in holes])
+        return source.fill({j: cell for j, cell in cells.items() if len(cell[0])})
+
+    def _filled(self, chunk: Chunk, resp: Floats, rng: np.random.Generator | None) -> Any:
+        if rng is not None:
+            resp = np.eye(resp.shape[1])[draw(resp, rng)]
+        return self._model.leaves["emit"].impute(self._params["emit"], chunk.blocks, resp, rng)
+
+    # ---- how good, how sure --------------------------------------------------------------------------------------
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of free parameters."""
+        check_is_fitted(self)
+        return self._model.n_free()
+
+    def bic(self, X: Any = None) -> float:
+        """Return -2 loglik + n_parameters log N; lower is better. N is the sum of the weights.
+
+        Without `X`, of the data it was fitted to. After a fit with a prior, loglik is that of the MAP estimate.
+        """
+        loglik, _, n_rows = self._measured(X)
+        return -2 * loglik + self.n_parameters_ * float(np.log(n_rows))
+
+    def aic(self, X: Any = None) -> float:
+        """Return -2 loglik + 2 n_parameters; lower is better."""
+        return -2 * self._measured(X)[0] + 2 * self.n_parameters_
+
+    def icl(self, X: Any = None) -> float:
+        """Return bic + 2 EN, EN = -sum resp log resp: BIC with a charge for classes that overlap; lower is better."""
+        return self.bic(X) + 2 * self._measured(X)[1]
+
+    def entropy(self, X: Any = None) -> float:
+        """Return the relative entropy 1 - EN / (N log K): 1 when every row is sure of its class, 0 when none is."""
+        _, uncertain, n_rows = self._measured(X)
+        n_components = len(self.weights_)
+        return 1.0 if n_components == 1 else 1.0 - uncertain / (n_rows * float(np.log(n_components)))
+
+    def _measured(self, X: Any) -> tuple[float, float, float]:
+        """Return loglik, classification entropy EN and number of rows, of `X` or of the training data."""
+        check_is_fitted(self)
+        if X is None:
+            return self.loglik_, self._entropy, self._n_rows
+        return measure(self._model, self._params, self._encode(X).chunks())
+
+    # ---- the order and the names of classes ----------------------------------------------------------------------
+
+    def relabel(self, order: Sequence[int]) -> Self:
+        """Return a copy in which class i is the former class order[i]."""
+        check_is_fitted(self)
+        places = np.asarray(order)
+        n_components = len(self.weights_)
+        if sorted(places.tolist()) != list(range(n_components)):
+            raise ParameterError(f"order={order!r} does not name each of the {n_components} classes once.")
+        relabelled = copy(self)
+        relabelled._params = self._model.relabel(self._params, places)
+        relabelled.class_names_ = _carry(self.class_names_, places)
+        return relabelled
+
+    def match_to(self, other: TableMixture) -> Self:
+        """Return a copy whose classes stand in the order of those of `other` that they resemble most.
+
+        Resemblance is the Bhattacharyya overlap of the classes' distributions; all classes are matched at once.
+        """
+        check_is_fitted(self)
+        check_is_fitted(other)
+        if self._schema.columns != other._schema.columns or len(self.weights_) != len(other.weights_):
+            raise ParameterError("match_to: the two models differ in their columns, categories or number of classes.")
+        overlap = self._model.overlap(self._params, other._params)
+        lowest = overlap[np.isfinite(overlap)].min(initial=0.0) - 1e6
+        rows, columns = linear_sum_assignment(np.where(np.isfinite(overlap), overlap, lowest), maximize=True)
+        return self.relabel(rows[np.argsort(columns)].tolist())
+
+    def rename(self, names: Sequence[str]) -> Self:
+        """Return a copy whose classes have these names, in every table, text and file made from it."""
+        check_is_fitted(self)
+        named = tuple(str(name) for name in names)
+        if len(named) != len(self.weights_) or len(set(named)) != len(named):
+            raise ParameterError(
+                f"names={names!r} does not give each of the {len(self.weights_)} classes its own name."
+            )
+        renamed = copy(self)
+        renamed.class_names_ = named
+        return renamed
+
+    # ---- doors ---------------------------------------------------------------------------------------------------
+
+    def _read(self, X: Any, reset: bool) -> Source:
+        """Read a table, and remember or check what scikit-learn wants to know of it."""
+        source = read(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return source
+
+    def _encode(self, X: Any, weight: ArrayLike | None = None) -> Table:
+        check_is_fitted(self)
+        return self._schema.encode(self._read(X, reset=False), weight)
+
+    def _decoded(self, blocks: dict[str, Any]) -> list[Any]:
+        """Return blocks as columns of values in the order of the table."""
+        columns: dict[int, Any] = {}
+        for name, members in self._schema.blocks.items():
+            columns |= dict(zip(members, self._schema.decode(name, blocks[name]), strict=True))
+        return [columns[j] for j in sorted(columns)]
+
+    def _infer(self, chunks: Sequence[Chunk]) -> Iterator[Inference]:
+        """Infer chunk by chunk; a row that is impossible under every class falls back on the shares of the classes."""
+        prepared = self._model.prepare(self._params)
+        for chunk in chunks:
+            found = self._model.infer(prepared, chunk.blocks, np.ones((chunk.n_rows, 1)), SOFT, chunk.log_evidence)
+            found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self._params["mix"]
+            yield found
+
+    def _warn_impossible(self, found: Sequence[Inference]) -> None:
+        impossible = sum(int(np.isneginf(part.log_evidence).sum()) for part in found)
+        if impossible:
+            warnings.warn(
+                f"{impossible} rows are impossible under every class; they get the classes' overall shares. "
+                "Fit with a prior to leave no probability at zero.",
+                ImpossibleRowWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = False
+        return tags
+
+
+def measure(model: Model, params: Params, chunks: Sequence[Chunk]) -> tuple[float, float, float]:
+    """Return log-likelihood, classification entropy -sum resp log resp, and number of rows, all weighted."""
+    prepared = model.prepare(params)
+    loglik = uncertain = n_rows = 0.0
+    for chunk in chunks:
+        found = model.infer(prepared, chunk.blocks, np.ones((chunk.n_rows, 1)), SOFT, chunk.log_evidence)
+        loglik += weighted_sum(chunk.weight, found.log_evidence[:, 0])
+        uncertain += float(chunk.weight @ entr(found.usage["emit"]).sum(axis=1))
+        n_rows += float(chunk.weight.sum())
+    return loglik, uncertain, n_rows
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a generator from anything scikit-learn accepts as random_state."""
+    return np.random.default_rng(seed_of(random_state))
+
+
+def seed_of(random_state: Any) -> np.random.SeedSequence:
+    """Return a seed from None, a number, a RandomState or a Generator; the latter two move on."""
+    if random_state is None:
+        return np.random.SeedSequence()
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(random_state.integers(0, 2**31, size=4).tolist())
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(random_state.randint(0, 2**31 - 1, size=4).tolist())
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
+        return np.random.SeedSequence(int(random_state))
+    raise ParameterError(f"random_state={random_state!r} is not None, a whole number of at least 0 or a generator.")
+
+
+def _carry(names: tuple[str, ...], order: NDArray[np.int64]) -> tuple[str, ...]:
+    """Return the names in a new order; names that only count ('class 2') stay with their place."""
+    return tuple(
+        default_name(i) if names[j] == default_name(int(j)) else names[j] for i, j in enumerate(order.tolist())
+    )
+
+
+def default_name(k: int) -> str:
+    """Return the name of class k until it is given another."""
+    return f"class {k}"

@@ -1,0 +1,147 @@
+"""Every kernel in plain NumPy, written from its formula.
+
+Index letters: n row of N, k component of K, d column of D, s cell of S (all categories of all columns, one
+column after the other). A missing category is code -1, a missing number is NaN; neither adds anything.
+Outputs come last and are allocated by the caller; `scores` are added to, so that blocks of columns can share one array.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import gammaln
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.signedinteger]
+
+
+def _indicator(codes: Codes, starts: NDArray[np.int64], n_cells: int) -> csr_array:
+    """Return the (N, S + D) matrix with a one where a row holds a cell; each column begins with its 'missing' cell."""
+    n_rows, n_columns = codes.shape
+    cells = codes + (starts + np.arange(1, n_columns + 1))
+    ends = np.arange(0, cells.size + 1, n_columns)
+    return csr_array((np.ones(cells.size), cells.ravel(), ends), shape=(n_rows, n_cells + n_columns))
+
+
+def categorical_score(
+    codes: Codes,  # (N, D)      in, -1 = missing
+    starts: NDArray[np.int64],  # (D,)  in, first cell of each column
+    table: Floats,  # (S + D, K)  in, log-probabilities; each column begins with a row of zeros for 'missing'
+    scores: Floats,  # (N, K)      added to
+) -> None:
+    """scores[n, k] += sum_d table[cell(n, d), k]."""
+    if codes.shape[1]:
+        scores += _indicator(codes, starts, len(table) - codes.shape[1]) @ table
+
+
+def categorical_expect(
+    codes: Codes,  # (N, D)  in, -1 = missing
+    starts: NDArray[np.int64],  # (D,)  in
+    usage: Floats,  # (N, K)  in
+    counts: Floats,  # (K, S)  added to
+) -> None:
+    """counts[k, s] += sum over rows n that hold cell s of usage[n, k]."""
+    if not codes.shape[1]:
+        return
+    n_cells = counts.shape[1]
+    summed = _indicator(codes, starts, n_cells).T @ usage
+    missing = starts + np.arange(codes.shape[1])
+    counts += np.delete(summed, missing, axis=0).T
+
+
+def gaussian_score(
+    values: Floats,  # (N, D)  in, NaN = missing
+    mean: Floats,  # (K, D)  in
+    var: Floats,  # (K, D)  in
+    scores: Floats,  # (N, K)  added to
+) -> None:
+    """scores[n, k] -= 1/2 sum_d seen[n, d] (log(2 pi var[k, d]) + (values[n, d] - mean[k, d])^2 / var[k, d])."""
+    missing = np.isnan(values)
+    scores -= 0.5 * (~missing @ np.log(2 * np.pi * var).T)
+    filled = np.where(missing, 0.0, values)
+    for k, (centre, scale) in enumerate(zip(mean, np.sqrt(var), strict=True)):
+        deviation = (filled - centre) / scale
+        deviation[missing] = 0.0
+        scores[:, k] -= 0.5 * np.einsum("nd,nd->n", deviation, deviation)
+
+
+def gaussian_expect(
+    values: Floats,  # (N, D)     in, NaN = missing
+    mean: Floats,  # (K, D)     in, the pivot of the moments
+    usage: Floats,  # (N, K)     in
+    moments: Floats,  # (3, K, D)  added to: mass, first and second moment about `mean`
+) -> None:
+    """moments[p, k, d] += sum_n usage[n, k] seen[n, d] (values[n, d] - mean[k, d])^p  for p = 0, 1, 2."""
+    missing = np.isnan(values)
+    moments[0] += usage.T @ (~missing).astype(np.float64)
+    filled = np.where(missing, 0.0, values)
+    for k, centre in enumerate(mean):
+        deviation = filled - centre
+        deviation[missing] = 0.0
+        moments[1, k] += usage[:, k] @ deviation
+        moments[2, k] += usage[:, k] @ (deviation * deviation)
+
+
+def poisson_score(
+    counts: Floats,  # (N, D)  in, NaN = missing
+    rate: Floats,  # (K, D)  in
+    scores: Floats,  # (N, K)  added to
+) -> None:
+    """scores[n, k] += sum_d seen[n, d] (counts[n, d] log rate[k, d] - rate[k, d] - log counts[n, d]!)."""
+    missing = np.isnan(counts)
+    filled = np.where(missing, 0.0, counts)
+    zero = rate == 0.0
+    scores += filled @ np.log(np.where(zero, 1.0, rate)).T
+    scores -= ~missing @ rate.T
+    scores -= gammaln(filled + 1.0).sum(axis=1)[:, None]
+    if zero.any():  # a rate of zero allows no event: 0 log 0 = 0, but 1 log 0 = -inf
+        scores[(filled > 0) @ zero.T.astype(np.float64) > 0] = -np.inf
+
+
+def poisson_expect(
+    counts: Floats,  # (N, D)     in, NaN = missing
+    usage: Floats,  # (N, K)     in
+    sums: Floats,  # (3, K, D)  added to: mass, events, log-factorials
+) -> None:
+    """sums[:, k, d] += sum_n usage[n, k] seen[n, d] (1, counts[n, d], log counts[n, d]!)."""
+    missing = np.isnan(counts)
+    filled = np.where(missing, 0.0, counts)
+    sums[0] += usage.T @ (~missing).astype(np.float64)
+    sums[1] += usage.T @ filled
+    sums[2] += usage.T @ gammaln(filled + 1.0)
+
+
+def independent_soft(
+    scores: Floats,  # (N, K)  in; out: usage
+    outer: Floats,  # (N,)    in, how often each row is used
+    beta: float,
+    log_evidence: Floats,  # (N,)    out
+) -> None:
+    """usage[n, k] = outer[n] p[n, k], p ~ exp(beta scores); log_evidence[n] = log(sum_k exp(beta scores[n, k])) / beta.
+
+    A row that is impossible under every component (-inf throughout) has evidence -inf and no usage.
+    """
+    if beta != 1.0:
+        scores *= beta
+    best = scores.max(axis=1)
+    possible = np.isfinite(best)
+    scores -= np.where(possible, best, 0.0)[:, None]
+    np.exp(scores, out=scores)
+    total = scores.sum(axis=1)
+    log_evidence[:] = np.where(possible, (best + np.log(np.where(possible, total, 1.0))) / beta, -np.inf)
+    scores *= (outer / np.where(possible, total, 1.0))[:, None]
+
+
+def independent_hard(
+    scores: Floats,  # (N, K)  in; out: usage
+    outer: Floats,  # (N,)    in
+    best: NDArray[np.int64],  # (N,)    out, the best component, the lowest index among equals
+    log_evidence: Floats,  # (N,)    out
+) -> None:
+    """usage[n, best[n]] = outer[n], zero elsewhere; log_evidence[n] = max_k scores[n, k]."""
+    rows = np.arange(len(scores))
+    best[:] = scores.argmax(axis=1)
+    log_evidence[:] = scores[rows, best]
+    scores[:] = 0.0
+    scores[rows, best] = np.where(np.isfinite(log_evidence), outer, 0.0)

@@ -1,0 +1,30 @@
+"""Leaves: blocks of parameters with pure functions. A leaf turns usage into statistics and statistics into parameters.
+
+Vocabulary: `params` (a value), `scores` (log-probabilities), `usage` (how often each part is used), `stats` (they add),
+`prior` (pseudo-statistics), `limits` (what may not move).
+"""
+
+from halfseen.leaves.categorical import Categorical, Cells
+from halfseen.leaves.gaussian import Gaussian, GaussianParams, PseudoRows
+from halfseen.leaves.leaf import Leaf
+from halfseen.leaves.limits import FREE, Limits
+from halfseen.leaves.poisson import Poisson
+from halfseen.leaves.product import Bundle, Product
+from halfseen.leaves.wrappers import Floored, Frozen, Tied
+
+__all__ = [
+    "FREE",
+    "Bundle",
+    "Categorical",
+    "Cells",
+    "Floored",
+    "Frozen",
+    "Gaussian",
+    "GaussianParams",
+    "Leaf",
+    "Limits",
+    "Poisson",
+    "Product",
+    "PseudoRows",
+    "Tied",
+]

@@ -1,0 +1,245 @@
+"""Tables of probabilities with ragged rows, and columns of categories.
+
+One layout serves every discrete block: params[k, s] where the S cells are cut by `offsets` into rows that sum to one.
+K components of D columns with V_d categories, the mixing weights (K = 1, one row), transitions (one row per state),
+conditional probability tables and grammar rules (K = 1, one row per parent state or left-hand side) are all this.
+
+Statistics are the expected counts, in the shape of the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from halfseen.assign import Assign
+from halfseen.errors import ParameterError
+from halfseen.kernels import active as kernels
+from halfseen.leaves.leaf import NO_MASS, Floats, Leaf, Stats, frozen
+from halfseen.leaves.limits import FREE, Limits
+
+SUM_TOLERANCE = 1e-8  # a row of probabilities typed by a user sums to one within this
+
+
+@dataclass(frozen=True, eq=False)
+class Categorical(Leaf):
+    """Columns of categories: component k draws category v of column d with probability params[k, offsets[d] + v].
+
+    Parameters
+    ----------
+    n_components : int
+    cardinalities : sequence of int
+        Number of categories of each column.
+    pseudo : (K, S) array, optional
+        Pseudo-counts added before maximising: a Dirichlet prior with alpha = 1 + pseudo.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> leaf = Categorical(1, [2])
+    >>> leaf.maximise(np.array([[3.0, 1.0]]), np.array([[0.5, 0.5]]))
+    array([[0.75, 0.25]])
+    """
+
+    n_components: int
+    cardinalities: Sequence[int]
+    pseudo: Floats | None = None
+    offsets: NDArray[np.int64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        offsets = np.concatenate([[0], np.cumsum(self.cardinalities)]).astype(np.int64)
+        object.__setattr__(self, "offsets", offsets)
+
+    @property
+    def stats_shape(self) -> tuple[int, ...]:
+        """Expected counts, (K, S)."""
+        return (self.n_components, int(self.offsets[-1]))
+
+    def blank(self) -> Floats:
+        """Return uniform rows."""
+        sizes = np.asarray(self.cardinalities, dtype=np.int64)
+        return frozen(np.tile(np.repeat(1.0 / np.maximum(sizes, 1), sizes), (self.n_components, 1)))
+
+    def prepare(self, params: Floats) -> Any:
+        """Return the log-table for look-ups, (S + D, K): each column begins with a row of zeros for 'missing'."""
+        return np.insert(_log(params), self.offsets[:-1], 0.0, axis=1).T.copy()
+
+    def score(self, prepared: Any, data: Any, assign: Assign) -> Floats:
+        """scores[n, k] = sum over observed columns d of log params[k, cell(n, d)]."""
+        scores = np.zeros((len(data), self.n_components))
+        kernels.categorical_score(data, self.offsets[:-1], prepared, scores)
+        return scores
+
+    def expect(self, usage: Floats, prepared: Any, data: Any, assign: Assign, out: Stats) -> int:
+        """out[k, s] += sum over rows n that hold cell s of usage[n, k]."""
+        kernels.categorical_expect(data, self.offsets[:-1], usage, out)
+        return 0
+
+    def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
+        """params[k, s] = stats[k, s] / sum of stats[k] over the row of s; a row without mass keeps its old values.
+
+        Fixed cells keep their value and the others share the remaining mass. With a floor f the maximiser is
+        max(f, stats / nu), nu such that the row sums to one: cells below f are set to f until none is left.
+        """
+        free = np.ones(params.shape, dtype=bool) if limits.fixed is None else ~np.asarray(limits.fixed)
+        mass = 1.0 - self._spread(np.where(free, 0.0, params)) if limits.fixed is not None else 1.0
+        table = _share(np.where(free, stats, 0.0), mass, self._spread)
+        table = np.where(free & np.isfinite(table), table, params)
+        if limits.floor is not None:
+            table = self._lift(table, stats, free, mass, limits.floor)
+        return frozen(table)
+
+    def _lift(self, table: Floats, stats: Stats, free: NDArray[np.bool_], mass: Any, floor: float) -> Floats:
+        """Set cells below the floor to it and share the rest among the others, until none is below."""
+        if np.any(self._spread(free * floor) > mass + 1e-12):
+            raise ParameterError(f"floor={floor} times the free cells of a row exceeds the mass they share.")
+        low = np.zeros_like(free)
+        while np.any(fresh := free & ~low & (table < floor)):
+            low |= fresh
+            rest = _share(np.where(free & ~low, stats, 0.0), mass - self._spread(low * floor), self._spread)
+            equal = _share((free & ~low).astype(np.float64), mass - self._spread(low * floor), self._spread)
+            shared = np.where(np.isfinite(rest), rest, equal)
+            lifted = self._spread(low.astype(np.float64)) > 0  # rows in which nothing was low stay as they are
+            table = np.where(low, floor, np.where(free & lifted, shared, table))
+        return table
+
+    def _spread(self, cells: NDArray[np.floating]) -> Floats:
+        """Return, for every cell, the sum over the row it stands in."""
+        sizes = np.diff(self.offsets)
+        sums = np.zeros((len(cells), len(sizes)))
+        filled = sizes > 0
+        if filled.any():
+            sums[:, filled] = np.add.reduceat(cells, self.offsets[:-1][filled], axis=1)
+        return np.repeat(sums, sizes, axis=1)
+
+    def complete(self, stats: Stats, about: Floats, params: Floats) -> float:
+        """Return sum of stats * log params, with 0 log 0 = 0."""
+        return float(xlogy(stats, params).sum())
+
+    def prior(self, params: Floats) -> Stats | None:
+        """Return the pseudo-counts."""
+        return self.pseudo
+
+    def jitter(self, params: Floats, amount: float, rng: np.random.Generator) -> Floats:
+        """Multiply every cell by exp(amount * N(0, 1)) and renormalise; a zero stays zero."""
+        moved = params * np.exp(amount * rng.standard_normal(params.shape))
+        return frozen(moved / self._spread(moved))
+
+    def conform(self, params: Floats, like: Floats, limits: Limits = FREE) -> Floats:
+        """Return `params` with fixed cells from `like`; the others keep their proportions."""
+        return self.maximise(params, like, limits)
+
+    def sample(self, params: Floats, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
+        """Draw codes, (N, D); a column without categories is missing."""
+        codes = np.full((len(components), len(self.cardinalities)), -1, dtype=np.int64)
+        for d, (start, stop) in enumerate(zip(self.offsets, self.offsets[1:], strict=False)):
+            if stop > start:
+                codes[:, d] = draw(params[components, start:stop], rng)
+        return codes
+
+    def impute(self, params: Floats, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
+        """Fill missing codes with argmax_v sum_k resp[n, k] params[k, v] (the lowest among equals), or a draw."""
+        codes = data.copy()
+        for d, (start, stop) in enumerate(zip(self.offsets, self.offsets[1:], strict=False)):
+            holes = np.flatnonzero(codes[:, d] < 0)
+            if stop > start and len(holes):
+                predictive = resp[holes] @ params[:, start:stop]
+                codes[holes, d] = predictive.argmax(axis=1) if rng is None else draw(predictive, rng)
+        return codes
+
+    def n_free(self, limits: Limits = FREE) -> int:
+        """Return the sum over rows of (free cells - 1)."""
+        shape = self.stats_shape
+        free = np.ones(shape) if limits.fixed is None else (~np.asarray(limits.fixed)).astype(np.float64)
+        starts = self.offsets[:-1][np.diff(self.offsets) > 0]
+        if not len(starts):
+            return 0
+        return int(np.maximum(np.add.reduceat(free, starts, axis=1) - 1, 0).sum())
+
+    def affinity(self, params: Floats, other: Floats) -> Floats:
+        """Return sum_d log sum_v sqrt(p[k, v] q[j, v])."""
+        total = np.zeros((len(params), len(other)))
+        for start, stop in zip(self.offsets, self.offsets[1:], strict=False):
+            if stop > start:
+                total += _log(np.sqrt(params[:, start:stop]) @ np.sqrt(other[:, start:stop]).T)
+        return total
+
+    def feasible(self, params: Floats, limits: Limits = FREE) -> bool:
+        """Whether all free probabilities are at least zero, or the floor."""
+        free = params if limits.fixed is None else params[~np.asarray(limits.fixed)]
+        return bool(free.min(initial=np.inf) >= (limits.floor or 0.0))
+
+
+class Cells(Categorical):
+    """A table whose own cells are the parts: mixing weights, transitions, conditional tables, rules.
+
+    Its scores are the log-table itself, its usage is already a count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weights = Cells(1, [3], axes=(1,))
+    >>> np.exp(weights.score(weights.prepare(np.array([[0.4, 0.1, 0.5]])), None, None)).round(3)
+    array([[0.4, 0.1, 0.5]])
+    """
+
+    def __init__(
+        self, n_rows: int, cardinalities: Sequence[int], pseudo: Floats | None = None, axes: tuple[int, ...] = (0,)
+    ) -> None:
+        super().__init__(n_rows, cardinalities, pseudo)
+        object.__setattr__(self, "axes", axes)
+        object.__setattr__(self, "stats_axis", axes[0])
+
+    def prepare(self, params: Floats) -> Floats:
+        """Return the log-table."""
+        return _log(params)
+
+    def score(self, prepared: Any, data: Any, assign: Assign | None) -> Floats:
+        """Return the log-table itself."""
+        return prepared
+
+    def expect(self, usage: Floats, prepared: Any, data: Any, assign: Assign | None, out: Stats) -> int:
+        """Add the usage of the cells."""
+        out += usage
+        return 0
+
+
+def _log(table: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.log(table)
+
+
+def _share(counts: Floats, mass: Any, spread: Any) -> Floats:
+    """Return `mass` shared in proportion to `counts`; NaN where a row has no counts."""
+    total = spread(counts)
+    return np.divide(counts * mass, total, out=np.full_like(counts, np.nan), where=total > NO_MASS)
+
+
+def draw(probabilities: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw one category per row of `probabilities` (N, V), which need not be normalised."""
+    cumulated = np.cumsum(probabilities, axis=1)
+    uniform = rng.random(len(cumulated)) * cumulated[:, -1]
+    return (uniform[:, None] >= cumulated[:, :-1]).sum(axis=1)
+
+
+def read_table(value: Any, shape: tuple[int, ...], what: str) -> Floats:
+    """Check a table of probabilities typed by a user: rows of the last axis sum to one."""
+    table = np.asarray(value, dtype=np.float64)
+    if table.shape != shape:
+        raise ParameterError(f"{what}: expected shape {shape}, got {table.shape}.")
+    if not np.all(np.isfinite(table)) or table.min(initial=0.0) < 0:
+        raise ParameterError(f"{what}: probabilities must be finite and at least 0, got {table.tolist()}.")
+    sums = table.sum(axis=-1)
+    off = np.flatnonzero(np.abs(np.atleast_1d(sums) - 1) > SUM_TOLERANCE)
+    if len(off):
+        first = float(np.atleast_1d(sums)[off[0]])
+        raise ParameterError(
+            f"{what}: row {off[0]} sums to {first:.6g}, not 1 ({len(off)} of {np.size(sums)} rows are off). "
+            "Divide each row by its sum."
+        )
+    return table

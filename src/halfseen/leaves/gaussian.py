@@ -1,0 +1,194 @@
+"""Columns of numbers, normal within a component, independent of each other given it (diagonal covariance).
+
+Statistics, (3, K, D): mass, first and second moment of each column about the current mean,
+
+    stats[p, k, d] = sum_n usage[n, k] seen[n, d] (x[n, d] - mean[k, d])^p.
+
+Moments about the mean that every worker knows add exactly and keep their digits: raw second moments of data near 1e8
+with variance 1 come out as 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.assign import Assign
+from halfseen.kernels import active as kernels
+from halfseen.leaves.leaf import NO_MASS, Floats, Leaf, Stats, frozen
+from halfseen.leaves.limits import FREE, Limits
+
+
+class GaussianParams(NamedTuple):
+    """Means and variances, (K, D) each."""
+
+    mean: Floats
+    var: Floats
+
+
+class PseudoRows(NamedTuple):
+    """A conjugate prior in the words of data: `weight` rows per component with this mean and variance."""
+
+    weight: Floats  # (K,)
+    mean: Floats  # (D,)
+    var: Floats  # (D,)
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian(Leaf):
+    """A block of D columns with a mean and a variance per component and column.
+
+    Parameters
+    ----------
+    n_components : int
+    centre, scale : (D,) arrays
+        Mean and standard deviation of each column over all rows: where to start, and the unit of floors and of
+        acceleration.
+    pseudo : PseudoRows, optional
+        Prior.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> leaf = Gaussian(1, np.zeros(1), np.ones(1))
+    >>> start = leaf.blank()
+    >>> stats = np.zeros(leaf.stats_shape)
+    >>> _ = leaf.expect(np.ones((3, 1)), start, np.array([[1.0], [3.0], [np.nan]]), None, stats)
+    >>> leaf.maximise(stats, start)
+    GaussianParams(mean=array([[2.]]), var=array([[1.]]))
+    """
+
+    n_components: int
+    centre: Floats
+    scale: Floats
+    pseudo: PseudoRows | None = None
+    stats_axis = 1
+
+    @property
+    def stats_shape(self) -> tuple[int, ...]:
+        """Moments of order 0, 1, 2: (3, K, D)."""
+        return (3, self.n_components, len(self.scale))
+
+    def blank(self) -> GaussianParams:
+        """Return the centre and scale of the columns, alike in all components."""
+        shape = (self.n_components, len(self.scale))
+        return GaussianParams(
+            frozen(np.broadcast_to(self.centre, shape).copy()), frozen(np.broadcast_to(self.scale**2, shape).copy())
+        )
+
+    def score(self, prepared: GaussianParams, data: Any, assign: Assign | None) -> Floats:
+        """scores[n, k] = sum over observed d of log Normal(x[n, d]; mean[k, d], var[k, d])."""
+        scores = np.zeros((len(data), self.n_components))
+        with np.errstate(
+            divide="ignore", invalid="ignore"
+        ):  # a variance of 0 gives inf or NaN, which the chain reports
+            kernels.gaussian_score(data, prepared.mean, prepared.var, scores)
+        return scores
+
+    def expect(self, usage: Floats, prepared: GaussianParams, data: Any, assign: Assign | None, out: Stats) -> int:
+        """Add the moments about the current mean."""
+        kernels.gaussian_expect(data, prepared.mean, usage, out)
+        return 0
+
+    def maximise(self, stats: Stats, params: GaussianParams, limits: Limits = FREE) -> GaussianParams:
+        """mean + stats[1] / stats[0], and the second moment about that; no mass keeps the old values.
+
+        A floor f gives max(f * scale^2, variance), the exact maximiser under that constraint. With a fixed mean
+        the variance is the second moment about it.
+        """
+        mass = np.where(stats[0] > NO_MASS, stats[0], np.nan)
+        shift = stats[1] / mass
+        if limits.fixed is not None:
+            shift = np.where(limits.fixed.mean, 0.0, shift)
+        var = stats[2] / mass - 2 * shift * stats[1] / mass + shift**2
+        var = np.maximum(var, self._lowest(limits))
+        if limits.fixed is not None:
+            var = np.where(limits.fixed.var, params.var, var)
+        mean = np.where(np.isnan(mass), params.mean, params.mean + shift)
+        return GaussianParams(frozen(mean), frozen(np.where(np.isnan(mass), params.var, var)))
+
+    def _lowest(self, limits: Limits) -> Floats:
+        return (limits.floor or 0.0) * self.scale**2
+
+    def complete(self, stats: Stats, about: GaussianParams, params: GaussianParams) -> float:
+        """-1/2 sum (mass log(2 pi var) + squares / var), squares = second moment about params.mean."""
+        shift = params.mean - about.mean
+        squares = stats[2] - 2 * shift * stats[1] + shift**2 * stats[0]
+        return float(-0.5 * np.sum(stats[0] * np.log(2 * np.pi * params.var) + squares / params.var))
+
+    def prior(self, params: GaussianParams) -> Stats | None:
+        """Return the moments of the pseudo-rows about the current mean."""
+        if self.pseudo is None:
+            return None
+        shift = self.pseudo.mean - params.mean
+        weight = self.pseudo.weight[:, None]
+        return np.stack([weight * np.ones_like(shift), weight * shift, weight * (self.pseudo.var + shift**2)])
+
+    def recentre(self, stats: Stats, about: GaussianParams, onto: GaussianParams) -> Stats:
+        """Return moments about onto.mean instead of about.mean."""
+        shift = about.mean - onto.mean
+        first = stats[1] + shift * stats[0]
+        return np.stack([stats[0], first, stats[2] + shift * (stats[1] + first)])
+
+    def jitter(self, params: GaussianParams, amount: float, rng: np.random.Generator) -> GaussianParams:
+        """Move each mean by `amount` standard deviations of its component, each variance by a factor exp(amount z)."""
+        mean = params.mean + amount * np.sqrt(params.var) * rng.standard_normal(params.mean.shape)
+        var = params.var * np.exp(amount * rng.standard_normal(params.var.shape))
+        return GaussianParams(frozen(mean), frozen(var))
+
+    def conform(self, params: GaussianParams, like: GaussianParams, limits: Limits = FREE) -> GaussianParams:
+        """Lift variances to the floor and take fixed entries from `like`."""
+        mean, var = params.mean, np.maximum(params.var, self._lowest(limits))
+        if limits.fixed is not None:
+            mean = np.where(limits.fixed.mean, like.mean, mean)
+            var = np.where(limits.fixed.var, like.var, var)
+        return GaussianParams(frozen(mean), frozen(var))
+
+    def sample(self, params: GaussianParams, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
+        """Draw values, (N, D)."""
+        noise = rng.standard_normal((len(components), len(self.scale)))
+        return params.mean[components] + np.sqrt(params.var[components]) * noise
+
+    def impute(self, params: GaussianParams, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
+        """Fill NaN with sum_k resp[n, k] mean[k, d], or a draw."""
+        filling = resp @ params.mean
+        if rng is not None:
+            filling = filling + np.sqrt(resp @ params.var) * rng.standard_normal(filling.shape)
+        return np.where(np.isnan(data), filling, data)
+
+    def n_free(self, limits: Limits = FREE) -> int:
+        """Return 2 K D, less what is fixed."""
+        fixed = 0 if limits.fixed is None else int(np.sum(limits.fixed.mean) + np.sum(limits.fixed.var))
+        return 2 * self.n_components * len(self.scale) - fixed
+
+    def affinity(self, params: GaussianParams, other: GaussianParams) -> Floats:
+        """Return the log Bhattacharyya coefficient of products of normals."""
+        pooled = params.var[:, None] + other.var
+        squares = (params.mean[:, None] - other.mean) ** 2 / (4 * pooled)
+        spread = 0.5 * np.log(2 * np.sqrt(params.var[:, None] * other.var) / pooled)
+        return (spread - squares).sum(axis=-1)
+
+    def collapsed(self, params: GaussianParams, limits: Limits = FREE) -> list[int]:
+        """Return components with a free variance at the floor."""
+        if limits.floor is None:
+            return []
+        at_floor = params.var <= self._lowest(limits) * (1 + 1e-9)
+        if limits.fixed is not None:
+            at_floor &= ~limits.fixed.var
+        return np.flatnonzero(at_floor.any(axis=1)).tolist()
+
+    def feasible(self, params: GaussianParams, limits: Limits = FREE) -> bool:
+        """Whether all variances are positive and not below the floor."""
+        return bool(np.all(params.var > 0) and np.all(params.var >= self._lowest(limits)))
+
+    def pack(self, params: GaussianParams) -> Floats:
+        """Return means and variances in units of the columns' scale."""
+        return np.concatenate([(params.mean / self.scale).ravel(), (params.var / self.scale**2).ravel()])
+
+    def unpack(self, vector: Floats, like: GaussianParams) -> GaussianParams:
+        """Invert `pack`."""
+        mean, var = vector.reshape(2, *like.mean.shape)
+        return GaussianParams(frozen(mean * self.scale), frozen(var * self.scale**2))

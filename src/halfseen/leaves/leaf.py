@@ -1,0 +1,195 @@
+"""The leaf protocol: a block of parameters with pure functions.
+
+A leaf turns usage into statistics, and statistics into parameters. It has no state: what it knows (sizes, a prior,
+the scale of a column) is fixed when it is built, and parameters are values that come in and go out.
+
+You implement
+-------------
+n_components, stats_shape    how many components; the shape of its statistics (float64, they add)
+blank                        legal parameters before any data is seen, alike in all components
+score                        log-probability of each (row, component)
+expect                       add usage-weighted statistics of a chunk to `out`
+maximise                     the best parameters for given statistics, exactly, within limits
+complete                     expected complete-data log-likelihood as a function of the statistics
+jitter, conform              random neighbours of parameters; parameters bent to obey limits
+sample, impute               draw rows; fill holes
+n_free, affinity             number of free parameters; log Bhattacharyya overlap of components
+
+You get for free
+----------------
+log_prior, prior             from `complete` and the pseudo-statistics you return from `prior` (default: none)
+prepare                      the identity; override to take logs or factors once per step
+pack, unpack, feasible       the parameters as one raw vector, for acceleration
+take, pool, recentre         relabelling, tying, and statistics restated about another pivot
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.assign import Assign
+from halfseen.leaves.limits import FREE, Limits, Params
+
+Floats = NDArray[np.float64]
+Stats = NDArray[np.float64]
+
+NO_MASS = 1e-100  # below this a component has no mass: ratios of smaller numbers lose all their digits
+
+
+class Leaf(ABC):
+    """A block of parameters with pure functions; see the module's two lists."""
+
+    n_components: int
+    axes: tuple[int, ...] = (0,)  # which axes of the parameter arrays run over components
+    stats_axis: int = 0  # which axis of the statistics runs over components
+
+    @property
+    @abstractmethod
+    def stats_shape(self) -> tuple[int, ...]:
+        """Shape of the statistics."""
+
+    @abstractmethod
+    def blank(self) -> Params:
+        """Return legal parameters, alike in all components: a place to gather the first statistics from."""
+
+    def prepare(self, params: Params) -> Any:
+        """Derive logs and factors once per step; the result is passed on and never stored."""
+        return params
+
+    @abstractmethod
+    def score(self, prepared: Any, data: Any, assign: Assign) -> Floats:
+        """Return the (N, K) log-probabilities of rows in components; a missing cell adds nothing."""
+
+    @abstractmethod
+    def expect(self, usage: Floats, prepared: Any, data: Any, assign: Assign, out: Stats) -> int:
+        """Add the statistics of a chunk, weighted by `usage` (N, K), to `out`.
+
+        Return a fingerprint of the hidden choices made inside the leaf in hard mode; 0 where nothing is hidden.
+        """
+
+    @abstractmethod
+    def maximise(self, stats: Stats, params: Params, limits: Limits = FREE) -> Params:
+        """Return argmax over parameters of complete(stats, params, .) within `limits`.
+
+        `params` are those under which the statistics were gathered; a component with no mass keeps them.
+        """
+
+    @abstractmethod
+    def complete(self, stats: Stats, about: Params, params: Params) -> float:
+        """Return the expected complete-data log-likelihood of `params`, for statistics gathered under `about`."""
+
+    def prior(self, params: Params) -> Stats | None:
+        """Return pseudo-statistics, stated as if gathered under `params`; None for maximum likelihood."""
+        return None
+
+    def log_prior(self, params: Params) -> float:
+        """Return the log-density of the prior, up to a constant: complete(prior, params, params)."""
+        pseudo = self.prior(params)
+        return 0.0 if pseudo is None else self.complete(pseudo, params, params)
+
+    @abstractmethod
+    def jitter(self, params: Params, amount: float, rng: np.random.Generator) -> Params:
+        """Return parameters moved at random by about `amount`, relative to the spread of the data."""
+
+    @abstractmethod
+    def conform(self, params: Params, like: Params, limits: Limits = FREE) -> Params:
+        """Return `params` bent to obey `limits`; fixed entries are taken from `like`."""
+
+    @abstractmethod
+    def sample(self, params: Params, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
+        """Draw one row for each entry of `components`."""
+
+    @abstractmethod
+    def impute(self, params: Params, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
+        """Return data with its holes filled: the expected value or likeliest category under `resp`; drawn with `rng`.
+
+        With `rng`, `resp` must be one-hot: the caller has drawn the component of each row, once for all columns.
+        """
+
+    @abstractmethod
+    def n_free(self, limits: Limits = FREE) -> int:
+        """Return the number of free parameters."""
+
+    @abstractmethod
+    def affinity(self, params: Params, other: Params) -> Floats:
+        """Return the (K, K') log Bhattacharyya coefficients between two sets of components; 0 = equal."""
+
+    def collapsed(self, params: Params, limits: Limits = FREE) -> list[int]:
+        """Return the components that lean on a variance floor: an infinite likelihood was being approached."""
+        return []
+
+    def feasible(self, params: Params, limits: Limits = FREE) -> bool:
+        """Whether extrapolated parameters are legal."""
+        return True
+
+    def pack(self, params: Params) -> Floats:
+        """Return the parameters as one raw vector; continuous ones in units of the data's scale."""
+        return np.concatenate([array.ravel() for array in arrays(params)])
+
+    def unpack(self, vector: Floats, like: Params) -> Params:
+        """Return parameters shaped as `like` from a vector made by `pack`."""
+        return rebuild(like, vector)
+
+    def take(self, params: Params, order: NDArray[np.int64]) -> Params:
+        """Return the parameters with components in another order (or a subset)."""
+        return map_arrays(lambda array: _take(array, order, self.axes), params)
+
+    def pool(self, stats: Stats, groups: NDArray[np.int64]) -> Stats:
+        """Return statistics in which each component has the sum over its group."""
+        member = (groups[:, None] == groups).astype(np.float64)
+        pooled = np.tensordot(member, stats, axes=(1, self.stats_axis))
+        return np.moveaxis(pooled, 0, self.stats_axis)
+
+    def recentre(self, stats: Stats, about: Params, onto: Params) -> Stats:
+        """Return statistics gathered under `about` restated as if gathered under `onto`; most need no change."""
+        return stats
+
+
+def _take(array: Floats, order: NDArray[np.int64], axes: tuple[int, ...]) -> Floats:
+    for axis in axes:
+        array = np.take(array, order, axis=axis)
+    return frozen(array)
+
+
+def frozen(array: Any) -> Floats:
+    """Return a read-only float64 array: parameters are values."""
+    array = np.asarray(array, dtype=np.float64)
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def arrays(params: Params) -> list[Floats]:
+    """Return the arrays of a tree of parameters, in a fixed order."""
+    if isinstance(params, Mapping):
+        return [array for name in params for array in arrays(params[name])]
+    if isinstance(params, tuple):
+        return [array for part in params for array in arrays(part)]
+    return [params]
+
+
+def map_arrays(function: Any, params: Params, *others: Params) -> Params:
+    """Apply `function` to every array of a tree of parameters, and the arrays in the same place of other trees."""
+    if isinstance(params, Mapping):
+        return {name: map_arrays(function, params[name], *(other[name] for other in others)) for name in params}
+    if isinstance(params, tuple):
+        return type(params)(*(map_arrays(function, *parts) for parts in zip(params, *others, strict=True)))
+    return function(params, *others)
+
+
+def rebuild(like: Params, vector: Floats) -> Params:
+    """Return a tree shaped as `like` filled from `vector`."""
+    position = 0
+
+    def cut(array: Floats) -> Floats:
+        nonlocal position
+        position += array.size
+        return frozen(vector[position - array.size : position].reshape(array.shape))
+
+    return map_arrays(cut, like)

@@ -1,0 +1,127 @@
+"""Columns of counts, Poisson within a component.
+
+Statistics, (3, K, D): mass, events and log-factorials,
+
+    stats[:, k, d] = sum_n usage[n, k] seen[n, d] (1, x[n, d], log x[n, d]!).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from halfseen.assign import Assign
+from halfseen.kernels import active as kernels
+from halfseen.leaves.leaf import NO_MASS, Floats, Leaf, Stats, frozen
+from halfseen.leaves.limits import FREE, Limits
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson(Leaf):
+    """A block of D count columns; params is the (K, D) array of rates.
+
+    Parameters
+    ----------
+    n_components : int
+    scale : (D,) array
+        Mean count of each column over all rows: the unit of floors and of acceleration.
+    pseudo : (K,) array, optional
+        Prior: this many pseudo-rows per component, each with the column's mean count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> leaf = Poisson(1, np.ones(1))
+    >>> stats = np.zeros(leaf.stats_shape)
+    >>> _ = leaf.expect(np.ones((3, 1)), np.ones((1, 1)), np.array([[1.0], [4.0], [np.nan]]), None, stats)
+    >>> leaf.maximise(stats, np.ones((1, 1)))
+    array([[2.5]])
+    """
+
+    n_components: int
+    scale: Floats
+    pseudo: Floats | None = None
+    stats_axis = 1
+
+    @property
+    def stats_shape(self) -> tuple[int, ...]:
+        """Mass, events, log-factorials: (3, K, D)."""
+        return (3, self.n_components, len(self.scale))
+
+    def blank(self) -> Floats:
+        """Return the mean count of the columns, alike in all components."""
+        return frozen(np.broadcast_to(self.scale, (self.n_components, len(self.scale))).copy())
+
+    def score(self, prepared: Floats, data: Any, assign: Assign | None) -> Floats:
+        """scores[n, k] = sum over observed d of log Poisson(x[n, d]; rate[k, d])."""
+        scores = np.zeros((len(data), self.n_components))
+        kernels.poisson_score(data, prepared, scores)
+        return scores
+
+    def expect(self, usage: Floats, prepared: Floats, data: Any, assign: Assign | None, out: Stats) -> int:
+        """Add mass, events and log-factorials."""
+        kernels.poisson_expect(data, usage, out)
+        return 0
+
+    def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
+        """rate = events / mass, at least the floor times the column's mean; no mass keeps the old rate."""
+        mass = np.where(stats[0] > NO_MASS, stats[0], np.nan)
+        rate = np.maximum(stats[1] / mass, (limits.floor or 0.0) * self.scale)
+        keep = np.isnan(mass) if limits.fixed is None else np.isnan(mass) | limits.fixed
+        return frozen(np.where(keep, params, rate))
+
+    def complete(self, stats: Stats, about: Floats, params: Floats) -> float:
+        """Return sum of (events log rate - mass rate - log-factorials)."""
+        return float(np.sum(xlogy(stats[1], params) - stats[0] * params - stats[2]))
+
+    def prior(self, params: Floats) -> Stats | None:
+        """Return mass and events of the pseudo-rows."""
+        if self.pseudo is None:
+            return None
+        mass = np.repeat(self.pseudo[:, None], len(self.scale), axis=1)
+        return np.stack([mass, mass * self.scale, np.zeros_like(mass)])
+
+    def jitter(self, params: Floats, amount: float, rng: np.random.Generator) -> Floats:
+        """Multiply each rate by exp(amount z)."""
+        return frozen(params * np.exp(amount * rng.standard_normal(params.shape)))
+
+    def conform(self, params: Floats, like: Floats, limits: Limits = FREE) -> Floats:
+        """Lift rates to the floor and take fixed entries from `like`."""
+        rate = np.maximum(params, (limits.floor or 0.0) * self.scale)
+        return frozen(rate if limits.fixed is None else np.where(limits.fixed, like, rate))
+
+    def sample(self, params: Floats, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
+        """Draw counts, (N, D)."""
+        return rng.poisson(params[components]).astype(np.float64)
+
+    def impute(self, params: Floats, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
+        """Fill NaN with the expected count sum_k resp[n, k] rate[k, d], or a draw."""
+        filling = resp @ params
+        if rng is not None:
+            filling = rng.poisson(filling).astype(np.float64)
+        return np.where(np.isnan(data), filling, data)
+
+    def n_free(self, limits: Limits = FREE) -> int:
+        """Return K D, less what is fixed."""
+        fixed = 0 if limits.fixed is None else int(np.sum(limits.fixed))
+        return self.n_components * len(self.scale) - fixed
+
+    def affinity(self, params: Floats, other: Floats) -> Floats:
+        """Return -1/2 sum_d (sqrt rate - sqrt rate')^2."""
+        return -0.5 * ((np.sqrt(params)[:, None] - np.sqrt(other)) ** 2).sum(axis=-1)
+
+    def feasible(self, params: Floats, limits: Limits = FREE) -> bool:
+        """Whether all rates are at least zero, or the floor."""
+        return bool(np.all(params >= (limits.floor or 0.0) * self.scale))
+
+    def pack(self, params: Floats) -> Floats:
+        """Return the rates in units of the columns' mean."""
+        return (params / self.scale).ravel()
+
+    def unpack(self, vector: Floats, like: Floats) -> Floats:
+        """Invert `pack`."""
+        return frozen(vector.reshape(like.shape) * self.scale)

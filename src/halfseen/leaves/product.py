@@ -1,0 +1,172 @@
+"""A product of leaves is a leaf: scores add, statistics stand side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.assign import Assign
+from halfseen.leaves.leaf import Floats, Leaf, Stats
+from halfseen.leaves.limits import FREE, Limits, Params
+
+
+class Bundle(Leaf):
+    """Named leaves with one flat vector of statistics: what a product of leaves and a model have in common.
+
+    The parameters are a dict: name of the leaf -> its parameters.
+    """
+
+    leaves: Mapping[str, Leaf]
+
+    @cached_property
+    def _slices(self) -> dict[str, slice]:
+        slices, position = {}, 0
+        for name, leaf in self.leaves.items():
+            size = prod(leaf.stats_shape)
+            slices[name] = slice(position, position + size)
+            position += size
+        return slices
+
+    @property
+    def stats_shape(self) -> tuple[int, ...]:
+        """One flat vector: the statistics of the leaves, one after the other."""
+        return (sum(prod(leaf.stats_shape) for leaf in self.leaves.values()),)
+
+    def view(self, stats: Stats) -> dict[str, Stats]:
+        """Return the leaves' own statistics as views of the flat vector."""
+        return {name: stats[self._slices[name]].reshape(leaf.stats_shape) for name, leaf in self.leaves.items()}
+
+    def _join(self, parts: Mapping[str, Stats]) -> Stats:
+        return np.concatenate([np.ravel(parts[name]) for name in self.leaves])
+
+    def blank(self) -> Params:
+        """Return legal parameters of every leaf."""
+        return {name: leaf.blank() for name, leaf in self.leaves.items()}
+
+    def prepare(self, params: Params) -> Any:
+        """Prepare every leaf."""
+        return {name: leaf.prepare(params[name]) for name, leaf in self.leaves.items()}
+
+    def maximise(self, stats: Stats, params: Params, limits: Limits = FREE) -> Params:
+        """Maximise every leaf on its own statistics."""
+        parts = self.view(stats)
+        return {name: leaf.maximise(parts[name], params[name], limits.of(name)) for name, leaf in self.leaves.items()}
+
+    def complete(self, stats: Stats, about: Params, params: Params) -> float:
+        """Return the sum over leaves."""
+        parts = self.view(stats)
+        return sum(leaf.complete(parts[name], about[name], params[name]) for name, leaf in self.leaves.items())
+
+    def prior(self, params: Params) -> Stats | None:
+        """Return the pseudo-statistics of all leaves; None if no leaf has any."""
+        found = {name: leaf.prior(params[name]) for name, leaf in self.leaves.items()}
+        present = {name: pseudo for name, pseudo in found.items() if pseudo is not None}
+        if not present:
+            return None
+        absent = {name: np.zeros(self.leaves[name].stats_shape) for name in found if name not in present}
+        return self._join(present | absent)
+
+    def log_prior(self, params: Params) -> float:
+        """Return the sum over leaves."""
+        return sum(leaf.log_prior(params[name]) for name, leaf in self.leaves.items())
+
+    def jitter(self, params: Params, amount: float, rng: np.random.Generator) -> Params:
+        """Jitter every leaf."""
+        return {name: leaf.jitter(params[name], amount, rng) for name, leaf in self.leaves.items()}
+
+    def conform(self, params: Params, like: Params, limits: Limits = FREE) -> Params:
+        """Bend every leaf's parameters to its limits."""
+        return {name: leaf.conform(params[name], like[name], limits.of(name)) for name, leaf in self.leaves.items()}
+
+    def n_free(self, limits: Limits = FREE) -> int:
+        """Return the sum over leaves."""
+        return sum(leaf.n_free(limits.of(name)) for name, leaf in self.leaves.items())
+
+    def collapsed(self, params: Params, limits: Limits = FREE) -> list[int]:
+        """Return the components that any leaf reports."""
+        found = [leaf.collapsed(params[name], limits.of(name)) for name, leaf in self.leaves.items()]
+        return sorted({k for components in found for k in components})
+
+    def feasible(self, params: Params, limits: Limits = FREE) -> bool:
+        """Whether every leaf's parameters are legal."""
+        return all(leaf.feasible(params[name], limits.of(name)) for name, leaf in self.leaves.items())
+
+    def pack(self, params: Params) -> Floats:
+        """Return the leaves' vectors, one after the other."""
+        return np.concatenate([leaf.pack(params[name]) for name, leaf in self.leaves.items()] or [np.zeros(0)])
+
+    def unpack(self, vector: Floats, like: Params) -> Params:
+        """Invert `pack`."""
+        params, position = {}, 0
+        for name, leaf in self.leaves.items():
+            size = leaf.pack(like[name]).size
+            params[name] = leaf.unpack(vector[position : position + size], like[name])
+            position += size
+        return params
+
+    def take(self, params: Params, order: NDArray[np.int64]) -> Params:
+        """Reorder the components of every leaf."""
+        return {name: leaf.take(params[name], order) for name, leaf in self.leaves.items()}
+
+    def pool(self, stats: Stats, groups: NDArray[np.int64]) -> Stats:
+        """Pool every leaf."""
+        parts = self.view(stats)
+        return self._join({name: leaf.pool(parts[name], groups) for name, leaf in self.leaves.items()})
+
+    def recentre(self, stats: Stats, about: Params, onto: Params) -> Stats:
+        """Recentre every leaf."""
+        parts = self.view(stats)
+        return self._join(
+            {name: leaf.recentre(parts[name], about[name], onto[name]) for name, leaf in self.leaves.items()}
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Product(Bundle):
+    """Blocks of columns, independent given the component: one leaf per block, one row of scores.
+
+    Parameters
+    ----------
+    n_components : int
+    leaves : mapping from the name of a block of data to its leaf
+    """
+
+    n_components: int
+    leaves: Mapping[str, Leaf]
+
+    def score(self, prepared: Any, data: Any, assign: Assign) -> Floats:
+        """Return the sum over blocks; `data` maps names of blocks to their rows."""
+        parts = [leaf.score(prepared[name], data[name], assign) for name, leaf in self.leaves.items()]
+        total = parts[0]
+        for part in parts[1:]:
+            total += part
+        return total
+
+    def expect(self, usage: Floats, prepared: Any, data: Any, assign: Assign, out: Stats) -> int:
+        """Add each block's statistics."""
+        parts = self.view(out)
+        inside = [
+            leaf.expect(usage, prepared[name], data[name], assign, parts[name]) for name, leaf in self.leaves.items()
+        ]
+        return hash(tuple(inside)) if any(inside) else 0
+
+    def sample(self, params: Params, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
+        """Draw rows, block by block."""
+        return {name: leaf.sample(params[name], components, rng) for name, leaf in self.leaves.items()}
+
+    def impute(self, params: Params, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
+        """Fill the holes of every block."""
+        return {name: leaf.impute(params[name], data[name], resp, rng) for name, leaf in self.leaves.items()}
+
+    def affinity(self, params: Params, other: Params) -> Floats:
+        """Return the sum over blocks."""
+        return sum(
+            (leaf.affinity(params[name], other[name]) for name, leaf in self.leaves.items()),
+            np.zeros((1, 1)),
+        )

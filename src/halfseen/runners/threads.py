@@ -1,0 +1,88 @@
+"""Threads: kernels and BLAS release the interpreter lock, so plain threads are enough."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from threading import Lock
+from typing import Any, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+from halfseen.engine.em import Runner, serial
+from halfseen.errors import ParameterError
+
+Result = TypeVar("Result")
+
+AHEAD = 2  # tasks queued per worker: enough to keep it busy, few enough to bound memory
+
+
+@contextmanager
+def runner(n_jobs: int | None, n_chunks: int) -> Iterator[Runner]:
+    """Give the runner for `n_jobs` workers (None or 1: none; -1: all cores) and hold BLAS to one thread meanwhile."""
+    workers = min(read_jobs(n_jobs), n_chunks)
+    with one_blas_thread():
+        if workers <= 1:
+            yield serial
+            return
+        with ThreadPoolExecutor(workers, thread_name_prefix="halfseen") as pool:
+            yield lambda task, chunks: _in_order(pool, task, chunks, AHEAD * workers)
+
+
+def read_jobs(n_jobs: int | None) -> int:
+    """Return the number of workers: joblib's convention, -1 = all cores, -2 = all but one."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+        raise ParameterError(f"n_jobs={n_jobs!r} is not a whole number other than 0 (-1 means all cores).")
+    cores = os.cpu_count() or 1
+    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+def _in_order(
+    pool: ThreadPoolExecutor, task: Callable[[Any], Result], chunks: Iterable[Any], ahead: int
+) -> Iterator[Result]:
+    """Yield results in the order of the chunks, with at most `ahead` tasks in flight."""
+    source = iter(chunks)
+    waiting: deque[Future[Result]] = deque(pool.submit(task, chunk) for chunk in islice(source, ahead))
+    try:
+        while waiting:
+            result = waiting.popleft().result()
+            waiting.extend(pool.submit(task, chunk) for chunk in islice(source, 1))
+            yield result
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+class _Guard:
+    """Counts the fits under way, so that the first limits BLAS and the last gives it back."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.users = 0
+        self.limits: threadpool_limits | None = None
+
+
+_guard = _Guard()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread; BLAS threads inside our threads make a step 2-3 times slower, and sums unrepeatable."""
+    with _guard.lock:
+        _guard.users += 1
+        if _guard.users == 1:
+            _guard.limits = threadpool_limits(1, user_api="blas")
+    try:
+        yield
+    finally:
+        with _guard.lock:
+            _guard.users -= 1
+            if _guard.users == 0 and _guard.limits is not None:
+                _guard.limits.restore_original_limits()
+                _guard.limits = None

@@ -1,0 +1,6 @@
+"""Structures: parameter-free inference. A structure turns scores into usage."""
+
+from halfseen.structures.independent import Independent
+from halfseen.structures.structure import Inference, Structure
+
+__all__ = ["Independent", "Inference", "Structure"]
