@@ -157,7 +157,7 @@ def _canonical(values: Iterable[Any], kind: str) -> list[Category]:
 def _codes(raw: RawColumn, categories: tuple[Category, ...]) -> NDArray[np.integer[Any]]:
     """The position of each cell among the categories, or -1."""
     if raw.type == "text":
-        code_of = {category: code for code, category in enumerate(categories) if isinstance(category, str)}
+        code_of = {category: code for code, category in enumerate(categories)}
         return np.fromiter(map(code_of.get, raw.values, repeat(-1)), np.int32, len(raw.values))
     known = {float(category): code for code, category in enumerate(categories) if not isinstance(category, str)}
     if not known:

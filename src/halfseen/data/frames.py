@@ -300,7 +300,11 @@ class _FrameSource(Source):
         return replace(raw, levels=levels, ordered=ordered)
 
     def take(self, rows: NDArray[np.intp]) -> Source:
-        return _FrameSource(self._frame[rows.tolist()])
+        if not self._frame.implementation.is_pyarrow():
+            return _FrameSource(self._frame[rows.tolist()])
+        native = self._frame.to_native()
+        columns = [_arrow_take(column, rows) for column in native.columns]
+        return _FrameSource(nw.from_native(type(native).from_arrays(columns, schema=native.schema)))
 
     def like(self, columns: Sequence[Sequence[Any] | NDArray[Any]]) -> Any:
         out = []
@@ -321,7 +325,7 @@ class _FrameSource(Source):
             rows = np.asarray(rows, dtype=np.intp)
             new = _values_like(series, values)
             if frame.implementation.is_pandas_like():
-                column = series.to_native().copy()
+                column = series.to_native().copy()  # a view, before pandas 3
                 column.iloc[rows] = new.array
                 native.isetitem(j, column)
             elif frame.implementation.is_pyarrow():
@@ -488,9 +492,11 @@ def _arrow_scatter(column: Any, rows: NDArray[np.intp], new: Any) -> Any:
 
     source = np.arange(len(column))
     source[rows] = len(column) + np.arange(len(rows))
-    both = pa.chunked_array([*column.chunks, *new.chunks])
-    if pa.types.is_dictionary(column.type):
-        both = both.unify_dictionaries()
-    if pa.types.is_string_view(column.type):  # which Arrow cannot gather
-        return both.cast(pa.large_string()).take(source).cast(column.type)
-    return both.take(source)
+    return _arrow_take(pa.chunked_array([*column.chunks, *new.chunks]), source)
+
+
+def _arrow_take(column: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of an Arrow column, of views of strings too, which Arrow itself cannot gather."""
+    if str(column.type) == "string_view":
+        return column.cast("large_string").take(rows).cast(column.type)
+    return column.take(rows)

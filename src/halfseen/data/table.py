@@ -433,9 +433,9 @@ def _moments(x: NDArray[np.float64], weight: NDArray[np.float64]) -> tuple[float
     total = weight.sum()
     if total == 0:
         return np.nan, np.nan
-    mean = x[0] + (weight @ (x - x[0])) / total
+    mean = weight @ x / total
     deviation = x - mean
-    slip = (weight @ deviation) / total  # what rounding left of the mean
+    slip = weight @ deviation / total  # the rounding error of the mean
     return float(mean + slip), float(weight @ (deviation - slip) ** 2 / total)
 
 

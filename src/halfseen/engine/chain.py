@@ -15,9 +15,11 @@ from halfseen.engine.expected import Expected, Step
 from halfseen.engine.model import Model
 from halfseen.engine.squarem import Squarem
 from halfseen.engine.stopping import Rule, never
+from halfseen.engine.walk import Walk
 from halfseen.errors import FitError, ObjectiveFell
 from halfseen.leaves.limits import Params
 
+MEMORY = 10  # rates remembered: a leap hides the slowest direction for a while
 ROUNDING = 1e-9  # relative fall of the objective that rounding explains; a larger one is a bug
 
 
@@ -35,6 +37,7 @@ class Chain:
     pause : it also rests after this many passes, until told to go on
     leaping : whether `params` are the end of a leap, not of a plain step
     landed : whether the last accepted step was a leap; rates are measured on plain steps only
+    rates : the last few rates of convergence
     """
 
     model: Model
@@ -51,6 +54,7 @@ class Chain:
     pause: int | None = None
     leaping: bool = False
     landed: bool = False
+    rates: list[float] = field(default_factory=list)
 
     @property
     def running(self) -> bool:
@@ -105,11 +109,19 @@ class Chain:
         if before is None or self.landed:
             self.landed = False
             return
-        self.reason = self.rule(self.model, before, step, self.params)
+        if self.rule is never and self.squarem is None:
+            return
+        walk = self._remember(Walk.of(self.model, before, step, self.params))
+        self.reason = self.rule(self.model, walk)
         if self.reason is None and self.squarem is not None:
-            leap = self.squarem.propose(self.model, before.params, step.params, self.params, self.n_passes)
+            leap = self.squarem.propose(self.model, walk, self.n_passes)
             if leap is not None:
                 self.leaping, self.params = True, leap
+
+    def _remember(self, walk: Walk) -> Walk:
+        """Return the walk with the slowest rate of the last few."""
+        self.rates = [*self.rates[1 - MEMORY :], walk.rate]
+        return walk._replace(slowest=max(self.rates))
 
     def _land(self, step: Step) -> None:
         """Keep the end of a leap if it is no lower than where it began; else walk on from there."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from halfseen.engine.model import Model
-from halfseen.leaves.leaf import Floats
+from halfseen.engine.walk import Walk
 from halfseen.leaves.limits import Params
 
 BURN_IN = 5  # plain steps first: early steps are large and bent, and extrapolate badly
@@ -31,12 +31,12 @@ class Squarem:
     longest: float = 1.0
     length: float = 1.0
 
-    def propose(self, model: Model, p0: Params, p1: Params, p2: Params, n_passes: int) -> Params | None:
+    def propose(self, model: Model, walk: Walk, n_passes: int) -> Params | None:
         """Return the parameters to leap to, or None where a plain step is better."""
-        v0, v1, v2 = (model.pack(params) for params in (p0, p1, p2))
+        v0, v1, v2 = walk.vectors
         r = v1 - v0
         d = (v2 - v1) - r
-        if n_passes <= BURN_IN or not rate(v0, v1, v2) > SLOW or not np.any(d):
+        if n_passes <= BURN_IN or not walk.rate > SLOW or not np.any(d):
             return None
         self.length = float(np.clip(np.linalg.norm(r) / np.linalg.norm(d), 1.0, self.longest))
         if self.length == 1.0:  # v' = v2: nothing gained over a plain step, but it counts as a full leap
@@ -44,7 +44,7 @@ class Squarem:
             return None
         length = self.length
         for _ in range(SHRINKS):
-            leap = model.unpack(v0 + 2 * length * r + length**2 * d, p2)
+            leap = model.unpack(v0 + 2 * length * r + length**2 * d, walk.following)
             if model.feasible(leap):
                 return leap
             length = (length + 1) / 2
@@ -55,13 +55,3 @@ class Squarem:
         """Lengthen after a full leap that was kept, shorten after one that was not."""
         if self.length == self.longest:
             self.longest = self.longest * GROWTH if kept else max(1.0, self.longest / GROWTH)
-
-
-def rate(v0: Floats, v1: Floats, v2: Floats) -> float:
-    """Return <v2 - v1, v1 - v0> / |v1 - v0|^2: the share of a step that is left for the next one.
-
-    Near the end it is the largest fraction of missing information: 0.99 means that EM needs hundreds of steps.
-    """
-    first = v1 - v0
-    squared = float(first @ first)
-    return float((v2 - v1) @ first) / squared if squared > 0 else 0.0

@@ -15,19 +15,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from halfseen.engine.expected import Step
 from halfseen.engine.model import Model
-from halfseen.engine.squarem import rate
+from halfseen.engine.walk import Walk
 from halfseen.errors import ParameterError
-from halfseen.leaves.limits import Params
 
-Rule = Callable[[Model, Step, Step, Params], str | None]
+Rule = Callable[[Model, Walk], str | None]
 
 NOISE = 4 * np.finfo(np.float64).eps  # relative change of a sum that cannot be told from rounding
-QUICKEST = 0.5  # a share of the gain below this is not believed: two steps say too little about a third
+QUICKEST = 0.75  # a rate below this is not believed: two steps say too little about a third
+SLOWEST = 1 - 1e-6  # a squared rate above this is not believed either: it would ask for gains below rounding
 
 
-def never(model: Model, before: Step, after: Step, following: Params) -> str | None:
+def never(model: Model, walk: Walk) -> str | None:
     """Never stop."""
     return None
 
@@ -35,20 +34,19 @@ def never(model: Model, before: Step, after: Step, following: Params) -> str | N
 def gain(tol: float) -> Rule:
     """Stop when what is left to gain is estimated below `tol`, in units of the total objective.
 
-    If the steps shrink by the factor `share` the gains shrink by its square, and the remaining gains are a geometric
-    series: left = gain * share^2 / (1 - share^2). The change of the objective alone says little: at a rate of 0.99 it
-    understates what is left fiftyfold.
+    If the steps shrink by the factor `rate` the gains shrink by its square, and the remaining gains are a geometric
+    series: left = gain * rate^2 / (1 - rate^2). The change of the objective alone says little: at a rate of 0.99 it
+    understates what is left fiftyfold. The slowest rate seen lately counts: just after a leap the quick directions
+    hide the slow one.
     """
 
-    def rule(model: Model, before: Step, after: Step, following: Params) -> str | None:
-        gained = max(after.objective - before.objective, 0.0)
-        share = rate(model.pack(before.params), model.pack(after.params), model.pack(following))
-        if share >= 1:  # steps grow: leaving a saddle
+    def rule(model: Model, walk: Walk) -> str | None:
+        if walk.rate >= 1:  # steps grow: leaving a saddle
             return None
-        squared = max(QUICKEST, share * share)
-        if gained * squared / (1 - squared) < tol:
+        squared = min(max(QUICKEST, walk.slowest) ** 2, SLOWEST)
+        if max(walk.gain, 0.0) * squared / (1 - squared) < tol:
             return "tolerance"
-        return "rounding" if gained <= NOISE * abs(after.objective) else None
+        return "rounding" if walk.gain <= NOISE * abs(walk.after.objective) else None
 
     return rule
 
@@ -56,7 +54,8 @@ def gain(tol: float) -> Rule:
 def counts(tol: float) -> Rule:
     """Stop when no statistic moved by `tol` or more."""
 
-    def rule(model: Model, before: Step, after: Step, following: Params) -> str | None:
+    def rule(model: Model, walk: Walk) -> str | None:
+        before, after = walk.before, walk.after
         restated = model.recentre(before.expected.stats, before.params, after.params)
         return "counts stable" if np.abs(after.expected.stats - restated).max(initial=0.0) < tol else None
 
@@ -66,8 +65,8 @@ def counts(tol: float) -> Rule:
 def parameters(tol: float) -> Rule:
     """Stop when no parameter is about to move by `tol` or more."""
 
-    def rule(model: Model, before: Step, after: Step, following: Params) -> str | None:
-        moved = np.abs(model.pack(following) - model.pack(after.params))
+    def rule(model: Model, walk: Walk) -> str | None:
+        moved = np.abs(walk.vectors[2] - walk.vectors[1])
         return "parameters stable" if moved.max(initial=0.0) < tol else None
 
     return rule
@@ -76,9 +75,9 @@ def parameters(tol: float) -> Rule:
 def assignments(otherwise: Rule = never) -> Rule:
     """Stop when the best completions are the same as in the step before; until then ask another rule."""
 
-    def rule(model: Model, before: Step, after: Step, following: Params) -> str | None:
-        same = after.expected.digest == before.expected.digest
-        return "assignments unchanged" if same else otherwise(model, before, after, following)
+    def rule(model: Model, walk: Walk) -> str | None:
+        same = walk.after.expected.digest == walk.before.expected.digest
+        return "assignments unchanged" if same else otherwise(model, walk)
 
     return rule
 

@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import Schema, Table, check_weight, read, read_labels
-from halfseen.engine import Search, evaluate, fit
+from halfseen.engine import Model, Search, evaluate, fit
 from halfseen.engine.model import Reduced
 from halfseen.engine.reduce import reduce
 from halfseen.engine.search import Plan
@@ -316,16 +316,15 @@ class LatentClass(TableMixture):
         """Return the parameters that the restarts begin with."""
         chunks = table.chunks()
         given = self.start or {}
-        complete = {"weights", *self.columns_} <= set(given)
         begin = Start(self._model, whole(self._model.leaves["emit"], chunks), chunks)
         starts = []
-        for i in range(1 if complete else self.n_init):
+        for i in range(self.n_init):
             rng = np.random.default_rng(child(seed, i))
             emit = from_known(begin, data, STARTS[self.init](begin, rng))
             params = {"mix": self._model.leaves["mix"].blank(), "emit": emit}
             params = blocks.overlay(params, given, self._schema, self.n_components)
             starts.append(self._model.conform(params, params))
-        return starts
+        return _distinct(self._model, starts)
 
     def _publish(self, search: Search, table: Table, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
@@ -374,6 +373,11 @@ class LatentClass(TableMixture):
                 stacklevel=4,
             )
         log.info("fitted %d classes: %s after %d passes", self.n_components, self.stop_reason_, self.n_iter_)
+
+
+def _distinct(model: Model, starts: Sequence[Params]) -> list[Params]:
+    """Drop starts that repeat an earlier one, as when labels or the user leave nothing to chance."""
+    return list({model.pack(params).tobytes(): params for params in starts}.values())
 
 
 def _silent_columns(schema: Schema) -> list[str]:

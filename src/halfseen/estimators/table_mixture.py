@@ -130,11 +130,11 @@ class TableMixture(BaseEstimator):
         full = {name: np.concatenate([part[name] for part in parts]) for name in table.blocks}
         cells = {}
         for name, members in self._schema.blocks.items():
-            decoded = self._schema.decode(name, full[name])
-            for j, column, before in zip(members, decoded, table.blocks[name].T, strict=True):
-                holes = np.flatnonzero(before < 0 if before.dtype.kind == "i" else np.isnan(before))
-                cells[j] = (holes, [column[n] for n in holes])
-        return source.fill({j: cell for j, cell in cells.items() if len(cell[0])})
+            for j, column in zip(members, self._schema.decode(name, full[name]), strict=True):
+                holes = np.flatnonzero(source.column(j).missing)  # a category unknown to the model is no hole
+                if len(holes) and (column[holes[0]] is not None):
+                    cells[j] = (holes, [column[n] for n in holes])
+        return source.fill(cells)
 
     def _filled(self, chunk: Chunk, resp: Floats, rng: np.random.Generator | None) -> Any:
         if rng is not None:

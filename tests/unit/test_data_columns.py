@@ -1,0 +1,157 @@
+"""The kind and the categories of a column, and its codes."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from halfseen.data import Column, encode_column, learn_column, read
+from halfseen.errors import DataError, ParameterError
+
+NAN = float("nan")
+
+
+def raw(values):
+    return read([[value] for value in values]).column(0)
+
+
+def learn(values, kind=None):
+    return learn_column(raw(values), "a", kind)
+
+
+def encode(values, column, dtype=np.int8):
+    out = np.empty(len(values), dtype)
+    return encode_column(raw(values), column, out), out.tolist()
+
+
+# ------------------------------------------------------------------------------------------------------------ the kind
+
+
+@pytest.mark.parametrize(
+    ("values", "categories"),
+    [
+        (["b", "a", None, "b"], ("a", "b")),
+        (["", "a"], ("", "a")),
+        ([True, False, None], (False, True)),
+        ([True, True], (True,)),
+        ([2.5, 2.5, None], (2.5,)),
+        ([7, 7], (7,)),
+        ([None, NAN], ()),
+        ([3.0, 1.0, NAN, 1.0], (1, 3)),
+        ([-0.0, 1.0], (0, 1)),
+        ([-1, 5], (-1, 5)),
+        (list(range(12)), tuple(range(12))),
+    ],
+)
+def test_categorical_by_value(values, categories):
+    column = learn(values)
+    assert column == Column("a", "categorical", categories)
+    assert [type(c) for c in column.categories] == [type(c) for c in categories]
+
+
+@pytest.mark.parametrize("values", [[1.5, 2.5], [1, 2, 2.5], list(range(13)), [0.5, NAN, 1.0]])
+def test_gaussian_by_value(values):
+    assert learn(values) == Column("a", "gaussian", None)
+
+
+@pytest.mark.parametrize(
+    ("series", "categories"),
+    [
+        (pd.Categorical(["b"], categories=["z", "b", "a"]), ("a", "b", "z")),
+        (pd.Categorical(["b"], categories=["z", "b", "a"], ordered=True), ("z", "b", "a")),
+        (pd.Categorical([2.0], categories=[3.0, 2.0]), (2, 3)),
+        (pd.Categorical([None], categories=["b", "a"]), ("a", "b")),
+        (pd.Categorical([True], categories=[True, False]), (False, True)),
+        (pd.Categorical(range(20)), tuple(range(20))),
+        (pd.Categorical([0.5, 1.5]), (0.5, 1.5)),
+    ],
+)
+def test_declared_categories_count_seen_or_not(series, categories):
+    column = learn_column(read(pd.DataFrame({"a": series})).column(0), "a")
+    assert column == Column("a", "categorical", categories)
+
+
+def test_the_order_of_an_enum_is_kept():
+    frame = pl.DataFrame({"a": pl.Series(["low", "high"], dtype=pl.Enum(["low", "mid", "high"]))})
+    assert learn_column(read(frame).column(0), "a").categories == ("low", "mid", "high")
+
+
+def test_kind_overrides_the_rule():
+    assert learn([1.5, 2.5], "categorical").categories == (1.5, 2.5)
+    assert learn([1, 2], "gaussian") == Column("a", "gaussian", None)
+    assert learn([1, None, 2], "poisson") == Column("a", "poisson", None)
+    assert learn([3, 3], "poisson").kind == "poisson"
+    declared = read(pd.DataFrame({"a": pd.Categorical([1, 2])})).column(0)
+    assert learn_column(declared, "a", "gaussian").kind == "gaussian"
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "match"),
+    [
+        ([0, 1, -2], "poisson", "column 'a' cannot be poisson: row 2 is -2, .*1 such rows.*'gaussian'"),
+        ([0, 1.5, 2.5], "poisson", "row 1 is 1.5, .*2 such rows"),
+        ([None, "x"], "poisson", "column 'a' cannot be poisson: row 1 is 'x', not a number.*'categorical'"),
+        ([None, "x"], "gaussian", "column 'a' cannot be gaussian: row 1 is 'x', not a number.*'categorical'"),
+        ([True, False], "gaussian", "row 0 is True, not a number"),
+        ([2.5, 2.5, None], "gaussian", "it is 2.5 in all observed rows .n_samples=2.*variance is 0.*Drop"),
+        ([None, None], "gaussian", "all its 2 cells are missing"),
+        ([None, None], "poisson", "all its 2 cells are missing"),
+    ],
+)
+def test_kinds_that_cannot_be(values, kind, match):
+    with pytest.raises(DataError, match=match):
+        learn(values, kind)
+
+
+def test_unknown_kind():
+    with pytest.raises(
+        ParameterError, match=r"column 'a': unknown kind 'normal'.*'categorical', 'gaussian', 'poisson'"
+    ):
+        learn([1, 2], "normal")
+
+
+# ----------------------------------------------------------------------------------------------------------- the codes
+
+
+def test_codes():
+    assert encode(["b", None, "a"], Column("a", "categorical", ("a", "b"))) == ({}, [1, -1, 0])
+    assert encode([3, None, 1.0], Column("a", "categorical", (1, 3))) == ({}, [1, -1, 0])
+    assert encode([True, None, False], Column("a", "categorical", (False, True))) == ({}, [1, -1, 0])
+    assert encode([0.5, 1], Column("a", "categorical", (0.5, 1))) == ({}, [0, 1])
+    assert encode([None, NAN], Column("a", "categorical", ())) == ({}, [-1, -1])
+    assert encode(["lo", "hi"], Column("a", "categorical", ("lo", "hi"))) == ({}, [0, 1])
+    assert encode([1, 3, 2], Column("a", "categorical", (3, 1, 2))) == ({}, [1, 0, 2])
+
+
+def test_unknown_categories_are_counted_and_missing():
+    assert encode(["z", "a", "z", "y"], Column("a", "categorical", ("a", "b"))) == ({"z": 2, "y": 1}, [-1, 0, -1, -1])
+    assert encode([9, 1, 0, 2.5], Column("a", "categorical", (1, 3))) == ({9: 1, 0: 1, 2.5: 1}, [-1, 0, -1, -1])
+    assert encode([5], Column("a", "categorical", ())) == ({5: 1}, [-1])
+    assert encode(["5"], Column("a", "categorical", (5,))) == ({"5": 1}, [-1])
+    assert encode([5], Column("a", "categorical", ("5",))) == ({5: 1}, [-1])
+    assert encode([True], Column("a", "categorical", ("True",))) == ({True: 1}, [-1])
+
+
+def test_true_and_false_are_one_and_zero():
+    assert encode([1, 0], Column("a", "categorical", (False, True))) == ({}, [1, 0])
+
+
+def test_numbers():
+    _, values = encode([1.5, None, -0.0], Column("a", "gaussian"), np.float64)
+    np.testing.assert_array_equal(values, [1.5, NAN, 0.0])
+    assert not np.signbit(values[2])
+    assert encode([3, 0], Column("a", "poisson"), np.float64) == ({}, [3.0, 0.0])
+    assert np.isnan(encode([None], Column("a", "gaussian"), np.float64)[1]).all()
+
+
+def test_numbers_that_are_none():
+    with pytest.raises(DataError, match="column 'a' cannot be gaussian: row 0 is 'x', not a number"):
+        encode(["x"], Column("a", "gaussian"), np.float64)
+    with pytest.raises(DataError, match="column 'a' cannot be poisson: row 1 is -3"):
+        encode([1, -3], Column("a", "poisson"), np.float64)
+
+
+def test_codes_go_into_a_column_of_a_block():
+    block = np.full((2, 3), 7, dtype=np.int16)
+    encode_column(raw(["b", None]), Column("a", "categorical", ("a", "b")), block[:, 1])
+    assert block.tolist() == [[7, 1, 7], [7, -1, 7]]
