@@ -27,10 +27,19 @@ numpydoc_class_members_toctree = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "halfseen"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 8}
+html_sidebars = {page: [] for page in ("tutorial", "faq", "architecture", "formulas", "contributing", "changes")}
+html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["halfseen.css"]
+smartquotes = False  # quotes in text are often quotes of code
 
-# Every script in examples/ is run and becomes a page.
+# Every script in examples/ is run and becomes a page; the tour goes from use to inside.
+TOUR = ["penguins.py", "few_labels.py", "known_in_part.py", "soft_hard_sample.py", "em_by_hand.py"]
+
 if any(Path(__file__).parent.parent.glob("examples/*.py")):
+    from sphinx_gallery.sorting import ExplicitOrder
+
     extensions.append("sphinx_gallery.gen_gallery")
     sphinx_gallery_conf = {
         "examples_dirs": "../examples",
@@ -38,15 +47,16 @@ if any(Path(__file__).parent.parent.glob("examples/*.py")):
         "filename_pattern": r"\.py$",
         "download_all_examples": False,
         "show_memory": False,
+        "within_subsection_order": ExplicitOrder([*TOUR, "*"]),
         "abort_on_example_error": True,
         "write_computation_times": False,
     }
 
 
-def skip_request_setters(app, what, name, member, skip, options):
+def skip_routing(app, what, name, member, skip, options):
     """Leave out set_fit_request and its kin, which scikit-learn adds to every estimator."""
-    return True if name.startswith("set_") and name.endswith("_request") else None
+    return True if name.endswith("_request") or name == "get_metadata_routing" else None
 
 
 def setup(app):
-    app.connect("autodoc-skip-member", skip_request_setters)
+    app.connect("autodoc-skip-member", skip_routing)

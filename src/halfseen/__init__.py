@@ -12,11 +12,14 @@ _HOME = {
     "LatentClass": "halfseen.estimators.latent_class",
     "load_penguins": "halfseen.datasets",
 }
+_MODULES = ("errors",)
 
-__all__ = ["LatentClass", "__version__", "load_penguins"]
+__all__ = ["LatentClass", "__version__", "errors", "load_penguins"]
 
 
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"halfseen.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -1,6 +1,7 @@
+from halfseen import errors as errors
 from halfseen.datasets import load_penguins
 from halfseen.estimators.latent_class import LatentClass
 
 __version__: str
 
-__all__ = ["LatentClass", "__version__", "load_penguins"]
+__all__ = ["LatentClass", "__version__", "errors", "load_penguins"]

@@ -22,6 +22,10 @@ Rows are counted from 0 in all messages, as in NumPy.
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
+
 __all__ = [
     "CollapseWarning",
     "DataError",
@@ -34,6 +38,7 @@ __all__ = [
     "ObjectiveFell",
     "ParameterError",
     "UnknownCategoryWarning",
+    "warn",
 ]
 
 
@@ -109,3 +114,12 @@ class CollapseWarning(HalfseenWarning):
 
 class InterruptedWarning(HalfseenWarning):
     """The fit was interrupted; the best model so far is kept."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside halfseen that led here, wherever in the library the reason was found."""
+    here = str(Path(__file__).parent)
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -59,9 +59,9 @@ def test_kinds_by_name_and_by_position():
 @pytest.mark.parametrize(
     ("kinds", "match"),
     [
-        ({"incme": "gaussian"}, "kinds: there is no column 'incme' among the 2. Did you mean 'income'?"),
-        ({7: "gaussian"}, "kinds: there is no column 7 among the 2"),
-        ({-1: "gaussian"}, "kinds: there is no column -1 among the 2"),
+        ({"incme": "gaussian"}, "columns: there is no column 'incme' among the 2. Did you mean 'income'?"),
+        ({7: "gaussian"}, "columns: there is no column 7 among the 2"),
+        ({-1: "gaussian"}, "columns: there is no column -1 among the 2"),
         ({"income": "normal"}, "column 'income': unknown kind 'normal'"),
     ],
 )

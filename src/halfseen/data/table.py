@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
-from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning
+from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
 
 __all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight"]
 
@@ -66,7 +65,7 @@ class Schema:
         kinds : mapping, optional
             The kind of some columns, by name or position, where the rule of `learn_column` is not wanted.
         """
-        chosen = {_position(key, source.names, "kinds"): kind for key, kind in (kinds or {}).items()}
+        chosen = {_position(key, source.names, "columns"): kind for key, kind in (kinds or {}).items()}
         columns = tuple(learn_column(source.column(j), name, chosen.get(j)) for j, name in enumerate(source.names))
         return cls(columns, _group(column.kind for column in columns), source.named)
 
@@ -404,8 +403,10 @@ def _decode_column(column: Column, values: NDArray[Any]) -> list[Any]:
     if column.categories is not None:
         lookup = np.array([*column.categories, None], dtype=object)  # so that -1 is None
         return list(lookup[values.astype(np.intp)])
-    number = int if column.kind == "poisson" else float
-    return [None if value != value else number(value) for value in values.tolist()]
+    whole = column.kind == "poisson"  # counts are ints, an expected count between two is not
+    return [
+        None if value != value else int(value) if whole and value.is_integer() else value for value in values.tolist()
+    ]
 
 
 def _bullets(names: Sequence[str]) -> str:
@@ -420,10 +421,9 @@ def _warn_unknown(unknown: Mapping[str, Counter[Any]]) -> None:
         shown = ", ".join(f"{value!r:.40} ({count}x)" for value, count in counts.most_common(5))
         more = f" and {len(counts) - 5} others" if len(counts) > 5 else ""
         lines.append(f"column {name!r}: {shown}{more}")
-    warnings.warn(
+    warn(
         "categories not seen when fitting are treated as missing. " + "; ".join(lines) + ".",
         UnknownCategoryWarning,
-        stacklevel=3,
     )
 
 

@@ -48,7 +48,7 @@ def evaluate(
     candidates : list of params
     assign : Assign
     runner : callable             maps a task over chunks, results in their order
-    seed, keys :                  sample mode: candidate i draws from the generator of (*keys[i], chunk)
+    seed, keys :                  sample mode: candidate i draws from the generator of ``(*keys[i], chunk)``
 
     Returns
     -------

@@ -123,12 +123,17 @@ def _anneal(model: Model, data: Reduced, starts: Sequence[Params], plan: Plan) -
 
 
 def _race(model: Model, data: Reduced, chains: list[Chain], plan: Plan) -> list[Chain]:
-    """Drop the worse half, give the rest twice as long, until the finalists are left."""
-    n_finalists = 1 if plan.assign.mode == "sample" else ceil(sqrt(len(chains)))
+    """Drop the worse half, give the rest twice as long, until the finalists are left.
+
+    Sampled chains race for one finalist within the first half of their passes: the second half is averaged.
+    """
+    sampled = plan.assign.mode == "sample"
+    n_finalists = 1 if sampled else ceil(sqrt(len(chains)))
+    last = plan.max_iter // 2 if sampled else plan.max_iter
     extra = FIRST_ROUND
     while len(chains) > n_finalists:
         for chain in chains:
-            chain.pause = chain.n_passes + extra
+            chain.pause = min(chain.n_passes + extra, max(last, 1))
         for _ in em(_passes(model, data, plan.assign, plan), chains):
             pass
         chains = sorted(chains, key=lambda chain: chain.rank, reverse=True)

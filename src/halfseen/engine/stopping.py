@@ -89,8 +89,6 @@ def read_rule(name: str, tol: float, mode: str) -> Rule:
     """Return the rule a user asked for; hard mode always ends when the assignments no longer change."""
     if name not in RULES:
         raise ParameterError(f"stop={name!r} is not one of {', '.join(map(repr, RULES))}.")
-    if isinstance(tol, bool) or not np.isreal(tol) or not tol >= 0:
-        raise ParameterError(f"tol={tol!r} is not a number of at least 0.")
     if name == "assignments" and mode != "hard":
         raise ParameterError(f"stop='assignments' needs assign='hard', got assign={mode!r}.")
     if mode == "sample" and name != "iterations":

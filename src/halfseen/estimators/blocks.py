@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,9 +36,9 @@ Prior = str | float | None
 
 def read_prior(prior: Any) -> Prior:
     """Check what a user typed: "row", a number of pseudo-counts, or None."""
-    if prior is None or prior == "row":
+    if prior is None or (isinstance(prior, str) and prior == "row"):
         return prior
-    if isinstance(prior, bool) or not isinstance(prior, int | float | np.number) or not 0 <= prior < np.inf:
+    if isinstance(prior, bool) or not isinstance(prior, Real) or not 0 <= float(prior) < np.inf:
         raise ParameterError(f"prior={prior!r} is not 'row', None or a number of pseudo-counts of at least 0.")
     return float(prior) or None
 
@@ -66,6 +68,16 @@ def summarise(table: Table) -> Summary:
         {block: table.moments(block) for block in table.schema.blocks if block not in discrete},
         {block: table.frequencies(block) for block in discrete},
     )
+
+
+def check_fixed(fixed: Collection[str], start: Mapping[str, Any], schema: Schema) -> None:
+    """Refuse fixed columns whose value to keep is not given in full."""
+    kinds = {column.name: column.kind for column in schema.columns}
+    for name in fixed:
+        if name not in start:
+            raise ParameterError(f"fixed: {name!r} has no value to keep; give it in start={{{name!r}: ...}}.")
+        if kinds.get(name) == "gaussian" and len(start[name]) < 2:
+            raise ParameterError(f"fixed: {name!r} needs both its mean and its sd in start, got {start[name]!r}.")
 
 
 def mixture(
@@ -127,7 +139,7 @@ def _shares(counts: Floats, sizes: tuple[int, ...]) -> Floats:
 
 def _gaussian(mean: Floats, var: Floats, n_components: int, prior: Prior, floor: float) -> Leaf:
     rows = _pseudo_rows(prior, n_components)
-    leaf = Gaussian(n_components, mean, np.sqrt(var), None if rows is None else PseudoRows(rows, mean, var))
+    leaf = Gaussian(n_components, mean, np.sqrt(var), None if rows is None else PseudoRows(rows, var))
     return Floored(leaf, floor) if floor > 0 else leaf
 
 
@@ -151,7 +163,7 @@ def read_columns(columns: Mapping[str, Any]) -> Schema:
             found.append(Column(name, "gaussian"))
         else:
             found.append(Column(name, "categorical", tuple(value)))
-    return Schema.of(found)
+    return replace(Schema.of(found), named=True)
 
 
 def unit_summary(schema: Schema) -> Summary:
@@ -200,7 +212,7 @@ def _place(emit: dict[str, Any], name: str, value: Any, schema: Schema, n_compon
             getattr(emit[block], field)[:, position] = numbers
     else:
         rate = value["rate"] if isinstance(value, Mapping) and set(value) == {"rate"} else value
-        emit[block][:, position] = _read_numbers(rate, f"start[{name!r}]: rate", n_components, 0.0, inclusive=True)
+        emit[block][:, position] = _read_numbers(rate, f"{name!r}: rate", n_components, 0.0, inclusive=True)
 
 
 def where(schema: Schema, name: str) -> tuple[str, int]:
@@ -215,7 +227,7 @@ def where(schema: Schema, name: str) -> tuple[str, int]:
 
 def _read_categories(value: Any, column: Column, n_components: int) -> Floats:
     assert column.categories is not None
-    what = f"start[{column.name!r}]"
+    what = f"{column.name!r}"
     if isinstance(value, Mapping):
         if set(value) != set(column.categories):
             raise ParameterError(
@@ -226,7 +238,7 @@ def _read_categories(value: Any, column: Column, n_components: int) -> Floats:
 
 
 def _read_gaussian(value: Any, name: str, n_components: int) -> dict[str, Floats]:
-    what = f"start[{name!r}]"
+    what = f"{name!r}"
     if (
         not isinstance(value, Mapping)
         or not value

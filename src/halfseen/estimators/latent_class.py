@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Collection, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -18,13 +16,14 @@ from halfseen.data import Schema, Table, check_weight, read, read_labels
 from halfseen.engine import Model, Search, evaluate, fit
 from halfseen.engine.model import Reduced
 from halfseen.engine.reduce import reduce
-from halfseen.engine.search import Plan
+from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.starts import STARTS, Start, from_known, whole
 from halfseen.engine.stopping import read_rule
-from halfseen.errors import CollapseWarning, InterruptedWarning, ParameterError
-from halfseen.estimators import blocks
+from halfseen.errors import CollapseWarning, InterruptedWarning, ParameterError, warn
+from halfseen.estimators import blocks, options
+from halfseen.estimators.notes import column_notes
 from halfseen.estimators.table_mixture import TableMixture, default_name, measure, seed_of
-from halfseen.leaves.leaf import NO_MASS
+from halfseen.leaves.leaf import NO_MASS, Floats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 
@@ -55,9 +54,10 @@ class LatentClass(TableMixture):
     draws : int, default 1
         With assign="sample": use the mean of this many draws (Monte Carlo EM).
     prior : "row", float or None, default "row"
-        "row": one pseudo-row in all, 1 / K of it in each class, with the table's own marginals; it keeps estimates off
-        the boundary. A number: so many pseudo-counts added to each cell and class (1.0 = add one), and so many
-        pseudo-rows for numbers and counts. None: maximum likelihood.
+        "row": one pseudo-row in all, 1 / K of it in each class: categories and counts as in the whole table, numbers
+        about the class's own mean with the column's variance. It keeps estimates off the boundary.
+        A number: so many pseudo-counts added to each cell and class (1.0 = add one), and so many such pseudo-rows for
+        numbers and counts. None: maximum likelihood.
     init : {"mixed", "rows", "spread", "parameters", "posteriors"}, default "mixed"
         How random starts are made: see `halfseen.engine.starts`.
     start : mapping, optional
@@ -94,7 +94,7 @@ class LatentClass(TableMixture):
     ----------
     weights_ : (K,) array            shares of the classes, largest first after a fit from random starts
     loglik_ : float                  log-likelihood of the data under the returned parameters, summed over rows
-    objective_ : float               what was climbed: loglik_ (hard: best joint) plus the log-prior
+    objective_ : float               what was climbed: `loglik_` (hard: best joint) plus the log-prior
     trace_ : list of float           the objective after each accepted step
     n_iter_ : int                    passes over the data of the winning start
     converged_ : bool
@@ -187,6 +187,8 @@ class LatentClass(TableMixture):
         self._check_options()
         source = self._read(X, reset=True)
         weight = check_weight(sample_weight, source.n_rows)
+        if labels is None and (classes is not None or unlabeled is not None):
+            raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
         evidence, names = read_labels(labels, source.n_rows, self.n_components, classes, unlabeled)
         if not weight.all():  # a row of weight 0 is absent: it must not decide kinds or categories either
             used = np.flatnonzero(weight)
@@ -198,7 +200,7 @@ class LatentClass(TableMixture):
         self._template = source.template()
         self._schema = schema
         self.columns_ = {column.name: column.kind for column in schema.columns}
-        self.events_ = _silent_columns(schema)
+        self.events_ = column_notes(table)
         self._model = blocks.mixture(
             schema,
             blocks.summarise(table),
@@ -211,9 +213,11 @@ class LatentClass(TableMixture):
         self._publish(search, table, names)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Fit, then return the most probable class of each row."""
-        return self.fit(X, y, sample_weight).predict(X)
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **labels: Any
+    ) -> NDArray[np.int64]:
+        """Fit (arguments as there), then return the most probable class of each row."""
+        return self.fit(X, y, sample_weight, **labels).predict(X)
 
     @classmethod
     def from_params(cls, weights: Sequence[float], columns: Mapping[str, Any]) -> Self:
@@ -238,13 +242,15 @@ class LatentClass(TableMixture):
                [0.0455, 0.9545]])
         """
         model = cls(len(weights))
-        model._schema = blocks.read_columns(columns)
+        model._schema = blocks.read_columns(options.mapping("columns", columns))
         model._model = blocks.mixture(model._schema, blocks.unit_summary(model._schema), len(weights))
         given = {"weights": weights, **columns}
         model._params = blocks.overlay(model._model.blank(), given, model._schema, len(weights))
         model._template = read(np.zeros((1, len(columns))))
         model.class_names_ = tuple(map(default_name, range(len(weights))))
+        model.columns_ = {column.name: column.kind for column in model._schema.columns}
         model.n_features_in_ = len(columns)
+        model._n_rows = 0.0
         return model
 
     def __sklearn_tags__(self) -> Tags:
@@ -255,21 +261,22 @@ class LatentClass(TableMixture):
     # ---- inside a fit --------------------------------------------------------------------------------------------
 
     def _check_options(self) -> None:
-        for name in ("n_components", "n_init", "max_iter"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise ParameterError(f"{name}={value!r} is not a whole number of at least 1.")
-        if self.init not in STARTS:
-            raise ParameterError(f"init={self.init!r} is not one of {', '.join(map(repr, STARTS))}.")
-        if not 0 <= self.variance_floor < 1:
-            raise ParameterError(f"variance_floor={self.variance_floor!r} is not in [0, 1).")
-        betas = [0.0, *self.anneal, 1.0]
-        if any(not low < high for low, high in pairwise(betas)):
-            raise ParameterError(f"anneal={self.anneal!r} must rise between 0 and 1, both excluded.")
-        if len(self.anneal) and self.assign == "hard":
+        options.whole("n_components", self.n_components)
+        options.whole("n_init", self.n_init)
+        options.whole("max_iter", self.max_iter)
+        options.one_of("init", self.init, STARTS)
+        options.number("tol", self.tol)
+        options.number("variance_floor", self.variance_floor, 0, 1)
+        options.flag("accelerate", self.accelerate)
+        options.mapping("start", self.start)
+        options.mapping("columns", self.columns)
+        warm = STAGE * len(options.temperatures("anneal", self.anneal))
+        if warm and self.assign == "hard":
             raise ParameterError(
                 "anneal has no meaning with assign='hard': the best class is the same at any temperature."
             )
+        if warm >= self.max_iter:
+            raise ParameterError(f"anneal={self.anneal!r} makes {warm} passes: max_iter={self.max_iter} is too few.")
 
     def _learn_schema(self, source: Any) -> Schema:
         schema = Schema.learn(source, self.columns)
@@ -277,9 +284,7 @@ class LatentClass(TableMixture):
         tied = blocks.read_names(self.tied, schema, "tied")
         if "weights" in tied or set(fixed) & set(tied):
             raise ParameterError("tied: 'weights' cannot be tied, and a column cannot be both fixed and tied.")
-        absent = [name for name in fixed if name not in (self.start or {})]
-        if absent:
-            raise ParameterError(f"fixed: {absent[0]!r} has no value to keep; give it in start={{{absent[0]!r}: ...}}.")
+        blocks.check_fixed(fixed, self.start or {}, schema)
         treatment = {name: "fixed" for name in fixed if name != "weights"} | dict.fromkeys(tied, "tied")
         return schema.arrange(treatment)
 
@@ -354,38 +359,32 @@ class LatentClass(TableMixture):
         empty = np.flatnonzero(mass < NO_MASS).tolist()
         if empty:
             self.events_.append(f"classes without any mass kept their last parameters: {len(empty)} of {len(mass)}")
+        self.events_ += _twins(self._model.overlap(self._params, self._params))
         if not best.healthy:
             self.events_.append("a class collapsed onto single rows: its variance is on the floor")
-            warnings.warn(
+            warn(
                 f"every start ended with a variance on its floor ({self.variance_floor:g} of the column's variance): a "
                 f"class collapsed onto single rows, and loglik_={self.loglik_:.6g} says little. Use prior='row' or "
                 "fewer classes.",
                 CollapseWarning,
-                stacklevel=4,
             )
         if search.interrupted:
-            warnings.warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning, stacklevel=4)
+            warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
         elif self.stop_reason_ == "max_iter":
-            warnings.warn(
+            warn(
                 f"no convergence after max_iter={self.max_iter} passes (objective {self.objective_:.6f}). "
                 "Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         log.info("fitted %d classes: %s after %d passes", self.n_components, self.stop_reason_, self.n_iter_)
+
+
+def _twins(overlap: Floats) -> list[str]:
+    """Name pairs of classes that are the same: a start that does not tell them apart never will."""
+    same = np.argwhere(np.triu(overlap > -1e-12, k=1))
+    return [f"classes {i} and {j} are identical; start them apart, or use fewer classes" for i, j in same.tolist()]
 
 
 def _distinct(model: Model, starts: Sequence[Params]) -> list[Params]:
     """Drop starts that repeat an earlier one, as when labels or the user leave nothing to chance."""
     return list({model.pack(params).tobytes(): params for params in starts}.values())
-
-
-def _silent_columns(schema: Schema) -> list[str]:
-    """Name the columns that cannot tell classes apart."""
-    return [
-        f"column {column.name!r} "
-        + ("is constant" if column.categories else "has no observed cell")
-        + ": it says nothing"
-        for column in schema.columns
-        if column.categories is not None and len(column.categories) < 2
-    ]

@@ -75,6 +75,11 @@ def _poisson(model: TableMixture, block: str, rates: Floats) -> Iterator[ColumnP
         yield ColumnProfile(column.name, column.kind, ["rate"], rate[None], np.array([overall]), distance)
 
 
+def columns(model: TableMixture) -> dict[str, dict[Any, Floats]]:
+    """Return the parameters of every column: {category: (K,)}, {"mean": (K,), "sd": (K,)} or {"rate": (K,)}."""
+    return {column.name: dict(zip(column.rows, column.values, strict=True)) for column in profiles(model)}
+
+
 def to_frame(model: TableMixture) -> Any:
     """Return shares and parameters as a table with a column per class."""
     columns = profiles(model)

@@ -5,7 +5,6 @@ All of it comes from the model and the structures that training uses.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any, Self
@@ -22,8 +21,8 @@ from halfseen.assign import SOFT
 from halfseen.data import Chunk, Schema, Source, Table, read
 from halfseen.engine import Model
 from halfseen.engine.model import weighted_sum
-from halfseen.errors import ImpossibleRowWarning, ParameterError
-from halfseen.estimators import profile
+from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
+from halfseen.estimators import options, profile
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
@@ -50,6 +49,20 @@ class TableMixture(BaseEstimator):
         check_is_fitted(self)
         return self._params["mix"][0]
 
+    @property
+    def params_(self) -> dict[str, Any]:
+        """All parameters by name, in the form that `start=` and `from_params` take.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.LatentClass.from_params([0.3, 0.7], {"size": {"mean": [1, 5], "sd": [1, 2]}})
+        >>> {name: value.tolist() for name, value in model.params_["size"].items()}
+        {'mean': [1.0, 5.0], 'sd': [1.0, 2.0]}
+        """
+        check_is_fitted(self)
+        return {"weights": self.weights_, **profile.columns(self)}
+
     def to_frame(self) -> Any:
         """Return all parameters as a table: a row per category, mean, sd or rate; a column per class."""
         check_is_fitted(self)
@@ -62,10 +75,12 @@ class TableMixture(BaseEstimator):
         --------
         >>> import halfseen as hs
         >>> X = [[0, 1, 1], [0, 1, 1], [1, 0, 0], [1, 0, 0], [0, 1, 1], [1, 0, 0]]
-        >>> print(hs.LatentClass(2, random_state=0).fit(X).describe(top=1))  # doctest: +SKIP
+        >>> print(hs.LatentClass(2, random_state=0).fit(X).describe(top=1))
+        class 0 (50%): x0 = 1 in 88% (all 50%)
+        class 1 (50%): x0 = 0 in 88% (all 50%)
         """
         check_is_fitted(self)
-        return profile.describe(self, top)
+        return profile.describe(self, options.whole("top", top))
 
     # ---- rows in, answers out ------------------------------------------------------------------------------------
 
@@ -98,8 +113,7 @@ class TableMixture(BaseEstimator):
         labels : (n_samples,) array    the class of each row
         """
         check_is_fitted(self)
-        if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 1:
-            raise ParameterError(f"n_samples={n_samples!r} is not a whole number of at least 1.")
+        options.whole("n_samples", n_samples)
         rng = generator(self.random_state if random_state is None else random_state)
         labels = self._model.draw_components(self._params, np.zeros(n_samples, dtype=np.int64), rng)
         blocks = self._model.leaves["emit"].sample(self._params["emit"], labels, rng)
@@ -120,6 +134,7 @@ class TableMixture(BaseEstimator):
         -------
         The same container, columns and dtypes; observed cells are untouched.
         """
+        check_is_fitted(self)
         source = self._read(X, reset=False)
         rng = generator(self.random_state if random_state is None else random_state) if draw else None
         table = self._schema.encode(source)
@@ -174,6 +189,8 @@ class TableMixture(BaseEstimator):
     def _measured(self, X: Any) -> tuple[float, float, float]:
         """Return loglik, classification entropy EN and number of rows, of `X` or of the training data."""
         check_is_fitted(self)
+        if X is None and self._n_rows == 0:
+            raise ParameterError("this model was built without data; give the data to measure it on, as X.")
         if X is None:
             return self.loglik_, self._entropy, self._n_rows
         return measure(self._model, self._params, self._encode(X).chunks())
@@ -223,6 +240,8 @@ class TableMixture(BaseEstimator):
     def _read(self, X: Any, reset: bool) -> Source:
         """Read a table, and remember or check what scikit-learn wants to know of it."""
         source = read(X)
+        if not reset and self._n_rows == 0:  # built without data: the schema checks names, if there are any
+            X = np.empty((1, len(source.names)))
         validate_data(self, X, reset=reset, skip_check_array=True)
         return source
 
@@ -248,11 +267,10 @@ class TableMixture(BaseEstimator):
     def _warn_impossible(self, found: Sequence[Inference]) -> None:
         impossible = sum(int(np.isneginf(part.log_evidence).sum()) for part in found)
         if impossible:
-            warnings.warn(
+            warn(
                 f"{impossible} rows are impossible under every class; they get the classes' overall shares. "
                 "Fit with a prior to leave no probability at zero.",
                 ImpossibleRowWarning,
-                stacklevel=3,
             )
 
     def __sklearn_tags__(self) -> Tags:

@@ -87,7 +87,7 @@ class Categorical(Leaf):
         max(f, stats / nu), nu such that the row sums to one: cells below f are set to f until none is left.
         """
         free = np.ones(params.shape, dtype=bool) if limits.fixed is None else ~np.asarray(limits.fixed)
-        mass = 1.0 - self._spread(np.where(free, 0.0, params)) if limits.fixed is not None else 1.0
+        mass = 1.0 if limits.fixed is None else np.maximum(1.0 - self._spread(np.where(free, 0.0, params)), 0.0)
         table = _share(np.where(free, stats, 0.0), mass, self._spread)
         table = np.where(free & np.isfinite(table), table, params)
         if limits.floor is not None:

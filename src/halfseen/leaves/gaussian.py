@@ -1,8 +1,10 @@
 """Columns of numbers, normal within a component, independent of each other given it (diagonal covariance).
 
-Statistics, (3, K, D): mass, first and second moment of each column about the current mean,
+Statistics, (4, K, D): mass, first and second moment of each column about the current mean,
 
-    stats[p, k, d] = sum_n usage[n, k] seen[n, d] (x[n, d] - mean[k, d])^p.
+    stats[p, k, d] = sum_n usage[n, k] seen[n, d] (x[n, d] - mean[k, d])^p    for p = 0, 1, 2,
+
+and a pseudo-mass, zero in data, that counts for the variance alone: a prior on the variance does not move the mean.
 
 Moments about the mean that every worker knows add exactly and keep their digits: raw second moments of data near 1e8
 with variance 1 come out as 2.
@@ -30,10 +32,9 @@ class GaussianParams(NamedTuple):
 
 
 class PseudoRows(NamedTuple):
-    """A conjugate prior in the words of data: `weight` rows per component with this mean and variance."""
+    """A prior in the words of data: `weight` rows per component that lie about its own mean with this variance."""
 
     weight: Floats  # (K,)
-    mean: Floats  # (D,)
     var: Floats  # (D,)
 
 
@@ -69,8 +70,8 @@ class Gaussian(Leaf):
 
     @property
     def stats_shape(self) -> tuple[int, ...]:
-        """Moments of order 0, 1, 2: (3, K, D)."""
-        return (3, self.n_components, len(self.scale))
+        """Moments of order 0, 1, 2, and pseudo-mass: (4, K, D)."""
+        return (4, self.n_components, len(self.scale))
 
     def blank(self) -> GaussianParams:
         """Return the centre and scale of the columns, alike in all components."""
@@ -90,48 +91,50 @@ class Gaussian(Leaf):
 
     def expect(self, usage: Floats, prepared: GaussianParams, data: Any, assign: Assign | None, out: Stats) -> int:
         """Add the moments about the current mean."""
-        kernels.gaussian_expect(data, prepared.mean, usage, out)
+        kernels.gaussian_expect(data, prepared.mean, usage, out[:3])
         return 0
 
     def maximise(self, stats: Stats, params: GaussianParams, limits: Limits = FREE) -> GaussianParams:
-        """mean + stats[1] / stats[0], and the second moment about that; no mass keeps the old values.
+        """mean + stats[1] / stats[0], and the second moment about that / (stats[0] + stats[3]); no mass keeps the old.
 
         A floor f gives max(f * scale^2, variance), the exact maximiser under that constraint. With a fixed mean
         the variance is the second moment about it.
         """
-        mass = np.where(stats[0] > NO_MASS, stats[0], np.nan)
-        shift = stats[1] / mass
+        shift = np.divide(stats[1], stats[0], out=np.zeros_like(stats[1]), where=stats[0] > NO_MASS)
         if limits.fixed is not None:
             shift = np.where(limits.fixed.mean, 0.0, shift)
-        var = stats[2] / mass - 2 * shift * stats[1] / mass + shift**2
+        squares = stats[2] - 2 * shift * stats[1] + shift**2 * stats[0]
+        mass = stats[0] + stats[3]
+        var = np.divide(squares, mass, out=np.array(params.var), where=mass > NO_MASS)
         var = np.maximum(var, self._lowest(limits))
         if limits.fixed is not None:
             var = np.where(limits.fixed.var, params.var, var)
-        mean = np.where(np.isnan(mass), params.mean, params.mean + shift)
-        return GaussianParams(frozen(mean), frozen(np.where(np.isnan(mass), params.var, var)))
+        return GaussianParams(frozen(params.mean + shift), frozen(var))
 
     def _lowest(self, limits: Limits) -> Floats:
         return (limits.floor or 0.0) * self.scale**2
 
     def complete(self, stats: Stats, about: GaussianParams, params: GaussianParams) -> float:
-        """-1/2 sum (mass log(2 pi var) + squares / var), squares = second moment about params.mean."""
+        """-1/2 sum ((mass + pseudo-mass) log(2 pi var) + squares / var), squares = second moment about params.mean."""
         shift = params.mean - about.mean
         squares = stats[2] - 2 * shift * stats[1] + shift**2 * stats[0]
-        return float(-0.5 * np.sum(stats[0] * np.log(2 * np.pi * params.var) + squares / params.var))
+        mass = stats[0] + stats[3]
+        return float(-0.5 * np.sum(mass * np.log(2 * np.pi * params.var) + squares / params.var))
 
     def prior(self, params: GaussianParams) -> Stats | None:
-        """Return the moments of the pseudo-rows about the current mean."""
+        """Return second moment and pseudo-mass of the pseudo-rows."""
         if self.pseudo is None:
             return None
-        shift = self.pseudo.mean - params.mean
-        weight = self.pseudo.weight[:, None]
-        return np.stack([weight * np.ones_like(shift), weight * shift, weight * (self.pseudo.var + shift**2)])
+        stats = np.zeros(self.stats_shape)
+        stats[2] = self.pseudo.weight[:, None] * self.pseudo.var
+        stats[3] = self.pseudo.weight[:, None]
+        return stats
 
     def recentre(self, stats: Stats, about: GaussianParams, onto: GaussianParams) -> Stats:
         """Return moments about onto.mean instead of about.mean."""
         shift = about.mean - onto.mean
         first = stats[1] + shift * stats[0]
-        return np.stack([stats[0], first, stats[2] + shift * (stats[1] + first)])
+        return np.stack([stats[0], first, stats[2] + shift * (stats[1] + first), stats[3]])
 
     def jitter(self, params: GaussianParams, amount: float, rng: np.random.Generator) -> GaussianParams:
         """Move each mean by `amount` standard deviations of its component, each variance by a factor exp(amount z)."""

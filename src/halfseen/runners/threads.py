@@ -11,6 +11,7 @@ from itertools import islice
 from threading import Lock
 from typing import Any, TypeVar
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from halfseen.engine.em import Runner, serial
@@ -37,10 +38,10 @@ def read_jobs(n_jobs: int | None) -> int:
     """Return the number of workers: joblib's convention, -1 = all cores, -2 = all but one."""
     if n_jobs is None:
         return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise ParameterError(f"n_jobs={n_jobs!r} is not a whole number other than 0 (-1 means all cores).")
     cores = os.cpu_count() or 1
-    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
 
 def _in_order(

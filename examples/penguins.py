@@ -1,0 +1,117 @@
+"""
+Hidden types in a table with holes
+==================================
+
+344 penguins were measured at Palmer Station, Antarctica. Somebody lost the column with the species. How many kinds of
+bird are there, what do they look like, and which bird is of which kind?
+"""
+
+# %%
+# The table
+# ---------
+# The species is left out: it is what we look for. The year is left out too, because it says when a bird was measured
+# and nothing about the bird. Everything else stays: four measurements, the island, and the sex, which is not known for
+# eleven birds. The holes stay as they are; nothing is dropped and nothing is filled in beforehand.
+
+from collections import Counter
+
+import narwhals as nw
+import numpy as np
+
+import halfseen as hs
+
+
+def missing(value):
+    return value is None or value != value
+
+
+penguins = nw.from_native(hs.load_penguins())  # pandas, Polars or Arrow: whichever is installed
+table = penguins.drop("species", "year")
+columns = table.to_dict(as_series=False)
+n_holes = sum(missing(value) for column in columns.values() for value in column)
+
+print(f"{len(table)} penguins, {len(columns)} columns, {n_holes} holes; the species is left out")
+
+# %%
+# How many classes?
+# -----------------
+# One fit for each number of classes. Each fit makes 16 random starts, drops the worse ones on the way and runs the
+# last few to the end. BIC weighs the log-likelihood against the number of parameters; the lowest is best.
+
+X = table.to_native()
+fits = {k: hs.LatentClass(k, random_state=0).fit(X) for k in range(1, 9)}
+n_classes, model = min(fits.items(), key=lambda fit: fit[1].bic())
+
+print("\nclasses  log-likelihood      BIC  passes  best reached by")
+for k, fit in fits.items():
+    runs = f"{fit.restarts_['n_reached_best']} of {fit.restarts_['n_finalists']} runs"
+    mark = "  <- lowest BIC" if k == n_classes else ""
+    print(f"{k:7} {fit.loglik_:15.1f} {fit.bic():8.1f} {fit.n_iter_:7}  {runs}{mark}")
+
+print(f"\n{n_classes} classes. The fit ended by {model.stop_reason_!r} after {model.n_iter_} passes over the data.")
+
+# %%
+# What do they look like?
+# -----------------------
+# Each class in words: its share, and the columns that set it apart most from the whole table.
+
+print()
+print(model.describe(top=3).replace("; ", "\n" + " " * 15))
+
+# %%
+# Were they right?
+# ----------------
+# Now open the envelope: the species that nobody told the model.
+
+found = model.predict(X).tolist()
+species = penguins["species"].to_list()
+sexes = ["unknown" if missing(sex) else sex for sex in penguins["sex"].to_list()]
+of_species = Counter(zip(found, species, strict=True))
+of_sex = Counter(zip(found, sexes, strict=True))
+species_names, sex_names = sorted(set(species)), sorted(set(sexes))
+
+print("\n           " + "".join(f"{name:>11}" for name in [*species_names, *sex_names]))
+for k, class_name in enumerate(model.class_names_):
+    counts = [of_species[k, name] for name in species_names] + [of_sex[k, name] for name in sex_names]
+    print(f"{class_name:11}" + "".join(f"{count or '.':>11}" for count in counts))
+
+majority = {k: max(species_names, key=lambda name: of_species[k, name]) for k in range(n_classes)}
+n_right = sum(majority[k] == name for k, name in zip(found, species, strict=True))
+print(f"\n{n_right} of {len(species)} birds are in a class of their own species.")
+
+# %%
+# Filling the holes
+# -----------------
+# A model that knows the classes can guess a missing cell from the rest of its row. To see how well, hide every tenth
+# known cell at random, fit again to what is left, and compare the guesses with the truth. The rival is the usual quick
+# repair: the mean of the column, or its most frequent value.
+
+rng = np.random.default_rng(0)
+hidden = {
+    name: [n for n, value in enumerate(column) if not missing(value) and rng.random() < 0.1]
+    for name, column in columns.items()
+}
+holed = {
+    name: [None if missing(value) or n in hidden[name] else value for n, value in enumerate(column)]
+    for name, column in columns.items()
+}
+incomplete = nw.from_dict(holed, backend=table.implementation).to_native()
+refit = hs.LatentClass(n_classes, random_state=0).fit(incomplete)
+guesses = nw.from_native(refit.impute(incomplete)).to_dict(as_series=False)
+
+print(f"\n{sum(map(len, hidden.values()))} known cells hidden, then guessed:")
+print("\ncolumn              cells              by halfseen   by mean or mode")
+for name, rows in hidden.items():
+    truth = [columns[name][n] for n in rows]
+    guess = [guesses[name][n] for n in rows]
+    left = [value for value in holed[name] if value is not None]
+    if refit.columns_[name] == "gaussian":
+        unit = "mean error"
+        errors = [np.abs(np.subtract(filled, truth)).mean() for filled in (guess, np.mean(left))]
+        shown = [f"{error:.1f}" for error in errors]
+    else:
+        unit = "wrong"
+        mode = Counter(left).most_common(1)[0][0]
+        wrong = [np.not_equal(filled, truth).mean() for filled in (guess, [mode] * len(truth))]
+        shown = [f"{share:.0%}" for share in wrong]
+    print(f"{name:18} {len(rows):6}   {unit:>10} {shown[0]:>11} {shown[1]:>17}")

@@ -1,0 +1,176 @@
+"""The models that every law runs on. Adding a model to the library means adding one entry to `MODELS`.
+
+An entry has a name, a strategy of cases (model, table, parameters) and what the laws must know of it:
+
+exchangeable   nothing but their parameters tells the components apart, so that they may be relabelled
+whole          all weights are whole numbers, so that rows can be repeated instead (enumeration)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from halfseen.assign import SOFT, Assign
+from halfseen.data import Table
+from halfseen.engine import Model, Reduced, Step, evaluate
+from halfseen.estimators.blocks import mixture, summarise
+from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, Product, Tied
+from halfseen.structures import Independent
+from tests.strategies import FRACTIONS, WHOLE, anywhere, generators, tables
+
+_up_to_2, _up_to_3 = st.sampled_from([2, 1]), st.sampled_from([2, 3, 1])
+FLOOR = 1e-3  # of a column's variance: no floor at all lets a component shrink onto one row without end
+
+
+class Case(NamedTuple):
+    """A model, a table for it, and parameters to start from."""
+
+    model: Model
+    table: Table
+    params: Any
+
+    def data(self, size: int = 4096) -> Reduced:
+        return Reduced(self.table.chunks(size))
+
+    def step(self, assign: Assign = SOFT, params: Any = None, size: int = 4096, **how: Any) -> Step:
+        """One pass over the table."""
+        [step] = evaluate(self.model, self.data(size), [self.params if params is None else params], assign, **how)
+        return step
+
+    def but(self, **changes: Any) -> Case:
+        return self._replace(**changes)
+
+
+@dataclass(frozen=True)
+class Entry:
+    name: str
+    cases: st.SearchStrategy[Case]
+    exchangeable: bool = True
+    whole: bool = True
+
+
+def every_model(*needs: str):
+    """Run a law on every model that has all the properties it needs."""
+    entries = [entry for entry in MODELS if all(getattr(entry, need) for need in needs)]
+    return pytest.mark.parametrize("entry", entries, ids=lambda entry: entry.name)
+
+
+# ---- how cases are made ---------------------------------------------------------------------------------------------
+
+
+def summary(table: Table):
+    """Return the summary of a table; a column that does not vary gets the unit scale."""
+    found = summarise(table)
+    moments = {name: (np.nan_to_num(mean), np.where(var > 0, var, 1.0)) for name, (mean, var) in found.moments.items()}
+    return found._replace(moments=moments)
+
+
+@st.composite
+def mixtures(
+    draw,
+    kinds: str = "cgp",
+    prior: Any = None,
+    labels: bool = False,
+    weights: tuple[float, ...] = WHOLE,
+    fixed: tuple[str, ...] = (),
+    offset: float = 0.0,
+    wrap: Callable[[str, Any, np.random.Generator], Any] | None = None,
+) -> Case:
+    """Draw a mixture over a table as the estimators build it; `wrap(block, leaf, rng)` may replace its leaves."""
+    n_components = draw(_up_to_3)
+    labelled = n_components if labels else None
+    table = draw(tables(kinds, weights=weights, n_labels=labelled, offset=offset))
+    model = mixture(table.schema, summary(table), n_components, prior, FLOOR, fixed)
+    if wrap is not None:
+        emit, rng = model.leaves["emit"], draw(generators)
+        wrapped = {name: wrap(name, leaf, rng) for name, leaf in emit.leaves.items()}
+        model = replace(model, leaves={**model.leaves, "emit": replace(emit, leaves=wrapped)})
+    return Case(model, table, anywhere(model, draw(generators)))
+
+
+def frozen_entries(block, leaf, rng):
+    """Freeze some cells, means, variances or rates."""
+    inside = leaf.leaf if isinstance(leaf, Floored) else leaf
+    shape = inside.stats_shape if isinstance(inside, Categorical) else inside.stats_shape[1:]
+    mask = rng.random((2, *shape)) < 0.4
+    return Frozen(leaf, GaussianParams(*mask) if isinstance(inside, Gaussian) else mask[0])
+
+
+def frozen_whole(block, leaf, rng):
+    """Freeze every block but the first."""
+    return leaf if block == "categorical" else Frozen(leaf)
+
+
+def tied_components(block, leaf, rng):
+    """Let components share their parameters by groups."""
+    return Tied(leaf, components=rng.integers(0, 2, leaf.n_components).tolist())
+
+
+def tied_cells(block, leaf, rng):
+    """Let the first and the last cell of every column be equal."""
+    if not isinstance(leaf, Categorical):
+        return leaf
+    ends = zip(leaf.offsets, leaf.offsets[1:] - 1, strict=False)
+    return Tied(leaf, cells=[[int(first), int(last)] for first, last in ends if last > first])
+
+
+def floored(block, leaf, rng):
+    """Keep probabilities, rates and variances well above zero."""
+    return Floored(leaf, rng.choice([0.01, 0.1, 0.25]))
+
+
+def inner_mixture(emit, n_groups: int, n_inside: int) -> Model:
+    """Return a leaf of `n_groups` components, each a mixture of its own."""
+    return Model(Independent(n_groups), {"mix": Cells(n_groups, [n_inside]), "emit": emit})
+
+
+@st.composite
+def mixtures_of_mixtures(draw, prior: Any = None) -> Case:
+    """Draw a class with several components: the emission of a mixture is a mixture."""
+    n_groups, n_inside = draw(_up_to_2), draw(_up_to_2)
+    table = draw(tables("cg", most=6))
+    flat = mixture(table.schema, summary(table), n_groups * n_inside, prior, FLOOR)
+    emit = inner_mixture(flat.leaves["emit"], n_groups, n_inside)
+    model = Model(Independent(), {"mix": Cells(1, [n_groups], axes=(1,)), "emit": emit})
+    return Case(model, table, anywhere(model, draw(generators)))
+
+
+@st.composite
+def products_with_mixtures(draw) -> Case:
+    """Draw a product one of whose blocks is a mixture inside each component."""
+    n_components = draw(_up_to_2)
+    table = draw(tables("cgp", most=6, n_labels=n_components))
+    outside = mixture(table.schema, summary(table), n_components, None, FLOOR)
+    inside = mixture(table.schema, summary(table), 2 * n_components, "row", FLOOR).leaves["emit"].leaves["gaussian"]
+    blocks = {**outside.leaves["emit"].leaves, "gaussian": inner_mixture(inside, n_components, 2)}
+    model = Model(Independent(), {**outside.leaves, "emit": Product(n_components, blocks)})
+    return Case(model, table, anywhere(model, draw(generators)))
+
+
+MODELS = [
+    Entry("categorical", mixtures("c")),
+    Entry("gaussian", mixtures("g")),
+    Entry("gaussian far from zero", mixtures("g", offset=1e8)),
+    Entry("poisson", mixtures("p")),
+    Entry("mixed", mixtures()),
+    Entry("mixed, one pseudo-row", mixtures(prior="row")),
+    Entry("mixed, add one", mixtures(prior=1.0)),
+    Entry("labels", mixtures(labels=True)),
+    Entry("labels and prior", mixtures("cg", prior="row", labels=True)),
+    Entry("fractional weights", mixtures(weights=FRACTIONS, prior="row"), whole=False),
+    Entry("frozen weights", mixtures(fixed=("weights",))),
+    Entry("frozen blocks", mixtures(wrap=frozen_whole)),
+    Entry("frozen entries", mixtures(wrap=frozen_entries), exchangeable=False),
+    Entry("tied components", mixtures(wrap=tied_components), exchangeable=False),
+    Entry("tied cells", mixtures("c", wrap=tied_cells)),
+    Entry("floored", mixtures(wrap=floored)),
+    Entry("mixture of mixtures", mixtures_of_mixtures()),
+    Entry("mixture of mixtures, one pseudo-row", mixtures_of_mixtures("row")),
+    Entry("product with a mixture inside", products_with_mixtures()),
+]

@@ -1,0 +1,59 @@
+"""The law of conservation: statistics sum to what was seen, in every mode."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halfseen.assign import HARD, SOFT, Assign
+from halfseen.engine import Model
+from halfseen.leaves import Categorical, Gaussian, Poisson, Product
+from halfseen.leaves.wrappers import Wrapped
+from tests.laws.closeness import close
+from tests.laws.models import every_model
+from tests.strategies import examples
+
+
+def check(leaf, stats, params, data, weight):
+    """Walk down a leaf: the statistics of all its components together are those of the rows."""
+    if isinstance(leaf, Wrapped):
+        check(leaf.leaf, stats, params, data, weight)
+    elif isinstance(leaf, Product):
+        for name, part in leaf.leaves.items():
+            check(part, leaf.view(stats)[name], params[name], data[name], weight)
+    elif isinstance(leaf, Model):
+        parts = leaf.view(stats)
+        close(parts["mix"].sum(), weight.sum())
+        check(leaf.leaves["emit"], parts["emit"], params["emit"], data, weight)
+    elif isinstance(leaf, Categorical):
+        for codes, counts in zip(data.T, np.split(stats.sum(axis=0), leaf.offsets[1:-1]), strict=True):
+            close(counts, [weight[codes == v].sum() for v in range(len(counts))])
+    else:
+        seen = ~np.isnan(data)
+        close(stats[0].sum(axis=0), weight @ seen)
+        total = weight @ np.where(seen, data, 0.0)
+        if isinstance(leaf, Poisson):
+            close(stats[1].sum(axis=0), total)
+        if isinstance(leaf, Gaussian):
+            close((stats[1] + params.mean * stats[0]).sum(axis=0), total)
+
+
+@every_model()
+@pytest.mark.parametrize("assign", [SOFT, HARD, Assign("sample"), Assign("sample", draws=3)], ids=str)
+@examples(4)
+@given(data=st.data())
+def test_statistics_sum_to_what_was_seen(entry, assign, data):
+    case = data.draw(entry.cases)
+    step = case.step(assign)
+    close(case.model.view(step.expected.stats)["mix"].sum(), case.table.weight.sum())
+    check(case.model, step.expected.stats, case.params, case.table.blocks, case.table.weight)
+
+
+@every_model()
+@examples(4)
+@given(data=st.data())
+def test_probabilities_still_sum_to_one_after_a_step(entry, data):
+    case = data.draw(entry.cases)
+    after = case.model.improved(case.step())
+    close(after["mix"].sum(axis=1), np.ones(len(after["mix"])))
+    assert np.all(after["mix"] >= 0)

@@ -1,0 +1,297 @@
+"""The law of fitting: `maximise` is at least as good as a numerical optimiser, for every leaf and constraint.
+
+The optimiser works on unconstrained numbers u; `point` turns them into parameters that obey the constraint by
+construction (softmax or exp above a floor, one u for what is tied), written here and not taken from the leaf.
+"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy.optimize import minimize
+
+from halfseen.leaves import (
+    Categorical,
+    Cells,
+    Floored,
+    Frozen,
+    Gaussian,
+    GaussianParams,
+    Poisson,
+    Product,
+    PseudoRows,
+    Tied,
+)
+from halfseen.leaves.leaf import arrays
+from tests.laws.closeness import close
+from tests.strategies import anywhere, examples, generators
+
+K = 3
+SIZES = (3, 1, 2)
+D = 2
+OPTIMISER = 1e-6  # what a numerical optimiser may seem to gain: its own and our rounding
+NEIGHBOUR = 1e-10  # what a random neighbour may seem to gain
+
+
+class Problem(NamedTuple):
+    """A leaf, the leaf inside that has the parameters, and the constraint in words the test understands."""
+
+    leaf: Any
+    inside: Any
+    fixed: Any = None
+    floor: float = 0.0
+    groups: Any = None
+    cells: Any = ()
+
+
+def table(**constraint):
+    return _wrapped(Categorical(K, SIZES), **constraint)
+
+
+def normal(**constraint):
+    return _wrapped(Gaussian(K, np.array([1.0, -2.0]), np.array([0.5, 3.0])), **constraint)
+
+
+def counts(**constraint):
+    return _wrapped(Poisson(K, np.array([0.5, 4.0])), **constraint)
+
+
+def _wrapped(inside, **constraint):
+    """Wrap in the order frozen(floored(tied(leaf)))."""
+    leaf = inside
+    if "groups" in constraint or "cells" in constraint:
+        leaf = Tied(leaf, components=constraint.get("groups"), cells=constraint.get("cells", ()))
+    if "floor" in constraint:
+        leaf = Floored(leaf, constraint["floor"])
+    if "fixed" in constraint:
+        leaf = Frozen(leaf, constraint["fixed"])
+    return Problem(leaf, inside, **constraint)
+
+
+SOME_CELLS = np.array([[1, 0, 0, 0, 0, 1], [1, 1, 1, 1, 0, 0], [0, 0, 0, 0, 1, 0]], dtype=bool)
+SOME = np.array([[True, False], [False, False], [True, True]])
+ALL, NONE = np.ones((K, D), dtype=bool), np.zeros((K, D), dtype=bool)
+
+PROBLEMS = {
+    "table": table(),
+    "table, fixed cells": table(fixed=SOME_CELLS),
+    "table, floor": table(floor=0.1),
+    "table, high floor": table(floor=0.25),
+    "table, fixed cells, floor": table(fixed=SOME_CELLS, floor=0.02),
+    "table, tied components": table(groups=[0, 1, 0]),
+    "table, tied cells": table(cells=[[0, 2], [4, 5]]),
+    "table, tied components and cells, floor": table(groups=[0, 0, 1], cells=[[0, 1]], floor=0.1),
+    "normal": normal(),
+    "normal, fixed means": normal(fixed=GaussianParams(ALL, NONE)),
+    "normal, fixed variances": normal(fixed=GaussianParams(NONE, ALL)),
+    "normal, fixed entries": normal(fixed=GaussianParams(SOME, ~SOME)),
+    "normal, floor": normal(floor=0.5),
+    "normal, fixed entries, floor": normal(fixed=GaussianParams(SOME, SOME), floor=0.3),
+    "normal, tied": normal(groups=[0, 1, 1]),
+    "normal, tied, floor": normal(groups=[0, 1, 1], floor=0.7),
+    "poisson": counts(),
+    "poisson, fixed": counts(fixed=SOME),
+    "poisson, floor": counts(floor=0.5),
+    "poisson, tied": counts(groups=[0, 0, 0]),
+}
+
+
+def point(problem, u, params):
+    """Return the parameters at u, within the constraint."""
+    if isinstance(problem.inside, Categorical):
+        return _table_at(problem, u, params)
+    scale = problem.inside.scale
+    lowest = problem.floor * (scale**2 if isinstance(problem.inside, Gaussian) else scale)
+    first, second = u.reshape(2, K, D)[:, problem.groups or range(K)]
+    if isinstance(problem.inside, Poisson):
+        return _kept(problem.fixed, params, lowest + np.exp(first))
+    fixed = problem.fixed or (None, None)
+    var = lowest + np.exp(second)
+    return GaussianParams(_kept(fixed[0], params.mean, 3 * first), _kept(fixed[1], params.var, var))
+
+
+def _kept(fixed, old, new):
+    return new if fixed is None else np.where(fixed, old, new)
+
+
+def _table_at(problem, u, params):
+    logits = u.reshape(K, -1)[problem.groups or range(K)].copy()
+    for group in problem.cells:
+        logits[:, group] = logits[:, group].mean(axis=1, keepdims=True)
+    free = np.ones(params.shape, dtype=bool) if problem.fixed is None else ~problem.fixed
+    soft = np.exp(logits - logits.max()) * free
+    spare = 1 - _row_sums(np.where(free, problem.floor, params))
+    return np.where(free, problem.floor + spare * soft / np.maximum(_row_sums(soft), 1e-300), params)
+
+
+def _row_sums(cells):
+    """Return, for each cell, the sum over the row it stands in."""
+    return np.repeat(np.add.reduceat(cells, (0, 3, 4), axis=1), SIZES, axis=1)
+
+
+def some_stats(leaf, about, rng):
+    """Return statistics that some data could have: random rows with random usage, under `about`."""
+    if isinstance(leaf, Product):
+        return np.concatenate([some_stats(part, about[name], rng).ravel() for name, part in leaf.leaves.items()])
+    if isinstance(leaf, Categorical):
+        return rng.gamma(0.5, size=leaf.stats_shape) * (rng.random(leaf.stats_shape) < 0.8) * rng.choice([1e-3, 1, 50])
+    usage = rng.dirichlet(np.full(K, 0.4), size=6) * rng.choice([1e-3, 1, 50])
+    data = rng.integers(0, 9, (6, D)).astype(np.float64)
+    data[rng.random((6, D)) < 0.2] = np.nan
+    out = np.zeros(leaf.stats_shape)
+    leaf.expect(usage, leaf.prepare(about), data, None, out)
+    if isinstance(leaf, Gaussian) and rng.random() < 0.5:  # a prior on the variance: pseudo-rows about the mean
+        out += replace(leaf, pseudo=PseudoRows(rng.gamma(1.0, size=K), rng.gamma(1.0, size=D))).prior(about)
+    return out
+
+
+def a_problem(problem, rng):
+    """Return legal parameters and statistics gathered under them."""
+    about = point(problem, rng.normal(size=_size(problem)), anywhere(problem.inside, rng))
+    return about, some_stats(problem.inside, about, rng)
+
+
+def _size(problem):
+    return K * sum(SIZES) if isinstance(problem.inside, Categorical) else 2 * K * D
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@examples(1)
+@given(rng=generators)
+def test_no_optimiser_beats_maximise(problem, rng):
+    about, stats = a_problem(problem, rng)
+    size = _size(problem)
+
+    def loss(u):
+        return -problem.inside.complete(stats, about, point(problem, u, about))
+
+    best = -problem.leaf.complete(stats, about, problem.leaf.maximise(stats, about))
+    for _ in range(2):
+        found = minimize(
+            loss, rng.normal(size=size), method="L-BFGS-B", bounds=[(-25, 25)] * size, options={"maxiter": 200}
+        )
+        assert best <= found.fun + OPTIMISER * max(1.0, abs(best))
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@examples(4)
+@given(rng=generators)
+def test_no_neighbour_beats_maximise(problem, rng):
+    about, stats = a_problem(problem, rng)
+    top = problem.leaf.maximise(stats, about)
+    best = problem.leaf.complete(stats, about, top)
+    for _ in range(30):
+        other = point(problem, rng.normal(size=_size(problem)), about)
+        share = 10.0 ** rng.uniform(-6, 0)  # constraints are convex: a blend of two legal points is legal
+        blend = [(1 - share) * one + share * two for one, two in zip(arrays(top), arrays(other), strict=True)]
+        near = GaussianParams(*blend) if isinstance(top, GaussianParams) else blend[0]
+        assert problem.leaf.complete(stats, about, near) <= best + NEIGHBOUR * max(1.0, abs(best))
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@examples(4)
+@given(rng=generators)
+def test_maximise_obeys_the_constraint(problem, rng):
+    about, stats = a_problem(problem, rng)
+    obeys(problem, problem.leaf.maximise(stats, about), about)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@examples(4)
+@given(rng=generators)
+def test_jitter_obeys_the_constraint(problem, rng):
+    about, _ = a_problem(problem, rng)
+    obeys(problem, problem.leaf.jitter(about, 1.0, rng), about)
+
+
+def obeys(problem, params, before):
+    """Assert that fixed entries kept their bits, tied ones are equal, none is below the floor, and rows sum to one."""
+    if problem.fixed is not None:
+        for mask, new, old in zip(arrays(problem.fixed), arrays(params), arrays(before), strict=True):
+            np.testing.assert_array_equal(new[mask], old[mask])
+    if problem.groups is not None:
+        for array in arrays(params):
+            for group in set(problem.groups):
+                members = array[np.array(problem.groups) == group]
+                assert np.all(members == members[0])
+    for group in problem.cells:
+        assert np.all(params[:, group] == params[:, group[:1]])
+    lowest = arrays(params)[-1]
+    if isinstance(problem.inside, Categorical):
+        for start, stop in ((0, 3), (3, 4), (4, 6)):
+            close(params[:, start:stop].sum(axis=1), np.ones(K))
+        free = ~(np.zeros(params.shape, dtype=bool) if problem.fixed is None else problem.fixed)
+        assert np.all(lowest[free] >= problem.floor * (1 - 1e-12))
+    else:
+        power = 2 if isinstance(problem.inside, Gaussian) else 1
+        free = np.ones((K, D), dtype=bool) if problem.fixed is None else ~arrays(problem.fixed)[-1]
+        floor = np.broadcast_to(problem.floor * problem.inside.scale**power, (K, D))
+        assert np.all(lowest[free] >= floor[free] * (1 - 1e-12))
+
+
+# ---- what has no mass keeps its parameters --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@examples(2)
+@given(rng=generators)
+def test_without_mass_nothing_moves(problem, rng):
+    about, stats = a_problem(problem, rng)
+    close(problem.leaf.maximise(np.zeros_like(stats), about), about, 1e-12)
+
+
+@examples(5)
+@given(rng=generators)
+def test_a_component_that_only_a_prior_knows_gets_the_variance_of_the_prior(rng):
+    """The mean stays where it was, and the variance is that of the pseudo-rows, though nothing was seen."""
+    leaf = replace(PROBLEMS["normal"].inside, pseudo=PseudoRows(np.array([0.1, 1.0, 3.0]), np.array([0.5, 2.0])))
+    about = anywhere(leaf, rng)
+    fitted = leaf.maximise(leaf.prior(about), about)
+    close(fitted.mean, about.mean)
+    close(fitted.var, np.tile([0.5, 2.0], (K, 1)))
+
+
+@pytest.mark.parametrize("name", ["table", "table, floor", "normal", "normal, floor", "poisson", "poisson, floor"])
+@examples(5)
+@given(rng=generators)
+def test_a_component_without_mass_keeps_its_parameters_while_others_move(name, rng):
+    problem = PROBLEMS[name]
+    about, stats = a_problem(problem, rng)
+    stats = np.moveaxis(stats.copy(), problem.leaf.stats_axis, 0)
+    stats[1] = 0.0
+    stats = np.moveaxis(stats, 0, problem.leaf.stats_axis)
+    for new, old in zip(arrays(problem.leaf.maximise(stats, about)), arrays(about), strict=True):
+        np.testing.assert_array_equal(new[1], old[1])
+
+
+def test_a_product_maximises_every_block_on_its_own():
+    rng = np.random.default_rng(0)
+    parts = {"a": Categorical(K, SIZES), "b": PROBLEMS["normal"].inside, "c": PROBLEMS["poisson"].inside}
+    product = Product(K, parts)
+    about = anywhere(product, rng)
+    stats = some_stats(product, about, rng)
+    views = product.view(stats)
+    for name, leaf in parts.items():
+        for whole, alone in zip(
+            arrays(product.maximise(stats, about)[name]), arrays(leaf.maximise(views[name], about[name])), strict=True
+        ):
+            np.testing.assert_array_equal(whole, alone)
+
+
+def test_the_maximum_of_expected_logs_is_the_distribution_itself():
+    """argmax_pi E_gamma[ln pi] = gamma (source 003, problems 5 and 6)."""
+    gamma = np.array([[0.2, 0.5, 0.3]])
+    close(Cells(1, [3]).maximise(gamma, np.full((1, 3), 1 / 3)), gamma)
+
+
+def test_a_normal_fitted_to_a_weighted_sample_has_its_mean_and_variance():
+    x, w = np.array([[1.0], [2.0], [6.0]]), np.array([[0.5], [2.0], [1.5]])
+    leaf = Gaussian(1, np.zeros(1), np.ones(1))
+    stats = np.zeros(leaf.stats_shape)
+    leaf.expect(w, leaf.blank(), x, None, stats)
+    fitted = leaf.maximise(stats, leaf.blank())
+    mean = np.average(x, weights=w)
+    close(fitted.mean[0, 0], mean)
+    close(fitted.var[0, 0], np.average((x - mean) ** 2, weights=w))

@@ -1,0 +1,185 @@
+"""The slow truth: sums over all completions of a tiny table, written from the definition.
+
+A *completion* says for every row which component it came from (and, where an emission is itself a mixture, which
+component inside). Its joint probability is the product over rows of
+
+    mix[z] * evidence[z] * product over observed cells of p(cell | z)
+
+With N rows and K components there are K^N completions. Everything here looks at each of them: the log-evidence of the
+table is the log of the sum of the joints, the expected statistics are the mean of the complete-data statistics under
+joint / evidence, the best completion is the largest joint. Densities come from scipy.stats; no kernel is used.
+A row of whole weight w is the row w times.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats as distributions
+from scipy.special import gammaln, logsumexp
+
+from halfseen.engine import Model
+from halfseen.leaves import Categorical, Gaussian, Poisson, Product
+from halfseen.leaves.wrappers import Wrapped
+
+
+class Completion(NamedTuple):
+    """One way to fill in what is hidden: where, how probable together with what was seen, and what it would count."""
+
+    hidden: tuple
+    log_joint: float
+    stats: np.ndarray
+
+
+def log(p):
+    return -np.inf if p == 0 else float(np.log(p))
+
+
+# ---- one row in one component ---------------------------------------------------------------------------------------
+
+
+def in_component(leaf, params, k, row):
+    """Return all completions of a row that came from component k of a leaf."""
+    if isinstance(leaf, Wrapped):
+        return in_component(leaf.leaf, params, k, row)
+    if isinstance(leaf, Categorical):
+        return [Completion((), *_categories(leaf, params, k, row))]
+    if isinstance(leaf, Gaussian):
+        return [Completion((), *_normal(leaf, params, k, row))]
+    if isinstance(leaf, Poisson):
+        return [Completion((), *_counts(leaf, params, k, row))]
+    if isinstance(leaf, Product):
+        return _product(leaf, params, k, row)
+    return _mixture(leaf, params, k, row)
+
+
+def _categories(leaf, table, k, row):
+    total, counts = 0.0, np.zeros(leaf.stats_shape)
+    starts = np.cumsum([0, *leaf.cardinalities])
+    for start, code in zip(starts, row, strict=False):
+        if code >= 0:
+            total += log(table[k, start + code])
+            counts[k, start + code] += 1
+    return total, counts.ravel()
+
+
+def _normal(leaf, params, k, row):
+    total, moments = 0.0, np.zeros(leaf.stats_shape)
+    for d, x in enumerate(row):
+        if not np.isnan(x):
+            mean, var = params.mean[k, d], params.var[k, d]
+            total += distributions.norm.logpdf(x, mean, np.sqrt(var))
+            moments[:3, k, d] += 1, x - mean, (x - mean) ** 2
+    return float(total), moments.ravel()
+
+
+def _counts(leaf, rate, k, row):
+    total, sums = 0.0, np.zeros(leaf.stats_shape)
+    for d, x in enumerate(row):
+        if not np.isnan(x):
+            total += distributions.poisson.logpmf(x, rate[k, d])
+            sums[:, k, d] += 1, x, gammaln(x + 1)
+    return float(total), sums.ravel()
+
+
+def _product(leaf, params, k, row):
+    blocks = [in_component(part, params[name], k, row[name]) for name, part in leaf.leaves.items()]
+    return [_together(parts) for parts in itertools.product(*blocks)]
+
+
+def _together(parts):
+    """Join completions of independent blocks: joints multiply, statistics stand side by side."""
+    hidden = sum((part.hidden for part in parts), ())
+    return Completion(hidden, sum(part.log_joint for part in parts), np.concatenate([part.stats for part in parts]))
+
+
+def _mixture(model, params, g, row, log_labels=None):
+    """Return the completions of a row that came from group g of a model: its M components, each with its own."""
+    assert isinstance(model, Model)
+    mix, emit = params["mix"], model.leaves["emit"]
+    width = mix.shape[1]
+    found = []
+    for m in range(width):
+        chosen = np.zeros(mix.shape)
+        chosen[g, m] = 1
+        weight = log(mix[g, m]) + (0.0 if log_labels is None else log_labels[m])
+        for inside in in_component(emit, params["emit"], g * width + m, row):
+            parts = {"mix": chosen.ravel(), "emit": inside.stats}
+            counts = np.concatenate([parts[name] for name in model.leaves])
+            found.append(Completion((m, *inside.hidden), weight + inside.log_joint, counts))
+    return found
+
+
+# ---- the whole table ------------------------------------------------------------------------------------------------
+
+
+def rows_of(model, params, table):
+    """Return, for every row (as often as its weight says), the list of its completions."""
+    log_labels = None if table.evidence is None else table.evidence.log_evidence
+    rows = []
+    for n, weight in enumerate(table.weight):
+        assert weight == int(weight), "enumeration repeats rows: weights must be whole"
+        row = {name: block[n] for name, block in table.blocks.items()}
+        ways = _mixture(model, params, 0, row, None if log_labels is None else log_labels[n])
+        rows += [ways] * int(weight)
+    return rows
+
+
+def completions(model, params, table):
+    """Return every completion of the table, in lexicographic order of the components."""
+    zero = np.zeros(model.stats_shape)
+    for ways in itertools.product(*rows_of(model, params, table)):
+        log_joint = sum((way.log_joint for way in ways), 0.0)
+        yield Completion(tuple(way.hidden for way in ways), log_joint, sum((way.stats for way in ways), zero))
+
+
+class Truth(NamedTuple):
+    """What the sum over all completions says.
+
+    Attributes
+    ----------
+    log_evidence : float      log of the sum of the joints
+    expected : array          mean of the complete-data statistics
+    variance : array          their variance, for the error of sampled means
+    best : Completion         the largest joint; the first in lexicographic order among equals
+    margin : float            how far the second best joint is below it, in logs
+    counts : dict             probability of each vector of component counts (n_1, ..., n_K)
+    """
+
+    log_evidence: float
+    expected: np.ndarray
+    variance: np.ndarray
+    best: Completion
+    margin: float
+    counts: dict
+
+
+def enumerate_table(model, params, table) -> Truth:
+    """Sum over all completions of the table."""
+    every = list(completions(model, params, table))
+    joints = np.array([way.log_joint for way in every])
+    log_evidence = float(logsumexp(joints))
+    chances = np.exp(joints - log_evidence)
+    stats = np.array([way.stats for way in every])
+    expected = chances @ stats
+    best = every[int(joints.argmax())]
+    others = np.delete(joints, joints.argmax())
+    counts: dict = defaultdict(float)
+    for chance, way in zip(chances, every, strict=True):
+        counts[component_counts(model, way.stats)] += chance
+    return Truth(
+        log_evidence,
+        expected,
+        chances @ (stats - expected) ** 2,
+        best,
+        float(best.log_joint - others.max(initial=-np.inf)),
+        dict(counts),
+    )
+
+
+def component_counts(model, stats):
+    """Return how many rows each component has, as a tuple."""
+    return tuple(np.rint(model.view(stats)["mix"].ravel()).astype(int).tolist())

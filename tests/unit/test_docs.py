@@ -1,0 +1,92 @@
+"""Every Python block in the pages runs, and prints what the page shows; every example runs.
+
+A block of text right after a Python block is what it prints. Words must match; numbers must be close, so that the
+rounding of another machine is no failure. ``UPDATE_DOCS=1 pytest tests/unit/test_docs.py`` writes what was printed
+into the pages instead.
+"""
+
+import io
+import os
+import re
+import runpy
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+DEMO = re.compile(r"^```console\n\$ make demo\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+NUMBER = re.compile(r"-?\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
+CLOSE = 0.02  # numbers are shown to two or three digits
+STEPS = 2  # and whole numbers may be passes over the data, of which another machine may need one more
+
+
+def pages_with_code():
+    return [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", pages_with_code(), ids=lambda page: page.name)
+def test_page_runs_and_prints_what_it_shows(page, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    namespace = {"__name__": page.stem}
+    updated, end = "", 0
+    for block in BLOCK.finditer(text):
+        line = text[: block.start("code")].count("\n")
+        printed = run("\n" * line + block["code"], str(page), namespace)
+        if block["shown"] is not None and os.environ.get("UPDATE_DOCS"):
+            updated += text[end : block.start("shown")] + printed
+            end = block.end("shown")
+        elif block["shown"] is not None:
+            assert_alike(block["shown"], printed, f"{page.name}, line {line + 1}")
+    if updated:
+        page.write_text(updated + text[end:], encoding="utf-8")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
+def test_example_runs(example):
+    with redirect_stdout(io.StringIO()) as out:
+        runpy.run_path(str(example))
+    assert out.getvalue()
+
+
+def test_readme_shows_the_demo():
+    """The transcript in the README is what `make demo` prints, with dots for all classes but the first."""
+    readme = ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    shown = DEMO.search(text)
+    with redirect_stdout(io.StringIO()) as out:
+        runpy.run_path(str(ROOT / "examples" / "penguins.py"))
+    printed = re.sub(r"^class 1 \(.*?\n\n", "...\n\n", out.getvalue(), count=1, flags=re.DOTALL | re.MULTILINE)
+    if os.environ.get("UPDATE_DOCS"):
+        readme.write_text(text[: shown.start(1)] + printed + text[shown.end(1) :], encoding="utf-8")
+    else:
+        assert_alike(shown[1], printed, "README.md, make demo")
+
+
+def run(code, name, namespace):
+    with redirect_stdout(io.StringIO()) as out:
+        exec(compile(code, name, "exec"), namespace)
+    return out.getvalue()
+
+
+def assert_alike(shown, printed, where):
+    pairs = zip(shown.splitlines(), printed.splitlines(), strict=False)
+    for a, b in pairs:
+        assert alike(a, b), f"{where}: the page shows\n{a}\nbut this was printed:\n{b}"
+    assert len(shown.splitlines()) == len(printed.splitlines()), f"{where}: printed\n{printed}"
+
+
+def alike(shown, printed):
+    words = [" ".join(NUMBER.sub("#", line).split()) for line in (shown, printed)]
+    pairs = zip(NUMBER.findall(shown), NUMBER.findall(printed), strict=False)
+    return words[0] == words[1] and all(close(a, b) for a, b in pairs)
+
+
+def close(shown, printed):
+    whole = "." not in shown
+    a, b = (float(number.replace(",", "")) for number in (shown, printed))
+    return b == pytest.approx(a, rel=CLOSE, abs=STEPS if whole else CLOSE)

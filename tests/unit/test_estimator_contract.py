@@ -1,0 +1,185 @@
+"""LatentClass among scikit-learn's own: every check of `check_estimator`, and the tools people put it into."""
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted
+
+import halfseen as hs
+
+
+@parametrize_with_checks(
+    [
+        hs.LatentClass(),
+        hs.LatentClass(prior=None),
+        hs.LatentClass(assign="hard"),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    """All of them: no check is expected to fail."""
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Two hidden classes behind a mixed table with holes."""
+    rng = np.random.default_rng(3)
+    hidden = rng.random(200) < 0.4
+    X = pd.DataFrame(
+        {
+            "color": np.where(rng.random(200) < np.where(hidden, 0.9, 0.2), "red", "blue"),
+            "size": rng.normal(np.where(hidden, 3.0, 0.0)),
+            "visits": rng.poisson(np.where(hidden, 1.0, 6.0)),
+        }
+    )
+    return X.mask(rng.random(X.shape) < 0.1)
+
+
+def same(first, second):
+    """Equal to the last bit in everything that was learned."""
+    assert first.loglik_ == second.loglik_
+    assert first.trace_ == second.trace_
+    assert first.class_names_ == second.class_names_
+    pd.testing.assert_frame_equal(first.to_frame(), second.to_frame(), check_exact=True)
+
+
+def test_get_params_names_every_option():
+    params = hs.LatentClass(4, prior=0.5).get_params()
+    assert params["n_components"] == 4
+    assert params["prior"] == 0.5
+    assert set(params) == {
+        "n_components",
+        "columns",
+        "assign",
+        "draws",
+        "prior",
+        "init",
+        "start",
+        "fixed",
+        "tied",
+        "n_init",
+        "stop",
+        "tol",
+        "max_iter",
+        "accelerate",
+        "anneal",
+        "variance_floor",
+        "n_jobs",
+        "random_state",
+    }
+    assert hs.LatentClass().set_params(**params).get_params() == params
+
+
+def test_clone_copies_options_and_nothing_learned(table):
+    model = hs.LatentClass(2, columns={"visits": "poisson"}, random_state=1, n_init=4).fit(table)
+    fresh = clone(model)
+    assert fresh.get_params() == model.get_params()
+    assert not hasattr(fresh, "loglik_")
+    same(fresh.fit(table), model)
+
+
+def test_fitting_changes_no_option_and_no_data(table):
+    model = hs.LatentClass(2, random_state=1, n_init=4)
+    before, X = copy.deepcopy(model.get_params()), table.copy(deep=True)
+    model.fit(table)
+    assert model.get_params() == before
+    pd.testing.assert_frame_equal(table, X)
+
+
+def test_fitting_again_forgets_the_first_time(table):
+    model = hs.LatentClass(2, random_state=1, n_init=4).fit(table[["color"]])
+    same(model.fit(table), hs.LatentClass(2, random_state=1, n_init=4).fit(table))
+    assert model.n_features_in_ == 3
+
+
+def test_pickle_and_joblib_round_trips(table, tmp_path):
+    model = hs.LatentClass(2, random_state=1, n_init=4).fit(table)
+    joblib.dump(model, tmp_path / "model.joblib")
+    for again in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib"), copy.deepcopy(model)):
+        same(again, model)
+        assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+        pd.testing.assert_frame_equal(again.impute(table), model.impute(table))
+        pd.testing.assert_frame_equal(again.sample(5, random_state=0)[0], model.sample(5, random_state=0)[0])
+
+
+def test_pickle_does_not_carry_the_training_rows(table):
+    """A fitted model is small, however many rows it saw: files are shared, rows may be private."""
+    small = hs.LatentClass(2, random_state=1, n_init=1).fit(table)
+    large = hs.LatentClass(2, random_state=1, n_init=1).fit(pd.concat([table] * 50, ignore_index=True))
+    assert len(pickle.dumps(large)) < len(pickle.dumps(small)) + 2000
+
+
+def test_unfitted_is_unfitted():
+    with pytest.raises(Exception, match="not fitted yet"):
+        check_is_fitted(hs.LatentClass())
+    for method in ("predict", "predict_proba", "score_samples", "score", "impute"):
+        with pytest.raises(Exception, match="not fitted yet"):
+            getattr(hs.LatentClass(), method)([[1, 2]])
+
+
+def test_pipeline_passes_y_and_it_is_ignored():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 1, (50, 2)), rng.normal(6, 1, (50, 2))])
+    y = np.repeat([0, 1], 50)
+    pipe = make_pipeline(StandardScaler(), hs.LatentClass(2, random_state=0)).fit(X, y)
+    alone = hs.LatentClass(2, random_state=0).fit(StandardScaler().fit_transform(X))
+    assert_array_equal(pipe.predict(X), alone.predict(StandardScaler().fit_transform(X)))
+    assert pipe.score(X, y) == pytest.approx(alone.loglik_ / 100, rel=1e-12)
+
+
+def test_pipeline_with_frames_and_fit_parameters(table):
+    weight = np.arange(len(table)) % 3.0
+    pipe = Pipeline([("same", FunctionTransformer()), ("classes", hs.LatentClass(2, random_state=0, n_init=4))])
+    pipe.fit(table, classes__sample_weight=weight)
+    same(pipe["classes"], hs.LatentClass(2, random_state=0, n_init=4).fit(table, sample_weight=weight))
+
+
+def test_grid_search_finds_the_number_of_classes():
+    """Held-out mean log-likelihood per row, by `score`, prefers the three classes that made the data."""
+    rng = np.random.default_rng(0)
+    hidden = rng.integers(0, 3, 300)
+    X = np.stack([hidden * 6 + rng.normal(size=300), -hidden * 5 + rng.normal(size=300)], axis=1)
+    search = GridSearchCV(hs.LatentClass(random_state=0, n_init=4), {"n_components": [1, 2, 3]}, cv=3).fit(X)
+    assert search.best_params_ == {"n_components": 3}
+    assert search.best_score_ == pytest.approx(search.best_estimator_.score(X), abs=0.3)
+
+
+def test_cross_validation_by_joblib(table):
+    model = hs.LatentClass(2, random_state=0, n_init=2)
+    alone = cross_val_score(model, table, cv=2)
+    with joblib.parallel_config(backend="threading"):  # processes would only add seconds: pickling is tested above
+        assert_array_equal(cross_val_score(model, table, cv=2, n_jobs=2), alone)
+
+
+def test_two_fits_in_two_threads_are_the_fits_one_after_the_other(table):
+    def job(seed):
+        return hs.LatentClass(3, random_state=seed, n_init=4).fit(table)
+
+    serial = [job(seed) for seed in range(4)]
+    with ThreadPoolExecutor(2) as pool:
+        for threaded, alone in zip(pool.map(job, range(4)), serial, strict=True):
+            same(threaded, alone)
+
+
+@pytest.mark.parametrize("seed", [0, np.int64(0), np.random.RandomState(0), np.random.default_rng(0)], ids=repr)
+def test_every_kind_of_random_state(table, seed):
+    model = hs.LatentClass(2, random_state=seed, n_init=2).fit(table)
+    assert np.isfinite(model.loglik_)
+
+
+def test_a_generator_moves_on_and_a_seed_does_not(table):
+    rng = np.random.default_rng(0)
+    first, second = (hs.LatentClass(3, random_state=rng, n_init=1).fit(table) for _ in range(2))
+    assert first.trace_ != second.trace_
+    assert_allclose(*[hs.LatentClass(3, random_state=7, n_init=1).fit(table).trace_ for _ in range(2)], rtol=0)

@@ -1,0 +1,165 @@
+"""The package as a whole: quick to import, quiet, its names agreeing everywhere, its layers in order."""
+
+import ast
+import logging
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import halfseen as hs
+
+ROOT = Path(hs.__file__).parent
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+LAYERS = ("data", "kernels", "leaves", "structures", "engine", "runners", "estimators", "app")
+APART = ("assign", "errors", "datasets")  # small modules that any layer may use
+MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
+
+
+def run(code):
+    """What a fresh interpreter prints."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+
+def parsed(path):
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
+
+
+def test_import_is_lazy():
+    """`import halfseen` loads neither numpy nor any module of its own: names are fetched when first used."""
+    loaded = run("import sys, halfseen; print(*sys.modules)")
+    assert "numpy" not in loaded
+    assert [name for name in loaded if name.startswith("halfseen.")] == []
+
+
+def test_every_name_is_there_and_only_those():
+    assert sorted(dir(hs)) == sorted(hs.__all__)
+    for name in hs.__all__:
+        assert getattr(hs, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'LatentClasses'"):
+        _ = hs.LatentClasses
+
+
+def test_stub_tells_editors_the_same_names():
+    stub = parsed("__init__.pyi")
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    homes = {alias.name: node.module for node in imports for alias in node.names}
+    constants = {node.target.id for node in stub.body if isinstance(node, ast.AnnAssign)}
+    [listed] = [ast.literal_eval(node.value) for node in stub.body if isinstance(node, ast.Assign)]
+    assert homes == hs._HOME | dict.fromkeys(hs._MODULES, "halfseen")
+    assert {*homes, *constants} == set(listed) == set(hs.__all__)
+
+
+def test_reference_documents_the_same_names():
+    """docs/api.md lists every public name, every module offered, and nothing that is not there."""
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^   ([\w.]+)$", page, flags=re.MULTILINE)
+    assert sorted(name for name in documented if "." not in name) == sorted(hs._HOME)
+    assert re.findall(r"automodule:: halfseen\.(\w+)", page) == list(hs._MODULES)
+    for name in documented:
+        *module, attribute = name.split(".")
+        assert hasattr(import_module(".".join(["halfseen", *module])), attribute), name
+
+
+def test_version_is_a_version():
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.?(dev|a|b|rc)\d+)?", hs.__version__)
+
+
+def test_type_hints_are_shipped():
+    assert (ROOT / "py.typed").exists()
+
+
+# ------------------------------------------------------------------------------------------------------------- layers
+
+
+def layer_of(module):
+    """Position of a dotted module in the order of the layers; None for those apart."""
+    parts = module.split(".")
+    return LAYERS.index(parts[1]) if len(parts) > 1 and parts[1] in LAYERS else None
+
+
+def imported(path):
+    """Modules of halfseen that a file imports when it runs; what only a type checker sees does not count."""
+    tree = parsed(path)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "halfseen")
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path} uses a relative import; write the full name"
+            if node.module and node.module.split(".")[0] == "halfseen":
+                yield node.module
+                yield from (f"{node.module}.{alias.name}" for alias in node.names if node.module == "halfseen")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_imports_point_upward(path):
+    """A layer imports only from itself and from the layers before it: data, kernels, leaves, ..., app."""
+    here = layer_of("halfseen." + ".".join(path.with_suffix("").parts))
+    for module in imported(path):
+        there = layer_of(module)
+        if there is None:
+            continue
+        assert here is not None, f"{path} belongs to no layer, and imports {module}"
+        assert there <= here, f"{path} imports {module}, which comes after {LAYERS[here]}"
+
+
+def test_data_and_kernels_know_nothing_of_each_other():
+    for path in MODULES:
+        if path.parts[0] == "kernels":
+            assert not [m for m in imported(path) if layer_of(m) == LAYERS.index("data")], path
+
+
+def test_every_module_has_its_place():
+    places = {path.parts[0].removesuffix(".py") for path in MODULES}
+    assert places <= {*LAYERS, *APART, "__init__"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_every_module_says_what_it_is_for(path):
+    assert ast.get_docstring(parsed(path)), f"{path} has no docstring"
+
+
+# -------------------------------------------------------------------------------------------------------------- manners
+
+
+def test_fitting_logs_and_never_prints(capfd, caplog):
+    with caplog.at_level(logging.DEBUG, logger="halfseen"):
+        hs.LatentClass(2, random_state=0, n_init=2).fit([[0, 1], [1, 0], [0, 1], [1, 1]])
+    assert capfd.readouterr() == ("", "")
+    assert {record.name for record in caplog.records} == {"halfseen"}
+    assert "2 classes" in caplog.text
+
+
+def test_no_module_prints():
+    for path in MODULES:
+        if path.parts[0] == "app":
+            continue
+        calls = [
+            node.func
+            for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+            if isinstance(node, ast.Call)
+        ]
+        assert "print" not in [call.id for call in calls if isinstance(call, ast.Name)], path
+
+
+def test_logging_is_off_until_asked_for():
+    """No handler is attached and no level set: that is for applications to do."""
+    handlers = "logging.getLogger('halfseen').handlers, logging.root.handlers"
+    assert run(f"import halfseen, logging; halfseen.LatentClass; print({handlers})") == ["[]", "[]"]
+
+
+def test_errors_and_warnings_form_one_tree():
+    from halfseen import errors
+
+    classes = {name: kind for name, kind in vars(errors).items() if isinstance(kind, type)}
+    kinds = {name: kind for name, kind in classes.items() if kind.__module__ == "halfseen.errors"}
+    assert set(kinds) <= set(errors.__all__)
+    for name, kind in kinds.items():
+        assert issubclass(kind, errors.HalfseenWarning if issubclass(kind, Warning) else errors.HalfseenError)
+        assert name in errors.__doc__
