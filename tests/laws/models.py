@@ -24,7 +24,8 @@ from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, Gauss
 from halfseen.structures import Independent
 from tests.strategies import FRACTIONS, WHOLE, anywhere, generators, tables
 
-_up_to_2, _up_to_3 = st.sampled_from([2, 1]), st.sampled_from([2, 3, 1])
+_sizes = st.sampled_from([2, 3, 2, 3, 1])
+_nested_sizes = st.sampled_from([(2, 2), (2, 2), (1, 2), (2, 1)])  # groups, components in each
 FLOOR = 1e-3  # of a column's variance: no floor at all lets a component shrink onto one row without end
 
 
@@ -83,7 +84,7 @@ def mixtures(
     wrap: Callable[[str, Any, np.random.Generator], Any] | None = None,
 ) -> Case:
     """Draw a mixture over a table as the estimators build it; `wrap(block, leaf, rng)` may replace its leaves."""
-    n_components = draw(_up_to_3)
+    n_components = draw(_sizes)
     labelled = n_components if labels else None
     table = draw(tables(kinds, weights=weights, n_labels=labelled, offset=offset))
     model = mixture(table.schema, summary(table), n_components, prior, FLOOR, fixed)
@@ -133,7 +134,7 @@ def inner_mixture(emit, n_groups: int, n_inside: int) -> Model:
 @st.composite
 def mixtures_of_mixtures(draw, prior: Any = None) -> Case:
     """Draw a class with several components: the emission of a mixture is a mixture."""
-    n_groups, n_inside = draw(_up_to_2), draw(_up_to_2)
+    n_groups, n_inside = draw(_nested_sizes)
     table = draw(tables("cg", most=6))
     flat = mixture(table.schema, summary(table), n_groups * n_inside, prior, FLOOR)
     emit = inner_mixture(flat.leaves["emit"], n_groups, n_inside)
@@ -144,11 +145,13 @@ def mixtures_of_mixtures(draw, prior: Any = None) -> Case:
 @st.composite
 def products_with_mixtures(draw) -> Case:
     """Draw a product one of whose blocks is a mixture inside each component."""
-    n_components = draw(_up_to_2)
+    n_components, n_inside = draw(_nested_sizes)
     table = draw(tables("cgp", most=6, n_labels=n_components))
     outside = mixture(table.schema, summary(table), n_components, None, FLOOR)
-    inside = mixture(table.schema, summary(table), 2 * n_components, "row", FLOOR).leaves["emit"].leaves["gaussian"]
-    blocks = {**outside.leaves["emit"].leaves, "gaussian": inner_mixture(inside, n_components, 2)}
+    inside = (
+        mixture(table.schema, summary(table), n_inside * n_components, "row", FLOOR).leaves["emit"].leaves["gaussian"]
+    )
+    blocks = {**outside.leaves["emit"].leaves, "gaussian": inner_mixture(inside, n_components, n_inside)}
     model = Model(Independent(), {**outside.leaves, "emit": Product(n_components, blocks)})
     return Case(model, table, anywhere(model, draw(generators)))
 

@@ -9,7 +9,7 @@ from halfseen.leaves import Categorical, Floored, Frozen, Gaussian, Tied
 from halfseen.leaves.leaf import arrays
 from halfseen.leaves.wrappers import Wrapped
 from tests.laws.models import MODELS, mixtures, tied_components
-from tests.strategies import examples
+from tests.strategies import examples, generators
 
 BY_NAME = {entry.name: entry.cases for entry in MODELS}
 
@@ -45,6 +45,18 @@ def test_a_frozen_leaf_keeps_every_bit(case):
 def test_frozen_entries_keep_every_bit(case):
     for leaf, before, after in wrappers(case, Frozen):
         for mask, one, other in zip(arrays(leaf.fixed), arrays(before), arrays(after), strict=True):
+            np.testing.assert_array_equal(one[mask], other[mask], strict=True)
+
+
+@examples(10)
+@given(BY_NAME["frozen entries"], generators)
+def test_a_leap_keeps_every_bit_of_frozen_entries(case, rng):
+    """Whatever the vector says of them, in whatever units."""
+    vector = case.model.pack(case.params)
+    leap = case.model.unpack(vector + rng.normal(size=vector.shape), case.params)
+    for name, leaf in case.model.leaves["emit"].leaves.items():
+        fixed, before, after = leaf.fixed, case.params["emit"][name], leap["emit"][name]
+        for mask, one, other in zip(arrays(fixed), arrays(before), arrays(after), strict=True):
             np.testing.assert_array_equal(one[mask], other[mask], strict=True)
 
 

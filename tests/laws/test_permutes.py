@@ -29,10 +29,10 @@ def n_components(case):
 @every_model("exchangeable")
 @pytest.mark.parametrize("assign", [SOFT, HARD], ids=lambda assign: assign.mode)
 @examples(4)
-@given(data=st.data(), rng=generators)
-def test_relabelled_components_are_relabelled_after_the_step(entry, assign, data, rng):
+@given(data=st.data())
+def test_relabelled_components_are_relabelled_after_the_step(entry, assign, data):
     case = data.draw(entry.cases)
-    order = rng.permutation(n_components(case))
+    order = np.roll(np.arange(n_components(case)), 1)
     other = relabelled(case, order)
     before, after = case.step(assign), other.step(assign)
     close(after.objective, before.objective)
@@ -41,10 +41,10 @@ def test_relabelled_components_are_relabelled_after_the_step(entry, assign, data
 
 @every_model("exchangeable")
 @examples(3)
-@given(data=st.data(), rng=generators)
-def test_relabelling_there_and_back_is_the_identity(entry, data, rng):
+@given(data=st.data())
+def test_relabelling_there_and_back_is_the_identity(entry, data):
     case = data.draw(entry.cases)
-    order = rng.permutation(n_components(case))
+    order = np.roll(np.arange(n_components(case)), 1)
     there = case.model.relabel(case.params, order)
     close(case.model.relabel(there, np.argsort(order)), case.params, 0.0)
 

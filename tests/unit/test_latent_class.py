@@ -367,6 +367,16 @@ def test_hard_assignment_with_equal_spread_is_k_means():
     assert len({*zip(model.predict(X).tolist(), clusters.tolist(), strict=True)}) == 3
 
 
+def test_a_hard_fit_ends_at_a_fixed_point(table):
+    """'Assignments unchanged' is true: the parameters are the counts of the assignments they lead to."""
+    for seed in range(6):
+        model = fitted(table, columns=POISSON, assign="hard", prior=None, random_state=seed, n_init=1)
+        best = model.predict(table)
+        assert_allclose(model.weights_, np.bincount(best, minlength=3) / N, rtol=1e-10)
+        for k in np.unique(best):  # a class that lost all its rows keeps its parameters
+            assert_allclose(cells(model, "spend")[0, k], table["spend"][best == k].mean(), rtol=1e-10)
+
+
 def test_sampled_fits_agree_with_soft_ones_on_average(table, model):
     """The mean statistics of the second half: near the soft optimum, nearer with more draws."""
     sampled = fitted(table, columns=POISSON, assign="sample", draws=20, max_iter=120).match_to(model)
@@ -1031,6 +1041,13 @@ def test_match_to_undoes_any_relabelling(model):
     for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
         back = model.relabel(order).match_to(model)
         assert_array_equal(back.weights_, model.weights_)
+
+
+def test_match_to_looks_at_the_spread_and_not_only_at_the_mean():
+    narrow_first = hs.LatentClass.from_params([0.5, 0.5], {"y": {"mean": [0.0, 0.1], "sd": [1.0, 5.0]}})
+    wide_first = hs.LatentClass.from_params([0.5, 0.5], {"y": {"mean": [0.0, 0.1], "sd": [5.0, 1.0]}})
+    matched = wide_first.match_to(narrow_first)
+    assert_allclose(cells(matched, "y"), [[0.1, 0.0], [1.0, 5.0]])
 
 
 def test_match_to_aligns_fits_of_different_halves(table):

@@ -48,6 +48,8 @@ def read_names(names: Any, schema: Schema, option: str) -> tuple[str, ...]:
     if isinstance(names, str) or not isinstance(names, Collection):
         raise ParameterError(f"{option}={names!r} is not a list of column names.")
     known = {column.name for column in schema.columns} | {"weights"}
+    if "weights" in names and any(column.name == "weights" for column in schema.columns):
+        raise ParameterError(f"{option}: 'weights' may mean the classes' shares or the column; rename the column.")
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ParameterError(f"{option}: there is no column {unknown[0]!r}. Columns: {', '.join(sorted(known))}.")
@@ -221,8 +223,7 @@ def where(schema: Schema, name: str) -> tuple[str, int]:
         names = [schema.columns[j].name for j in members]
         if name in names:
             return block, names.index(name)
-    known = ", ".join(column.name for column in schema.columns)
-    raise ParameterError(f"start: there is no column {name!r}. Columns: {known}, and 'weights'.")
+    raise KeyError(name)
 
 
 def _read_categories(value: Any, column: Column, n_components: int) -> Floats:

@@ -280,6 +280,7 @@ class LatentClass(TableMixture):
 
     def _learn_schema(self, source: Any) -> Schema:
         schema = Schema.learn(source, self.columns)
+        blocks.read_names(list(self.start or ()), schema, "start")
         fixed = blocks.read_names(self.fixed, schema, "fixed")
         tied = blocks.read_names(self.tied, schema, "tied")
         if "weights" in tied or set(fixed) & set(tied):
