@@ -13,18 +13,30 @@ ONLY    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-peers check format bench docs clean
+.PHONY: help demo test test-plain test-peers sanitize check format bench docs clean
 
 help:          ## show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 
-demo: .venv/app.stamp ## find the hidden species in a table of penguins with holes
+demo: .venv/kernels.stamp ## find the hidden species in a table of penguins with holes
 	$(BIN)/python examples/penguins.py
 
-test: .venv/dev.stamp ## run all tests and docstring examples
+test: .venv/dev.stamp .venv/kernels.stamp ## run all tests and docstring examples
 	$(BIN)/python -m pytest $(ARGS)
 
-test-peers: .venv/peers.stamp ## compare with other libraries
+test-plain: .venv/dev.stamp ## the same on the NumPy kernels
+	HALFSEEN_KERNELS=plain $(BIN)/python -m pytest $(ARGS)
+
+sanitize: .venv/dev.stamp .venv/kernels.stamp ## test the kernels under the address and undefined-behaviour sanitizers
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DHALFSEEN_SANITIZE=ON >/dev/null
+	$(BIN)/cmake --build build/sanitize
+	$(BIN)/cmake --install build/sanitize --prefix src
+	HALFSEEN_KERNELS=compiled ASAN_OPTIONS=detect_leaks=0 \
+	    LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	    $(BIN)/python -m pytest -q tests/unit/test_kernels.py tests/unit/test_fused.py; \
+	    status=$$?; $(BIN)/cmake --install build/make --prefix src; exit $$status
+
+test-peers: .venv/peers.stamp .venv/kernels.stamp ## compare with other libraries
 	$(BIN)/python -m pytest tests/peers $(ARGS)
 
 check: .venv/dev.stamp ## lint, formatting, types
@@ -36,13 +48,14 @@ format: .venv/dev.stamp ## put the code in shape: safe lint fixes, then formatti
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/dev.stamp .venv/peers.stamp ## run the benchmarks
+bench: .venv/peers.stamp .venv/kernels.stamp ## run the benchmarks
 	$(BIN)/python -m benchmarks $(ONLY)
 
-docs: .venv/docs.stamp ## build the documentation in docs/_build/html
+docs: .venv/docs.stamp .venv/kernels.stamp ## build the documentation in docs/_build/html
 	$(BIN)/sphinx-build -b html -W --keep-going -q docs docs/_build/html
 
 clean:         ## remove .venv and everything built
+	rm -f src/halfseen/kernels/compiled*
 	rm -rf .venv build dist docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -63,6 +76,15 @@ clean:         ## remove .venv and everything built
 .venv/app.stamp: pyproject.toml requirements/app.txt | .venv/bin/python
 	$(PIP) -r requirements/app.txt
 	$(PIP) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+# The compiled kernels, beside their sources; where that fails everything runs on the NumPy kernels.
+.venv/kernels.stamp: .venv/app.stamp CMakeLists.txt $(wildcard src/halfseen/kernels/*.cpp src/halfseen/kernels/*.hpp)
+	@rm -f src/halfseen/kernels/compiled*; mkdir -p build
+	@if { $(BIN)/cmake -S . -B build/make -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python && \
+	      $(BIN)/cmake --build build/make && $(BIN)/cmake --install build/make --prefix src; } >build/kernels.log 2>&1; \
+	then echo "kernels: compiled"; \
+	else echo "kernels: NumPy (the C++ ones could not be built: see build/kernels.log)"; fi
 	@touch $@
 
 .venv/dev.stamp: .venv/app.stamp requirements/dev.txt

@@ -1,7 +1,8 @@
 from halfseen import errors as errors
 from halfseen.datasets import load_penguins
 from halfseen.estimators.latent_class import LatentClass
+from halfseen.app.versions import show_versions
 
 __version__: str
 
-__all__ = ["LatentClass", "__version__", "errors", "load_penguins"]
+__all__ = ["LatentClass", "__version__", "errors", "load_penguins", "show_versions"]

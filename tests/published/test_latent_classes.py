@@ -116,7 +116,7 @@ def test_gss82_single_starts_stop_at_maxima_and_not_on_the_way(gss82):
 
 def test_gss82_four_classes_lie_on_a_flat_ridge(gss82):
     """-2746.621 takes about a thousand accelerated passes; the default max_iter=1000 may warn instead."""
-    model = ml(4, gss82, n_init=8, max_iter=20_000)
+    model = ml(4, gss82, n_init=16, max_iter=20_000, tol=1e-7)
     assert_allclose(model.loglik_, -2746.621, atol=5e-4 + REACHED, rtol=0)
 
 

@@ -1,11 +1,14 @@
-"""Every kernel against a loop over its formula: missing cells, impossible parts, no rows, one row, no columns."""
+"""Every kernel, in NumPy and in C++, against a loop over its formula.
+
+Missing cells, impossible parts, no rows, one row, no columns.
+"""
 
 import numpy as np
 import pytest
 from scipy import stats as distributions
 from scipy.special import gammaln, logsumexp
 
-from halfseen.kernels import active as kernels
+from halfseen.kernels import plain
 
 SIZES = (3, 1, 2)
 STARTS = np.array([0, 3, 4])
@@ -28,12 +31,18 @@ def n_rows(request):
     return request.param
 
 
+@pytest.fixture(params=["plain", "compiled"])
+def kernels(request):
+    """The NumPy kernels, and the C++ ones where they were built."""
+    return plain if request.param == "plain" else pytest.importorskip("halfseen.kernels.compiled")
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
 
 
-def test_categorical_score_adds_the_log_table_of_observed_cells(n_rows, rng):
+def test_categorical_score_adds_the_log_table_of_observed_cells(kernels, n_rows, rng):
     codes = some_codes(n_rows, rng)
     log_table = np.log(rng.random((sum(SIZES), K)))
     log_table[1, 0] = -np.inf
@@ -47,7 +56,7 @@ def test_categorical_score_adds_the_log_table_of_observed_cells(n_rows, rng):
     np.testing.assert_allclose(scores, expected, rtol=1e-12)
 
 
-def test_categorical_expect_adds_usage_to_the_cells_of_a_row(n_rows, rng):
+def test_categorical_expect_adds_usage_to_the_cells_of_a_row(kernels, n_rows, rng):
     codes, usage = some_codes(n_rows, rng), rng.random((n_rows, K))
     counts = rng.random((K, sum(SIZES)))
     expected = counts.copy()
@@ -59,7 +68,7 @@ def test_categorical_expect_adds_usage_to_the_cells_of_a_row(n_rows, rng):
     np.testing.assert_allclose(counts, expected, rtol=1e-12)
 
 
-def test_categorical_kernels_accept_a_block_without_columns():
+def test_categorical_kernels_accept_a_block_without_columns(kernels):
     codes, none = np.zeros((4, 0), dtype=np.int8), np.zeros(0, dtype=np.int64)
     scores, counts = np.ones((4, K)), np.zeros((K, 0))
     kernels.categorical_score(codes, none, np.zeros((0, K)), scores)
@@ -68,14 +77,14 @@ def test_categorical_kernels_accept_a_block_without_columns():
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
-def test_categorical_kernels_accept_every_width_of_codes(dtype, rng):
+def test_categorical_kernels_accept_every_width_of_codes(kernels, dtype, rng):
     codes = np.array([[2, 0, 1], [-1, -1, -1]], dtype=dtype)
     counts = np.zeros((K, sum(SIZES)))
     kernels.categorical_expect(codes, STARTS, np.ones((2, K)), counts)
     assert counts.tolist() == [[0, 0, 1, 1, 0, 1]] * K
 
 
-def test_the_smallest_codes_do_not_overflow():
+def test_the_smallest_codes_do_not_overflow(kernels):
     """127 categories fit into int8; the position of a cell among all cells does not."""
     codes = np.full((1, 3), 126, dtype=np.int8)
     counts = np.zeros((1, 3 * 127))
@@ -84,7 +93,7 @@ def test_the_smallest_codes_do_not_overflow():
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e8])
-def test_gaussian_score_is_the_log_density_of_observed_cells(n_rows, rng, offset):
+def test_gaussian_score_is_the_log_density_of_observed_cells(kernels, n_rows, rng, offset):
     values = some_numbers(n_rows, rng) + offset
     mean, var = rng.normal(size=(K, 2)) + offset, rng.gamma(2.0, size=(K, 2))
     scores = rng.normal(size=(n_rows, K))
@@ -94,7 +103,7 @@ def test_gaussian_score_is_the_log_density_of_observed_cells(n_rows, rng, offset
     np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_gaussian_expect_adds_moments_about_the_mean(n_rows, rng):
+def test_gaussian_expect_adds_moments_about_the_mean(kernels, n_rows, rng):
     values, usage, mean = some_numbers(n_rows, rng), rng.random((n_rows, K)), rng.normal(size=(K, 2))
     moments = rng.random((3, K, 2))
     deviation = values[:, None] - mean
@@ -104,14 +113,14 @@ def test_gaussian_expect_adds_moments_about_the_mean(n_rows, rng):
     np.testing.assert_allclose(moments, expected, rtol=1e-12)
 
 
-def test_moments_of_numbers_near_1e8_keep_their_digits():
+def test_moments_of_numbers_near_1e8_keep_their_digits(kernels):
     values = 1e8 + np.array([[-1.0], [1.0]] * 50)
     moments = np.zeros((3, 1, 1))
     kernels.gaussian_expect(values, np.array([[1e8]]), np.ones((100, 1)), moments)
     assert moments.ravel().tolist() == [100.0, 0.0, 100.0]
 
 
-def test_poisson_score_is_the_log_probability_of_observed_cells(n_rows, rng):
+def test_poisson_score_is_the_log_probability_of_observed_cells(kernels, n_rows, rng):
     counts, rate = some_numbers(n_rows, rng, whole=True), rng.gamma(2.0, size=(K, 2))
     rate[0, 0] = 0.0
     scores = rng.normal(size=(n_rows, K))
@@ -121,13 +130,13 @@ def test_poisson_score_is_the_log_probability_of_observed_cells(n_rows, rng):
     np.testing.assert_allclose(scores, expected, rtol=1e-11, atol=1e-11)
 
 
-def test_a_rate_of_zero_allows_no_event_and_is_sure_of_none():
+def test_a_rate_of_zero_allows_no_event_and_is_sure_of_none(kernels):
     scores = np.zeros((3, 1))
     kernels.poisson_score(np.array([[0.0], [1.0], [np.nan]]), np.array([[0.0]]), scores)
     assert scores.ravel().tolist() == [0.0, -np.inf, 0.0]
 
 
-def test_poisson_expect_adds_mass_events_and_log_factorials(n_rows, rng):
+def test_poisson_expect_adds_mass_events_and_log_factorials(kernels, n_rows, rng):
     counts, usage = some_numbers(n_rows, rng, whole=True), rng.random((n_rows, K))
     sums = rng.random((3, K, 2))
     terms = np.stack([np.where(np.isnan(counts), np.nan, 1.0), counts, gammaln(counts + 1)])
@@ -137,7 +146,7 @@ def test_poisson_expect_adds_mass_events_and_log_factorials(n_rows, rng):
 
 
 @pytest.mark.parametrize("beta", [1.0, 0.25, 3.0])
-def test_independent_soft_is_the_softmax(n_rows, rng, beta):
+def test_independent_soft_is_the_softmax(kernels, n_rows, rng, beta):
     scores = 5 * rng.normal(size=(n_rows, K)) - 1000  # exp of these is 0: the best must be taken out first
     outer, log_evidence = rng.random(n_rows), np.empty(n_rows)
     total = logsumexp(beta * scores, axis=1) if n_rows else np.empty(0)
@@ -147,7 +156,7 @@ def test_independent_soft_is_the_softmax(n_rows, rng, beta):
     np.testing.assert_allclose(log_evidence, total / beta, rtol=1e-13)
 
 
-def test_impossible_parts_have_no_usage():
+def test_impossible_parts_have_no_usage(kernels):
     scores = np.array([[-np.inf, 0.0, -np.inf], [-np.inf] * 3])
     log_evidence = np.empty(2)
     kernels.independent_soft(scores, np.ones(2), 1.0, log_evidence)
@@ -155,7 +164,7 @@ def test_impossible_parts_have_no_usage():
     assert log_evidence.tolist() == [0.0, -np.inf]
 
 
-def test_independent_hard_picks_the_best_and_the_lowest_among_equals():
+def test_independent_hard_picks_the_best_and_the_lowest_among_equals(kernels):
     scores = np.array([[1.0, 3.0, 2.0], [2.0, 2.0, 2.0], [-np.inf, 0.0, 0.0], [-np.inf] * 3])
     best, log_evidence = np.empty(4, dtype=np.int64), np.empty(4)
     kernels.independent_hard(scores, np.array([1.0, 2.0, 0.5, 1.0]), best, log_evidence)
@@ -164,5 +173,5 @@ def test_independent_hard_picks_the_best_and_the_lowest_among_equals():
     assert scores.tolist() == [[0, 1, 0], [2, 0, 0], [0, 0.5, 0], [0, 0, 0]]
 
 
-def test_independent_hard_accepts_no_rows():
+def test_independent_hard_accepts_no_rows(kernels):
     kernels.independent_hard(np.empty((0, K)), np.empty(0), np.empty(0, dtype=np.int64), np.empty(0))

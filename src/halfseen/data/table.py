@@ -27,6 +27,7 @@ from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, w
 __all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight"]
 
 CHUNK = 4096  # rows; with K = 8 doubles each their scores take 256 KB and stay in L2
+LARGEST = 16384  # rows; beyond, handing chunks to workers costs nothing any more, and their scores leave the cache
 
 
 @dataclass(frozen=True)
@@ -249,8 +250,13 @@ class Table:
         evidence = None if self.evidence is None else self.evidence.take(rows)
         return Table(self.schema, blocks, self.weight[rows], evidence)
 
-    def chunks(self, size: int = CHUNK) -> list[Chunk]:
-        """Cut the table into chunks of `size` rows (the last may be shorter)."""
+    def chunks(self, size: int | None = None) -> list[Chunk]:
+        """Cut the table into chunks of `size` rows (the last may be shorter).
+
+        By default into 16 chunks where that makes them neither too small nor too large: the table alone decides.
+        """
+        if size is None:
+            size = min(max(CHUNK, -(-self.n_rows // (16 * 64)) * 64), LARGEST)
         cuts = [slice(start, start + size) for start in range(0, self.n_rows, size)]
         return [Chunk(i, part.blocks, part.weight, part.evidence) for i, part in enumerate(map(self.take, cuts))]
 

@@ -20,6 +20,7 @@ from halfseen.assign import SOFT, Assign
 from halfseen.engine.chain import Chain
 from halfseen.engine.expected import Expected, Step
 from halfseen.engine.model import Model, Reduced
+from halfseen.engine.paths import Path, ThreeStep
 from halfseen.leaves.limits import Params
 
 Runner = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
@@ -55,20 +56,22 @@ def evaluate(
     list of Step
         For each candidate its statistics and the objective that belongs to it.
     """
-    prepared = [model.prepare(params) for params in candidates]
+    path: Path = data.path if data.path is not None and assign == SOFT else ThreeStep(model)
+    prepared = [path.prepare(params) for params in candidates]
     keys = keys or [(i,) for i in range(len(candidates))]
     seed = seed or np.random.SeedSequence(0)
 
     def task(chunk: Any) -> list[Expected]:
         return [
-            model.expected(ready, chunk, assign.seeded(seed, (*key, chunk.index)))
+            path.expected(ready, chunk, assign.seeded(seed, (*key, chunk.index)))
             for ready, key in zip(prepared, keys, strict=True)
         ]
 
-    zero = [_known(model, data, params) for params in candidates]
+    zero = [path.zero() for _ in candidates]
     totals = reduce(lambda sums, parts: list(map(add, sums, parts)), runner(task, data.chunks), zero)
     return [
-        Step(params, expected, model.log_prior(params)) for params, expected in zip(candidates, totals, strict=True)
+        Step(params, path.finish(total) + _known(model, data, params), model.log_prior(params))
+        for params, total in zip(candidates, totals, strict=True)
     ]
 
 

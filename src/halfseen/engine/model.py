@@ -47,11 +47,14 @@ class Reduced:
     known : Expected or None
         Statistics of data in which nothing is hidden, counted once under `about`.
     about : params under which `known` was gathered
+    path : Path or None
+        The fused path that these chunks are packed for, used in soft passes; None: three steps always.
     """
 
     chunks: Sequence[Chunk]
     known: Expected | None = None
     about: Params = field(default=None, repr=False)
+    path: Any = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -145,3 +145,65 @@ def independent_hard(
     log_evidence[:] = scores[rows, best]
     scores[:] = 0.0
     scores[rows, best] = np.where(np.isfinite(log_evidence), outer, 0.0)
+
+
+def multiply_cells(
+    rows: NDArray[np.int64],  # (M,)    in, row of `table`
+    cells: NDArray[np.int64],  # (M,)    in, row of `probabilities`
+    probabilities: Floats,  # (S, W)  in
+    table: Floats,  # (R, W)  multiplied
+) -> None:
+    """table[rows[m]] *= probabilities[cells[m]] for all m: tables of columns become tables of groups of columns."""
+    np.multiply.at(table, rows, probabilities[cells])
+
+
+def add_cells(
+    rows: NDArray[np.int64],  # (M,)    in, row of `usage`
+    cells: NDArray[np.int64],  # (M,)    in, row of `counts`
+    usage: Floats,  # (R, W)  in
+    counts: Floats,  # (S, W)  added to
+) -> None:
+    """counts[cells[m]] += usage[rows[m]] for all m: usage of groups of columns becomes counts of columns."""
+    np.add.at(counts, cells, usage[rows])
+
+
+def mixture_soft(
+    cells: NDArray[np.uint16],  # (N, G)  in, row of `table` for each group of columns
+    values: Floats,  # (N, D)  in, NaN = missing
+    counts: Floats,  # (N, P)  in, NaN = missing
+    log_factorials: Floats,  # (N, P)  in, log counts!, 0 where missing
+    weight: Floats,  # (N,)    in
+    mix: Floats,  # (W,)    in, weights; 0 in the padding
+    table: Floats,  # (R, W)  in, probabilities of groups of categories
+    mean: Floats,  # (D, W)  in
+    half_precision: Floats,  # (D, W)  in, 1 / (2 var)
+    half_log: Floats,  # (D, W)  in, log(2 pi var) / 2
+    rate: Floats,  # (P, W)  in
+    log_rate: Floats,  # (P, W)  in, -1e300 for log 0
+    mix_usage: Floats,  # (W,)       added to
+    table_usage: Floats,  # (R, W)     added to
+    moments: Floats,  # (3, D, W)  added to, about `mean`
+    sums: Floats,  # (3, P, W)  added to: mass, events, log-factorials
+) -> float:
+    """Score, infer and expect a mixture over a table at once; return the log-likelihood.
+
+    usage[n] ~ weight[n] mix prod_g table[cells[n, g]] prod_d Normal(values[n, d]) prod_p Poisson(counts[n, p])
+    """
+    with np.errstate(divide="ignore"):
+        usage = np.log(mix) + np.log(table)[cells].sum(axis=1)
+    seen, counted = ~np.isnan(values), ~np.isnan(counts)
+    deviation = np.where(seen, values, 0.0)[:, :, None] - mean
+    usage -= (seen[:, :, None] * (half_log + half_precision * deviation**2)).sum(axis=1)
+    events = np.where(counted, counts, 0.0)
+    usage += events @ log_rate - counted @ rate - log_factorials.sum(axis=1)[:, None]
+    usage[usage < -1e299] = -np.inf
+    log_evidence = np.empty(len(usage))
+    independent_soft(usage, weight, 1.0, log_evidence)
+    mix_usage += usage.sum(axis=0)
+    np.add.at(table_usage, cells, usage[:, None, :])
+    for power in range(3):
+        moments[power] += np.einsum("nw,nd,ndw->dw", usage, seen, deviation**power)
+    for sum_, factor in zip(sums, (counted, events, log_factorials), strict=True):
+        sum_ += factor.T @ usage
+    used = weight > 0
+    return float(weight[used] @ log_evidence[used])

@@ -72,12 +72,12 @@ class Categorical(Leaf):
     def score(self, prepared: Any, data: Any, assign: Assign) -> Floats:
         """scores[n, k] = sum over observed columns d of log params[k, cell(n, d)]."""
         scores = np.zeros((len(data), self.n_components))
-        kernels.categorical_score(data, self.offsets[:-1], prepared, scores)
+        kernels.categorical_score(np.ascontiguousarray(data), self.offsets[:-1], prepared, scores)
         return scores
 
     def expect(self, usage: Floats, prepared: Any, data: Any, assign: Assign, out: Stats) -> int:
         """out[k, s] += sum over rows n that hold cell s of usage[n, k]."""
-        kernels.categorical_expect(data, self.offsets[:-1], usage, out)
+        kernels.categorical_expect(np.ascontiguousarray(data), self.offsets[:-1], usage, out)
         return 0
 
     def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:

@@ -86,12 +86,12 @@ class Gaussian(Leaf):
         with np.errstate(
             divide="ignore", invalid="ignore"
         ):  # a variance of 0 gives inf or NaN, which the chain reports
-            kernels.gaussian_score(data, prepared.mean, prepared.var, scores)
+            kernels.gaussian_score(np.ascontiguousarray(data), prepared.mean, prepared.var, scores)
         return scores
 
     def expect(self, usage: Floats, prepared: GaussianParams, data: Any, assign: Assign | None, out: Stats) -> int:
         """Add the moments about the current mean."""
-        kernels.gaussian_expect(data, prepared.mean, usage, out[:3])
+        kernels.gaussian_expect(np.ascontiguousarray(data), prepared.mean, usage, out[:3])
         return 0
 
     def maximise(self, stats: Stats, params: GaussianParams, limits: Limits = FREE) -> GaussianParams:

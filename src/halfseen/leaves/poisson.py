@@ -59,12 +59,12 @@ class Poisson(Leaf):
     def score(self, prepared: Floats, data: Any, assign: Assign | None) -> Floats:
         """scores[n, k] = sum over observed d of log Poisson(x[n, d]; rate[k, d])."""
         scores = np.zeros((len(data), self.n_components))
-        kernels.poisson_score(data, prepared, scores)
+        kernels.poisson_score(np.ascontiguousarray(data), prepared, scores)
         return scores
 
     def expect(self, usage: Floats, prepared: Floats, data: Any, assign: Assign | None, out: Stats) -> int:
         """Add mass, events and log-factorials."""
-        kernels.poisson_expect(data, usage, out)
+        kernels.poisson_expect(np.ascontiguousarray(data), usage, out)
         return 0
 
     def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:

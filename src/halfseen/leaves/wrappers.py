@@ -310,9 +310,15 @@ def _overlap(fixed: Params, tied: Tied) -> bool:
     return any(bool(mask[shared].any() or mask[..., cells].any()) for mask in masks)
 
 
-def _table_inside(leaf: Leaf) -> Categorical:
+def unwrapped(leaf: Leaf) -> Leaf:
+    """Return the leaf inside all wrappers: what scores and gathers."""
     while isinstance(leaf, Wrapped):
         leaf = leaf.leaf
+    return leaf
+
+
+def _table_inside(leaf: Leaf) -> Categorical:
+    leaf = unwrapped(leaf)
     if not isinstance(leaf, Categorical):
         raise ParameterError(f"Tied: cells can be tied in a table of probabilities, not in {type(leaf).__name__}.")
     return leaf

@@ -1,0 +1,1 @@
+"""Speed and memory beside other libraries: same data, same start, same number of iterations, ratios in one run."""

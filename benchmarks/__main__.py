@@ -1,0 +1,138 @@
+"""Run the benchmarks: `make bench`, or `make bench ONLY=lca`.
+
+Prints a table of seconds per iteration and ratios, and writes benchmarks/results.json beside it. Every contestant runs
+in a process of its own on the same data, from the same start; log-likelihoods after the same number of iterations must
+agree.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.workloads import MEMORY, OPTIMUM, WORKLOADS
+from halfseen.app.versions import versions
+
+CONTESTANTS = ("halfseen", "halfseen plain", "one-hot NumPy", "StepMix")
+AGREE = 1e-8  # relative difference of log-likelihoods that rounding explains
+IMPORTS = {"halfseen": "import halfseen", "scikit-learn": "import sklearn.mixture"}
+FIRST_FITS = {
+    "halfseen": "import halfseen as hs, numpy as np; X = np.random.default_rng(0).normal(size=(200, 3)); "
+    "hs.LatentClass(2, n_init=1).fit(X)",
+    "scikit-learn": "from sklearn.mixture import GaussianMixture; import numpy as np; "
+    "X = np.random.default_rng(0).normal(size=(200, 3)); GaussianMixture(2, covariance_type='diag').fit(X)",
+}
+console = Console(width=110)
+
+
+def contestant(name: str, workload: str, start: str = "") -> Any:
+    """Run a contestant in its own process and read its result."""
+    kernels = {"HALFSEEN_KERNELS": "plain"} if name == "halfseen plain" else {}
+    program = [sys.executable, "-m", "benchmarks.contestants", name.replace(" plain", ""), workload, start]
+    done = subprocess.run(program, env=os.environ | kernels, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def iterations(name: str) -> dict[str, Any]:
+    """Time one workload with every contestant that can do it."""
+    work = WORKLOADS[name]
+    able = [who for who in CONTESTANTS if who != "one-hot NumPy" or not work.n_numbers]
+    with tempfile.TemporaryDirectory() as folder:
+        start = str(Path(folder) / "start.npz")
+        contestant("start", name, start)
+        results = {who: contestant(who, name, start) for who in able}
+    reference = results["halfseen"]["loglik"]
+    agree = all(abs(result["loglik"] - reference) <= AGREE * abs(reference) for result in results.values())
+    table = Table(
+        "contestant", "ms per iteration", "halfseen is faster by", "log-likelihood", title=f"{name}: {work.size}"
+    )
+    for who, result in results.items():
+        ratio = result["seconds"] / results["halfseen"]["seconds"]
+        table.add_row(who, f"{1e3 * result['seconds']:.2f}", f"{ratio:.1f}x", f"{result['loglik']:.6f}")
+    console.print(table)
+    if not agree:
+        console.print(f"[bold red]{name}: log-likelihoods differ")
+    return {"size": work.size, "results": results, "agree": agree}
+
+
+def optimum() -> dict[str, Any]:
+    """Time whole fits from defaults."""
+    results = {who: contestant(who, "optimum") for who in ("halfseen", "StepMix")}
+    table = Table(
+        "contestant", "seconds", "halfseen is faster by", "log-likelihood", title=f"16 starts: {OPTIMUM.size}"
+    )
+    for who, result in results.items():
+        ratio = result["seconds"] / results["halfseen"]["seconds"]
+        table.add_row(who, f"{result['seconds']:.3f}", f"{ratio:.1f}x", f"{result['loglik']:.6f}")
+    console.print(table)
+    reached = results["halfseen"]["loglik"] >= results["StepMix"]["loglik"] - 1e-3
+    return {"size": OPTIMUM.size, "results": results, "agree": reached}
+
+
+def memory() -> dict[str, Any]:
+    """Measure the memory of a fit."""
+    result = contestant("halfseen", "memory")
+    console.print(
+        f"memory of a fit, {MEMORY.size}: {result['beyond_mb']:.0f} MB beyond the data and the encoded table "
+        f"({result['encoded_mb']:.0f} MB)"
+    )
+    return {"size": MEMORY.size, "results": result, "agree": True}
+
+
+def start_up() -> dict[str, Any]:
+    """Time imports and first fits in new processes, the best of seven, contestants in turn."""
+    results = {}
+    for what, programs in (("import", IMPORTS), ("first fit", FIRST_FITS)):
+        best = dict.fromkeys(programs, float("inf"))
+        for _ in range(7):
+            for who, program in programs.items():
+                begin = time.perf_counter()
+                subprocess.run([sys.executable, "-c", program], check=True)
+                best[who] = min(best[who], time.perf_counter() - begin)
+        results[what] = best
+        console.print(f"{what} in a new process: " + ", ".join(f"{who} {best[who]:.2f} s" for who in best))
+    return {"results": results, "agree": True}
+
+
+def compared() -> dict[str, str]:
+    """Say what was compared, and on what."""
+    return versions() | {"stepmix": version("stepmix"), "processor": processor(), "n_jobs": "2"}
+
+
+def processor() -> str:
+    """Return the processor's name, where the system tells."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def main() -> int:
+    """Run what was asked for; fail when results differ."""
+    parts = {**{name: lambda name=name: iterations(name) for name in WORKLOADS}}
+    parts |= {"optimum": optimum, "memory": memory, "start_up": start_up}
+    wanted = sys.argv[1:] or list(parts)
+    unknown = [name for name in wanted if name not in parts]
+    if unknown:
+        console.print(f"no benchmark {unknown[0]!r}; there are: {', '.join(parts)}")
+        return 2
+    what = compared()
+    console.print(", ".join(f"{name} {value}" for name, value in what.items()))
+    results = {name: parts[name]() for name in wanted}
+    Path(__file__).with_name("results.json").write_text(json.dumps({"versions": what, "benchmarks": results}, indent=1))
+    return 0 if all(result["agree"] for result in results.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,194 @@
+"""Who runs: each contestant in a process of its own, from the same start, printing one line of JSON.
+
+python -m benchmarks.contestants CONTESTANT WORKLOAD START.npz
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.workloads import MEMORY, OPTIMUM, WORKLOADS, Workload
+
+Array = NDArray[np.float64]
+
+
+def per_iteration(run: Callable[[int], float], iterations: tuple[int, int], repeats: int = 3) -> dict[str, float]:
+    """Time `run` for a few and for many iterations; the difference is free of reading and setting up."""
+    few, many = iterations
+    seconds, loglik = np.inf, np.nan
+    for _ in range(repeats):
+        marks = [time.perf_counter()]
+        for n in (few, many):
+            loglik = run(n)
+            marks.append(time.perf_counter())
+        seconds = min(seconds, ((marks[2] - marks[1]) - (marks[1] - marks[0])) / (many - few))
+    check = run(CHECKED)
+    return {"seconds": seconds, "loglik": check, "final": loglik}
+
+
+CHECKED = 3  # iterations after which log-likelihoods are compared: early, where a wrong exp still shows
+
+
+def halfseen(work: Workload, X: Array, start: dict[str, Array]) -> dict[str, Any]:
+    """Time LatentClass with two threads."""
+    import halfseen as hs
+
+    given: dict[str, Any] = {"weights": start["weights"]}
+    for d in range(work.n_categorical):
+        given[f"x{d}"] = start["tables"][d]
+    for d in range(work.n_numbers):
+        given[f"x{work.n_categorical + d}"] = {"mean": start["means"][d], "var": start["vars"][d]}
+
+    def run(n: int) -> float:
+        model = hs.LatentClass(
+            work.n_components,
+            start=given,
+            prior=None,
+            accelerate=False,
+            stop="iterations",
+            max_iter=n + 1,
+            n_jobs=2,
+        )
+        return model.fit(X).loglik_
+
+    return per_iteration(run, work.iterations)
+
+
+def one_hot(work: Workload, X: Array, start: dict[str, Array]) -> dict[str, Any]:
+    """Time the best a NumPy user would write for categories: one-hot rows and two matrix products."""
+    values = np.arange(work.n_values)
+    hot = (X[:, :, None] == values).reshape(len(X), -1).astype(np.float64)
+
+    def run(n: int) -> float:
+        mix, table = np.log(start["weights"]), np.log(np.concatenate(list(start["tables"]), axis=1)).T
+        for step in range(n + 1):
+            joint = hot @ table + mix
+            best = joint.max(axis=1, keepdims=True)
+            resp = np.exp(joint - best)
+            total = resp.sum(axis=1, keepdims=True)
+            loglik = float((best + np.log(total)).sum())
+            if step < n:
+                resp /= total
+                mix = np.log(resp.sum(axis=0) / len(X))
+                counts = (hot.T @ resp).reshape(work.n_categorical, work.n_values, -1)
+                table = np.log(counts / counts.sum(axis=1, keepdims=True)).reshape(-1, work.n_components)
+        return loglik
+
+    return per_iteration(run, (3, 13))
+
+
+def _stepmix(work: Workload, X: Array, n: int, n_init: int = 1, tol: float = 0.0) -> Any:
+    from stepmix import StepMix
+
+    nan = "_nan" if work.missing else ""
+    measurement: dict[str, Any] = {}
+    if work.n_categorical:
+        measurement["c"] = {"model": "categorical" + nan, "n_columns": work.n_categorical}
+    if work.n_numbers:
+        measurement["g"] = {"model": "gaussian_diag" + nan, "n_columns": work.n_numbers}
+    model = StepMix(
+        work.n_components,
+        measurement=measurement,
+        n_init=n_init,
+        max_iter=n,
+        abs_tol=tol,
+        rel_tol=0,
+        random_state=1,
+        progress_bar=0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X)
+
+
+def stepmix(work: Workload, X: Array, start: dict[str, Array]) -> dict[str, Any]:
+    """Time StepMix; it has no argument for a start, so its own first iteration is everybody's start."""
+
+    def run(n: int) -> float:
+        return float(_stepmix(work, X, n + 1).score(X)) * len(X)
+
+    few, many = work.peer_iterations
+    seconds = np.inf
+    for _ in range(2):
+        marks = [time.perf_counter()]
+        for n in (few, many):
+            _stepmix(work, X, n)
+            marks.append(time.perf_counter())
+        seconds = min(seconds, ((marks[2] - marks[1]) - (marks[1] - marks[0])) / (many - few))
+    return {"seconds": seconds, "loglik": run(CHECKED)}
+
+
+def make_start(work: Workload, X: Array, path: str) -> None:
+    """Write StepMix's parameters after one iteration to a file."""
+    found = _stepmix(work, X, 1).get_parameters()
+    start = {"weights": found["weights"]}
+    if work.n_categorical:
+        tables = np.stack(np.split(found["measurement"]["c"]["pis"], work.n_categorical, axis=1))
+        start["tables"] = tables / tables.sum(axis=2, keepdims=True)
+    if work.n_numbers:
+        start["means"] = found["measurement"]["g"]["means"].T
+        start["vars"] = found["measurement"]["g"]["covariances"].T
+    np.savez(path, **start)
+
+
+def optimum_halfseen() -> dict[str, Any]:
+    """Time a whole default fit (16 raced starts) to its optimum."""
+    import halfseen as hs
+
+    X = OPTIMUM.data()
+    begin = time.perf_counter()
+    model = hs.LatentClass(OPTIMUM.n_components, prior=None, n_jobs=2, random_state=0).fit(X)
+    return {"seconds": time.perf_counter() - begin, "loglik": model.loglik_}
+
+
+def optimum_stepmix() -> dict[str, Any]:
+    """Time StepMix with 16 starts and its own default tolerance."""
+    X = OPTIMUM.data()
+    begin = time.perf_counter()
+    model = _stepmix(OPTIMUM, X, 1000, n_init=16, tol=1e-10)
+    return {"seconds": time.perf_counter() - begin, "loglik": float(model.score(X)) * len(X)}
+
+
+def memory_halfseen() -> dict[str, Any]:
+    """Measure the peak of a fit beyond the data; the encoded table is one byte a cell."""
+    import halfseen as hs
+
+    X = MEMORY.data().astype(np.int8)
+    hs.LatentClass(2).fit(X[:1000])
+    tracemalloc.start()
+    hs.LatentClass(MEMORY.n_components, n_init=1, stop="iterations", max_iter=3, n_jobs=2, random_state=0).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    return {"peak_mb": peak / 2**20, "encoded_mb": X.size / 2**20, "beyond_mb": (peak - X.size) / 2**20}
+
+
+def main() -> None:
+    """Run one contestant."""
+    name, workload, path = sys.argv[1:]
+    if workload in WORKLOADS:
+        work = WORKLOADS[workload]
+        X = work.data()
+        if name == "start":
+            make_start(work, X, path)
+            return
+        run = {"halfseen": halfseen, "one-hot NumPy": one_hot, "StepMix": stepmix}[name]
+        result = run(work, X, dict(np.load(path)))
+    else:
+        result = {
+            ("optimum", "halfseen"): optimum_halfseen,
+            ("optimum", "StepMix"): optimum_stepmix,
+            ("memory", "halfseen"): memory_halfseen,
+        }[workload, name]()
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

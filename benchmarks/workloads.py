@@ -1,0 +1,57 @@
+"""The data of the workloads: drawn from known classes, the same in every process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A table, its columns, and how many iterations to time."""
+
+    name: str
+    n_rows: int
+    n_categorical: int
+    n_numbers: int
+    n_components: int
+    missing: float
+    n_values: int = 4
+    seed: int = 0
+    iterations: tuple[int, int] = (20, 120)  # seconds per iteration = difference in time / difference in iterations
+    peer_iterations: tuple[int, int] = (2, 8)  # rivals that need much longer
+
+    @property
+    def size(self) -> str:
+        """Say the size in words."""
+        parts = [f"{self.n_categorical} columns of {self.n_values} categories"] if self.n_categorical else []
+        parts += [f"{self.n_numbers} columns of numbers"] if self.n_numbers else []
+        holes = f", {self.missing:.0%} missing" if self.missing else ""
+        return f"{self.n_rows:,} rows, {' + '.join(parts)}, {self.n_components} classes{holes}"
+
+    def data(self) -> NDArray[np.float64]:
+        """Draw the table: categories first, then numbers; NaN where missing."""
+        rng = np.random.default_rng(self.seed)
+        hidden = rng.integers(0, self.n_components, self.n_rows)
+        tables = rng.dirichlet(np.ones(self.n_values), (self.n_categorical, self.n_components))
+        edges = np.cumsum(tables, axis=2)[:, :, :-1]
+        columns = [(rng.random(self.n_rows)[:, None] > edge[hidden]).sum(axis=1) for edge in edges]
+        means = rng.normal(0, 2, (self.n_numbers, self.n_components))
+        columns += [rng.normal(mean[hidden], 1.0) for mean in means]
+        X = np.column_stack(columns).astype(np.float64)
+        X[rng.random(X.shape) < self.missing] = np.nan
+        return X
+
+
+WORKLOADS = {
+    work.name: work
+    for work in [
+        Workload("lca", 200_000, 20, 0, 8, 0.0),
+        Workload("lca_missing", 200_000, 20, 0, 8, 0.2),
+        Workload("mixed_missing", 100_000, 8, 8, 6, 0.2),
+    ]
+}
+OPTIMUM = Workload("optimum", 5_000, 10, 0, 5, 0.1, n_values=3, seed=3)
+MEMORY = Workload("memory", 1_000_000, 20, 0, 8, 0.0)

@@ -1,0 +1,41 @@
+"""What is installed and in use: for bug reports, and to see whether the compiled kernels are there."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "threadpoolctl", "pandas", "polars", "pyarrow")
+
+
+def versions() -> dict[str, str]:
+    """Return names and versions of everything that matters to a result."""
+    from halfseen import __version__
+    from halfseen.kernels import active
+
+    kernels = active.__name__.rpartition(".")[2]
+    if kernels == "compiled":
+        kernels += f" ({active.instruction_set()})"
+    found = {"halfseen": __version__, "kernels": kernels, "python": platform.python_version()}
+    found |= {"system": platform.platform(), "cores": str(os.cpu_count())}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def show_versions() -> None:
+    """Print the versions of halfseen and of what it uses, and which kernels are in use.
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> hs.show_versions()  # doctest: +ELLIPSIS
+    halfseen       ...
+    kernels        ...
+    """
+    sys.stdout.write("".join(f"{name:14} {value}\n" for name, value in versions().items()))

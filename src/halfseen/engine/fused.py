@@ -1,0 +1,223 @@
+"""The fused path: score, infer and expect of a whole mixture over a table in one kernel.
+
+An optimisation, never a second model: its sums equal those of the three-step path, which serves wherever this one does
+not apply (labels, hard and sampled assignment, annealing, many components, the NumPy kernels).
+
+Categorical columns are grouped, so that three columns of four categories are one look-up in a table of 5^3 rows
+('missing' is one more value, with factor 1). Usage of groups is summed back to counts of columns once per pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from halfseen.assign import Assign
+from halfseen.engine.expected import Expected
+from halfseen.engine.model import Chunk, Model
+from halfseen.kernels import active as kernels
+from halfseen.kernels import plain
+from halfseen.leaves import Categorical, Cells, Gaussian, Poisson, Product
+from halfseen.leaves.leaf import Floats
+from halfseen.leaves.limits import Params
+from halfseen.leaves.wrappers import unwrapped
+from halfseen.structures import Independent
+
+WIDTH = 8  # components are padded to a multiple of this
+MOST = 32  # components; beyond, registers run out and matrix products win
+GROUP = 128  # most rows in the table of a group; tables and their usage then stay in L2
+NEVER = 1e300  # stands for -log 0 in arithmetic, where infinity times zero would be NaN
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A chunk with what the kernel reads: a chunk still, for every other path."""
+
+    index: int
+    blocks: Any
+    weight: Floats
+    cells: NDArray[np.uint16]
+    values: Floats
+    counts: Floats
+    log_factorials: Floats
+    log_evidence: None = None
+
+
+class FusedMixture:
+    """The plan of one model: how its columns are grouped, and where its statistics lie in the kernel's sums.
+
+    Sums of a chunk are one vector: mix (W), usage of groups (R, W), moments (3, D, W), Poisson sums (3, P, W).
+    """
+
+    def __init__(self, model: Model, emit: Product) -> None:
+        self.model = model
+        self.emit = emit
+        self.n_components = emit.n_components
+        self.width = -(-self.n_components // WIDTH) * WIDTH
+        blocks = {name: unwrapped(leaf) for name, leaf in emit.leaves.items()}
+        self.categorical = {name: leaf for name, leaf in blocks.items() if isinstance(leaf, Categorical)}
+        self.gaussian = {name: leaf for name, leaf in blocks.items() if isinstance(leaf, Gaussian)}
+        self.poisson = {name: leaf for name, leaf in blocks.items() if isinstance(leaf, Poisson)}
+        self.groups = _Groups([size for leaf in self.categorical.values() for size in leaf.cardinalities])
+        self.n_numbers = sum(len(leaf.scale) for leaf in self.gaussian.values())
+        self.n_counts = sum(len(leaf.scale) for leaf in self.poisson.values())
+
+    @classmethod
+    def find(cls, model: Model) -> FusedMixture | None:
+        """Return the plan for a model, or None where the kernel cannot serve it."""
+        if kernels is plain or model.structure != Independent():
+            return None
+        mix, emit = model.leaves["mix"], model.leaves["emit"]
+        if not isinstance(emit, Product) or emit.n_components > MOST or not isinstance(unwrapped(mix), Cells):
+            return None
+        if not all(type(unwrapped(leaf)) in (Categorical, Gaussian, Poisson) for leaf in emit.leaves.values()):
+            return None
+        plan = cls(model, emit)
+        return plan if plan.groups.n_rows < 2**16 else None
+
+    @property
+    def _shapes(self) -> list[tuple[int, ...]]:
+        width = self.width
+        return [(width,), (self.groups.n_rows, width), (3, self.n_numbers, width), (3, self.n_counts, width)]
+
+    def _views(self, sums: Floats) -> list[Floats]:
+        stops = np.cumsum([int(np.prod(shape)) for shape in self._shapes])
+        return [part.reshape(shape) for part, shape in zip(np.split(sums, stops[:-1]), self._shapes, strict=True)]
+
+    def pack(self, chunk: Chunk) -> Packed:
+        """Return the chunk with its columns as the kernel reads them: done once per fit."""
+        codes = [chunk.blocks[name] for name in self.categorical]
+        counts = _beside([chunk.blocks[name] for name in self.poisson], len(chunk.weight))
+        return Packed(
+            chunk.index,
+            chunk.blocks,
+            chunk.weight,
+            self.groups.cells(codes, len(chunk.weight)),
+            _beside([chunk.blocks[name] for name in self.gaussian], len(chunk.weight)),
+            counts,
+            np.where(np.isnan(counts), 0.0, gammaln(np.where(np.isnan(counts), 0.0, counts) + 1)),
+        )
+
+    def prepare(self, params: Params) -> tuple[Floats, ...]:
+        """Return the parameters as the kernel reads them, components last and padded."""
+        emit = params["emit"]
+        probabilities = self._padded([emit[name] for name in self.categorical], 0.0)
+        table = np.ones((self.groups.n_rows, self.width))
+        kernels.multiply_cells(self.groups.rows, self.groups.of_cells, probabilities, table)
+        mean = self._padded([emit[name].mean for name in self.gaussian], 0.0)
+        with np.errstate(divide="ignore"):
+            half_precision = self._padded([0.5 / emit[name].var for name in self.gaussian], 0.0)
+            half_log = self._padded([0.5 * np.log(2 * np.pi * emit[name].var) for name in self.gaussian], NEVER)
+            rate = self._padded([emit[name] for name in self.poisson], NEVER)
+            log_rate = np.maximum(np.log(rate), -NEVER)
+        mix = self._padded([params["mix"].T], 0.0)[0]
+        return mix, table, mean, half_precision, half_log, rate, log_rate
+
+    def _padded(self, blocks: Sequence[Floats], padding: float) -> Floats:
+        """Return (K, D) blocks side by side as (D, W), padded with components that are never used."""
+        n_columns = sum(block.shape[1] for block in blocks)
+        out = np.full((n_columns, self.width), padding)
+        if blocks:
+            out[:, : self.n_components] = np.concatenate(blocks, axis=1).T
+        return out
+
+    def zero(self) -> Expected:
+        """Return the sums of no data."""
+        return Expected.zero(sum(int(np.prod(shape)) for shape in self._shapes))
+
+    def expected(self, prepared: tuple[Floats, ...], chunk: Packed, assign: Assign) -> Expected:
+        """Return the kernel's sums for a chunk."""
+        sums = self.zero().stats
+        loglik = kernels.mixture_soft(
+            chunk.cells, chunk.values, chunk.counts, chunk.log_factorials, chunk.weight, *prepared, *self._views(sums)
+        )
+        return Expected(sums, loglik)
+
+    def finish(self, total: Expected) -> Expected:
+        """Return the model's statistics from the kernel's sums."""
+        mix, usage, moments, sums = self._views(total.stats)
+        counts = np.zeros((self.groups.n_cells, self.width))
+        kernels.add_cells(self.groups.rows, self.groups.of_cells, usage, counts)
+        stats = np.zeros(self.model.stats_shape)
+        parts = self.model.view(stats)
+        parts["mix"][0] = mix[: self.n_components]
+        emit = self.emit.view(parts["emit"])
+        self._scatter(emit, self.categorical, counts[None])
+        self._scatter(emit, self.gaussian, moments)
+        self._scatter(emit, self.poisson, sums)
+        return Expected(stats, total.loglik)
+
+    def _scatter(self, emit: dict[str, Floats], names: Iterable[str], sums: Floats) -> None:
+        """Write (L, D, W) sums into the first L layers of the blocks they belong to."""
+        first = 0
+        for name in names:
+            block = emit[name] if emit[name].ndim == 3 else emit[name][None]
+            last = first + block.shape[2]
+            block[: len(sums)] = sums[:, first:last, : self.n_components].transpose(0, 2, 1)
+            first = last
+
+
+class _Groups:
+    """Columns of categories in groups of at most GROUP combinations.
+
+    Attributes
+    ----------
+    n_rows, n_cells : int          rows of all tables of groups; categories of all columns
+    rows, of_cells : (M,) arrays   which category (`of_cells`) is part of which combination (`rows`)
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self.members = _greedy([size + 1 for size in sizes])
+        self.strides = np.ones(len(sizes), dtype=np.int64)
+        self.firsts = []
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        rows, cells, first = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
+        for members in self.members:
+            n_rows = 1
+            for d in members:
+                self.strides[d] = n_rows
+                n_rows *= sizes[d] + 1
+            for d in members:
+                digit = np.arange(n_rows) // self.strides[d] % (sizes[d] + 1)
+                rows.append(first + np.flatnonzero(digit))
+                cells.append(offsets[d] + digit[digit > 0] - 1)
+            self.firsts.append(first)
+            first += n_rows
+        self.n_rows, self.n_cells = first, int(offsets[-1])
+        self.rows, self.of_cells = np.concatenate(rows), np.concatenate(cells)
+
+    def cells(self, blocks: Sequence[NDArray[Any]], n_rows: int) -> NDArray[np.uint16]:
+        """Return the row of the groups' tables for each row of data, (N, G)."""
+        columns = [column for block in blocks for column in block.T]
+        out = np.empty((n_rows, len(self.members)), dtype=np.uint16)
+        for g, members in enumerate(self.members):
+            cell = np.full(n_rows, self.firsts[g], dtype=np.int64)
+            for d in members:
+                cell += (columns[d].astype(np.int64) + 1) * self.strides[d]
+            out[:, g] = cell
+        return out
+
+
+def _greedy(sizes: Sequence[int]) -> list[list[int]]:
+    """Put neighbouring columns together while their combinations fit."""
+    groups: list[list[int]] = []
+    product = GROUP + 1
+    for d, size in enumerate(sizes):
+        if product * size > GROUP:
+            groups.append([])
+            product = 1
+        groups[-1].append(d)
+        product *= size
+    return groups
+
+
+def _beside(blocks: Sequence[Floats], n_rows: int) -> Floats:
+    """Return blocks side by side; a single one is not copied."""
+    if len(blocks) == 1:
+        return blocks[0]
+    return np.concatenate(blocks, axis=1) if blocks else np.zeros((n_rows, 0))

@@ -1,0 +1,116 @@
+// All bindings. The interpreter lock is released while a kernel runs; shapes are checked in Python, by the leaves.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <utility>
+
+#include "kernels.hpp"
+
+namespace nb = nanobind;
+using namespace halfseen;
+
+namespace halfseen {
+const char* instruction_set();
+}
+
+namespace {
+
+template <class T>
+using Array1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Array2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Array3 = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+Span<T> view(const Array1<T>& a) {
+    return {a.data(), a.shape(0)};
+}
+template <class T>
+Matrix<T> view(const Array2<T>& a) {
+    return {a.data(), a.shape(0), a.shape(1)};
+}
+template <class T>
+Stack<T> view(const Array3<T>& a) {
+    return {a.data(), a.shape(0), a.shape(1), a.shape(2)};
+}
+
+using In1 = Array1<const double>;
+using In2 = Array2<const double>;
+using Index = Array1<const std::int64_t>;
+using Out1 = Array1<double>;
+using Out2 = Array2<double>;
+using Out3 = Array3<double>;
+
+using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+
+// Bind a function whose arrays are taken as they are: a silent copy of an output would lose it.
+template <class Function, std::size_t... I>
+void bind(nb::module_& m, const char* name, Function function, std::index_sequence<I...>) {
+    m.def(name, function, (static_cast<void>(I), nb::arg().noconvert())..., Unlocked());
+}
+template <class... Args, class Result, class Class>
+constexpr std::size_t n_args(Result (Class::*)(Args...) const) {
+    return sizeof...(Args);
+}
+template <class Function>
+void bind(nb::module_& m, const char* name, Function function) {
+    bind(m, name, function, std::make_index_sequence<n_args(&Function::operator())>());
+}
+
+template <class Code>
+void bind_codes(nb::module_& m) {
+    bind(m, "categorical_score", [](Array2<const Code> codes, Index starts, In2 table, Out2 scores) {
+        categorical_score(view(codes), view(starts), view(table), view(scores));
+    });
+    bind(m, "categorical_expect", [](Array2<const Code> codes, Index starts, In2 usage, Out2 counts) {
+        categorical_expect(view(codes), view(starts), view(usage), view(counts));
+    });
+}
+
+void bind_mixture(nb::module_& m) {
+    bind(m, "mixture_soft", [](Array2<const std::uint16_t> cells, In2 values, In2 counts, In2 log_factorials, In1 weight,
+                             In1 mix, In2 table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,
+                             Out1 mix_usage, Out2 table_usage, Out3 moments, Out3 sums) {
+        const Rows rows{view(cells), view(values), view(counts), view(log_factorials), view(weight)};
+        const Mixture mixture{view(mix), view(table), view(mean), view(half_precision), view(half_log), view(rate),
+                              view(log_rate)};
+        return mixture_soft(rows, mixture, Sums{view(mix_usage), view(table_usage), view(moments), view(sums)});
+    });
+}
+
+}  // namespace
+
+NB_MODULE(compiled, m) {
+    m.doc() = "The kernels of plain.py in C++.";
+    m.def("instruction_set", &instruction_set);
+    bind_codes<std::int8_t>(m);
+    bind_codes<std::int16_t>(m);
+    bind_codes<std::int32_t>(m);
+    bind_codes<std::int64_t>(m);
+    bind_mixture(m);
+    bind(m, "gaussian_score", [](In2 values, In2 mean, In2 var, Out2 scores) {
+        gaussian_score(view(values), view(mean), view(var), view(scores));
+    });
+    bind(m, "gaussian_expect", [](In2 values, In2 mean, In2 usage, Out3 moments) {
+        gaussian_expect(view(values), view(mean), view(usage), view(moments));
+    });
+    bind(m, "poisson_score", [](In2 counts, In2 rate, Out2 scores) {
+        poisson_score(view(counts), view(rate), view(scores));
+    });
+    bind(m, "poisson_expect", [](In2 counts, In2 usage, Out3 sums) {
+        poisson_expect(view(counts), view(usage), view(sums));
+    });
+    bind(m, "independent_soft", [](Out2 scores, In1 outer, double beta, Out1 log_evidence) {
+        independent_soft(view(scores), view(outer), beta, view(log_evidence));
+    });
+    bind(m, "independent_hard", [](Out2 scores, In1 outer, Array1<std::int64_t> best, Out1 log_evidence) {
+        independent_hard(view(scores), view(outer), view(best), view(log_evidence));
+    });
+    bind(m, "multiply_cells", [](Index rows, Index cells, In2 probabilities, Out2 table) {
+        multiply_cells(view(rows), view(cells), view(probabilities), view(table));
+    });
+    bind(m, "add_cells", [](Index rows, Index cells, In2 usage, Out2 counts) {
+        add_cells(view(rows), view(cells), view(usage), view(counts));
+    });
+}

@@ -1,0 +1,59 @@
+// Columns of categories: look-ups and counts. Formulas: plain.py.
+#include "kernels.hpp"
+
+namespace halfseen {
+
+template <class Code>
+void categorical_score(Matrix<const Code> codes, Span<const std::int64_t> starts, Matrix<const double> table,
+                       Matrix<double> scores) {
+    for (std::size_t n = 0; n < codes.rows; ++n) {
+        double* score = scores[n];
+        for (std::size_t d = 0; d < codes.cols; ++d) {
+            const double* row = table[starts[d] + d + 1 + codes[n][d]];
+            for (std::size_t k = 0; k < scores.cols; ++k) score[k] += row[k];
+        }
+    }
+}
+
+template <class Code>
+void categorical_expect(Matrix<const Code> codes, Span<const std::int64_t> starts, Matrix<const double> usage,
+                        Matrix<double> counts) {
+    for (std::size_t n = 0; n < codes.rows; ++n) {
+        for (std::size_t d = 0; d < codes.cols; ++d) {
+            if (codes[n][d] < 0) continue;
+            double* cell = counts.data + starts[d] + codes[n][d];
+            for (std::size_t k = 0; k < usage.cols; ++k) cell[k * counts.cols] += usage[n][k];
+        }
+    }
+}
+
+#define HALFSEEN_CODES(Code)                                                                                         \
+    template void categorical_score(Matrix<const Code>, Span<const std::int64_t>, Matrix<const double>,             \
+                                    Matrix<double>);                                                                 \
+    template void categorical_expect(Matrix<const Code>, Span<const std::int64_t>, Matrix<const double>,            \
+                                     Matrix<double>);
+HALFSEEN_CODES(std::int8_t)
+HALFSEEN_CODES(std::int16_t)
+HALFSEEN_CODES(std::int32_t)
+HALFSEEN_CODES(std::int64_t)
+#undef HALFSEEN_CODES
+
+void multiply_cells(Span<const std::int64_t> rows, Span<const std::int64_t> cells, Matrix<const double> probabilities,
+                    Matrix<double> table) {
+    for (std::size_t m = 0; m < rows.size; ++m) {
+        double* row = table[rows[m]];
+        const double* factor = probabilities[cells[m]];
+        for (std::size_t k = 0; k < table.cols; ++k) row[k] *= factor[k];
+    }
+}
+
+void add_cells(Span<const std::int64_t> rows, Span<const std::int64_t> cells, Matrix<const double> usage,
+               Matrix<double> counts) {
+    for (std::size_t m = 0; m < rows.size; ++m) {
+        double* cell = counts[cells[m]];
+        const double* row = usage[rows[m]];
+        for (std::size_t k = 0; k < counts.cols; ++k) cell[k] += row[k];
+    }
+}
+
+}  // namespace halfseen

@@ -1,0 +1,97 @@
+// Declarations of all kernels; the formulas stand in plain.py, whose functions have the same names and arguments.
+#pragma once
+
+#include "spans.hpp"
+
+namespace halfseen {
+
+template <class Code>
+void categorical_score(
+    Matrix<const Code> codes,           // (N, D)      in, -1 = missing
+    Span<const std::int64_t> starts,    // (D,)        in, first cell of each column
+    Matrix<const double> table,         // (S + D, K)  in, each column begins with a row of zeros for 'missing'
+    Matrix<double> scores);             // (N, K)      added to
+
+template <class Code>
+void categorical_expect(
+    Matrix<const Code> codes,           // (N, D)  in, -1 = missing
+    Span<const std::int64_t> starts,    // (D,)    in
+    Matrix<const double> usage,         // (N, K)  in
+    Matrix<double> counts);             // (K, S)  added to
+
+void gaussian_score(
+    Matrix<const double> values,        // (N, D)  in, NaN = missing
+    Matrix<const double> mean,          // (K, D)  in
+    Matrix<const double> var,           // (K, D)  in
+    Matrix<double> scores);             // (N, K)  added to
+
+void gaussian_expect(
+    Matrix<const double> values,        // (N, D)     in, NaN = missing
+    Matrix<const double> mean,          // (K, D)     in, the pivot of the moments
+    Matrix<const double> usage,         // (N, K)     in
+    Stack<double> moments);             // (3, K, D)  added to
+
+void poisson_score(
+    Matrix<const double> counts,        // (N, D)  in, NaN = missing
+    Matrix<const double> rate,          // (K, D)  in
+    Matrix<double> scores);             // (N, K)  added to
+
+void poisson_expect(
+    Matrix<const double> counts,        // (N, D)     in, NaN = missing
+    Matrix<const double> usage,         // (N, K)     in
+    Stack<double> sums);                // (3, K, D)  added to
+
+void independent_soft(
+    Matrix<double> scores,              // (N, K)  in; out: usage
+    Span<const double> outer,           // (N,)    in
+    double beta,
+    Span<double> log_evidence);         // (N,)    out
+
+void independent_hard(
+    Matrix<double> scores,              // (N, K)  in; out: usage
+    Span<const double> outer,           // (N,)    in
+    Span<std::int64_t> best,            // (N,)    out
+    Span<double> log_evidence);         // (N,)    out
+
+void multiply_cells(
+    Span<const std::int64_t> rows,      // (M,)    in, row of `table`
+    Span<const std::int64_t> cells,     // (M,)    in, row of `probabilities`
+    Matrix<const double> probabilities, // (S, W)  in
+    Matrix<double> table);              // (R, W)  multiplied
+
+void add_cells(
+    Span<const std::int64_t> rows,      // (M,)    in, row of `usage`
+    Span<const std::int64_t> cells,     // (M,)    in, row of `counts`
+    Matrix<const double> usage,         // (R, W)  in
+    Matrix<double> counts);             // (S, W)  added to
+
+// A mixture over a table, score, infer and expect at once. W = K padded to 8, 16, 24 or 32.
+struct Mixture {
+    Span<const double> mix;             // (W,)    weights; 0 in the padding
+    Matrix<const double> table;         // (R, W)  probabilities of groups of categories
+    Matrix<const double> mean;          // (D, W)
+    Matrix<const double> half_precision;// (D, W)  1 / (2 var)
+    Matrix<const double> half_log;      // (D, W)  log(2 pi var) / 2
+    Matrix<const double> rate;          // (P, W)
+    Matrix<const double> log_rate;      // (P, W)  -1e300 for log 0
+};
+
+struct Rows {
+    Matrix<const std::uint16_t> cells;  // (N, G)  row of `table` for each group of columns
+    Matrix<const double> values;        // (N, D)  NaN = missing
+    Matrix<const double> counts;        // (N, P)  NaN = missing
+    Matrix<const double> log_factorials;// (N, P)  log counts!, 0 where missing
+    Span<const double> weight;          // (N,)
+};
+
+struct Sums {
+    Span<double> mix;                   // (W,)       added to
+    Matrix<double> table;               // (R, W)     added to
+    Stack<double> moments;              // (3, D, W)  added to, about `mean`
+    Stack<double> sums;                 // (3, P, W)  added to: mass, events, log-factorials
+};
+
+// Returns the log-likelihood; -inf when a row of positive weight is impossible.
+double mixture_soft(const Rows& rows, const Mixture& mixture, const Sums& out);
+
+}  // namespace halfseen

@@ -1,0 +1,186 @@
+// As many doubles side by side as one register of the target holds, and the few functions of them the kernels need.
+//
+// GCC and Clang have vector types (never wider than the target's own: wider ones are spilled); other compilers get a
+// plain array. No fast-math anywhere: the rounding trick in `exp` and the meaning of -inf and NaN depend on it.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace {  // each instruction set compiles its own copy
+
+#if defined(__AVX512F__)
+constexpr int WIDTH = 8;
+#elif defined(__AVX__)
+constexpr int WIDTH = 4;
+#else
+constexpr int WIDTH = 2;
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+
+typedef double Lanes __attribute__((vector_size(WIDTH * sizeof(double))));
+typedef std::int64_t Bits __attribute__((vector_size(WIDTH * sizeof(std::int64_t))));
+
+inline Lanes as_lanes(Bits bits) { return (Lanes)bits; }
+inline Bits as_bits(Lanes x) { return (Bits)x; }
+inline Lanes choose(Bits mask, Lanes yes, Lanes no) { return as_lanes((mask & as_bits(yes)) | (~mask & as_bits(no))); }
+
+#else
+
+template <class T>
+struct Several {
+    T v[WIDTH];
+    T operator[](int i) const { return v[i]; }
+};
+using Lanes = Several<double>;
+using Bits = Several<std::int64_t>;
+
+template <class T, class F>
+inline Several<T> each(const Several<T>& a, const Several<T>& b, F f) {
+    Several<T> out;
+    for (int i = 0; i < WIDTH; ++i) out.v[i] = f(a.v[i], b.v[i]);
+    return out;
+}
+#define HALFSEEN_OPERATOR(op)                                                                                        \
+    template <class T>                                                                                               \
+    inline Several<T> operator op(const Several<T>& a, const Several<T>& b) {                                              \
+        return each(a, b, [](T x, T y) { return T(x op y); });                                                       \
+    }                                                                                                                \
+    template <class T>                                                                                               \
+    inline Several<T> operator op(const Several<T>& a, T b) {                                                            \
+        Several<T> whole;                                                                                              \
+        for (int i = 0; i < WIDTH; ++i) whole.v[i] = b;                                                              \
+        return a op whole;                                                                                           \
+    }                                                                                                                \
+    template <class T>                                                                                               \
+    inline Several<T> operator op(T a, const Several<T>& b) {                                                            \
+        Several<T> whole;                                                                                              \
+        for (int i = 0; i < WIDTH; ++i) whole.v[i] = a;                                                              \
+        return whole op b;                                                                                           \
+    }
+HALFSEEN_OPERATOR(+)
+HALFSEEN_OPERATOR(-)
+HALFSEEN_OPERATOR(*)
+HALFSEEN_OPERATOR(/)
+#undef HALFSEEN_OPERATOR
+template <class T> inline Several<T>& operator+=(Several<T>& a, const Several<T>& b) { return a = a + b; }
+template <class T> inline Several<T>& operator-=(Several<T>& a, const Several<T>& b) { return a = a - b; }
+template <class T> inline Several<T>& operator*=(Several<T>& a, const Several<T>& b) { return a = a * b; }
+inline Bits operator<(const Lanes& a, const Lanes& b) {
+    Bits out;
+    for (int i = 0; i < WIDTH; ++i) out.v[i] = a.v[i] < b.v[i] ? -1 : 0;
+    return out;
+}
+inline Bits operator<<(const Bits& a, int n) {
+    Bits out;
+    for (int i = 0; i < WIDTH; ++i) out.v[i] = std::int64_t(std::uint64_t(a.v[i]) << n);
+    return out;
+}
+inline Bits operator>>(const Bits& a, int n) {
+    Bits out;
+    for (int i = 0; i < WIDTH; ++i) out.v[i] = a.v[i] >> n;
+    return out;
+}
+inline Bits operator&(const Bits& a, std::int64_t b) {
+    Bits out;
+    for (int i = 0; i < WIDTH; ++i) out.v[i] = a.v[i] & b;
+    return out;
+}
+inline Lanes as_lanes(const Bits& bits) {
+    Lanes out;
+    std::memcpy(&out, &bits, sizeof out);
+    return out;
+}
+inline Bits as_bits(const Lanes& x) {
+    Bits out;
+    std::memcpy(&out, &x, sizeof out);
+    return out;
+}
+inline Lanes choose(const Bits& mask, const Lanes& yes, const Lanes& no) {
+    Lanes out;
+    for (int i = 0; i < WIDTH; ++i) out.v[i] = mask.v[i] ? yes.v[i] : no.v[i];
+    return out;
+}
+
+#endif
+
+inline Lanes load(const double* from) {
+    Lanes x;
+    std::memcpy(&x, from, sizeof x);
+    return x;
+}
+inline void store(double* to, Lanes x) { std::memcpy(to, &x, sizeof x); }
+inline Lanes all(double x) {
+#if defined(__GNUC__) || defined(__clang__)
+    return Lanes{} + x;
+#else
+    Lanes out;
+    for (int i = 0; i < WIDTH; ++i) out.v[i] = x;
+    return out;
+#endif
+}
+inline double sum(Lanes x) {
+    double total = x[0];
+    for (int i = 1; i < WIDTH; ++i) total += x[i];
+    return total;
+}
+inline Lanes larger(Lanes a, Lanes b) { return choose(a < b, b, a); }
+inline double largest(Lanes x) {
+    double best = x[0];
+    for (int i = 1; i < WIDTH; ++i) best = best < x[i] ? x[i] : best;
+    return best;
+}
+
+// exp for x <= 0, to about one unit in the last place; below -708 it is 0.
+// x = n ln 2 + r with |r| <= ln 2 / 2; adding and subtracting 1.5 * 2^52 rounds to a whole n, whose bits then stand
+// in the low end of the sum.
+inline Lanes exp_below_zero(Lanes x) {
+    const Lanes magic = all(6755399441055744.0);
+    const Bits gone = x < all(-708.0);
+    const Lanes safe = choose(gone, all(-708.0), x);
+    const Lanes shifted = safe * all(1.4426950408889634074) + magic;
+    const Lanes n = shifted - magic;
+    const Lanes r = (safe - n * all(6.93147180369123816490e-01)) - n * all(1.90821492927058770002e-10);
+    Lanes p = all(1.6059043836821614599e-10);  // 1/13!, then Horner down to 1/0!
+    p = p * r + all(2.0876756987868098979e-09);
+    p = p * r + all(2.5052108385441718775e-08);
+    p = p * r + all(2.7557319223985890653e-07);
+    p = p * r + all(2.7557319223985892511e-06);
+    p = p * r + all(2.4801587301587301566e-05);
+    p = p * r + all(1.9841269841269841253e-04);
+    p = p * r + all(1.3888888888888889419e-03);
+    p = p * r + all(8.3333333333333332177e-03);
+    p = p * r + all(4.1666666666666664354e-02);
+    p = p * r + all(1.6666666666666665741e-01);
+    p = p * r + all(0.5);
+    p = p * r + all(1.0);
+    p = p * r + all(1.0);
+    const Bits power = as_bits(shifted) << 52;
+    const Lanes scaled = as_lanes(as_bits(p) + power);  // p 2^n: n is added to the exponent
+    return choose(gone, all(0.0), scaled);
+}
+
+// Natural logarithm of normal x > 0, to about one unit in the last place (the series of atanh, as in fdlibm).
+inline Lanes log_positive(Lanes x) {
+    const Bits bits = as_bits(x) - as_bits(all(0.70710678118654752440));  // so that the mantissa lies in [sqrt 1/2, sqrt 2)
+    const Bits exponent = bits >> 52;
+    const Lanes m = as_lanes(as_bits(x) - (exponent << 52));
+    const Lanes magic = all(6755399441055744.0);
+    const Lanes n = as_lanes(exponent + as_bits(magic)) - magic;
+    const Lanes f = m - all(1.0);
+    const Lanes s = f / (all(2.0) + f);
+    const Lanes z = s * s;
+    Lanes p = all(1.479819860511658591e-01);
+    p = p * z + all(1.531383769920937332e-01);
+    p = p * z + all(1.818357216161805012e-01);
+    p = p * z + all(2.222219843214978396e-01);
+    p = p * z + all(2.857142874366239149e-01);
+    p = p * z + all(3.999999999940941908e-01);
+    p = p * z + all(6.666666666666735130e-01);
+    const Lanes half = all(0.5) * f * f;
+    const Lanes tail = s * (half + z * p) + n * all(1.90821492927058770002e-10);
+    return n * all(6.93147180369123816490e-01) - ((half - tail) - f);
+}
+
+}  // namespace
