@@ -1,7 +1,7 @@
 from halfseen import errors as errors
+from halfseen.app.versions import show_versions
 from halfseen.datasets import load_penguins
 from halfseen.estimators.latent_class import LatentClass
-from halfseen.app.versions import show_versions
 
 __version__: str
 
