@@ -138,8 +138,8 @@ def some_stats(leaf, about, rng):
     if isinstance(leaf, Categorical):
         return rng.gamma(0.5, size=leaf.stats_shape) * (rng.random(leaf.stats_shape) < 0.8) * rng.choice([1e-3, 1, 50])
     usage = rng.dirichlet(np.full(K, 0.4), size=6) * rng.choice([1e-3, 1, 50])
-    data = rng.integers(0, 9, (6, D)).astype(np.float64)
-    data[rng.random((6, D)) < 0.2] = np.nan
+    data = rng.integers(0, 9, (6, D)) + (rng.random((6, D)) if isinstance(leaf, Gaussian) else 0.0)
+    data[2:][rng.random((4, D)) < 0.2] = np.nan  # two different numbers are seen: no variance is zero
     out = np.zeros(leaf.stats_shape)
     leaf.expect(usage, leaf.prepare(about), data, None, out)
     if isinstance(leaf, Gaussian) and rng.random() < 0.5:  # a prior on the variance: pseudo-rows about the mean
@@ -149,7 +149,10 @@ def some_stats(leaf, about, rng):
 
 def a_problem(problem, rng):
     """Return legal parameters and statistics gathered under them."""
-    about = point(problem, rng.normal(size=_size(problem)), anywhere(problem.inside, rng))
+    fixed = anywhere(problem.inside, rng)
+    if isinstance(problem.inside, Categorical):
+        fixed = (fixed + problem.inside.blank()) / 2  # so that what is fixed leaves room for floors
+    about = point(problem, rng.normal(size=_size(problem)), fixed)
     return about, some_stats(problem.inside, about, rng)
 
 

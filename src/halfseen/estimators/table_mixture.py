@@ -74,10 +74,10 @@ class TableMixture(BaseEstimator):
         Examples
         --------
         >>> import halfseen as hs
-        >>> X = [[0, 1, 1], [0, 1, 1], [1, 0, 0], [1, 0, 0], [0, 1, 1], [1, 0, 0]]
+        >>> X = [["red", 1]] * 6 + [["blue", 0]] * 3
         >>> print(hs.LatentClass(2, random_state=0).fit(X).describe(top=1))
-        class 0 (50%): x0 = 1 in 88% (all 50%)
-        class 1 (50%): x0 = 0 in 88% (all 50%)
+        class 0 (65%): x0 = red in 97% (all 66%)
+        class 1 (35%): x0 = blue in 90% (all 34%)
         """
         check_is_fitted(self)
         return profile.describe(self, options.whole("top", top))
