@@ -55,7 +55,7 @@ docs: .venv/docs.stamp .venv/kernels.stamp ## build the documentation in docs/_b
 	$(BIN)/sphinx-build -b html -W --keep-going -q docs docs/_build/html
 
 clean:         ## remove .venv and everything built
-	rm -f src/halfseen/kernels/compiled*
+	rm -f src/halfseen/kernels/compiled*.so src/halfseen/kernels/compiled*.pyd
 	rm -rf .venv build dist docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -80,7 +80,7 @@ clean:         ## remove .venv and everything built
 
 # The compiled kernels, beside their sources; where that fails everything runs on the NumPy kernels.
 .venv/kernels.stamp: .venv/app.stamp CMakeLists.txt $(wildcard src/halfseen/kernels/*.cpp src/halfseen/kernels/*.hpp)
-	@rm -f src/halfseen/kernels/compiled*; mkdir -p build
+	@rm -f src/halfseen/kernels/compiled*.so src/halfseen/kernels/compiled*.pyd; mkdir -p build
 	@if { $(BIN)/cmake -S . -B build/make -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python && \
 	      $(BIN)/cmake --build build/make && $(BIN)/cmake --install build/make --prefix src; } >build/kernels.log 2>&1; \
 	then echo "kernels: compiled"; \

@@ -23,10 +23,10 @@ from halfseen.engine.model import Model, Reduced
 from halfseen.engine.paths import Path, ThreeStep
 from halfseen.leaves.limits import Params
 
-Runner = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+Runner = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
 
-def serial(task: Callable[[Any], Any], chunks: Iterable[Any]) -> Iterable[Any]:
+def serial(task: Callable[[Any], Any], chunks: Sequence[Any]) -> Iterable[Any]:
     """Run the task chunk by chunk, in order."""
     return map(task, chunks)
 

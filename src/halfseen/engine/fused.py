@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -80,14 +83,16 @@ class FusedMixture:
         plan = cls(model, emit)
         return plan if plan.groups.n_rows < 2**16 else None
 
-    @property
-    def _shapes(self) -> list[tuple[int, ...]]:
+    @cached_property
+    def _layout(self) -> list[tuple[slice, tuple[int, ...]]]:
+        """Where the parts of the sums lie, and their shapes."""
         width = self.width
-        return [(width,), (self.groups.n_rows, width), (3, self.n_numbers, width), (3, self.n_counts, width)]
+        shapes = [(width,), (self.groups.n_rows, width), (3, self.n_numbers, width), (3, self.n_counts, width)]
+        stops = list(accumulate(prod(shape) for shape in shapes))
+        return [(slice(stop - prod(shape), stop), shape) for stop, shape in zip(stops, shapes, strict=True)]
 
     def _views(self, sums: Floats) -> list[Floats]:
-        stops = np.cumsum([int(np.prod(shape)) for shape in self._shapes])
-        return [part.reshape(shape) for part, shape in zip(np.split(sums, stops[:-1]), self._shapes, strict=True)]
+        return [sums[part].reshape(shape) for part, shape in self._layout]
 
     def pack(self, chunk: Chunk) -> Packed:
         """Return the chunk with its columns as the kernel reads them: done once per fit."""
@@ -128,7 +133,7 @@ class FusedMixture:
 
     def zero(self) -> Expected:
         """Return the sums of no data."""
-        return Expected.zero(sum(int(np.prod(shape)) for shape in self._shapes))
+        return Expected.zero(self._layout[-1][0].stop)
 
     def expected(self, prepared: tuple[Floats, ...], chunk: Packed, assign: Assign) -> Expected:
         """Return the kernel's sums for a chunk."""

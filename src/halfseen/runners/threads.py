@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import islice
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -19,7 +17,7 @@ from halfseen.errors import ParameterError
 
 Result = TypeVar("Result")
 
-AHEAD = 2  # tasks queued per worker: enough to keep it busy, few enough to bound memory
+LANES = 2  # lanes per worker: few, because handing over work costs as much as a small chunk; two even out delays
 
 
 @contextmanager
@@ -31,7 +29,7 @@ def runner(n_jobs: int | None, n_chunks: int) -> Iterator[Runner]:
             yield serial
             return
         with ThreadPoolExecutor(workers, thread_name_prefix="halfseen") as pool:
-            yield lambda task, chunks: _in_order(pool, task, chunks, AHEAD * workers)
+            yield lambda task, chunks: _in_order(pool, task, chunks, LANES * workers)
 
 
 def read_jobs(n_jobs: int | None) -> int:
@@ -45,16 +43,15 @@ def read_jobs(n_jobs: int | None) -> int:
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, task: Callable[[Any], Result], chunks: Iterable[Any], ahead: int
+    pool: ThreadPoolExecutor, task: Callable[[Any], Result], chunks: Sequence[Any], n_lanes: int
 ) -> Iterator[Result]:
-    """Yield results in the order of the chunks, with at most `ahead` tasks in flight."""
-    source = iter(chunks)
-    waiting: deque[Future[Result]] = deque(pool.submit(task, chunk) for chunk in islice(source, ahead))
+    """Yield results in the order of the chunks; a lane of neighbouring chunks is handed over as one piece of work."""
+    size = -(-len(chunks) // n_lanes)
+    lanes = [chunks[first : first + size] for first in range(0, len(chunks), size)]
+    waiting = [pool.submit(lambda lane: [task(chunk) for chunk in lane], lane) for lane in lanes]
     try:
-        while waiting:
-            result = waiting.popleft().result()
-            waiting.extend(pool.submit(task, chunk) for chunk in islice(source, 1))
-            yield result
+        for future in waiting:
+            yield from future.result()
     finally:
         for future in waiting:
             future.cancel()

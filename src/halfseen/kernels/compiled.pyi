@@ -1,0 +1,3 @@
+from halfseen.kernels.plain import *  # noqa: F403 - the same names and arguments, in C++
+
+def instruction_set() -> str: ...
