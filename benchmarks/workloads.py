@@ -20,7 +20,7 @@ class Workload:
     missing: float
     n_values: int = 4
     seed: int = 0
-    iterations: tuple[int, int] = (20, 120)  # seconds per iteration = difference in time / difference in iterations
+    iterations: tuple[int, int] = (10, 210)  # seconds per iteration = difference in time / difference in iterations
     peer_iterations: tuple[int, int] = (2, 8)  # rivals that need much longer
 
     @property

@@ -114,8 +114,9 @@ def test_columns_are_grouped_within_bounds():
     rng = np.random.default_rng(2)
     table = some_table(rng, 50, "c", n_columns=8)
     model, _ = some_model(rng, table, 3)
-    path = FusedMixture.find(model)
-    sizes = [size + 1 for size in table.schema.cardinalities("categorical")]
+    path = FusedMixture.find(model, table)
+    holes = (table.blocks["categorical"] < 0).any(axis=0)
+    sizes = [size + hole for size, hole in zip(table.schema.cardinalities("categorical"), holes, strict=True)]
     grouped = [np.prod([sizes[d] for d in members]) for members in path.groups.members]
     assert max(grouped) <= max(GROUP, max(sizes))
     assert [d for members in path.groups.members for d in members] == list(range(len(sizes)))
@@ -126,8 +127,8 @@ def test_columns_are_grouped_within_bounds():
 def test_what_the_kernel_cannot_do_goes_the_other_way():
     rng = np.random.default_rng(3)
     table = some_table(rng, 60)
-    assert FusedMixture.find(some_model(rng, table, MOST)[0]) is not None
-    assert FusedMixture.find(some_model(rng, table, MOST + 1)[0]) is None
+    assert FusedMixture.find(some_model(rng, table, MOST)[0], table) is not None
+    assert FusedMixture.find(some_model(rng, table, MOST + 1)[0], table) is None
     X = [[0, 1], [1, 1], [1, 0]] * 9
     model = hs.LatentClass(2, random_state=0).fit(X, labels=[{0, 1}] * 13 + [0] + [None] * 13)
     assert np.isfinite(model.loglik_)

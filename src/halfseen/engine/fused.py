@@ -3,8 +3,9 @@
 An optimisation, never a second model: its sums equal those of the three-step path, which serves wherever this one does
 not apply (labels, hard and sampled assignment, annealing, many components, the NumPy kernels).
 
-Categorical columns are grouped, so that three columns of four categories are one look-up in a table of 5^3 rows
-('missing' is one more value, with factor 1). Usage of groups is summed back to counts of columns once per pass.
+Categorical columns are grouped, so that four columns of four categories are one look-up in a table of 4^4 rows (in a
+column with holes 'missing' is one more value, with factor 1). Usage of groups is summed back to counts of columns once
+per pass.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from halfseen.assign import Assign
+from halfseen.data import Table
 from halfseen.engine.expected import Expected
 from halfseen.engine.model import Chunk, Model
 from halfseen.kernels import active as kernels
@@ -33,7 +35,7 @@ from halfseen.structures import Independent
 
 WIDTH = 8  # components are padded to a multiple of this
 MOST = 32  # components; beyond, registers run out and matrix products win
-GROUP = 128  # most rows in the table of a group; tables and their usage then stay in L2
+GROUP = 256  # most rows in the table of a group: fewer look-ups win as long as tables and their usage stay in L2
 NEVER = 1e300  # stands for -log 0 in arithmetic, where infinity times zero would be NaN
 
 
@@ -57,7 +59,7 @@ class FusedMixture:
     Sums of a chunk are one vector: mix (W), usage of groups (R, W), moments (3, D, W), Poisson sums (3, P, W).
     """
 
-    def __init__(self, model: Model, emit: Product) -> None:
+    def __init__(self, model: Model, emit: Product, table: Table) -> None:
         self.model = model
         self.emit = emit
         self.n_components = emit.n_components
@@ -66,13 +68,15 @@ class FusedMixture:
         self.categorical = {name: leaf for name, leaf in blocks.items() if isinstance(leaf, Categorical)}
         self.gaussian = {name: leaf for name, leaf in blocks.items() if isinstance(leaf, Gaussian)}
         self.poisson = {name: leaf for name, leaf in blocks.items() if isinstance(leaf, Poisson)}
-        self.groups = _Groups([size for leaf in self.categorical.values() for size in leaf.cardinalities])
+        sizes = [size for leaf in self.categorical.values() for size in leaf.cardinalities]
+        holes = [bool((column < 0).any()) for name in self.categorical for column in table.blocks[name].T]
+        self.groups = _Groups(sizes, holes)
         self.n_numbers = sum(len(leaf.scale) for leaf in self.gaussian.values())
         self.n_counts = sum(len(leaf.scale) for leaf in self.poisson.values())
 
     @classmethod
-    def find(cls, model: Model) -> FusedMixture | None:
-        """Return the plan for a model, or None where the kernel cannot serve it."""
+    def find(cls, model: Model, table: Table) -> FusedMixture | None:
+        """Return the plan for a model and its data, or None where the kernel cannot serve it."""
         if kernels is plain or model.structure != Independent():
             return None
         mix, emit = model.leaves["mix"], model.leaves["emit"]
@@ -80,7 +84,7 @@ class FusedMixture:
             return None
         if not all(type(unwrapped(leaf)) in (Categorical, Gaussian, Poisson) for leaf in emit.leaves.values()):
             return None
-        plan = cls(model, emit)
+        plan = cls(model, emit, table)
         return plan if plan.groups.n_rows < 2**16 else None
 
     @cached_property
@@ -176,8 +180,10 @@ class _Groups:
     rows, of_cells : (M,) arrays   which category (`of_cells`) is part of which combination (`rows`)
     """
 
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self.members = _greedy([size + 1 for size in sizes])
+    def __init__(self, sizes: Sequence[int], holes: Sequence[bool]) -> None:
+        self.first_digit = [int(hole) for hole in holes]  # digit 0 is 'missing' where there are holes
+        digits = [size + first for size, first in zip(sizes, self.first_digit, strict=True)]
+        self.members = _greedy(digits)
         self.strides = np.ones(len(sizes), dtype=np.int64)
         self.firsts = []
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -186,11 +192,11 @@ class _Groups:
             n_rows = 1
             for d in members:
                 self.strides[d] = n_rows
-                n_rows *= sizes[d] + 1
+                n_rows *= digits[d]
             for d in members:
-                digit = np.arange(n_rows) // self.strides[d] % (sizes[d] + 1)
-                rows.append(first + np.flatnonzero(digit))
-                cells.append(offsets[d] + digit[digit > 0] - 1)
+                code = np.arange(n_rows) // self.strides[d] % digits[d] - self.first_digit[d]
+                rows.append(first + np.flatnonzero(code >= 0))
+                cells.append(offsets[d] + code[code >= 0])
             self.firsts.append(first)
             first += n_rows
         self.n_rows, self.n_cells = first, int(offsets[-1])
@@ -203,7 +209,7 @@ class _Groups:
         for g, members in enumerate(self.members):
             cell = np.full(n_rows, self.firsts[g], dtype=np.int64)
             for d in members:
-                cell += (columns[d].astype(np.int64) + 1) * self.strides[d]
+                cell += (columns[d].astype(np.int64) + self.first_digit[d]) * self.strides[d]
             out[:, g] = cell
         return out
 

@@ -35,6 +35,6 @@ def _packed(model: Model, table: Table) -> Reduced:
     """Return the chunks of a table, packed for the fused path where there is one and no row has labels."""
     if table.evidence is not None and not table.evidence.index.any():  # pattern 0: nothing is known
         table = replace(table, evidence=None)
-    path = None if table.evidence is not None else FusedMixture.find(model)
+    path = None if table.evidence is not None else FusedMixture.find(model, table)
     chunks = table.chunks()
     return Reduced(chunks) if path is None else Reduced([path.pack(chunk) for chunk in chunks], path=path)

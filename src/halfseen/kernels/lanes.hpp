@@ -25,6 +25,8 @@ typedef std::int64_t Bits __attribute__((vector_size(WIDTH * sizeof(std::int64_t
 inline Lanes as_lanes(Bits bits) { return (Lanes)bits; }
 inline Bits as_bits(Lanes x) { return (Bits)x; }
 inline Lanes choose(Bits mask, Lanes yes, Lanes no) { return as_lanes((mask & as_bits(yes)) | (~mask & as_bits(no))); }
+inline Lanes only(Bits mask, Lanes x) { return as_lanes(mask & as_bits(x)); }
+inline Bits seen(Lanes x) { return x == x; }
 
 #else
 
@@ -95,6 +97,16 @@ inline Lanes as_lanes(const Bits& bits) {
 inline Bits as_bits(const Lanes& x) {
     Bits out;
     std::memcpy(&out, &x, sizeof out);
+    return out;
+}
+inline Bits seen(const Lanes& x) {
+    Bits out;
+    for (int i = 0; i < WIDTH; ++i) out.v[i] = x.v[i] == x.v[i] ? -1 : 0;
+    return out;
+}
+inline Lanes only(const Bits& mask, const Lanes& x) {
+    Lanes out;
+    for (int i = 0; i < WIDTH; ++i) out.v[i] = mask.v[i] ? x.v[i] : 0.0;
     return out;
 }
 inline Lanes choose(const Bits& mask, const Lanes& yes, const Lanes& no) {

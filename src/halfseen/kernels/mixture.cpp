@@ -77,13 +77,13 @@ inline Row<W> log_densities(const double* values, const double* counts, const do
     Row<W> logs;
     for (int b = 0; b < W / WIDTH; ++b) logs.at[b] = all(0.0);
     for (std::size_t d = 0; d < m.mean.rows; ++d) {
-        const bool seen = values[d] == values[d];
-        const Lanes x = all(seen ? values[d] : 0.0), on = all(seen ? 1.0 : 0.0);
+        const Lanes x = all(values[d]);
+        const Bits observed = seen(x);
         for (int b = 0; b < W / WIDTH; ++b) {
             const Lanes deviation = x - load(m.mean[d] + b * WIDTH);
             const Lanes loss = load(m.half_log[d] + b * WIDTH) +
                                deviation * deviation * load(m.half_precision[d] + b * WIDTH);
-            logs.at[b] -= on * loss;
+            logs.at[b] -= only(observed, loss);
         }
     }
     for (std::size_t p = 0; p < m.rate.rows; ++p) {
@@ -114,13 +114,13 @@ double rescue(const std::uint16_t* cells, std::size_t n_groups, const Row<W>& lo
 
 template <int W>
 struct Tile {
-    alignas(64) double usage[TILE * W];       // first unnormalised, then weighted responsibilities
+    alignas(64) double usage[TILE * W];       // unnormalised, then (for numbers) weighted responsibilities
     alignas(64) double folds[TILE * WIDTH];   // each row's usage folded to one register
     alignas(64) double totals[TILE];
     alignas(64) double offsets[TILE];         // logs of what was divided out of each row
     alignas(64) double best[TILE];            // largest log-density of each row
 
-    // Fill usage with weighted responsibilities of rows [first, first + size); return their log-likelihood.
+    // Fill usage and totals for rows [first, first + size); return their log-likelihood.
     double infer(const Rows& rows, const Mixture& m, std::size_t first, std::size_t size) {
         const std::size_t n_groups = rows.cells.cols;
         const bool numeric = m.mean.rows + m.rate.rows > 0;
@@ -155,7 +155,7 @@ struct Tile {
         for (int b = 0; b < W / WIDTH; ++b) store(usage + t * W + b * WIDTH, used.at[b]);
     }
 
-    // Normalise the usage, and add up weight * (log total + offset).
+    // Add up weight * (log total + offset), and leave in `totals` what each row's usage is to be multiplied with.
     double finish(const Rows& rows, std::size_t first, std::size_t size) {
         alignas(64) double logs[TILE];
         std::fill(totals + size, totals + TILE, 1.0);
@@ -169,22 +169,21 @@ struct Tile {
             loglik += weight > 0 ? weight * logs[t] : 0.0;
             totals[t] = weight / totals[t];
         }
-        for (std::size_t t = 0; t < size; ++t) {
-            const Lanes share = all(totals[t]);
-            for (int b = 0; b < W / WIDTH; ++b) {
-                double* at = usage + t * W + b * WIDTH;
-                store(at, load(at) * share);
-            }
-        }
         return loglik;
     }
 
+    // Add weighted responsibilities to all sums.
     void expect(const Rows& rows, const Mixture& m, std::size_t first, std::size_t size, const Sums& out) {
+        const bool numeric = m.mean.rows + m.rate.rows > 0;
         Row<W> mass = load_row<W>(out.mix.data);
         for (std::size_t t = 0; t < size; ++t) {
-            const Row<W> used = load_row<W>(usage + t * W);
+            Row<W> used = load_row<W>(usage + t * W);
             const std::uint16_t* cells = rows.cells[first + t];
-            for (int b = 0; b < W / WIDTH; ++b) mass.at[b] += used.at[b];
+            for (int b = 0; b < W / WIDTH; ++b) {
+                used.at[b] *= all(totals[t]);
+                mass.at[b] += used.at[b];
+                if (numeric) store(usage + t * W + b * WIDTH, used.at[b]);
+            }
             for (std::size_t g = 0; g < rows.cells.cols; ++g) {
                 double* cell = out.table.data + std::size_t(cells[g]) * W;
                 for (int b = 0; b < W / WIDTH; ++b) store(cell + b * WIDTH, load(cell + b * WIDTH) + used.at[b]);
@@ -201,10 +200,10 @@ struct Tile {
             const Lanes mean = load(m.mean[d] + b * WIDTH);
             Lanes zeroth = all(0.0), one = all(0.0), two = all(0.0);
             for (std::size_t t = 0; t < size; ++t) {
-                const double x = rows.values[first + t][d];
-                const bool seen = x == x;
-                const Lanes used = load(usage + t * W + b * WIDTH) * all(seen ? 1.0 : 0.0);
-                const Lanes deviation = all(seen ? x : 0.0) - mean;
+                const Lanes x = all(rows.values[first + t][d]);
+                const Bits observed = seen(x);
+                const Lanes used = only(observed, load(usage + t * W + b * WIDTH));
+                const Lanes deviation = only(observed, x - mean);
                 const Lanes weighted = used * deviation;
                 zeroth += used;
                 one += weighted;
