@@ -181,7 +181,8 @@ class _Groups:
     """
 
     def __init__(self, sizes: Sequence[int], holes: Sequence[bool]) -> None:
-        self.first_digit = [int(hole) for hole in holes]  # digit 0 is 'missing' where there are holes
+        # Digit 0 is 'missing' where there are holes, and in a column without categories.
+        self.first_digit = [int(hole or size == 0) for size, hole in zip(sizes, holes, strict=True)]
         digits = [size + first for size, first in zip(sizes, self.first_digit, strict=True)]
         self.members = _greedy(digits)
         self.strides = np.ones(len(sizes), dtype=np.int64)
