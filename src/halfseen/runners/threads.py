@@ -17,8 +17,6 @@ from halfseen.errors import ParameterError
 
 Result = TypeVar("Result")
 
-LANES = 2  # lanes per worker: few, because handing over work costs as much as a small chunk; two even out delays
-
 
 @contextmanager
 def runner(n_jobs: int | None, n_chunks: int) -> Iterator[Runner]:
@@ -28,8 +26,8 @@ def runner(n_jobs: int | None, n_chunks: int) -> Iterator[Runner]:
         if workers <= 1:
             yield serial
             return
-        with ThreadPoolExecutor(workers, thread_name_prefix="halfseen") as pool:
-            yield lambda task, chunks: _in_order(pool, task, chunks, LANES * workers)
+        with ThreadPoolExecutor(workers - 1, thread_name_prefix="halfseen") as pool:
+            yield lambda task, chunks: _in_order(pool, task, chunks, workers)
 
 
 def read_jobs(n_jobs: int | None) -> int:
@@ -43,13 +41,18 @@ def read_jobs(n_jobs: int | None) -> int:
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, task: Callable[[Any], Result], chunks: Sequence[Any], n_lanes: int
+    pool: ThreadPoolExecutor, task: Callable[[Any], Result], chunks: Sequence[Any], workers: int
 ) -> Iterator[Result]:
-    """Yield results in the order of the chunks; a lane of neighbouring chunks is handed over as one piece of work."""
-    size = -(-len(chunks) // n_lanes)
+    """Yield results in the order of the chunks.
+
+    Each worker takes one lane of neighbouring chunks, the calling thread the first: handing work over and waking a
+    thread costs as much as a small chunk.
+    """
+    size = -(-len(chunks) // workers)
     lanes = [chunks[first : first + size] for first in range(0, len(chunks), size)]
-    waiting = [pool.submit(lambda lane: [task(chunk) for chunk in lane], lane) for lane in lanes]
+    waiting = [pool.submit(lambda lane: [task(chunk) for chunk in lane], lane) for lane in lanes[1:]]
     try:
+        yield from [task(chunk) for chunk in lanes[0]]
         for future in waiting:
             yield from future.result()
     finally:
