@@ -28,7 +28,7 @@ test-plain: .venv/dev.stamp ## the same on the NumPy kernels
 	HALFSEEN_KERNELS=plain $(BIN)/python -m pytest $(ARGS)
 
 sanitize: .venv/dev.stamp .venv/kernels.stamp ## test the kernels under the address and undefined-behaviour sanitizers
-	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DHALFSEEN_SANITIZE=ON >/dev/null
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DHALFSEEN_SANITIZE=ON >/dev/null
 	$(BIN)/cmake --build build/sanitize
 	$(BIN)/cmake --install build/sanitize --prefix src
 	HALFSEEN_KERNELS=compiled ASAN_OPTIONS=detect_leaks=0 \
@@ -81,7 +81,7 @@ clean:         ## remove .venv and everything built
 # The compiled kernels, beside their sources; where that fails everything runs on the NumPy kernels.
 .venv/kernels.stamp: .venv/app.stamp CMakeLists.txt $(wildcard src/halfseen/kernels/*.cpp src/halfseen/kernels/*.hpp)
 	@rm -f src/halfseen/kernels/compiled*.so src/halfseen/kernels/compiled*.pyd; mkdir -p build
-	@if { $(BIN)/cmake -S . -B build/make -G Ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python && \
+	@if { $(BIN)/cmake -S . -B build/make -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python && \
 	      $(BIN)/cmake --build build/make && $(BIN)/cmake --install build/make --prefix src; } >build/kernels.log 2>&1; \
 	then echo "kernels: compiled"; \
 	else echo "kernels: NumPy (the C++ ones could not be built: see build/kernels.log)"; fi
