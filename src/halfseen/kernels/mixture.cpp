@@ -25,6 +25,9 @@ constexpr double TINY = 1e-200;          // a smaller product has lost digits, o
 constexpr double IMPOSSIBLE = -1e299;    // log-probabilities below this stand for log 0
 constexpr double INF = std::numeric_limits<double>::infinity();
 
+// Views are passed by value in here: a store through a pointer might change what a reference refers to, and every
+// pointer would be loaded again after every store.
+
 template <int W>
 struct Row {
     Lanes at[W / WIDTH];
@@ -53,7 +56,7 @@ inline double row_largest(const Row<W>& row) {
 
 // usage = mix * prod_g table[cell]; returns the log of what was divided out on the way.
 template <int W>
-inline double multiply(const std::uint16_t* cells, std::size_t n_groups, const Mixture& m, Row<W>& usage) {
+inline double multiply(const std::uint16_t* cells, std::size_t n_groups, const Mixture m, Row<W>& usage) {
     double log_scale = 0;
     usage = load_row<W>(m.mix.data);
     for (std::size_t g = 0; g < n_groups; ++g) {
@@ -73,7 +76,7 @@ inline double multiply(const std::uint16_t* cells, std::size_t n_groups, const M
 // logs -= half_log + half_precision (x - mean)^2 over observed numbers; logs += log Poisson over observed counts.
 template <int W>
 inline Row<W> log_densities(const double* values, const double* counts, const double* log_factorials,
-                                 const Mixture& m) {
+                                 const Mixture m) {
     Row<W> logs;
     for (int b = 0; b < W / WIDTH; ++b) logs.at[b] = all(0.0);
     for (std::size_t d = 0; d < m.mean.rows; ++d) {
@@ -98,7 +101,7 @@ inline Row<W> log_densities(const double* values, const double* counts, const do
 
 // The same row in logs throughout: slower, and safe for any number of columns. Returns the log-evidence.
 template <int W>
-double rescue(const std::uint16_t* cells, std::size_t n_groups, const Row<W>& logs, const Mixture& m, Row<W>& usage) {
+double rescue(const std::uint16_t* cells, std::size_t n_groups, const Row<W>& logs, const Mixture m, Row<W>& usage) {
     double scores[W], best = -INF, total = 0;
     for (int k = 0; k < W; ++k) {
         scores[k] = std::log(m.mix[k]) + logs.at[k / WIDTH][k % WIDTH];
@@ -121,7 +124,7 @@ struct Tile {
     alignas(64) double best[TILE];            // largest log-density of each row
 
     // Fill usage and totals for rows [first, first + size); return their log-likelihood.
-    double infer(const Rows& rows, const Mixture& m, std::size_t first, std::size_t size) {
+    double infer(const Rows rows, const Mixture m, std::size_t first, std::size_t size) {
         const std::size_t n_groups = rows.cells.cols;
         const bool numeric = m.mean.rows + m.rate.rows > 0;
         for (std::size_t t = 0; t < size; ++t) {
@@ -146,7 +149,7 @@ struct Tile {
     }
 
     // Do one row again in logs.
-    void in_logs(const Rows& rows, const Mixture& m, std::size_t first, std::size_t t) {
+    void in_logs(const Rows rows, const Mixture m, std::size_t first, std::size_t t) {
         const std::size_t n = first + t;
         const Row<W> logs = log_densities<W>(rows.values[n], rows.counts[n], rows.log_factorials[n], m);
         Row<W> used;
@@ -156,7 +159,7 @@ struct Tile {
     }
 
     // Add up weight * (log total + offset), and leave in `totals` what each row's usage is to be multiplied with.
-    double finish(const Rows& rows, std::size_t first, std::size_t size) {
+    double finish(const Rows rows, std::size_t first, std::size_t size) {
         alignas(64) double logs[TILE];
         std::fill(totals + size, totals + TILE, 1.0);
         std::fill(offsets + size, offsets + TILE, 0.0);
@@ -173,7 +176,7 @@ struct Tile {
     }
 
     // Add weighted responsibilities to all sums.
-    void expect(const Rows& rows, const Mixture& m, std::size_t first, std::size_t size, const Sums& out) {
+    void expect(const Rows rows, const Mixture m, std::size_t first, std::size_t size, const Sums out) {
         const bool numeric = m.mean.rows + m.rate.rows > 0;
         Row<W> mass = load_row<W>(out.mix.data);
         for (std::size_t t = 0; t < size; ++t) {
@@ -194,8 +197,8 @@ struct Tile {
         for (std::size_t p = 0; p < m.rate.rows; ++p) add_events(rows, first, size, p, out);
     }
 
-    void add_moments(const Rows& rows, const Mixture& m, std::size_t first, std::size_t size, std::size_t d,
-                     const Sums& out) {
+    void add_moments(const Rows rows, const Mixture m, std::size_t first, std::size_t size, std::size_t d,
+                     const Sums out) {
         for (int b = 0; b < W / WIDTH; ++b) {
             const Lanes mean = load(m.mean[d] + b * WIDTH);
             Lanes zeroth = all(0.0), one = all(0.0), two = all(0.0);
@@ -213,7 +216,7 @@ struct Tile {
         }
     }
 
-    void add_events(const Rows& rows, std::size_t first, std::size_t size, std::size_t p, const Sums& out) {
+    void add_events(const Rows rows, std::size_t first, std::size_t size, std::size_t p, const Sums out) {
         for (int b = 0; b < W / WIDTH; ++b) {
             Lanes mass = all(0.0), events = all(0.0), factorials = all(0.0);
             for (std::size_t t = 0; t < size; ++t) {
@@ -228,7 +231,7 @@ struct Tile {
         }
     }
 
-    static void add(const Stack<double>& stack, std::size_t row, int b, Lanes x, Lanes y, Lanes z) {
+    static void add(const Stack<double> stack, std::size_t row, int b, Lanes x, Lanes y, Lanes z) {
         const Lanes parts[3] = {x, y, z};
         for (int i = 0; i < 3; ++i) {
             double* to = stack[i][row] + b * WIDTH;
@@ -238,7 +241,7 @@ struct Tile {
 };
 
 template <int W>
-double run(const Rows& rows, const Mixture& mixture, const Sums& out) {
+double run(const Rows rows, const Mixture mixture, const Sums out) {
     Tile<W> tile;
     double loglik = 0;
     for (std::size_t first = 0; first < rows.weight.size; first += TILE) {
