@@ -1146,3 +1146,16 @@ def test_a_column_may_be_called_weights(table):
     assert fitted(odd, 2).columns_["weights"] == "gaussian"
     with pytest.raises(ParameterError, match="weights"):
         fitted(odd, 2, start={"weights": [0.5, 0.5]})
+
+
+def test_a_table_without_any_seen_cell_is_imputed_with_text_too():
+    """An array of holes alone reads as numbers; what the model fills in need not be one."""
+    model = hs.LatentClass(2, random_state=0).fit([["a", 1.5], ["b", 2.5], ["a", 1.1], ["b", 9.9]])
+    [[letter, number]] = model.impute([[None, None]])
+    assert letter in ("a", "b")
+    assert np.isfinite(number)
+
+
+def test_numbers_whose_variance_overflows_are_named():
+    with pytest.raises(ValueError, match="column 'x0': its numbers are so large"):
+        hs.LatentClass(2).fit([[1e300], [-1e300], [1e299], [3.3]])

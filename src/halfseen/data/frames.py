@@ -260,6 +260,8 @@ class _ArraySource(Source):
         for j, (rows, values) in cells.items():
             if out.dtype.kind == "U":  # make room for longer strings
                 out = out.astype(np.result_type(out.dtype, np.asarray(values, dtype=str)))
+            if out.dtype.kind in "fiub" and any(isinstance(value, str) for value in values):
+                out = out.astype(object)  # a column without any text in it was read as numbers
             whole = out.dtype.kind in "iu"
             out[np.asarray(rows, dtype=np.intp), j] = [round(value) for value in values] if whole else values
         return out

@@ -94,11 +94,6 @@ class Chain:
         if self.reason is None and self.max_iter is not None and self.n_passes >= self.max_iter:
             self.reason = "iterations" if self.rule is never else "max_iter"
 
-    def restart(self, params: Params) -> None:
-        """Go on from other parameters, as after a stage of annealing; what was reached before is forgotten."""
-        self.params, self.step, self.leaping, self.landed = params, None, False, False
-        self.trace.clear()
-
     def _walk(self, step: Step) -> None:
         """Accept a plain EM step; stop, leap, or walk on."""
         before, self.step = self.step, step

@@ -12,7 +12,7 @@ import numpy as np
 from halfseen.data import Schema, Table
 from halfseen.data.columns import Column
 from halfseen.engine import Model
-from halfseen.errors import ParameterError
+from halfseen.errors import DataError, ParameterError
 from halfseen.leaves import (
     Categorical,
     Cells,
@@ -67,9 +67,20 @@ def summarise(table: Table) -> Summary:
     """Return the summary of a table."""
     discrete = [block for block in table.schema.blocks if block.startswith("categorical")]
     return Summary(
-        {block: table.moments(block) for block in table.schema.blocks if block not in discrete},
+        {block: _finite_moments(table, block) for block in table.schema.blocks if block not in discrete},
         {block: table.frequencies(block) for block in discrete},
     )
+
+
+def _finite_moments(table: Table, block: str) -> tuple[Floats, Floats]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, var = table.moments(block)
+    for column, spread in zip(table.schema.block_columns(block), var, strict=True):
+        if not np.isfinite(spread):
+            raise DataError(
+                f"column {column.name!r}: its numbers are so large that their variance overflows. Rescale it."
+            )
+    return mean, var
 
 
 def check_fixed(fixed: Collection[str], start: Mapping[str, Any], schema: Schema) -> None:
