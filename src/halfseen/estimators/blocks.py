@@ -75,8 +75,9 @@ def summarise(table: Table) -> Summary:
 def _finite_moments(table: Table, block: str) -> tuple[Floats, Floats]:
     with np.errstate(over="ignore", invalid="ignore"):
         mean, var = table.moments(block)
-    for column, spread in zip(table.schema.block_columns(block), var, strict=True):
-        if not np.isfinite(spread):
+    overflow = np.isinf(mean) | np.isinf(var)  # NaN is another matter: no cell was seen
+    for column, large in zip(table.schema.block_columns(block), overflow, strict=True):
+        if large:
             raise DataError(
                 f"column {column.name!r}: its numbers are so large that their variance overflows. Rescale it."
             )
