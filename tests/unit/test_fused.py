@@ -149,7 +149,7 @@ def kernel_arguments(rng, n_rows, n_groups=3, n_numbers=2, n_counts=2, width=8, 
     with np.errstate(divide="ignore"):
         log_rate = np.maximum(np.log(rate), -1e300)
     log_factorials = np.where(np.isnan(counts), 0.0, np.log(np.maximum(np.nan_to_num(counts), 1)))
-    inputs = (cells, values, counts, log_factorials, rng.integers(0, 3, n_rows).astype(float), mix, table)
+    inputs = (cells, values, counts, log_factorials, rng.integers(0, 3, n_rows).astype(float), False, mix, table)
     inputs += (rng.normal(size=(n_numbers, width)), np.where(padding, 0.0, rng.random((n_numbers, width))), half_log)
     outputs = (np.zeros(width), np.zeros(table.shape), np.zeros((3, n_numbers, width)), np.zeros((3, n_counts, width)))
     return (*inputs, rate, log_rate), outputs
@@ -157,8 +157,13 @@ def kernel_arguments(rng, n_rows, n_groups=3, n_numbers=2, n_counts=2, width=8, 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 7, 64, 65, 200])
 @pytest.mark.parametrize("columns", [(3, 2, 2), (0, 2, 0), (3, 0, 0), (0, 0, 1), (40, 0, 0)])
-def test_the_kernel_and_its_twin(n_rows, columns):
+@pytest.mark.parametrize("order", ["none", "untrue", "by the first group"])
+def test_the_kernel_and_its_twin(n_rows, columns, order):
     inputs, outputs = kernel_arguments(np.random.default_rng(n_rows), n_rows, *columns)
+    if order != "none":
+        inputs = (*inputs[:5], True, *inputs[6:])  # costs time where it is not so, never the result
+    if order == "by the first group" and columns[0]:
+        inputs = (inputs[0][np.argsort(inputs[0][:, 0])], *inputs[1:])
     copies = tuple(array.copy() for array in outputs)
     loglik, twin = compiled.mixture_soft(*inputs, *outputs), plain.mixture_soft(*inputs, *copies)
     assert_allclose(loglik, twin, rtol=1e-12)

@@ -41,15 +41,12 @@ NEVER = 1e300  # stands for -log 0 in arithmetic, where infinity times zero woul
 
 @dataclass(frozen=True)
 class Packed:
-    """A chunk with what the kernel reads: a chunk still, for every other path."""
+    """A chunk with what the kernel reads (`rows`, in an order of their own): a chunk still, for every other path."""
 
     index: int
     blocks: Any
     weight: Floats
-    cells: NDArray[np.uint16]
-    values: Floats
-    counts: Floats
-    log_factorials: Floats
+    rows: tuple[Any, ...]
     log_evidence: None = None
 
 
@@ -100,17 +97,17 @@ class FusedMixture:
 
     def pack(self, chunk: Chunk) -> Packed:
         """Return the chunk with its columns as the kernel reads them: done once per fit."""
-        codes = [chunk.blocks[name] for name in self.categorical]
-        counts = _beside([chunk.blocks[name] for name in self.poisson], len(chunk.weight))
-        return Packed(
-            chunk.index,
-            chunk.blocks,
-            chunk.weight,
-            self.groups.cells(codes, len(chunk.weight)),
-            _beside([chunk.blocks[name] for name in self.gaussian], len(chunk.weight)),
-            counts,
-            np.where(np.isnan(counts), 0.0, gammaln(np.where(np.isnan(counts), 0.0, counts) + 1)),
-        )
+        n_rows = len(chunk.weight)
+        cells = self.groups.cells([chunk.blocks[name] for name in self.categorical], n_rows)
+        values = _beside([chunk.blocks[name] for name in self.gaussian], n_rows)
+        counts = _beside([chunk.blocks[name] for name in self.poisson], n_rows)
+        factorials = np.where(np.isnan(counts), 0.0, gammaln(np.where(np.isnan(counts), 0.0, counts) + 1))
+        weight, in_order = chunk.weight, False
+        if cells.shape[1] and not self.n_numbers + self.n_counts:  # with numbers the gain is small, the copy large
+            order = np.lexsort(cells[:, 1::-1].T)
+            cells, weight, in_order = cells[order], weight[order], True
+        rows = (cells, values, counts, factorials, weight, in_order)
+        return Packed(chunk.index, chunk.blocks, chunk.weight, rows)
 
     def prepare(self, params: Params) -> tuple[Floats, ...]:
         """Return the parameters as the kernel reads them, components last and padded."""
@@ -142,9 +139,7 @@ class FusedMixture:
     def expected(self, prepared: tuple[Floats, ...], chunk: Packed, assign: Assign) -> Expected:
         """Return the kernel's sums for a chunk."""
         sums = self.zero().stats
-        loglik = kernels.mixture_soft(
-            chunk.cells, chunk.values, chunk.counts, chunk.log_factorials, chunk.weight, *prepared, *self._views(sums)
-        )
+        loglik = kernels.mixture_soft(*chunk.rows, *prepared, *self._views(sums))
         return Expected(sums, loglik)
 
     def finish(self, total: Expected) -> Expected:

@@ -70,9 +70,10 @@ void bind_codes(nb::module_& m) {
 
 void bind_mixture(nb::module_& m) {
     bind(m, "mixture_soft", [](Array2<const std::uint16_t> cells, In2 values, In2 counts, In2 log_factorials, In1 weight,
-                             In1 mix, In2 table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,
+                             bool in_order, In1 mix, In2 table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,
                              Out1 mix_usage, Out2 table_usage, Out3 moments, Out3 sums) {
-        const Rows rows{view(cells), view(values), view(counts), view(log_factorials), view(weight)};
+        const Rows rows{view(cells), view(values), view(counts), view(log_factorials), view(weight),
+                        in_order && cells.shape(1) > 0};
         const Mixture mixture{view(mix), view(table), view(mean), view(half_precision), view(half_log), view(rate),
                               view(log_rate)};
         return mixture_soft(rows, mixture, Sums{view(mix_usage), view(table_usage), view(moments), view(sums)});

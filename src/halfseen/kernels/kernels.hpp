@@ -82,6 +82,7 @@ struct Rows {
     Matrix<const double> counts;        // (N, P)  NaN = missing
     Matrix<const double> log_factorials;// (N, P)  log counts!, 0 where missing
     Span<const double> weight;          // (N,)
+    bool in_order;                      // equal cells of the first group follow each other: their sum stays in registers
 };
 
 struct Sums {

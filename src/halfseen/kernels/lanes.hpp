@@ -125,7 +125,7 @@ inline Lanes load(const double* from) {
 inline void store(double* to, Lanes x) { std::memcpy(to, &x, sizeof x); }
 inline Lanes all(double x) {
 #if defined(__GNUC__) || defined(__clang__)
-    return Lanes{} + x;
+    return x - Lanes{};  // not 0 + x, which would turn -0 into 0 and so costs an addition
 #else
     Lanes out;
     for (int i = 0; i < WIDTH; ++i) out.v[i] = x;
@@ -136,6 +136,19 @@ inline double sum(Lanes x) {
     double total = x[0];
     for (int i = 1; i < WIDTH; ++i) total += x[i];
     return total;
+}
+// The sums of WIDTH registers that lie one after the other.
+inline Lanes sums_of(const double* from) {
+#if defined(__AVX__) && !defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+    const Lanes a = load(from), b = load(from + 4), c = load(from + 8), d = load(from + 12);
+    const Lanes ab = __builtin_shuffle(a, b, Bits{0, 4, 2, 6}) + __builtin_shuffle(a, b, Bits{1, 5, 3, 7});
+    const Lanes cd = __builtin_shuffle(c, d, Bits{0, 4, 2, 6}) + __builtin_shuffle(c, d, Bits{1, 5, 3, 7});
+    return __builtin_shuffle(ab, cd, Bits{0, 1, 4, 5}) + __builtin_shuffle(ab, cd, Bits{2, 3, 6, 7});
+#else
+    double sums[WIDTH];
+    for (int i = 0; i < WIDTH; ++i) sums[i] = sum(load(from + i * WIDTH));
+    return load(sums);
+#endif
 }
 inline Lanes larger(Lanes a, Lanes b) { return choose(a < b, b, a); }
 inline double largest(Lanes x) {

@@ -10,6 +10,12 @@
 #include "kernels.hpp"
 #include "lanes.hpp"
 
+#if defined(__GNUC__) || defined(__clang__)
+#define HALFSEEN_APART __attribute__((noinline))
+#else
+#define HALFSEEN_APART
+#endif
+
 #ifndef HALFSEEN_ISA
 #define HALFSEEN_ISA baseline
 #endif
@@ -54,20 +60,31 @@ inline double row_largest(const Row<W>& row) {
     return largest(best);
 }
 
-// usage = mix * prod_g table[cell]; returns the log of what was divided out on the way.
 template <int W>
-inline double multiply(const std::uint16_t* cells, std::size_t n_groups, const Mixture m, Row<W>& usage) {
-    double log_scale = 0;
-    usage = load_row<W>(m.mix.data);
-    for (std::size_t g = 0; g < n_groups; ++g) {
+inline void add_row(double* to, const Row<W>& row) {
+    for (int b = 0; b < W / WIDTH; ++b) store(to + b * WIDTH, load(to + b * WIDTH) + row.at[b]);
+}
+
+// usage *= prod_g table[cell] over groups [from, to).
+template <int W>
+inline void multiply(const std::uint16_t* cells, std::size_t from, std::size_t to, const Mixture m, Row<W>& usage) {
+#pragma GCC unroll 4
+    for (std::size_t g = from; g < to; ++g) {
         const double* factor = m.table.data + std::size_t(cells[g]) * W;
         for (int b = 0; b < W / WIDTH; ++b) usage.at[b] *= load(factor + b * WIDTH);
-        if (g % RESCALE == RESCALE - 1) {
-            const double best = row_largest(usage);
-            if (best > 0) {
-                for (int b = 0; b < W / WIDTH; ++b) usage.at[b] *= all(1 / best);
-                log_scale += std::log(best);
-            }
+    }
+}
+
+// The same for any number of groups: every now and then the largest is divided out. Returns the log of the divisors.
+template <int W>
+double multiply_many(const std::uint16_t* cells, std::size_t from, std::size_t to, const Mixture m, Row<W>& usage) {
+    double log_scale = 0;
+    for (; from < to; from += RESCALE) {
+        multiply<W>(cells, from, std::min(from + RESCALE, to), m, usage);
+        const double best = row_largest(usage);
+        if (best > 0) {
+            for (int b = 0; b < W / WIDTH; ++b) usage.at[b] *= all(1 / best);
+            log_scale += std::log(best);
         }
     }
     return log_scale;
@@ -115,24 +132,34 @@ double rescue(const std::uint16_t* cells, std::size_t n_groups, const Row<W>& lo
     return possible ? best + std::log(total) : -INF;
 }
 
-template <int W>
+// Rows done together. NUMERIC: there are numbers or counts beside the categories; without them their pointers would
+// only crowd out the registers.
+template <int W, bool NUMERIC>
 struct Tile {
     alignas(64) double usage[TILE * W];       // unnormalised, then (for numbers) weighted responsibilities
     alignas(64) double folds[TILE * WIDTH];   // each row's usage folded to one register
-    alignas(64) double totals[TILE];
+    alignas(64) double totals[TILE];          // sums of usage, then what usage is to be multiplied with
     alignas(64) double offsets[TILE];         // logs of what was divided out of each row
-    alignas(64) double best[TILE];            // largest log-density of each row
+    alignas(64) double best[TILE];            // NUMERIC: largest log-density of each row
 
     // Fill usage and totals for rows [first, first + size); return their log-likelihood.
     double infer(const Rows rows, const Mixture m, std::size_t first, std::size_t size) {
-        const std::size_t n_groups = rows.cells.cols;
-        const bool numeric = m.mean.rows + m.rate.rows > 0;
+        const std::size_t n_groups = rows.cells.cols, leading = rows.in_order;
+        const bool many = n_groups > RESCALE;
+        set_all(offsets, 0.0);
+        if (NUMERIC) set_all(best, 0.0);
+        Row<W> front = lead(rows, m, first);
         for (std::size_t t = 0; t < size; ++t) {
             const std::size_t n = first + t;
-            Row<W> used;
-            offsets[t] = multiply<W>(rows.cells[n], n_groups, m, used);
-            best[t] = 0;
-            if (numeric) {
+            const std::uint16_t* cells = rows.cells[n];
+            if (leading && t && cells[0] != rows.cells[n - 1][0]) front = lead(rows, m, n);
+            Row<W> used = front;
+            if (many) {
+                offsets[t] = multiply_many<W>(cells, leading, n_groups, m, used);
+            } else {
+                multiply<W>(cells, leading, n_groups, m, used);
+            }
+            if (NUMERIC) {
                 const Row<W> logs = log_densities<W>(rows.values[n], rows.counts[n], rows.log_factorials[n], m);
                 best[t] = row_largest(logs);
                 for (int b = 0; b < W / WIDTH; ++b) used.at[b] *= exp_below_zero(logs.at[b] - all(best[t]));
@@ -141,60 +168,96 @@ struct Tile {
             for (int b = 0; b < W / WIDTH; ++b) store(usage + t * W + b * WIDTH, used.at[b]);
             store(folds + t * WIDTH, folded(used));
         }
-        for (std::size_t t = 0; t < size; ++t) totals[t] = sum(load(folds + t * WIDTH));
-        for (std::size_t t = 0; t < size; ++t) {
-            if (!(totals[t] > TINY && best[t] > IMPOSSIBLE)) in_logs(rows, m, first, t);
-        }
+        for (std::size_t t = 0; t < size; t += WIDTH) store(totals + t, sums_of(folds + t * WIDTH));
+        if (!all_in_range(size)) rescue_rows(rows, m, first, size);
         return finish(rows, first, size);
     }
 
-    // Do one row again in logs.
-    void in_logs(const Rows rows, const Mixture m, std::size_t first, std::size_t t) {
-        const std::size_t n = first + t;
-        const Row<W> logs = log_densities<W>(rows.values[n], rows.counts[n], rows.log_factorials[n], m);
-        Row<W> used;
-        offsets[t] = rescue<W>(rows.cells[n], rows.cells.cols, logs, m, used);
-        totals[t] = 1;
-        for (int b = 0; b < W / WIDTH; ++b) store(usage + t * W + b * WIDTH, used.at[b]);
+    static void set_all(double* values, double x) {
+        for (std::size_t t = 0; t < TILE; t += WIDTH) store(values + t, all(x));
+    }
+
+    // What rows from the n-th on begin with: mix, and in ordered rows the first group's factor, which changes seldom.
+    static Row<W> lead(const Rows rows, const Mixture m, std::size_t n) {
+        Row<W> row = load_row<W>(m.mix.data);
+        if (rows.in_order) multiply<W>(rows.cells[n], 0, 1, m, row);
+        return row;
+    }
+
+    bool in_range(std::size_t t) const {
+        return totals[t] > TINY && (!NUMERIC || best[t] > IMPOSSIBLE);
+    }
+
+    bool all_in_range(std::size_t size) const {
+        bool fine = true;
+        for (std::size_t t = 0; t < size; ++t) fine &= in_range(t);
+        return fine;
+    }
+
+    // Do rows out of range again in logs. Rare, and kept out of the loop above.
+    HALFSEEN_APART void rescue_rows(const Rows rows, const Mixture m, std::size_t first, std::size_t size) {
+        for (std::size_t t = 0; t < size; ++t) {
+            if (in_range(t)) continue;
+            const std::size_t n = first + t;
+            const Row<W> logs = log_densities<W>(rows.values[n], rows.counts[n], rows.log_factorials[n], m);
+            Row<W> used;
+            offsets[t] = rescue<W>(rows.cells[n], rows.cells.cols, logs, m, used);
+            totals[t] = 1;
+            for (int b = 0; b < W / WIDTH; ++b) store(usage + t * W + b * WIDTH, used.at[b]);
+        }
     }
 
     // Add up weight * (log total + offset), and leave in `totals` what each row's usage is to be multiplied with.
     double finish(const Rows rows, std::size_t first, std::size_t size) {
-        alignas(64) double logs[TILE];
-        std::fill(totals + size, totals + TILE, 1.0);
-        std::fill(offsets + size, offsets + TILE, 0.0);
+        alignas(64) double padded[TILE];
+        const double* weights = rows.weight.data + first;
+        if (size < TILE) {
+            set_all(padded, 0.0);
+            std::copy_n(weights, size, padded);
+            std::fill(totals + size, totals + TILE, 1.0);
+            weights = padded;
+        }
+        Lanes loglik = all(0.0);
         for (std::size_t t = 0; t < size; t += WIDTH) {
-            store(logs + t, log_positive(load(totals + t)) + load(offsets + t));
+            const Lanes weight = load(weights + t), total = load(totals + t);
+            const Lanes log_evidence = log_positive(total) + load(offsets + t);
+            loglik += only(all(0.0) < weight, weight * log_evidence);  // a row of weight 0 may be impossible
+            store(totals + t, weight / total);
         }
-        double loglik = 0;
-        for (std::size_t t = 0; t < size; ++t) {
-            const double weight = rows.weight[first + t];
-            loglik += weight > 0 ? weight * logs[t] : 0.0;
-            totals[t] = weight / totals[t];
-        }
-        return loglik;
+        return sum(loglik);
     }
 
     // Add weighted responsibilities to all sums.
     void expect(const Rows rows, const Mixture m, std::size_t first, std::size_t size, const Sums out) {
-        const bool numeric = m.mean.rows + m.rate.rows > 0;
-        Row<W> mass = load_row<W>(out.mix.data);
+        const std::size_t n_groups = rows.cells.cols, leading = rows.in_order;
+        Row<W> mass = {};  // of rows with the same first cell
         for (std::size_t t = 0; t < size; ++t) {
             Row<W> used = load_row<W>(usage + t * W);
             const std::uint16_t* cells = rows.cells[first + t];
+            if (leading && t && cells[0] != rows.cells[first + t - 1][0]) {
+                add_mass(rows, first + t - 1, mass, out);
+                mass = {};
+            }
             for (int b = 0; b < W / WIDTH; ++b) {
                 used.at[b] *= all(totals[t]);
                 mass.at[b] += used.at[b];
-                if (numeric) store(usage + t * W + b * WIDTH, used.at[b]);
+                if (NUMERIC) store(usage + t * W + b * WIDTH, used.at[b]);
             }
-            for (std::size_t g = 0; g < rows.cells.cols; ++g) {
-                double* cell = out.table.data + std::size_t(cells[g]) * W;
-                for (int b = 0; b < W / WIDTH; ++b) store(cell + b * WIDTH, load(cell + b * WIDTH) + used.at[b]);
+#pragma GCC unroll 4
+            for (std::size_t g = leading; g < n_groups; ++g) {
+                add_row<W>(out.table.data + std::size_t(cells[g]) * W, used);
             }
         }
-        for (int b = 0; b < W / WIDTH; ++b) store(out.mix.data + b * WIDTH, mass.at[b]);
+        add_mass(rows, first + size - 1, mass, out);
+        if (!NUMERIC) return;
         for (std::size_t d = 0; d < m.mean.rows; ++d) add_moments(rows, m, first, size, d, out);
         for (std::size_t p = 0; p < m.rate.rows; ++p) add_events(rows, first, size, p, out);
+    }
+
+    // Add the mass of rows up to the n-th to mix, and in ordered rows to their first cell.
+    static void add_mass(const Rows rows, std::size_t n, const Row<W>& mass, const Sums out) {
+        add_row<W>(out.mix.data, mass);
+        if (rows.in_order) add_row<W>(out.table[rows.cells[n][0]], mass);
     }
 
     void add_moments(const Rows rows, const Mixture m, std::size_t first, std::size_t size, std::size_t d,
@@ -240,9 +303,9 @@ struct Tile {
     }
 };
 
-template <int W>
+template <int W, bool NUMERIC>
 double run(const Rows rows, const Mixture mixture, const Sums out) {
-    Tile<W> tile;
+    Tile<W, NUMERIC> tile;
     double loglik = 0;
     for (std::size_t first = 0; first < rows.weight.size; first += TILE) {
         const std::size_t size = std::min(TILE, rows.weight.size - first);
@@ -250,6 +313,12 @@ double run(const Rows rows, const Mixture mixture, const Sums out) {
         tile.expect(rows, mixture, first, size, out);
     }
     return loglik;
+}
+
+template <int W>
+double run(const Rows rows, const Mixture mixture, const Sums out) {
+    const bool numeric = mixture.mean.rows + mixture.rate.rows > 0;
+    return numeric ? run<W, true>(rows, mixture, out) : run<W, false>(rows, mixture, out);
 }
 
 }  // namespace

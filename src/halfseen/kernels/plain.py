@@ -173,6 +173,7 @@ def mixture_soft(
     counts: Floats,  # (N, P)  in, NaN = missing
     log_factorials: Floats,  # (N, P)  in, log counts!, 0 where missing
     weight: Floats,  # (N,)    in
+    in_order: bool,  # whether equal cells of the first group follow each other, which is quicker in C++
     mix: Floats,  # (W,)    in, weights; 0 in the padding
     table: Floats,  # (R, W)  in, probabilities of groups of categories
     mean: Floats,  # (D, W)  in

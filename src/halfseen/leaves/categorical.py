@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -86,12 +87,17 @@ class Categorical(Leaf):
         Fixed cells keep their value and the others share the remaining mass. With a floor f the maximiser is
         max(f, stats / nu), nu such that the row sums to one: cells below f are set to f until none is left.
         """
-        free = np.ones(params.shape, dtype=bool) if limits.fixed is None else ~np.asarray(limits.fixed)
-        mass = 1.0 if limits.fixed is None else np.maximum(1.0 - self._spread(np.where(free, 0.0, params)), 0.0)
-        table = _share(np.where(free, stats, 0.0), mass, self._spread)
-        table = np.where(free & np.isfinite(table), table, params)
+        free: Any = True
+        mass: Any = 1.0
+        counts = stats
+        if limits.fixed is not None:
+            free = ~np.asarray(limits.fixed)
+            mass = np.maximum(1.0 - self._spread(np.where(free, 0.0, params)), 0.0)
+            counts = np.where(free, stats, 0.0)
+        total = self._spread(counts)
+        table = np.divide(counts * mass, total, out=params.copy(), where=free & (total > NO_MASS))
         if limits.floor is not None:
-            table = self._lift(table, stats, free, mass, limits.floor)
+            table = self._lift(table, stats, np.broadcast_to(free, table.shape), mass, limits.floor)
         return frozen(table)
 
     def _lift(self, table: Floats, stats: Stats, free: NDArray[np.bool_], mass: Any, floor: float) -> Floats:
@@ -110,12 +116,14 @@ class Categorical(Leaf):
 
     def _spread(self, cells: NDArray[np.floating]) -> Floats:
         """Return, for every cell, the sum over the row it stands in."""
+        starts, sizes = self._filled
+        return np.repeat(np.add.reduceat(cells, starts, axis=1), sizes, axis=1) if len(starts) else np.zeros_like(cells)
+
+    @cached_property
+    def _filled(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First cells and sizes of the rows that have cells."""
         sizes = np.diff(self.offsets)
-        sums = np.zeros((len(cells), len(sizes)))
-        filled = sizes > 0
-        if filled.any():
-            sums[:, filled] = np.add.reduceat(cells, self.offsets[:-1][filled], axis=1)
-        return np.repeat(sums, sizes, axis=1)
+        return self.offsets[:-1][sizes > 0], sizes[sizes > 0]
 
     def complete(self, stats: Stats, about: Floats, params: Floats) -> float:
         """Return sum of stats * log params, with 0 log 0 = 0."""
@@ -156,7 +164,7 @@ class Categorical(Leaf):
         """Return the sum over rows of (free cells - 1)."""
         shape = self.stats_shape
         free = np.ones(shape) if limits.fixed is None else (~np.asarray(limits.fixed)).astype(np.float64)
-        starts = self.offsets[:-1][np.diff(self.offsets) > 0]
+        starts, _ = self._filled
         if not len(starts):
             return 0
         return int(np.maximum(np.add.reduceat(free, starts, axis=1) - 1, 0).sum())

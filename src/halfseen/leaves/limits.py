@@ -36,7 +36,7 @@ class Limits:
 
     def of(self, name: str) -> Limits:
         """Return the limits of one part of a product or model."""
-        return replace(self, fixed=None if self.fixed is None else self.fixed.get(name))
+        return self if self.fixed is None else replace(self, fixed=self.fixed.get(name))
 
 
 FREE = Limits()
