@@ -13,7 +13,7 @@ ONLY    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-plain test-peers sanitize check format bench docs clean
+.PHONY: help demo test test-plain plain-wheel test-peers sanitize check format bench docs clean
 
 help:          ## show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
@@ -26,6 +26,11 @@ test: .venv/dev.stamp .venv/kernels.stamp ## run all tests and docstring example
 
 test-plain: .venv/dev.stamp ## the same on the NumPy kernels
 	HALFSEEN_KERNELS=plain $(BIN)/python -m pytest $(ARGS)
+
+plain-wheel: .venv/dev.stamp ## build a wheel as on a machine without a compiler: pure Python
+	rm -rf build/plain-wheel
+	CC=false CXX=false $(BIN)/python -m pip --disable-pip-version-check wheel -q --no-build-isolation --no-deps -w build/plain-wheel .
+	ls build/plain-wheel/halfseen-*-py3-none-any.whl
 
 sanitize: .venv/dev.stamp .venv/kernels.stamp ## test the kernels under the address and undefined-behaviour sanitizers
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DHALFSEEN_SANITIZE=ON >/dev/null

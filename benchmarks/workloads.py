@@ -21,7 +21,7 @@ class Workload:
     n_values: int = 4
     seed: int = 0
     iterations: tuple[int, int] = (10, 210)  # seconds per iteration = difference in time / difference in iterations
-    peer_iterations: tuple[int, int] = (2, 8)  # rivals that need much longer
+    peer_iterations: tuple[int, int] = (1, 7)  # rivals that need much longer
 
     @property
     def size(self) -> str:
