@@ -15,6 +15,7 @@
         ├── UnknownCategoryWarning      a category not seen when fitting is treated as missing
         ├── ImpossibleRowWarning        a row has probability zero under the model
         ├── CollapseWarning             the fit ended at a degenerate solution (an active variance floor)
+        ├── UnlabeledWarning            unlabelled rows make a classifier worse
         └── InterruptedWarning          the fit was interrupted; the best model so far is kept
 
 Rows are counted from 0 in all messages, as in NumPy.
@@ -38,6 +39,7 @@ __all__ = [
     "ObjectiveFell",
     "ParameterError",
     "UnknownCategoryWarning",
+    "UnlabeledWarning",
     "warn",
 ]
 
@@ -110,6 +112,10 @@ class ImpossibleRowWarning(HalfseenWarning):
 
 class CollapseWarning(HalfseenWarning):
     """The fit ended at a degenerate solution."""
+
+
+class UnlabeledWarning(HalfseenWarning):
+    """Unlabelled rows make a classifier worse."""
 
 
 class InterruptedWarning(HalfseenWarning):

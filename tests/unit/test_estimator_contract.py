@@ -24,6 +24,10 @@ import halfseen as hs
         hs.LatentClass(),
         hs.LatentClass(prior=None),
         hs.LatentClass(assign="hard"),
+        hs.LatentClass(range(1, 4), n_init=4),
+        hs.NaiveBayes(),
+        hs.NaiveBayes(assign="hard"),
+        hs.NaiveBayes(components_per_class=2, n_init=4),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -60,6 +64,7 @@ def test_get_params_names_every_option():
     assert params["prior"] == 0.5
     assert set(params) == {
         "n_components",
+        "criterion",
         "columns",
         "assign",
         "draws",

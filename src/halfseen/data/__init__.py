@@ -7,7 +7,7 @@ Vocabulary, in the order in which data passes through:
 `RawColumn`     one column of it as given: numbers, True/False or text, and which cells are missing
 `Column`        what a column means: its kind (categorical, gaussian, poisson) and its categories
 `Schema`        all columns and their *blocks* (the columns that one leaf treats together)
-`Evidence`      what labels say about the hidden component of each row: `read_labels`
+`Evidence`      what labels say about the hidden component of each row: `read_labels`, `read_target`
 `Table`         encoded blocks, row weights, evidence; `Table.canonical` merges equal rows
 `Chunk`         some consecutive rows of a table: the unit of work
 ==============  ======================================================================================
@@ -23,7 +23,7 @@ Examples
 
 from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.frames import RawColumn, Source, frame_from_dict, read
-from halfseen.data.labels import Evidence, read_labels
+from halfseen.data.labels import Evidence, read_labels, read_target
 from halfseen.data.table import CHUNK, Chunk, Schema, Table, check_weight
 
 __all__ = [
@@ -41,4 +41,5 @@ __all__ = [
     "learn_column",
     "read",
     "read_labels",
+    "read_target",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from halfseen.errors import DataError, ParameterError
 
-__all__ = ["Evidence", "read_labels"]
+__all__ = ["Evidence", "read_labels", "read_target"]
+
+CLOSE = 1 << 16  # whole-number labels within this range are looked up, not hashed
 
 Label: TypeAlias = str | int | bool
 Names: TypeAlias = tuple[Label | None, ...]
@@ -63,6 +65,10 @@ class Evidence:
     def take(self, rows: Any) -> Evidence:
         """The evidence of some rows: an index array, a mask or a slice."""
         return Evidence(self.patterns, self.index[rows])
+
+    def repeated(self, times: int) -> Evidence:
+        """The same evidence when each component becomes `times` neighbouring ones."""
+        return Evidence(np.repeat(self.patterns, times, axis=1), self.index)
 
     def canonical(self) -> Evidence:
         """The same evidence with patterns in use only, each once, in an order that depends on nothing else."""
@@ -118,20 +124,82 @@ def read_labels(
     names = None if classes is None else _check_classes(classes, n_components)
     if labels is None:
         return None, None
-    shape: tuple[int, ...] = getattr(labels, "shape", ())
-    if len(shape) == 2 and shape[1] != 1:
+    if _is_soft(labels):
         patterns, index = _distinct(_log_soft(labels, n_rows, n_components, names))
         return Evidence(patterns, index), names
-    distinct, rows, place = _factorize(_items(labels, n_rows))
-    sets = _candidate_sets(distinct, rows, unlabeled)
-    seen: frozenset[Label] = frozenset().union(*sets)
-    if not seen:
+    found = _sets(labels, n_rows, unlabeled)
+    if not found.seen:
         return None, None
     if names is None:
-        names = _names(seen, n_components)
+        names = _names(found.seen, n_components)
+    return _evidence(found, names, n_components), names
+
+
+def read_target(
+    y: Any, n_rows: int, classes: Sequence[Any] | None = None, unlabeled: Any = None
+) -> tuple[Evidence, tuple[Label, ...]]:
+    """Read what a classifier is to predict: labels in any form of `read_labels`, which also say what the classes are.
+
+    Parameters
+    ----------
+    y : sequence of N labels, or (N, C) array of evidence
+    n_rows : int
+    classes : sequence, optional
+        All classes in their order, also those without a row. By default those seen, sorted.
+    unlabeled : optional
+        The label that marks a hole.
+
+    Returns
+    -------
+    evidence : Evidence
+    classes : tuple
+
+    Examples
+    --------
+    >>> evidence, classes = read_target(["b", None, "a"], 3)
+    >>> classes, evidence.index
+    (('a', 'b'), array([2, 0, 1], dtype=int32))
+    """
+    if _is_soft(y):
+        n_classes = y.shape[1]
+        names = tuple(range(n_classes)) if classes is None else _check_classes(classes, n_classes)
+        if None in names:
+            raise DataError(f"y has {n_classes} columns of evidence, but classes= names {len(classes or ())}.")
+        patterns, index = _distinct(_log_soft(y, n_rows, n_classes, names))
+        return Evidence(patterns, index), names  # type: ignore[return-value]
+    found = _sets(y, n_rows, unlabeled)
+    if not found.seen:
+        raise DataError("y has no label in any row: a classifier needs some. LatentClass needs none.")
+    listed = _names(found.seen, len(found.seen)) if classes is None else _check_classes(classes, len(classes))
+    named = tuple(range(len(found.seen))) if listed is None else listed
+    return _evidence(found, named, len(named)), named  # type: ignore[return-value]
+
+
+def _is_soft(labels: Any) -> bool:
+    """Whether labels are an array of evidence."""
+    shape: tuple[int, ...] = getattr(labels, "shape", ())
+    return len(shape) == 2 and shape[1] != 1
+
+
+class _Sets(NamedTuple):
+    """Candidate sets, each once: the labels it allows, its first row, which of them each row has, and all labels."""
+
+    sets: list[frozenset[Label]]
+    rows: list[int]
+    place: NDArray[np.intp]
+    seen: frozenset[Label]
+
+
+def _sets(labels: Any, n_rows: int, unlabeled: Any) -> _Sets:
+    distinct, rows, place = _factorize_whole(labels, n_rows) or _factorize(_items(labels, n_rows))
+    sets = _candidate_sets(distinct, rows, unlabeled)
+    return _Sets(sets, rows, place, frozenset().union(*sets))
+
+
+def _evidence(found: _Sets, names: Names | None, n_components: int) -> Evidence:
     component = {label: k for k, label in enumerate(range(n_components) if names is None else names)}
-    patterns, index = _distinct(_log_sets(sets, rows, component, n_components))
-    return Evidence(patterns, index[place]), names
+    patterns, index = _distinct(_log_sets(found.sets, found.rows, component, n_components))
+    return Evidence(patterns, index[found.place])
 
 
 # ------------------------------------------------------------------------------------------------ labels and their sets
@@ -167,6 +235,24 @@ def _factorize(items: list[Any]) -> tuple[list[Any], list[int], NDArray[np.intp]
         if code == len(rows):
             rows.append(row)
     return list(code_of), rows, place
+
+
+def _factorize_whole(labels: Any, n_rows: int) -> tuple[list[Any], list[int], NDArray[np.intp]] | None:
+    """The same for an array of whole numbers that lie close together, without a look at each; None for others."""
+    if type(labels) is not np.ndarray or labels.dtype.kind not in "iub" or labels.shape != (n_rows,) or not n_rows:
+        return None
+    low = int(labels.min())
+    size = int(labels.max()) - low + 1
+    if size > CLOSE:
+        return None
+    offsets = labels.astype(np.intp) - low
+    first = np.full(size, -1)
+    first[offsets[::-1]] = np.arange(n_rows)[::-1]  # the last write wins: the first row
+    codes = np.argsort(first[first >= 0]).argsort()
+    code_of = np.full(size, -1, dtype=np.intp)
+    code_of[first >= 0] = codes
+    rows = np.sort(first[first >= 0]).tolist()
+    return [labels[row].item() for row in rows], rows, code_of[offsets]
 
 
 def _candidate_sets(distinct: list[Any], rows: list[int], unlabeled: Any) -> list[frozenset[Label]]:

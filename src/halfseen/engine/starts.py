@@ -38,7 +38,7 @@ class Whole(NamedTuple):
 
 
 def whole(leaf: Leaf, chunks: Sequence[Chunk]) -> Whole:
-    """Fit the emission leaf with every row in every component."""
+    """Fit the emission leaf with every row in every component, and its prior: a declared level may have no row."""
     blank = leaf.blank()
     prepared = leaf.prepare(blank)
     stats = np.zeros(leaf.stats_shape)
@@ -47,6 +47,8 @@ def whole(leaf: Leaf, chunks: Sequence[Chunk]) -> Whole:
         usage = np.repeat(chunk.weight[:, None], leaf.n_components, axis=1)
         leaf.expect(usage, prepared, chunk.blocks, SOFT, stats)
         total += float(chunk.weight.sum())
+    pseudo = leaf.prior(blank)
+    stats = stats if pseudo is None else stats + pseudo
     params = leaf.maximise(stats, blank)
     return Whole(params, leaf.recentre(stats / max(total, 1e-300), blank, params))
 
@@ -137,6 +139,22 @@ def from_known(start: Start, data: Reduced, params: Params) -> Params:
 def mixed(start: Start, rng: np.random.Generator) -> Params:
     """Begin at rows or at random parameters, by the toss of a coin."""
     return rows(start, rng) if rng.random() < 0.5 else parameters(start, rng)
+
+
+def split(model: Model, smaller: Params, rng: np.random.Generator) -> Params:
+    """Return a start from the solution with one component less: a component, drawn by weight, becomes two."""
+    weights = smaller["mix"][0]
+    parent = int(rng.choice(len(weights), p=weights / weights.sum()))
+    order = np.append(np.arange(len(weights)), parent)
+    mix = weights[order] * np.where(order == parent, 0.5, 1.0)
+    emit = model.leaves["emit"].take(smaller["emit"], order)
+    moved = model.leaves["emit"].jitter(emit, STRENGTH, rng)
+    last = order.size - 1
+
+    def choose(old: Floats, new: Floats) -> Floats:
+        return frozen(np.concatenate([old[:last], new[last:]]))
+
+    return {"mix": frozen(mix[None]), "emit": map_arrays(choose, emit, moved)}
 
 
 STARTS: dict[str, Callable[[Start, np.random.Generator], Params]] = {

@@ -22,12 +22,13 @@ from halfseen.leaves import (
     GaussianParams,
     Leaf,
     Poisson,
+    Portions,
     Product,
     PseudoRows,
     Tied,
 )
 from halfseen.leaves.categorical import read_table
-from halfseen.leaves.leaf import Floats, frozen
+from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.structures import Independent
 
@@ -72,6 +73,24 @@ def summarise(table: Table) -> Summary:
     )
 
 
+def summary_of(model: Model, stats: Stats, about: Params) -> Summary:
+    """Return the summary of the rows behind statistics gathered about `about`, whose components are all alike."""
+    emit = model.leaves["emit"]
+    assert isinstance(emit, Product)
+    moments, frequencies = {}, {}
+    for block, part in emit.view(model.view(stats)["emit"]).items():
+        if block.startswith("categorical"):
+            frequencies[block] = part.sum(axis=0)
+            continue
+        mass, first, second = part[:3].sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shift = first / mass
+        gaussian = block.startswith("gaussian")
+        centre = about["emit"][block].mean[0] if gaussian else 0.0
+        moments[block] = (centre + shift, np.maximum(second / mass - shift**2, 0.0) if gaussian else shift)
+    return Summary(moments, frequencies)
+
+
 def _finite_moments(table: Table, block: str) -> tuple[Floats, Floats]:
     with np.errstate(over="ignore", invalid="ignore"):
         mean, var = table.moments(block)
@@ -101,10 +120,17 @@ def mixture(
     prior: Prior = None,
     variance_floor: float = 0.0,
     fixed: Collection[str] = (),
+    masses: Floats | None = None,
 ) -> Model:
-    """Return the mixture over a table: mixing weights and one leaf per block of columns."""
+    """Return the mixture over a table: mixing weights and one leaf per block of columns.
+
+    `masses` are given shares of groups of neighbouring components, all of one size.
+    """
     rows = _pseudo_rows(prior, n_components)
-    mix: Leaf = Cells(1, [n_components], None if rows is None else rows[None], axes=(1,))
+    pseudo = None if rows is None else rows[None]
+    mix: Leaf = Cells(1, [n_components], pseudo, axes=(1,))
+    if masses is not None:
+        mix = Portions(masses, n_components // len(masses), pseudo)
     if "weights" in fixed:
         mix = Frozen(Cells(1, [n_components], axes=(1,)))
     leaves = {}

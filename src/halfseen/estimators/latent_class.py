@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 
-from halfseen.assign import SOFT, Assign, child
-from halfseen.data import Schema, Table, check_weight, read, read_labels
-from halfseen.engine import Model, Search, evaluate, fit
-from halfseen.engine.model import Reduced
-from halfseen.engine.reduce import reduce
-from halfseen.engine.search import STAGE, Plan
-from halfseen.engine.starts import STARTS, Start, from_known, whole
-from halfseen.engine.stopping import read_rule
-from halfseen.errors import CollapseWarning, InterruptedWarning, ParameterError, warn
-from halfseen.estimators import blocks, options
-from halfseen.estimators.notes import column_notes
-from halfseen.estimators.table_mixture import TableMixture, default_name, measure, seed_of
-from halfseen.leaves.leaf import NO_MASS, Floats
-from halfseen.leaves.limits import Params
-from halfseen.runners import runner
-
-log = logging.getLogger("halfseen")
-
-CONVERGED = ("tolerance", "rounding", "counts stable", "parameters stable", "assignments unchanged")
+from halfseen.assign import child
+from halfseen.data import Evidence, Source, Table, check_weight, read, read_labels
+from halfseen.errors import ParameterError
+from halfseen.estimators import blocks, options, selection, stepwise
+from halfseen.estimators.table_em import Found, TableEM
+from halfseen.estimators.table_mixture import default_name
 
 
-class LatentClass(TableMixture):
+def _one_size(model: LatentClass) -> bool:
+    if len(selection.read_sizes(model.n_components)) > 1:
+        raise AttributeError(
+            "partial_fit needs one number of classes, n_components: no rows stay to compare others on."
+        )
+    return True
+
+
+class LatentClass(TableEM):
     """Find hidden classes in a table with mixed columns and holes, by expectation-maximization.
 
     Each row belongs to one of K classes that nobody recorded. Given the class the columns are independent: categories
@@ -43,8 +37,11 @@ class LatentClass(TableMixture):
 
     Parameters
     ----------
-    n_components : int, default 2
-        Number of classes.
+    n_components : int, range, list of int or "auto", default 2
+        Number of classes. Of a range (range(1, 7), [2, 3, 5]) the best by `criterion` is kept; "auto" goes up from 1
+        until the criterion has risen twice. `selection_` shows all that were tried.
+    criterion : {"bic", "aic", "icl"}, default "bic"
+        What chooses among several numbers of classes; lower is better.
     columns : mapping, optional
         Kinds of columns by name, where the rule is not what you want: {"visits": "poisson", "grade": "gaussian"}.
         The rule: text, True/False, declared categories, constants and whole numbers with at most 12 distinct values
@@ -100,6 +97,8 @@ class LatentClass(TableMixture):
     converged_ : bool
     stop_reason_ : str               "tolerance", "rounding", "counts stable", "parameters stable",
                                      "assignments unchanged", "iterations", "max_iter" or "interrupted"
+    n_components_ : int              number of classes
+    selection_ : table               for each number of classes tried: loglik, n_parameters, bic, aic, icl, entropy
     restarts_ : dict                 n_init, n_finalists, n_reached_best, and the finalists' objectives, best first
     events_ : list of str            what else happened: empty classes, collapses, columns without information
     columns_ : dict                  the kind of each column
@@ -119,8 +118,9 @@ class LatentClass(TableMixture):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | Sequence[int] | str = 2,
         *,
+        criterion: str = "bic",
         columns: Mapping[str | int, str] | None = None,
         assign: str = "soft",
         draws: int = 1,
@@ -140,6 +140,7 @@ class LatentClass(TableMixture):
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
+        self.criterion = criterion
         self.columns = columns
         self.assign = assign
         self.draws = draws
@@ -185,32 +186,96 @@ class LatentClass(TableMixture):
             The value that means 'no label'; by default None, NaN, and -1 among at least two other numbers.
         """
         self._check_options()
+        sizes = selection.read_sizes(self.n_components)
+        options.one_of("criterion", self.criterion, selection.CRITERIA)
         source = self._read(X, reset=True)
         weight = check_weight(sample_weight, source.n_rows)
         if labels is None and (classes is not None or unlabeled is not None):
             raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
-        evidence, names = read_labels(labels, source.n_rows, self.n_components, classes, unlabeled)
+        if len(sizes) > 1 and self.start:
+            raise ParameterError("start= needs one number of classes, n_components: it gives a value for each class.")
+        if isinstance(self.n_components, str):
+            sizes = sizes[: int(np.count_nonzero(weight))]
+
+        def known(n_components: int) -> tuple[Evidence | None, tuple[Any, ...] | None]:
+            return read_labels(labels, source.n_rows, n_components, classes, unlabeled)
+
+        used, first = self._encoded(source, weight, known(sizes[0])[0])
+        self._remember(used, first)
+        seed = self._seed()
+
+        def found(n_components: int, smaller: Found | None) -> Found:
+            table = first
+            if labels is not None and n_components != sizes[0]:  # the evidence has a column for each class
+                table = self._encoded(source, weight, known(n_components)[0])[1]
+            own_seed = child(seed, n_components) if len(sizes) > 1 else seed
+            return self._search(table, n_components, own_seed, None if smaller is None else smaller.params)
+
+        tried = selection.search(sizes, found, self.criterion)
+        best = selection.best(tried, self.criterion)
+        self.n_components_ = best.n_components
+        self.selection_ = selection.table(tried, self.criterion, self._template)
+        self._publish(best, known(best.n_components)[1])
+        return self
+
+    def _encoded(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> tuple[Source, Table]:
+        """Return the rows that count, as they came and encoded."""
         if not weight.all():  # a row of weight 0 is absent: it must not decide kinds or categories either
             used = np.flatnonzero(weight)
             source, weight = source.take(used), weight[used]
             evidence = None if evidence is None else evidence.take(used)
-        schema = self._learn_schema(source)
-        table = schema.encode(source, weight, evidence).canonical(overwrite=True)
-        self._check_rows(table)
-        self._template = source.template()
-        self._schema = schema
-        self.columns_ = {column.name: column.kind for column in schema.columns}
-        self.events_ = column_notes(table)
-        self._model = blocks.mixture(
-            schema,
-            blocks.summarise(table),
-            self.n_components,
-            blocks.read_prior(self.prior),
-            self.variance_floor,
-            self.fixed,
-        )
-        search = self._search(table)
-        self._publish(search, table, names)
+        return source, self._learn_schema(source).encode(source, weight, evidence).canonical(overwrite=True)
+
+    @available_if(_one_size)
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, forget: float | None = None
+    ) -> Self:
+        """Go on learning from one more batch of rows: stepwise EM, for data that come in pieces.
+
+        The first batch fixes the columns, their kinds and categories (a category met later counts as missing, with a
+        warning), and is fitted as a whole: it must have 5 rows for each class, better many more, as what it misses is
+        seldom found later. Later batches may be of any size. After `fit`, learning goes on from what was fitted. The objective need not rise from batch to batch; for
+        data at hand `fit` is better.
+
+        Parameters
+        ----------
+        X : table
+        y : ignored
+        sample_weight : (N,) array, optional
+        forget : float in (0, 1), optional
+            Share of what was learned that each hundred rows replace: constant, for data that drift. By default the
+            share falls as (k + 2) ** -0.6 with the number k of updates, and all rows count in the end.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.LatentClass(2, random_state=0)
+        >>> for _ in range(3):
+        ...     _ = model.partial_fit([["a", 1.1]] * 25 + [["b", 5.2]] * 15)
+        >>> model.predict([["a", None], [None, 5.0]]).tolist()
+        [0, 1]
+        """
+        if forget is not None and not options.number("forget", forget, 0, 1) > 0:
+            raise ParameterError(f"forget={forget!r} is not a share between 0 and 1, both excluded.")
+        if not hasattr(self, "_params"):
+            [size] = selection.read_sizes(self.n_components)
+            stepwise.check_first(read(X).n_rows, size)
+            self.fit(X, sample_weight=sample_weight)
+            return self._in_pieces(stepwise.Running.begin(self._stats, self._params, self._n_rows))
+        if self._without_data:
+            raise ParameterError("partial_fit: this model was built by from_params and has no statistics to add to.")
+        running = getattr(self, "_running", None) or stepwise.Running.begin(self._stats, self._params, self._n_rows)
+        table = self._encode(X, sample_weight)
+        return self._in_pieces(stepwise.learn(self._model, running, table, forget))
+
+    def _in_pieces(self, running: stepwise.Running) -> Self:
+        """Take over what was learned from a batch; what only belongs to a whole table is gone."""
+        self._running = running
+        self._params = running.params
+        self._n_rows = 0.0
+        self.n_rows_seen_ = running.n_rows
+        for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "selection_"):
+            self.__dict__.pop(name, None)
         return self
 
     def fit_predict(
@@ -250,142 +315,12 @@ class LatentClass(TableMixture):
         model.class_names_ = tuple(map(default_name, range(len(weights))))
         model.columns_ = {column.name: column.kind for column in model._schema.columns}
         model.n_features_in_ = len(columns)
+        model.n_components_ = len(weights)
         model._n_rows = 0.0
+        model._without_data = True
         return model
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.estimator_type = "density_estimator"
         return tags
-
-    # ---- inside a fit --------------------------------------------------------------------------------------------
-
-    def _check_options(self) -> None:
-        options.whole("n_components", self.n_components)
-        options.whole("n_init", self.n_init)
-        options.whole("max_iter", self.max_iter)
-        options.one_of("init", self.init, STARTS)
-        options.number("tol", self.tol)
-        options.number("variance_floor", self.variance_floor, 0, 1)
-        options.flag("accelerate", self.accelerate)
-        options.mapping("start", self.start)
-        options.mapping("columns", self.columns)
-        warm = STAGE * len(options.temperatures("anneal", self.anneal))
-        if warm and self.assign == "hard":
-            raise ParameterError(
-                "anneal has no meaning with assign='hard': the best class is the same at any temperature."
-            )
-        if warm >= self.max_iter:
-            raise ParameterError(f"anneal={self.anneal!r} makes {warm} passes: max_iter={self.max_iter} is too few.")
-
-    def _learn_schema(self, source: Any) -> Schema:
-        schema = Schema.learn(source, self.columns)
-        blocks.read_names(list(self.start or ()), schema, "start")
-        fixed = blocks.read_names(self.fixed, schema, "fixed")
-        tied = blocks.read_names(self.tied, schema, "tied")
-        if "weights" in tied or set(fixed) & set(tied):
-            raise ParameterError("tied: 'weights' cannot be tied, and a column cannot be both fixed and tied.")
-        blocks.check_fixed(fixed, self.start or {}, schema)
-        treatment = {name: "fixed" for name in fixed if name != "weights"} | dict.fromkeys(tied, "tied")
-        return schema.arrange(treatment)
-
-    def _check_rows(self, table: Table) -> None:
-        n_rows = max(table.n_rows, int(table.weight.sum()))
-        if n_rows < self.n_components:
-            raise ParameterError(
-                f"n_samples={n_rows} is fewer than n_components={self.n_components}. Use fewer classes or more rows."
-            )
-
-    def _search(self, table: Table) -> Search:
-        seed = seed_of(self.random_state)
-        assign = Assign.read(self.assign, self.draws)
-        data = reduce(self._model, table)
-        with runner(self.n_jobs, len(data.chunks)) as run:
-            plan = Plan(
-                assign=assign,
-                rule=read_rule(self.stop, self.tol, self.assign),
-                max_iter=self.max_iter,
-                accelerate=self.accelerate,
-                anneal=tuple(self.anneal),
-                runner=run,
-                seed=child(seed, 1),
-            )
-            search = fit(self._model, data, self._starts(table, data, child(seed, 0)), plan)
-            if assign.mode != "soft":
-                [soft] = evaluate(self._model, data, [search.best.accepted.params], SOFT, run)
-                self.loglik_ = soft.loglik
-            else:
-                self.loglik_ = search.best.accepted.loglik
-        return search
-
-    def _starts(self, table: Table, data: Reduced, seed: np.random.SeedSequence) -> list[Params]:
-        """Return the parameters that the restarts begin with."""
-        chunks = table.chunks()
-        given = self.start or {}
-        begin = Start(self._model, whole(self._model.leaves["emit"], chunks), chunks)
-        starts = []
-        for i in range(self.n_init):
-            rng = np.random.default_rng(child(seed, i))
-            emit = from_known(begin, data, STARTS[self.init](begin, rng))
-            params = {"mix": self._model.leaves["mix"].blank(), "emit": emit}
-            params = blocks.overlay(params, given, self._schema, self.n_components)
-            starts.append(self._model.conform(params, params))
-        return _distinct(self._model, starts)
-
-    def _publish(self, search: Search, table: Table, names: tuple[Any, ...] | None) -> None:
-        """Set the fitted attributes."""
-        best = search.best
-        self._params = best.accepted.params
-        if names is None and not (self.start or self.fixed or self.tied or table.evidence is not None):
-            self._params = self._model.relabel(self._params, np.argsort(-self._params["mix"][0], kind="stable"))
-        _, self._entropy, self._n_rows = measure(self._model, self._params, table.chunks())
-        known = names or (None,) * self.n_components
-        self.class_names_ = tuple(default_name(k) if name is None else str(name) for k, name in enumerate(known))
-        self.objective_ = best.objective
-        self.trace_ = list(best.trace)
-        self.n_iter_ = best.n_passes
-        self.stop_reason_ = best.reason
-        self.converged_ = best.reason in CONVERGED
-        self.restarts_ = {
-            "n_init": search.n_starts,
-            "n_finalists": len(search.finalists),
-            "n_reached_best": search.n_best(within=max(10 * self.tol, 1e-9 * abs(best.objective))),
-            "objectives": [chain.objective for chain in search.finalists],
-        }
-        self._note_events(search)
-
-    def _note_events(self, search: Search) -> None:
-        best = search.best
-        mass = self._model.view(best.accepted.expected.stats)["mix"][0]
-        empty = np.flatnonzero(mass < NO_MASS).tolist()
-        if empty:
-            self.events_.append(f"classes without any mass kept their last parameters: {len(empty)} of {len(mass)}")
-        self.events_ += _twins(self._model.overlap(self._params, self._params))
-        if not best.healthy:
-            self.events_.append("a class collapsed onto single rows: its variance is on the floor")
-            warn(
-                f"every start ended with a variance on its floor ({self.variance_floor:g} of the column's variance): a "
-                f"class collapsed onto single rows, and loglik_={self.loglik_:.6g} says little. Use prior='row' or "
-                "fewer classes.",
-                CollapseWarning,
-            )
-        if search.interrupted:
-            warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
-        elif self.stop_reason_ == "max_iter":
-            warn(
-                f"no convergence after max_iter={self.max_iter} passes (objective {self.objective_:.6f}). "
-                "Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
-        log.info("fitted %d classes: %s after %d passes", self.n_components, self.stop_reason_, self.n_iter_)
-
-
-def _twins(overlap: Floats) -> list[str]:
-    """Name pairs of classes that are the same: a start that does not tell them apart never will."""
-    same = np.argwhere(np.triu(overlap > -1e-12, k=1))
-    return [f"classes {i} and {j} are identical; start them apart, or use fewer classes" for i, j in same.tolist()]
-
-
-def _distinct(model: Model, starts: Sequence[Params]) -> list[Params]:
-    """Drop starts that repeat an earlier one, as when labels or the user leave nothing to chance."""
-    return list({model.pack(params).tobytes(): params for params in starts}.values())

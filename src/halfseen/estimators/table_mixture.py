@@ -20,9 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Schema, Source, Table, read
 from halfseen.engine import Model
+from halfseen.engine.model import Chunk as AnyChunk
 from halfseen.engine.model import weighted_sum
 from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
-from halfseen.estimators import options, profile
+from halfseen.estimators import options, profile, why
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
@@ -37,6 +38,7 @@ class TableMixture(BaseEstimator):
     _schema: Schema
     _template: Source
     _n_rows: float
+    _without_data: bool = False  # built from parameters
     _entropy: float
     loglik_: float
     class_names_: tuple[str, ...]
@@ -156,6 +158,31 @@ class TableMixture(BaseEstimator):
             resp = np.eye(resp.shape[1])[draw(resp, rng)]
         return self._model.leaves["emit"].impute(self._params["emit"], chunk.blocks, resp, rng)
 
+    def why(self, X: Any, against: Any = None) -> why.Why:
+        """Explain the class of one row: what each column adds to the log-odds of the most probable class.
+
+        Parameters
+        ----------
+        X : table with one row
+        against : name of a class, optional
+            The class to compare with; the second most probable by default.
+
+        Returns
+        -------
+        Why
+            Prints as a sentence for each column; `contributions` has the numbers.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.LatentClass.from_params([0.5, 0.5], {"x": {"a": [0.9, 0.3], "b": [0.1, 0.7]}})
+        >>> print(model.why([["a"]]))
+        class 0 (75%) rather than class 1 (25%): log-odds +1.10
+          +1.10  x = a  3.0 times as probable in class 0
+        """
+        check_is_fitted(self)
+        return why.why(self, self._encode(X), against)
+
     # ---- how good, how sure --------------------------------------------------------------------------------------
 
     @property
@@ -190,7 +217,9 @@ class TableMixture(BaseEstimator):
         """Return loglik, classification entropy EN and number of rows, of `X` or of the training data."""
         check_is_fitted(self)
         if X is None and self._n_rows == 0:
-            raise ParameterError("this model was built without data; give the data to measure it on, as X.")
+            raise ParameterError(
+                "this model was built without data, or in pieces; give the data to measure it on, as X."
+            )
         if X is None:
             return self.loglik_, self._entropy, self._n_rows
         return measure(self._model, self._params, self._encode(X).chunks())
@@ -240,7 +269,7 @@ class TableMixture(BaseEstimator):
     def _read(self, X: Any, reset: bool) -> Source:
         """Read a table, and remember or check what scikit-learn wants to know of it."""
         source = read(X)
-        if not reset and self._n_rows == 0:  # built without data: the schema checks names, if there are any
+        if not reset and self._without_data:  # the schema checks names, if there are any
             X = np.empty((1, len(source.names)))
         validate_data(self, X, reset=reset, skip_check_array=True)
         return source
@@ -264,6 +293,17 @@ class TableMixture(BaseEstimator):
             found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self._params["mix"]
             yield found
 
+    def _joint(self, chunk: Chunk) -> Floats:
+        """Return log p(observed cells, component) for each row of a chunk, (n, K)."""
+        prepared = self._model.prepare(self._params)
+        leaves = self._model.leaves
+        scores = leaves["emit"].score(prepared["emit"], chunk.blocks, SOFT)
+        return scores + leaves["mix"].score(prepared["mix"], chunk.blocks, SOFT)
+
+    def _class_joint(self, table: Table) -> tuple[tuple[str, ...], Floats]:
+        """Return the names of the classes and log p(observed cells, class) of each row, (N, C)."""
+        return self.class_names_, np.concatenate([self._joint(chunk) for chunk in table.chunks()])
+
     def _warn_impossible(self, found: Sequence[Inference]) -> None:
         impossible = sum(int(np.isneginf(part.log_evidence).sum()) for part in found)
         if impossible:
@@ -281,12 +321,12 @@ class TableMixture(BaseEstimator):
         return tags
 
 
-def measure(model: Model, params: Params, chunks: Sequence[Chunk]) -> tuple[float, float, float]:
+def measure(model: Model, params: Params, chunks: Sequence[AnyChunk]) -> tuple[float, float, float]:
     """Return log-likelihood, classification entropy -sum resp log resp, and number of rows, all weighted."""
     prepared = model.prepare(params)
     loglik = uncertain = n_rows = 0.0
     for chunk in chunks:
-        found = model.infer(prepared, chunk.blocks, np.ones((chunk.n_rows, 1)), SOFT, chunk.log_evidence)
+        found = model.infer(prepared, chunk.blocks, np.ones((len(chunk.weight), 1)), SOFT, chunk.log_evidence)
         loglik += weighted_sum(chunk.weight, found.log_evidence[:, 0])
         uncertain += float(chunk.weight @ entr(found.usage["emit"]).sum(axis=1))
         n_rows += float(chunk.weight.sum())

@@ -4,7 +4,7 @@ Vocabulary: `params` (a value), `scores` (log-probabilities), `usage` (how often
 `prior` (pseudo-statistics), `limits` (what may not move).
 """
 
-from halfseen.leaves.categorical import Categorical, Cells
+from halfseen.leaves.categorical import Categorical, Cells, Portions
 from halfseen.leaves.gaussian import Gaussian, GaussianParams, PseudoRows
 from halfseen.leaves.leaf import Leaf
 from halfseen.leaves.limits import FREE, Limits
@@ -24,6 +24,7 @@ __all__ = [
     "Leaf",
     "Limits",
     "Poisson",
+    "Portions",
     "Product",
     "PseudoRows",
     "Tied",

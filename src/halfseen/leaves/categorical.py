@@ -217,6 +217,47 @@ class Cells(Categorical):
         return 0
 
 
+class Portions(Cells):
+    """Mixing weights in groups whose sums are given: the shares of classes are known, those inside a class are not.
+
+    Parameters
+    ----------
+    masses : (G,) array     the given sums; they sum to one
+    n_inside : int          cells in each group
+    pseudo : (1, G * n_inside) array, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> leaf = Portions([0.9, 0.1], 2)
+    >>> leaf.maximise(np.array([[3.0, 1.0, 5.0, 5.0]]), leaf.blank()).round(3)
+    array([[0.675, 0.225, 0.05 , 0.05 ]])
+    """
+
+    _masses: Floats
+
+    def __init__(self, masses: Sequence[float] | Floats, n_inside: int, pseudo: Floats | None = None) -> None:
+        super().__init__(1, [n_inside] * len(masses), pseudo, axes=(1,))
+        object.__setattr__(self, "_masses", np.repeat(np.asarray(masses, dtype=np.float64), n_inside)[None])
+
+    def blank(self) -> Floats:
+        """Return equal shares inside each group."""
+        return frozen(super().blank() * self._masses)
+
+    def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
+        """Share the mass of each group in proportion to its counts."""
+        inside = np.divide(params, self._masses, out=super().blank().copy(), where=self._masses > 0)
+        return frozen(super().maximise(stats, inside, limits) * self._masses)
+
+    def jitter(self, params: Floats, amount: float, rng: np.random.Generator) -> Floats:
+        """Move the shares inside each group."""
+        return frozen(super().jitter(params + (self._masses == 0), amount, rng) * self._masses)
+
+    def sample(self, params: Floats, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
+        """Draw one cell of all, (N, 1)."""
+        return draw(params[components], rng)[:, None]
+
+
 def _log(table: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         return np.log(table)

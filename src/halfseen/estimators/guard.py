@@ -1,0 +1,80 @@
+"""The guard rail of semi-supervised learning: find out whether the unlabelled rows help.
+
+Both fits are made on the same folds of the labelled rows and compared on the rows left out. Unlabelled rows hurt when
+the classes are not the clusters of the table, or when columns depend on each other within a class.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from halfseen.data import Evidence, Source
+from halfseen.errors import UnlabeledWarning, warn
+
+if TYPE_CHECKING:
+    from halfseen.estimators.naive_bayes import NaiveBayes
+
+FOLDS = 5
+
+
+def compare(
+    model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence
+) -> dict[str, Any] | None:
+    """Return the cross-validated accuracies with and without unlabelled rows; warn when they are worse with them.
+
+    None, with a note in `events_`, where some class has too few labelled rows to leave one out.
+    """
+    single = (evidence.patterns != -np.inf).sum(axis=1) == 1
+    labelled = np.flatnonzero(single[evidence.index])
+    truth = evidence.patterns[evidence.index[labelled]].argmax(axis=1)
+    counts = np.bincount(truth, minlength=evidence.n_components)
+    folds = int(min(FOLDS, counts[counts > 0].min(initial=FOLDS)))
+    if folds < 2 or (counts > 0).sum() < 2:
+        model.events_.append("guard: too few labelled rows to tell whether the unlabelled ones help")
+        return None
+    right = {True: np.zeros(len(labelled)), False: np.zeros(len(labelled))}
+    others = np.setdiff1d(np.arange(len(weight)), labelled)
+    split = StratifiedKFold(folds, shuffle=True, random_state=0).split(labelled, truth)
+    for train, test in split:
+        for with_all, hits in right.items():
+            rows = np.sort(np.append(labelled[train], others)) if with_all else labelled[train]
+            fitted = _fitted(model, source.take(rows), weight[rows], evidence.take(rows))
+            hits[test] = fitted._most_probable(source.take(labelled[test])) == truth[test]
+    return _judged(model, right[True], right[False], folds)
+
+
+def _fitted(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> NaiveBayes:
+    """Fit a copy to some rows, quietly: the fit proper has already said what there is to say."""
+    copy = clone(model)
+    copy._begin(tuple(model.classes_.tolist()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        copy._fit_rows(source, weight, evidence)
+    return copy
+
+
+def _judged(
+    model: NaiveBayes, with_all: NDArray[np.float64], labelled_only: NDArray[np.float64], folds: int
+) -> dict[str, Any]:
+    scores = {
+        "with_unlabeled": float(with_all.mean()),
+        "labelled_only": float(labelled_only.mean()),
+        "n_labelled": len(with_all),
+        "folds": folds,
+    }
+    changed = with_all - labelled_only
+    if changed.sum() < -np.sqrt(np.abs(changed).sum()):  # more than one standard error of the difference
+        warn(
+            f"the unlabelled rows make the classifier worse: accuracy {scores['with_unlabeled']:.3f} with them, "
+            f"{scores['labelled_only']:.3f} without ({folds}-fold cross-validation on {len(with_all)} labelled rows). "
+            f"Lower unlabeled_weight (now {model.unlabeled_weight:g}; 0 leaves them out), try components_per_class=2, "
+            "or drop columns that depend on each other.",
+            UnlabeledWarning,
+        )
+    return scores

@@ -1,0 +1,328 @@
+"""Classification with known, partly known and unknown labels: naive Bayes over mixed columns with holes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from halfseen.assign import SOFT
+from halfseen.data import Evidence, Source, Table, check_weight, read_target
+from halfseen.engine import Model
+from halfseen.errors import DataError, ParameterError
+from halfseen.estimators import blocks, guard, options
+from halfseen.estimators.table_em import TableEM
+from halfseen.leaves.categorical import read_table
+from halfseen.leaves.leaf import Floats, Stats
+from halfseen.leaves.limits import Params
+
+
+def _one_component(model: NaiveBayes) -> bool:
+    if model.components_per_class != 1:
+        raise AttributeError("partial_fit needs components_per_class=1: the components of a class have no labels.")
+    return True
+
+
+class NaiveBayes(ClassifierMixin, TableEM):
+    """Classify rows of mixed columns with holes; labels may have holes too.
+
+    Given the class the columns are independent: categories with their own probabilities, numbers normal, counts
+    Poisson. With a label for every row the fit is counting, in closed form. Where labels are missing, soft or sets of
+    candidates, EM completes them: semi-supervised learning.
+
+        P(class | row) ~ P(class) prod over observed columns d of p(x[d] | class)
+
+    Parameters
+    ----------
+    columns : mapping, optional
+        Kinds of columns by name, where the rule is not what you want: {"visits": "poisson", "grade": "gaussian"}.
+    prior : float, "row" or None, default 1.0
+        So many pseudo-counts added to each class and to each category in each class (1.0 = add one, Laplace), and so
+        many pseudo-rows for numbers (about the class's own mean, with the column's variance) and counts. "row": one
+        pseudo-row in all. None: maximum likelihood.
+    class_prior : (C,) sequence, optional
+        Shares of the classes, in the order of `classes_`, where the table's own are not to be used.
+    components_per_class : int, default 1
+        More than one makes each class a mixture of so many components: for classes that fall into several kinds.
+    unlabeled_weight : float in [0, 1], default 1.0
+        What a row counts about whose class nothing is known (Nigam's lambda); rows with candidates or soft labels count
+        in full. 0 leaves such rows out.
+    guard : bool, default True
+        Compare a fit with unlabelled rows to one without, by cross-validation on the labelled rows, and warn when they
+        make it worse. `guard_` has the scores.
+    assign : {"soft", "hard", "sample"}, default "soft"
+        How missing labels are completed; "hard" is self-training.
+    n_init : int, default 16
+        Number of starts with several components per class; with one the labelled rows are the only start.
+    tol, max_iter, variance_floor, n_jobs, random_state : as in `LatentClass`
+
+    Attributes
+    ----------
+    classes_ : (C,) array            the labels
+    class_prior_ : (C,) array        shares of the classes
+    class_count_ : (C,) array        expected number of training rows in each class
+    guard_ : dict or None            cross-validated accuracy with and without the unlabelled rows
+    loglik_, objective_, trace_, n_iter_, converged_, stop_reason_, events_, columns_ : as in `LatentClass`
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> X = [["sunny", 30.5], ["rain", 12.1], [None, 14.2], ["sunny", 25.0], ["rain", None], ["sunny", 28.3]]
+    >>> model = hs.NaiveBayes().fit(X, ["out", "in", "in", "out", "in", "out"])
+    >>> model.predict([["rain", 13.5], ["sunny", None]])
+    array(['in', 'out'], dtype='<U3')
+    >>> model.predict_proba([["sunny", None]]).round(3)
+    array([[0.238, 0.762]])
+    """
+
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        *,
+        columns: Mapping[str | int, str] | None = None,
+        prior: str | float | None = 1.0,
+        class_prior: Sequence[float] | None = None,
+        components_per_class: int = 1,
+        unlabeled_weight: float = 1.0,
+        guard: bool = True,
+        assign: str = "soft",
+        n_init: int = 16,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        variance_floor: float = 1e-8,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.columns = columns
+        self.prior = prior
+        self.class_prior = class_prior
+        self.components_per_class = components_per_class
+        self.unlabeled_weight = unlabeled_weight
+        self.guard = guard
+        self.assign = assign
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.variance_floor = variance_floor
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ---- fitting -------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        classes: Sequence[Any] | None = None,
+        unlabeled: Any = None,
+    ) -> Self:
+        """Fit to a table and its labels.
+
+        Parameters
+        ----------
+        X : array, pandas, Polars or Arrow table, or list of rows; NaN, None and nulls are holes
+        y : sequence
+            A label for each row, None where it is unknown, a set where it is one of several; or an (N, C) array of
+            evidence that multiplies the model. -1 is unknown among at least two other numbers, as in scikit-learn.
+        sample_weight : (N,) array, optional
+        classes : sequence, optional
+            All classes in their order; those seen, sorted, by default.
+        unlabeled : optional
+            The value that means 'unknown'.
+        """
+        self._check_options()
+        source = self._read(X, reset=True)
+        weight = check_weight(sample_weight, source.n_rows)
+        evidence, names = read_target(_target(y), source.n_rows, classes, unlabeled)
+        self._begin(names)
+        source, weight, evidence = self._counted(source, weight, evidence)
+        self._fit_rows(source, weight, evidence)
+        self.guard_ = None
+        if self.guard and not evidence.index.all():
+            self.guard_ = guard.compare(self, source, weight, evidence)
+        return self
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        options.whole("components_per_class", self.components_per_class)
+        options.flag("guard", self.guard)
+        if not options.number("unlabeled_weight", self.unlabeled_weight) <= 1:
+            raise ParameterError(f"unlabeled_weight={self.unlabeled_weight!r} is above 1. Use a number from 0 to 1.")
+
+    def _begin(self, classes: tuple[Any, ...]) -> None:
+        self.classes_ = np.array(classes)
+        self._masses = None
+        if self.class_prior is not None:
+            self._masses = read_table(self.class_prior, (len(classes),), "class_prior")
+
+    def _counted(
+        self, source: Source, weight: NDArray[np.float64], evidence: Evidence
+    ) -> tuple[Source, NDArray[np.float64], Evidence]:
+        """Return the rows that count, rows without any evidence with their own weight."""
+        weight = np.where(evidence.index == 0, self.unlabeled_weight * weight, weight)
+        if weight.all():
+            return source, weight, evidence
+        used = np.flatnonzero(weight)
+        if not len(used):
+            raise DataError("no labelled row has a weight above 0: nothing is left to fit to.")
+        return source.take(used), weight[used], evidence.take(used)
+
+    def _fit_rows(self, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> None:
+        inside = int(self.components_per_class)
+        table = self._learn_schema(source).encode(source, weight, evidence.repeated(inside))
+        if inside > 1 or not _all_known(evidence):  # counting needs no order of rows
+            table = table.canonical(overwrite=True)
+        self._remember(source, table)
+        self._publish(self._search(table, inside * len(self.classes_), self._seed()), self._component_names())
+
+    def _mixture(self, summary: blocks.Summary, n_components: int) -> Model:
+        prior = blocks.read_prior(self.prior)
+        return blocks.mixture(self._schema, summary, n_components, prior, self.variance_floor, self.fixed, self._masses)
+
+    def _ordered(self, model: Model, params: Params, table: Table) -> Params:
+        return params
+
+    def _component_names(self) -> tuple[str, ...]:
+        inside = int(self.components_per_class)
+        return tuple(
+            str(label) if inside == 1 else f"{label} ({i + 1})" for label in self.classes_ for i in range(inside)
+        )
+
+    @available_if(_one_component)
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Sequence[Any] | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        unlabeled: Any = None,
+    ) -> Self:
+        """Take in one more batch: statistics add, so that the result is that of one fit to all labelled rows.
+
+        The first batch fixes the columns with their kinds and categories, and needs `classes` if it does not have them
+        all. After `fit` it goes on from there. Rows with unknown labels are completed once, under what was learned
+        before them, and then counted. Needs components_per_class=1.
+        """
+        self._check_options()
+        first = not hasattr(self, "_params")
+        source = self._read(X, reset=first)
+        weight = check_weight(sample_weight, source.n_rows)
+        evidence, names = read_target(
+            _target(y), source.n_rows, classes if first else self.classes_.tolist(), unlabeled
+        )
+        if first:
+            self._begin(names)
+        source, weight, evidence = self._counted(source, weight, evidence)
+        schema = self._learn_schema(source) if first else self._schema
+        table = schema.encode(source, weight, evidence)
+        if first:
+            self._remember(source, table)
+            self._model = self._mixture(blocks.summarise(table), len(self.classes_))
+            self._params = self._model.blank()
+            self._stats = np.zeros(self._model.stats_shape)
+        self._add(table)
+        return self
+
+    def _add(self, table: Table) -> None:
+        """Add the statistics of a batch and estimate anew."""
+        pivot = self._model.blank()  # alike in all classes, so that moments of the whole table can be read off
+        stats = self._model.recentre(self._stats, self._params, pivot)
+        prepared = self._model.prepare(self._params)
+        for chunk in table.chunks():
+            batch = self._model.expected(prepared, chunk, SOFT).stats
+            stats = stats + self._model.recentre(batch, self._params, pivot)
+        self._model = self._mixture(blocks.summary_of(self._model, stats, pivot), len(self.classes_))
+        pseudo = self._model.prior(pivot)
+        self._params = self._model.maximise(stats if pseudo is None else stats + pseudo, pivot)
+        self._stats = self._model.recentre(stats, pivot, self._params)
+        self.class_names_ = self._component_names()
+        self._n_rows = 0.0
+        self.n_rows_seen_ = float(self.class_count_.sum())
+        for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "guard_"):
+            self.__dict__.pop(name, None)
+
+    # ---- use -----------------------------------------------------------------------------------------------------
+
+    @property
+    def class_prior_(self) -> Floats:
+        """Shares of the classes, (C,)."""
+        return self._by_class(self.weights_)
+
+    @property
+    def class_count_(self) -> Floats:
+        """Expected number of training rows in each class, (C,)."""
+        check_is_fitted(self)
+        stats: Stats = self._model.view(self._stats)["mix"][0]
+        return self._by_class(stats)
+
+    def _by_class(self, by_component: Floats) -> Floats:
+        """Sum over the components of each class, along the last axis."""
+        shape = (*by_component.shape[:-1], len(self.classes_), int(self.components_per_class))
+        return by_component.reshape(shape).sum(axis=-1)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the posterior probability of each class for each row, (N, C)."""
+        by_component = super().predict_proba(X)
+        return self._by_class(by_component)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logs of `predict_proba`; exact where the probabilities themselves would vanish."""
+        joint = self.predict_joint_log_proba(X)
+        evidence = logsumexp(joint, axis=1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(np.isneginf(evidence), np.log(self.class_prior_), joint - evidence)
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Return log p(observed cells, class) for each row and class, (N, C)."""
+        return self._class_joint(self._encode(X))[1]
+
+    def _class_joint(self, table: Table) -> tuple[tuple[str, ...], Floats]:
+        joint = super()._class_joint(table)[1]
+        with np.errstate(divide="ignore"):
+            by_class = logsumexp(joint.reshape(len(joint), len(self.classes_), -1), axis=2)
+        return tuple(map(str, self.classes_)), by_class
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each row; the first among equals."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def _most_probable(self, source: Source) -> NDArray[np.int64]:
+        """Return the index of the most probable class of each row of a source."""
+        found = self._infer(self._schema.encode(source).chunks())
+        return np.concatenate([self._by_class(part.usage["emit"]).argmax(axis=1) for part in found])
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy: the share of rows whose predicted class is `y`."""
+        return float(ClassifierMixin.score(self, X, y, sample_weight))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
+        """Draw rows and their classes from the model."""
+        X, components = super().sample(n_samples, random_state)
+        return X, self.classes_[components // int(self.components_per_class)]
+
+
+def _target(y: Any) -> Any:
+    if y is None:
+        raise DataError("NaiveBayes requires y to be passed, but the target y is None.")
+    if hasattr(y, "__array__") and not hasattr(y, "__iter__"):
+        y = np.asarray(y)
+    if getattr(y, "shape", ())[1:] == (1,):
+        return column_or_1d(y, warn=True)
+    return y
+
+
+def _all_known(evidence: Evidence) -> bool:
+    """Whether every row has one possible class."""
+    single = (evidence.patterns == 0).sum(axis=1) + (evidence.patterns != -np.inf).sum(axis=1) == 2
+    return bool(single[evidence.index].all()) and evidence.n_components > 1

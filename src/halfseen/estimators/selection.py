@@ -1,0 +1,77 @@
+"""How many classes: try several numbers, keep the best by an information criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from halfseen.data import Source, frame_from_dict
+from halfseen.errors import ParameterError
+from halfseen.estimators.table_em import Found
+
+CRITERIA = ("bic", "aic", "icl")
+PATIENCE = 2  # "auto" stops when the criterion has risen this often in a row
+MOST = 50  # numbers of classes that "auto" tries at most
+
+
+def read_sizes(n_components: Any) -> Sequence[int]:
+    """Return the numbers of classes to try, ascending: one, several, or for "auto" as many as are needed."""
+    if isinstance(n_components, str):
+        if n_components != "auto":
+            raise ParameterError(f"n_components={n_components!r} is not a number, a range, a list or 'auto'.")
+        return range(1, MOST + 1)
+    several = isinstance(n_components, range | list | tuple | np.ndarray)
+    sizes = sorted(set(n_components)) if several else [n_components]
+    whole = [isinstance(size, int | np.integer) and not isinstance(size, bool | np.bool_) for size in sizes]
+    if not sizes or not all(whole) or sizes[0] < 1:
+        raise ParameterError(f"n_components={n_components!r} is not a whole number of at least 1, nor a range of such.")
+    return [int(size) for size in sizes]
+
+
+def search(sizes: Sequence[int], fitted: Callable[[int, Found | None], Found], criterion: str) -> list[Found]:
+    """Fit every size; each may begin at the one before. A range from "auto" ends when the criterion keeps rising."""
+    tried: list[Found] = []
+    for size in sizes:
+        neighbour = tried[-1] if tried and tried[-1].n_components == size - 1 else None
+        tried.append(fitted(size, neighbour))
+        if isinstance(sizes, range) and _rising(tried, criterion):
+            break
+    return tried
+
+
+def _rising(tried: Sequence[Found], criterion: str) -> bool:
+    values = [criteria(found)[criterion] for found in tried[-PATIENCE - 1 :]]
+    return len(values) > PATIENCE and all(low < high for low, high in pairwise(values))
+
+
+def criteria(found: Found) -> dict[str, float]:
+    """Return all figures by which numbers of classes are compared; bic, aic and icl are better when lower."""
+    n_classes = found.n_components
+    n_parameters = found.model.n_free()
+    bic = -2 * found.loglik + n_parameters * float(np.log(found.n_rows))
+    sure = 1.0 if n_classes == 1 else 1.0 - found.uncertain / (found.n_rows * float(np.log(n_classes)))
+    return {
+        "n_components": n_classes,
+        "loglik": found.loglik,
+        "n_parameters": n_parameters,
+        "bic": bic,
+        "aic": -2 * found.loglik + 2 * n_parameters,
+        "icl": bic + 2 * found.uncertain,
+        "entropy": sure,
+    }
+
+
+def best(tried: Sequence[Found], criterion: str) -> Found:
+    """Return the fit with the lowest criterion; one that collapsed only if all did."""
+    return min(tried, key=lambda found: (not found.search.best.healthy, criteria(found)[criterion]))
+
+
+def table(tried: Sequence[Found], criterion: str, template: Source) -> Any:
+    """Return what was tried as a table, a row for each number of classes."""
+    rows = [criteria(found) for found in tried]
+    chosen = best(tried, criterion)
+    columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in rows[0]}
+    return frame_from_dict({**columns, "chosen": [found is chosen for found in tried]}, template)

@@ -1,0 +1,244 @@
+"""Inside a fit: from a table to the best of many EM runs, for every estimator over a table.
+
+`LatentClass` and `NaiveBayes` differ in what they know of the rows (labels) and in what they show; what happens between
+is here, once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from halfseen.assign import SOFT, Assign, child
+from halfseen.data import Schema, Source, Table
+from halfseen.engine import Model, Search, evaluate, fit
+from halfseen.engine.model import Reduced
+from halfseen.engine.reduce import reduce
+from halfseen.engine.search import STAGE, Plan
+from halfseen.engine.starts import STARTS, Start, from_known, split, whole
+from halfseen.engine.stopping import read_rule
+from halfseen.errors import CollapseWarning, InterruptedWarning, ParameterError, warn
+from halfseen.estimators import blocks, options
+from halfseen.estimators.notes import column_notes
+from halfseen.estimators.table_mixture import TableMixture, default_name, measure, seed_of
+from halfseen.leaves.leaf import NO_MASS, Floats, Stats
+from halfseen.leaves.limits import Params
+from halfseen.runners import runner
+
+log = logging.getLogger("halfseen")
+
+CONVERGED = ("tolerance", "rounding", "counts stable", "parameters stable", "assignments unchanged")
+
+
+class Found(NamedTuple):
+    """A mixture fitted to a table.
+
+    Attributes
+    ----------
+    model, params : the mixture, and the parameters of the best run in the order they are shown in
+    search : Search        all runs
+    stats : Stats          expected statistics of the table under `params`
+    loglik : float         log-likelihood under `params`, whatever the assignment mode
+    uncertain : float      classification entropy -sum resp log resp
+    n_rows : float         sum of the weights
+    """
+
+    model: Model
+    params: Params
+    search: Search
+    stats: Stats
+    loglik: float
+    uncertain: float
+    n_rows: float
+
+    @property
+    def n_components(self) -> int:
+        """Number of components, K."""
+        return len(self.params["mix"][0])
+
+
+class TableEM(TableMixture):
+    """A mixture over a table that is fitted by EM; options that a subclass does not offer have their defaults here."""
+
+    columns: Mapping[str | int, str] | None = None
+    assign: str = "soft"
+    draws: int = 1
+    prior: str | float | None = "row"
+    init: str = "mixed"
+    start: Mapping[str, Any] | None = None
+    fixed: Collection[str] = ()
+    tied: Collection[str] = ()
+    n_init: int = 16
+    stop: str = "gain"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    accelerate: bool = True
+    anneal: Sequence[float] = ()
+    variance_floor: float = 1e-8
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    _stats: Stats
+
+    def _check_options(self) -> None:
+        options.whole("n_init", self.n_init)
+        options.whole("max_iter", self.max_iter)
+        options.one_of("init", self.init, STARTS)
+        options.number("tol", self.tol)
+        options.number("variance_floor", self.variance_floor, 0, 1)
+        options.flag("accelerate", self.accelerate)
+        options.mapping("start", self.start)
+        options.mapping("columns", self.columns)
+        warm = STAGE * len(options.temperatures("anneal", self.anneal))
+        if warm and self.assign == "hard":
+            raise ParameterError(
+                "anneal has no meaning with assign='hard': the best class is the same at any temperature."
+            )
+        if warm >= self.max_iter:
+            raise ParameterError(f"anneal={self.anneal!r} makes {warm} passes: max_iter={self.max_iter} is too few.")
+
+    def _learn_schema(self, source: Source) -> Schema:
+        schema = Schema.learn(source, self.columns)
+        blocks.read_names(list(self.start or ()), schema, "start")
+        fixed = blocks.read_names(self.fixed, schema, "fixed")
+        tied = blocks.read_names(self.tied, schema, "tied")
+        if "weights" in tied or set(fixed) & set(tied):
+            raise ParameterError("tied: 'weights' cannot be tied, and a column cannot be both fixed and tied.")
+        blocks.check_fixed(fixed, self.start or {}, schema)
+        treatment = {name: "fixed" for name in fixed if name != "weights"} | dict.fromkeys(tied, "tied")
+        return schema.arrange(treatment)
+
+    def _remember(self, source: Source, table: Table) -> None:
+        """Keep what later calls need to know of the table: its columns, never its rows."""
+        for name in ("_running", "n_rows_seen_", "_without_data"):  # of an earlier life
+            self.__dict__.pop(name, None)
+        self._template = source.template()
+        self._schema = table.schema
+        self.columns_ = {column.name: column.kind for column in table.schema.columns}
+        self.events_ = column_notes(table)
+
+    def _mixture(self, summary: blocks.Summary, n_components: int) -> Model:
+        """Return the mixture that the options describe."""
+        prior = blocks.read_prior(self.prior)
+        return blocks.mixture(self._schema, summary, n_components, prior, self.variance_floor, self.fixed)
+
+    def _search(
+        self, table: Table, n_components: int, seed: np.random.SeedSequence, smaller: Params | None = None
+    ) -> Found:
+        """Fit a mixture of so many components; `smaller` is the solution with one component less, if there is one."""
+        _check_rows(table, n_components)
+        model = self._mixture(blocks.summarise(table), n_components)
+        assign = Assign.read(self.assign, self.draws)
+        data = reduce(model, table)
+        with runner(self.n_jobs, len(data.chunks)) as run:
+            plan = Plan(
+                assign=assign,
+                rule=read_rule(self.stop, self.tol, self.assign),
+                max_iter=self.max_iter,
+                accelerate=self.accelerate,
+                anneal=tuple(self.anneal),
+                runner=run,
+                seed=child(seed, 1),
+            )
+            search = fit(model, data, self._starts(model, table, data, child(seed, 0), smaller), plan)
+            params = self._ordered(model, search.best.accepted.params, table)
+            [step] = evaluate(model, data, [params], SOFT, run)
+        uncertain = measure(model, params, data.chunks)[1]  # rows of a known class add nothing to it
+        loglik = search.best.accepted.loglik if assign.mode == "soft" else step.loglik
+        return Found(model, params, search, step.expected.stats, loglik, uncertain, float(table.weight.sum()))
+
+    def _ordered(self, model: Model, params: Params, table: Table) -> Params:
+        """Return the parameters with the largest component first, unless something else tells components apart."""
+        if self.start or self.fixed or self.tied or table.evidence is not None:
+            return params
+        return model.relabel(params, np.argsort(-params["mix"][0], kind="stable"))
+
+    def _starts(
+        self, model: Model, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
+    ) -> list[Params]:
+        """Return the parameters that the restarts begin with."""
+        chunks = table.chunks()
+        n_components = model.leaves["emit"].n_components
+        begin = Start(model, whole(model.leaves["emit"], chunks), chunks)
+        starts = []
+        for i in range(self.n_init):
+            rng = np.random.default_rng(child(seed, i))
+            if i == 0 and smaller is not None:
+                params = split(model, smaller, rng)
+            else:
+                emit = from_known(begin, data, STARTS[self.init](begin, rng))
+                params = {"mix": model.leaves["mix"].blank(), "emit": emit}
+            params = blocks.overlay(params, self.start or {}, self._schema, n_components)
+            starts.append(model.conform(params, params))
+        return _distinct(model, starts)
+
+    def _publish(self, found: Found, names: tuple[Any, ...] | None) -> None:
+        """Set the fitted attributes."""
+        best = found.search.best
+        self._model, self._params, self._stats = found.model, found.params, found.stats
+        self.loglik_, self._entropy, self._n_rows = found.loglik, found.uncertain, found.n_rows
+        known = names or (None,) * len(self.weights_)
+        self.class_names_ = tuple(default_name(k) if name is None else str(name) for k, name in enumerate(known))
+        self.objective_ = best.objective
+        self.trace_ = list(best.trace)
+        self.n_iter_ = best.n_passes
+        self.stop_reason_ = best.reason
+        self.converged_ = best.reason in CONVERGED
+        self.restarts_ = {
+            "n_init": found.search.n_starts,
+            "n_finalists": len(found.search.finalists),
+            "n_reached_best": found.search.n_best(within=max(10 * self.tol, 1e-9 * abs(best.objective))),
+            "objectives": [chain.objective for chain in found.search.finalists],
+        }
+        self._note_events(found.search)
+
+    def _note_events(self, search: Search) -> None:
+        best = search.best
+        mass = self._model.view(best.accepted.expected.stats)["mix"][0]
+        empty = np.flatnonzero(mass < NO_MASS).tolist()
+        if empty:
+            self.events_.append(f"classes without any mass kept their last parameters: {len(empty)} of {len(mass)}")
+        self.events_ += _twins(self._model.overlap(self._params, self._params))
+        if not best.healthy:
+            self.events_.append("a class collapsed onto single rows: its variance is on the floor")
+            warn(
+                f"every start ended with a variance on its floor ({self.variance_floor:g} of the column's variance): a "
+                f"class collapsed onto single rows, and loglik_={self.loglik_:.6g} says little. Use prior='row' or "
+                "fewer classes.",
+                CollapseWarning,
+            )
+        if search.interrupted:
+            warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
+        elif self.stop_reason_ == "max_iter":
+            warn(
+                f"no convergence after max_iter={self.max_iter} passes (objective {self.objective_:.6f}). "
+                "Raise max_iter or tol.",
+                ConvergenceWarning,
+            )
+        log.info("fitted %d classes: %s after %d passes", len(mass), self.stop_reason_, self.n_iter_)
+
+    def _seed(self) -> np.random.SeedSequence:
+        return seed_of(self.random_state)
+
+
+def _check_rows(table: Table, n_components: int) -> None:
+    n_rows = max(table.n_rows, int(table.weight.sum()))
+    if n_rows < n_components:
+        raise ParameterError(
+            f"n_samples={n_rows} is fewer than n_components={n_components}. Use fewer classes or more rows."
+        )
+
+
+def _twins(overlap: Floats) -> list[str]:
+    """Name pairs of classes that are the same: a start that does not tell them apart never will."""
+    same = np.argwhere(np.triu(overlap > -1e-12, k=1))
+    return [f"classes {i} and {j} are identical; start them apart, or use fewer classes" for i, j in same.tolist()]
+
+
+def _distinct(model: Model, starts: Sequence[Params]) -> list[Params]:
+    """Drop starts that repeat an earlier one, as when labels or the user leave nothing to chance."""
+    return list({model.pack(params).tobytes(): params for params in starts}.values())

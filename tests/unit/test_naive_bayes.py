@@ -1,0 +1,280 @@
+"""The classifier: worked numbers, scikit-learn's own where the models coincide, labels in every form, the guard."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
+
+import halfseen as hs
+from halfseen.errors import DataError, ParameterError, UnlabeledWarning
+
+MELONS = """color,root,sound,texture,umbilicus,surface,ripe
+green,curly,muffled,clear,hollow,hard,true
+dark,curly,dull,clear,hollow,hard,true
+dark,curly,muffled,clear,hollow,hard,true
+green,curly,dull,clear,hollow,hard,true
+light,curly,muffled,clear,hollow,hard,true
+green,slightly curly,muffled,clear,slightly hollow,soft,true
+dark,slightly curly,muffled,slightly blurry,slightly hollow,soft,true
+dark,slightly curly,muffled,clear,slightly hollow,hard,true
+dark,slightly curly,dull,slightly blurry,slightly hollow,hard,false
+green,straight,crisp,clear,flat,soft,false
+light,straight,crisp,blurry,flat,hard,false
+light,curly,muffled,blurry,flat,soft,false
+green,slightly curly,muffled,slightly blurry,hollow,hard,false
+light,slightly curly,dull,slightly blurry,hollow,hard,false
+dark,slightly curly,muffled,clear,slightly hollow,soft,false
+light,curly,muffled,blurry,flat,hard,false
+green,curly,dull,slightly blurry,slightly hollow,hard,false"""
+
+
+@pytest.fixture(scope="module")
+def melons():
+    rows = [line.split(",") for line in MELONS.splitlines()]
+    frame = pd.DataFrame(rows[1:], columns=rows[0])
+    return frame.drop(columns="ripe"), frame["ripe"]
+
+
+QUESTION = pd.DataFrame(
+    [["green", "curly", "crisp", "clear", "hollow", "hard"]],
+    columns=["color", "root", "sound", "texture", "umbilicus", "surface"],
+)
+
+
+def test_watermelons_smoothed(melons):
+    model = hs.NaiveBayes().fit(*melons)
+    assert model.classes_.tolist() == ["false", "true"]
+    assert model.params_["sound"]["crisp"][1] == pytest.approx(1 / 11, rel=1e-12)
+    assert_allclose(model.class_prior_, [10 / 19, 9 / 19])
+    assert_allclose(np.exp(model.predict_joint_log_proba(QUESTION)), [[0.00058147, 0.00237179]], atol=5e-9)
+    assert model.predict_proba(QUESTION)[0, 1] == pytest.approx(0.803108, abs=5e-7)
+
+
+def test_watermelons_by_maximum_likelihood(melons):
+    model = hs.NaiveBayes(prior=None).fit(*melons)
+    assert model.params_["sound"]["crisp"][1] == 0
+    joint = np.exp(model.predict_joint_log_proba(QUESTION))
+    assert joint[0, 1] == 0
+    assert joint[0, 0] == pytest.approx(0.00043035, abs=5e-9)
+    assert model.predict(QUESTION).tolist() == ["false"]
+
+
+def test_four_documents_token_by_token():
+    """A document is its words, each drawn from the class: a table with one row per word has the same counts."""
+    documents = [("Chinese Beijing Chinese", "c"), ("Chinese Chinese Shanghai", "c")]
+    documents += [("Chinese Macao", "c"), ("Tokyo Japan Chinese", "j")]
+    words = [(word, label) for text, label in documents for word in text.split()]
+    model = hs.NaiveBayes(class_prior=[2 / 3, 1 / 3]).fit([[word] for word, _ in words], [label for _, label in words])
+    (column,) = (value for name, value in model.params_.items() if name != "weights")
+    assert_allclose(column["Chinese"], [3 / 7, 2 / 9])
+    assert_allclose(column["Tokyo"], [1 / 14, 2 / 9])
+    assert_allclose(column["Japan"], [1 / 14, 2 / 9])
+    test = [[word] for word in ["Chinese", "Chinese", "Chinese", "Tokyo", "Japan"]]
+    log_prior = np.log(model.class_prior_)
+    scores = log_prior + (model.predict_joint_log_proba(test) - log_prior).sum(axis=0)
+    assert_allclose(np.exp(scores), [0.000267746, 0.000180641], atol=5e-10)  # MISSION: six digits after rounding
+    assert np.exp(scores - logsumexp(scores))[0] == pytest.approx(0.5971, abs=5e-5)
+
+
+def some_table(seed=0, n_rows=300, holes=0.0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n_rows)
+    X = pd.DataFrame(
+        {
+            "color": np.array(["red", "green", "blue"])[(y + (rng.random(n_rows) < 0.4)) % 3],
+            "size": rng.normal(2.0 * y),
+            "visits": rng.poisson(1 + 2 * y),
+        }
+    )
+    return X.mask(rng.random(X.shape) < holes), y
+
+
+KINDS = {"visits": "poisson"}
+
+
+def test_categorical_nb_of_scikit_learn():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 4, 500)
+    X = (rng.integers(0, 3, (500, 6)) + y[:, None] * (rng.random((500, 6)) < 0.3)) % 5
+    weight = rng.random(500)
+    for alpha in (1.0, 0.3):
+        ours = hs.NaiveBayes(prior=alpha).fit(X, y, weight)
+        theirs = CategoricalNB(alpha=alpha, class_prior=ours.class_prior_).fit(X, y, weight)
+        assert_allclose(ours.predict_joint_log_proba(X), theirs.predict_joint_log_proba(X), rtol=1e-10)
+        assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-10, atol=1e-14)
+
+
+def test_gaussian_nb_of_scikit_learn():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, 400)
+    X = rng.normal(size=(400, 5)) * rng.random((3, 5))[y] + y[:, None] + 100
+    ours = hs.NaiveBayes(prior=None, variance_floor=0.0).fit(X, y)
+    theirs = GaussianNB(var_smoothing=0.0).fit(X, y)
+    assert_allclose(ours.predict_joint_log_proba(X), theirs.predict_joint_log_proba(X), rtol=1e-10)
+    assert_allclose(ours.class_count_, theirs.class_count_)
+
+
+def test_all_labels_known_is_counting():
+    X, y = some_table(holes=0.1)
+    model = hs.NaiveBayes(columns=KINDS, prior=None).fit(X, y)
+    for c in range(3):
+        own = X[y == c]
+        shares = own["color"].value_counts(normalize=True)
+        assert_allclose([model.params_["color"][name][c] for name in shares.index], shares)
+        assert model.params_["size"]["mean"][c] == pytest.approx(own["size"].mean())
+        assert model.params_["size"]["sd"][c] == pytest.approx(own["size"].std(ddof=0))
+        assert model.params_["visits"]["rate"][c] == pytest.approx(own["visits"].mean())
+    assert model.converged_
+    assert model.guard_ is None
+
+
+def test_a_class_of_candidates_is_between(melons):
+    """A row that may be either class counts in both; one that is a set of all classes is unlabelled."""
+    X, y = some_table(holes=0.1)
+    labels = [{0, 1} if i % 3 == 0 and c < 2 else c for i, c in enumerate(y.tolist())]
+    model = hs.NaiveBayes(columns=KINDS).fit(X, labels)
+    assert (model.predict(X) == y).mean() > 0.8
+    assert model.guard_ is None  # every row has some evidence
+    everything = hs.NaiveBayes(columns=KINDS, guard=False).fit(X, [{0, 1, 2} if i % 2 else c for i, c in enumerate(y)])
+    holes = hs.NaiveBayes(columns=KINDS, guard=False).fit(X, [None if i % 2 else c for i, c in enumerate(y)])
+    assert_allclose(everything.predict_proba(X), holes.predict_proba(X), rtol=1e-6)
+
+
+def test_soft_labels_of_zeros_and_ones_are_labels():
+    X, y = some_table()
+    hard = hs.NaiveBayes(columns=KINDS).fit(X, y)
+    soft = hs.NaiveBayes(columns=KINDS).fit(X, np.eye(3)[y])
+    assert_allclose(soft.predict_proba(X), hard.predict_proba(X), rtol=1e-12)
+    named = hs.NaiveBayes(columns=KINDS).fit(X, np.eye(3)[y], classes=["a", "b", "c"])
+    assert named.classes_.tolist() == ["a", "b", "c"]
+
+
+def test_unlabelled_rows_help_and_weigh_what_they_are_told():
+    X, y = some_table(n_rows=600, holes=0.1)
+    labels = np.where(np.arange(600) < 12, y, -1)
+    few = hs.NaiveBayes(columns=KINDS).fit(X[:12], y[:12])
+    semi = hs.NaiveBayes(columns=KINDS, guard=False).fit(X, labels)
+    assert semi.score(X, y) > few.score(X, y) - 0.01
+    none = hs.NaiveBayes(columns=KINDS, unlabeled_weight=0.0).fit(X, labels)
+    assert_allclose(none.predict_proba(X), few.predict_proba(X), rtol=1e-12)
+    half = hs.NaiveBayes(columns=KINDS, unlabeled_weight=0.5, guard=False).fit(X, labels)
+    weighted = hs.NaiveBayes(columns=KINDS, guard=False).fit(X, labels, np.where(labels < 0, 0.5, 1.0))
+    assert_allclose(half.predict_proba(X), weighted.predict_proba(X), rtol=1e-12)
+    assert half.class_count_.sum() == pytest.approx(12 + 294)
+
+
+def test_the_weight_of_unlabelled_rows_is_not_that_of_candidates():
+    X, y = some_table()
+    labels = [{0, 1} if c < 2 and i > 50 else int(c) for i, c in enumerate(y)]
+    light = hs.NaiveBayes(columns=KINDS, unlabeled_weight=0.1).fit(X, labels)
+    assert light.class_count_.sum() == pytest.approx(300)
+
+
+def test_the_guard_warns_when_classes_are_not_clusters():
+    """The label follows one weak column; three others form strong clusters that have nothing to do with it."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 500)
+    cluster = rng.integers(0, 2, 500)
+    X = np.column_stack([rng.normal(1.5 * y), *[rng.normal(8.0 * cluster) for _ in range(3)]])
+    labels = np.where(np.arange(500) < 60, y, -1).astype(object)
+    labels[60:] = None
+    with pytest.warns(UnlabeledWarning, match=r"worse.*unlabeled_weight"):
+        model = hs.NaiveBayes().fit(X, labels)
+    assert model.guard_["with_unlabeled"] < model.guard_["labelled_only"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert hs.NaiveBayes(guard=False).fit(X, labels).guard_ is None
+
+
+def test_the_guard_is_silent_when_they_help_and_says_when_it_cannot_tell():
+    X, y = some_table(n_rows=400)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = hs.NaiveBayes(columns=KINDS).fit(X, np.where(np.arange(400) < 60, y, -1))
+        assert 0.5 < model.guard_["with_unlabeled"] <= 1
+        assert model.guard_["folds"] == 5
+        lonely = hs.NaiveBayes(columns=KINDS).fit(X, [c if i in (0, 1, 2) else None for i, c in enumerate(y)])
+    assert lonely.guard_ is None
+    assert any("too few labelled rows" in event for event in lonely.events_)
+
+
+def test_several_components_find_what_one_cannot():
+    """A class at both ends and a class in the middle: one normal per class fails, two find it."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    X = rng.normal(np.where(y == 1, rng.choice([-6.0, 6.0], 600), 0.0))[:, None]
+    two = hs.NaiveBayes(components_per_class=2, random_state=0).fit(X, y)
+    assert two.score(X, y) > 0.99
+    assert two.class_names_ == ("0 (1)", "0 (2)", "1 (1)", "1 (2)")
+    assert_allclose(two.predict_proba(X).sum(axis=1), 1)
+    assert_allclose(two.class_prior_, [(602 - (y == 1).sum()) / 604, ((y == 1).sum() + 2) / 604])
+    given = hs.NaiveBayes(components_per_class=2, class_prior=[0.9, 0.1], random_state=0).fit(X, y)
+    assert_allclose(given.class_prior_, [0.9, 0.1], rtol=1e-12)
+    assert given.weights_.min() > 0
+    _, labels = two.sample(50, random_state=0)
+    assert set(labels.tolist()) == {0, 1}
+
+
+def test_given_class_priors_are_kept(melons):
+    model = hs.NaiveBayes(class_prior=[0.25, 0.75]).fit(*melons)
+    assert_allclose(model.class_prior_, [0.25, 0.75], rtol=1e-15)
+    with pytest.raises(ParameterError, match=r"class_prior: row 0 sums to 0\.5"):
+        hs.NaiveBayes(class_prior=[0.25, 0.25]).fit(*melons)
+    with pytest.raises(ParameterError, match=r"class_prior: expected shape \(2,\)"):
+        hs.NaiveBayes(class_prior=[1.0]).fit(*melons)
+
+
+@pytest.mark.parametrize("prior", [None, 1.0, "row"])
+def test_batches_add_up_to_one_fit(prior):
+    X, y = some_table(holes=0.1)
+    X = X.assign(color=pd.Categorical(X["color"], ["red", "green", "blue"]))
+    whole = hs.NaiveBayes(columns=KINDS, prior=prior).fit(X, y)
+    pieces = hs.NaiveBayes(columns=KINDS, prior=prior)
+    for first in range(0, 300, 70):
+        pieces.partial_fit(X[first : first + 70], y[first : first + 70], classes=[0, 1, 2])
+    assert_allclose(pieces.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+    assert_allclose(pieces.class_count_, whole.class_count_)
+    resumed = hs.NaiveBayes(columns=KINDS, prior=prior).fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+    assert_allclose(resumed.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+    with pytest.raises(ParameterError, match="in pieces"):
+        pieces.bic()
+
+
+def test_a_batch_may_lack_a_class_and_no_batch_may_bring_a_new_one():
+    X, y = some_table()
+    model = hs.NaiveBayes(columns=KINDS).partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+    assert model.predict_proba(X).shape == (300, 3)
+    with pytest.raises(DataError, match="unknown label 7"):
+        model.partial_fit(X[:5], [0, 1, 2, 7, 0])
+
+
+def test_missing_cells_say_nothing(melons):
+    model = hs.NaiveBayes().fit(*melons)
+    empty = pd.DataFrame([[None] * 6], columns=melons[0].columns)
+    assert_allclose(model.predict_proba(empty)[0], model.class_prior_)
+
+
+def test_errors_say_what_to_do():
+    X, y = some_table()
+    with pytest.raises(DataError, match=r"no label in any row.*LatentClass"):
+        hs.NaiveBayes().fit(X, [None] * 300)
+    with pytest.raises(DataError, match="requires y"):
+        hs.NaiveBayes().fit(X, None)
+    with pytest.raises(ParameterError, match="unlabeled_weight=2 is above 1"):
+        hs.NaiveBayes(unlabeled_weight=2).fit(X, y)
+    with pytest.raises(ParameterError, match="components_per_class=0"):
+        hs.NaiveBayes(components_per_class=0).fit(X, y)
+    with pytest.raises(DataError, match="300"):
+        hs.NaiveBayes().fit(X, y[:10])
+
+
+def test_labels_of_every_type_come_back():
+    X, y = some_table(n_rows=60)
+    for labels in (y, y + 5, np.array(["a", "b", "c"])[y], y == 1, pd.Series(y, dtype="Int64"), list(y.astype(float))):
+        model = hs.NaiveBayes(columns=KINDS).fit(X, labels)
+        assert_array_equal(model.classes_, np.unique(np.asarray(labels)))
+        assert set(model.predict(X).tolist()) <= set(np.asarray(labels).tolist())
