@@ -35,6 +35,7 @@ __all__ = ["Column", "Kind", "encode_column", "learn_column"]
 Kind: TypeAlias = Literal["categorical", "gaussian", "poisson"]
 Category: TypeAlias = str | int | float | bool
 
+CLOSE = 1 << 12  # whole numbers within this range are looked up, not sorted
 MAX_DISTINCT = 12  # whole numbers with more distinct values than months, Likert points or die faces are quantities
 
 
@@ -130,18 +131,38 @@ def encode_column(raw: RawColumn, column: Column, out: NDArray[Any]) -> Counter[
 def _kind_by_value(raw: RawColumn) -> Kind:
     if raw.type != "number" or raw.levels is not None:
         return "categorical"
-    distinct = np.unique(raw.values[~raw.missing])
+    distinct = _distinct(raw)
     if len(distinct) <= 1 or (len(distinct) <= MAX_DISTINCT and _whole(distinct).all()):
         return "categorical"
     return "gaussian"
+
+
+def is_quantity(head: RawColumn) -> bool:
+    """Whether the first cells settle that a column is gaussian: two different numbers, one of them with a fraction."""
+    if head.type != "number" or head.levels is not None:
+        return False
+    seen = head.values[~head.missing]
+    return bool(len(seen) and not _whole(seen).all() and (seen != seen[0]).any())
+
+
+def _distinct(raw: RawColumn) -> NDArray[Any]:
+    """The distinct observed numbers, ascending; whole numbers close together are looked up, not sorted."""
+    observed = raw.values[~raw.missing] if raw.missing.any() else raw.values
+    if not len(observed):
+        return observed
+    low, high = observed.min(), observed.max()
+    if not high - low < CLOSE or not _whole(observed).all():
+        return np.unique(observed)
+    seen = np.zeros(int(high - low) + 1, dtype=bool)
+    seen[(observed - low).astype(np.int64)] = True
+    return np.flatnonzero(seen) + low
 
 
 def _categories(raw: RawColumn) -> tuple[Category, ...]:
     levels = _canonical(raw.levels or (), raw.type)
     if raw.ordered:
         return tuple(levels)
-    observed = raw.values[~raw.missing]
-    distinct = set(observed) if raw.type == "text" else np.unique(observed)
+    distinct = set(raw.values[~raw.missing]) if raw.type == "text" else _distinct(raw)
     return tuple(sorted({*levels, *_canonical(distinct, raw.type)}))  # all of one type
 
 
@@ -163,6 +184,13 @@ def _codes(raw: RawColumn, categories: tuple[Category, ...]) -> NDArray[np.integ
     if not known:
         return np.full(len(raw.values), -1, dtype=np.int32)
     ordered = np.array(sorted(known))
+    low, high = ordered[0], ordered[-1]
+    if high - low < CLOSE and _whole(ordered).all():  # whole numbers close together: a look-up
+        lookup = np.full(int(high - low) + 3, -1, dtype=np.int32)  # with room for smaller and larger ones
+        lookup[(ordered - low).astype(np.int64) + 1] = [known[value] for value in ordered]
+        place = np.clip(np.where(raw.missing, low - 1, raw.values) - low + 1, 0, len(lookup) - 1)
+        codes = lookup[place.astype(np.int64)]
+        return np.where(_whole(place), codes, np.int32(-1))
     place = np.searchsorted(ordered, raw.values).clip(max=len(ordered) - 1)
     codes = np.array([known[value] for value in ordered], dtype=np.int32)
     return np.where(ordered[place] == raw.values, codes[place], np.int32(-1))

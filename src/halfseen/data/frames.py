@@ -48,6 +48,9 @@ _PLURAL = {"number": "numbers", "bool": "True/False", "text": "text"}
 _BY_CAST = (nw.Boolean, nw.Decimal, nw.Int128, nw.UInt128)  # dtypes that NumPy has no number for
 
 
+_SLICE = 1 << 11  # rows copied at a time, so that they stay in the cache
+
+
 @dataclass(frozen=True)
 class RawColumn:
     """One column as it was given, in one of three forms (see the module).
@@ -96,6 +99,10 @@ class Source(ABC):
     @abstractmethod
     def column(self, j: int) -> RawColumn:
         """Column `j`, converted now and not kept."""
+
+    def numbers(self, columns: Sequence[int], out: NDArray[np.float64]) -> bool:
+        """Write columns into `out`, (N, D), all at once, if they are cells of one array of numbers; False if not."""
+        return False
 
     @abstractmethod
     def take(self, rows: NDArray[np.intp]) -> Source:
@@ -245,6 +252,18 @@ class _ArraySource(Source):
         if cells.dtype.kind in "iufb":
             return _from_numbers(cells, "bool" if cells.dtype.kind == "b" else "number", where)
         return _from_objects(cells.tolist(), where)
+
+    def numbers(self, columns: Sequence[int], out: NDArray[np.float64]) -> bool:
+        if isinstance(self._array, np.ma.MaskedArray) or self._array.dtype.kind not in "iuf":
+            return False
+        whole = tuple(columns) == tuple(range(self._array.shape[1]))
+        for first in range(0, self.n_rows, _SLICE):  # row by row: columns would walk through all memory for each
+            rows = slice(first, first + _SLICE)
+            np.add(self._array[rows] if whole else self._array[rows, list(columns)], 0.0, out=out[rows])
+            if np.isinf(out[rows]).any():
+                for j in columns:
+                    self.column(j)  # which says where
+        return True
 
     def take(self, rows: NDArray[np.intp]) -> Source:
         return _ArraySource(self._array[rows])

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halfseen.data.columns import Column, encode_column, learn_column
+from halfseen.data.columns import Column, encode_column, is_quantity, learn_column
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
 
 __all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight"]
 
+HEAD = 1000  # rows looked at first to tell quantities
 CHUNK = 4096  # rows; with K = 8 doubles each their scores take 256 KB and stay in L2
 LARGEST = 16384  # rows; beyond, handing chunks to workers costs nothing any more, and their scores leave the cache
 
@@ -67,7 +68,14 @@ class Schema:
             The kind of some columns, by name or position, where the rule of `learn_column` is not wanted.
         """
         chosen = {_position(key, source.names, "columns"): kind for key, kind in (kinds or {}).items()}
-        columns = tuple(learn_column(source.column(j), name, chosen.get(j)) for j, name in enumerate(source.names))
+        head = source.take(np.arange(min(source.n_rows, HEAD)))
+
+        def learned(j: int, name: str) -> Column:
+            if j not in chosen and is_quantity(head.column(j)):
+                return Column(name, "gaussian")
+            return learn_column(source.column(j), name, chosen.get(j))
+
+        columns = tuple(learned(j, name) for j, name in enumerate(source.names))
         return cls(columns, _group(column.kind for column in columns), source.named)
 
     @classmethod
@@ -137,6 +145,8 @@ class Schema:
         blocks = {name: np.empty((source.n_rows, len(js)), self._dtype(name)) for name, js in self.blocks.items()}
         unknown = {}
         for name, js in self.blocks.items():
+            if self.columns[js[0]].kind == "gaussian" and source.numbers(js, blocks[name]):
+                continue
             for d, j in enumerate(js):
                 column = self.columns[j]
                 unknown[column.name] = encode_column(source.column(j), column, blocks[name][:, d])
@@ -312,8 +322,12 @@ class Table:
         >>> Schema.learn(source).encode(source).moments("gaussian")
         (array([1.00000002e+08]), array([1.]))
         """
-        pairs = [_moments(column, self.weight) for column in self.blocks[block].T]
-        mean, var = np.array(pairs).reshape(-1, 2).T
+        values = self.blocks[block]
+        pivot, _ = _moments(values[:_FEW], self.weight[:_FEW], np.zeros(values.shape[1]))
+        pivot = np.where(np.isnan(pivot), 0.0, pivot)
+        mean, var = _moments(values, self.weight, pivot)
+        if np.any((mean - pivot) ** 2 > 100 * var):  # the first rows are unlike the others: digits were lost
+            mean, var = _moments(values, self.weight, np.where(np.isnan(mean), 0.0, mean))
         return mean, var
 
     def frequencies(self, block: str) -> NDArray[np.float64]:
@@ -330,11 +344,15 @@ class Table:
         >>> Schema.learn(source).encode(source, weight=[1, 1, 5]).frequencies("categorical")
         array([6., 1., 6.])
         """
-        counts = []
-        for codes, cardinality in zip(self.blocks[block].T, self.schema.cardinalities(block), strict=True):
-            seen = codes >= 0
-            counts.append(np.bincount(codes[seen], self.weight[seen], minlength=cardinality))
-        return np.concatenate(counts)
+        sizes = self.schema.cardinalities(block)
+        codes = self.blocks[block]
+        starts = np.cumsum([0, *sizes[:-1]]) + np.arange(1, len(sizes) + 1)  # each column begins with a cell 'missing'
+        counts = np.zeros(sum(sizes) + len(sizes))
+        for first in range(0, self.n_rows, _SLICE):
+            cells = codes[first : first + _SLICE] + starts
+            weight = np.repeat(self.weight[first : first + _SLICE], len(sizes))
+            counts += np.bincount(cells.ravel(), weight, minlength=len(counts))
+        return np.delete(counts, starts - 1)
 
 
 def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
@@ -433,22 +451,30 @@ def _warn_unknown(unknown: Mapping[str, Counter[Any]]) -> None:
     )
 
 
-def _moments(x: NDArray[np.float64], weight: NDArray[np.float64]) -> tuple[float, float]:
-    seen = ~np.isnan(x)
-    x, weight = x[seen], weight[seen]
-    total = weight.sum()
-    if total == 0:
-        return np.nan, np.nan
-    mean = weight @ x / total
-    deviation = x - mean
-    slip = weight @ deviation / total  # the rounding error of the mean
-    return float(mean + slip), float(weight @ (deviation - slip) ** 2 / total)
+def _moments(
+    values: NDArray[np.float64], weight: NDArray[np.float64], pivot: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weighted mean and variance of each column, from moments about `pivot`; NaN where nothing was observed."""
+    mass, first, second = np.zeros((3, values.shape[1]))
+    for start in range(0, len(values), _FEW):
+        rows = slice(start, start + _FEW)
+        deviation = values[rows] - pivot
+        seen = ~np.isnan(deviation)
+        deviation[~seen] = 0.0
+        mass += weight[rows] @ seen
+        first += weight[rows] @ deviation
+        second += weight[rows] @ np.square(deviation, out=deviation)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shift = first / mass
+        var = np.where(np.isinf(second), np.inf, np.maximum(second / mass - shift**2, 0.0))
+        return pivot + shift, var
 
 
 # ------------------------------------------------------------------------------------------------------ canonical order
 
 _SEEDS = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)  # of two independent hashes
 _STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))  # splitmix64's finaliser: shifts, factors
+_FEW = 1 << 10  # rows whose moments are taken at a time
 _SLICE = 1 << 15  # rows hashed at a time, so that temporaries stay small
 
 

@@ -31,7 +31,7 @@ from halfseen.leaves import Categorical, Cells, Gaussian, Poisson, Product
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 from halfseen.leaves.wrappers import unwrapped
-from halfseen.structures import Independent
+from halfseen.structures import Independent, Inference
 
 WIDTH = 8  # components are padded to a multiple of this
 MOST = 32  # components; beyond, registers run out and matrix products win
@@ -97,17 +97,24 @@ class FusedMixture:
 
     def pack(self, chunk: Chunk) -> Packed:
         """Return the chunk with its columns as the kernel reads them: done once per fit."""
-        n_rows = len(chunk.weight)
-        cells = self.groups.cells([chunk.blocks[name] for name in self.categorical], n_rows)
-        values = _beside([chunk.blocks[name] for name in self.gaussian], n_rows)
-        counts = _beside([chunk.blocks[name] for name in self.poisson], n_rows)
-        factorials = np.where(np.isnan(counts), 0.0, gammaln(np.where(np.isnan(counts), 0.0, counts) + 1))
+        cells, values, counts, factorials = self._read(chunk)
         weight, in_order = chunk.weight, False
         if cells.shape[1] and not self.n_numbers + self.n_counts:  # with numbers the gain is small, the copy large
             order = np.lexsort(cells[:, 1::-1].T)
             cells, weight, in_order = cells[order], weight[order], True
         rows = (cells, values, counts, factorials, weight, in_order)
         return Packed(chunk.index, chunk.blocks, chunk.weight, rows)
+
+    def _read(self, chunk: Chunk) -> tuple[Any, ...]:
+        """Return groups of categories, numbers, counts and their log-factorials."""
+        n_rows = len(chunk.weight)
+        counts = _beside([chunk.blocks[name] for name in self.poisson], n_rows)
+        return (
+            self.groups.cells([chunk.blocks[name] for name in self.categorical], n_rows),
+            _beside([chunk.blocks[name] for name in self.gaussian], n_rows),
+            counts,
+            np.where(np.isnan(counts), 0.0, gammaln(np.where(np.isnan(counts), 0.0, counts) + 1)),
+        )
 
     def prepare(self, params: Params) -> tuple[Floats, ...]:
         """Return the parameters as the kernel reads them, components last and padded."""
@@ -141,6 +148,15 @@ class FusedMixture:
         sums = self.zero().stats
         loglik = kernels.mixture_soft(*chunk.rows, *prepared, *self._views(sums))
         return Expected(sums, loglik)
+
+    def infer(self, prepared: tuple[Floats, ...], chunk: Chunk) -> Inference:
+        """Return responsibilities and log-evidence of the rows of a chunk, whatever they weigh."""
+        n_rows = len(chunk.weight)
+        cells, values, counts, factorials = self._read(chunk)
+        usage, log_evidence = np.empty((n_rows, self.n_components)), np.empty(n_rows)
+        rows = (cells, values, counts, factorials, np.ones(n_rows), False)
+        kernels.mixture_posterior(*rows, *prepared, usage, log_evidence)
+        return Inference({"emit": usage}, log_evidence[:, None])
 
     def finish(self, total: Expected) -> Expected:
         """Return the model's statistics from the kernel's sums."""

@@ -114,6 +114,14 @@ class Model(Bundle):
         digest = hash((chunk.index, found.digest)) if assign.mode == "hard" else 0
         return Expected(stats, weighted_sum(chunk.weight, found.log_evidence[:, 0]), digest)
 
+    def known(self, prepared: Any, chunk: Chunk, component: NDArray[np.int64]) -> Expected:
+        """Return the statistics of a chunk whose rows belong to known components: nothing is inferred."""
+        stats = np.zeros(self.stats_shape)
+        parts = self.view(stats)
+        for name, leaf in self.leaves.items():
+            leaf.count(component, chunk.weight, prepared[name], chunk.blocks, parts[name])
+        return Expected(stats, 0.0)
+
     def improved(self, step: Step) -> Params:
         """Return the M-step: the prior's pseudo-statistics are added, then every leaf maximises."""
         pseudo = self.prior(step.params)

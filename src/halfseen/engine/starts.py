@@ -44,9 +44,9 @@ def whole(leaf: Leaf, chunks: Sequence[Chunk]) -> Whole:
     stats = np.zeros(leaf.stats_shape)
     total = 0.0
     for chunk in chunks:
-        usage = np.repeat(chunk.weight[:, None], leaf.n_components, axis=1)
-        leaf.expect(usage, prepared, chunk.blocks, SOFT, stats)
+        leaf.count(np.zeros(len(chunk.weight), dtype=np.int64), chunk.weight, prepared, chunk.blocks, stats)
         total += float(chunk.weight.sum())
+    stats = leaf.pool(stats, np.zeros(leaf.n_components, dtype=np.int64))  # all have what the first one has
     pseudo = leaf.prior(blank)
     stats = stats if pseudo is None else stats + pseudo
     params = leaf.maximise(stats, blank)

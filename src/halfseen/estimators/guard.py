@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from halfseen.data import Evidence, Source
+from halfseen.data import Evidence, Source, Table
 from halfseen.errors import UnlabeledWarning, warn
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def compare(
         for with_all, hits in right.items():
             rows = np.sort(np.append(labelled[train], others)) if with_all else labelled[train]
             fitted = _fitted(model, source.take(rows), weight[rows], evidence.take(rows))
-            hits[test] = fitted._most_probable(source.take(labelled[test])) == truth[test]
+            hits[test] = fitted._most_probable(_rows(fitted, source, labelled[test])) == truth[test]
     return _judged(model, right[True], right[False], folds)
 
 
@@ -57,6 +57,12 @@ def _fitted(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evid
         warnings.simplefilter("ignore")
         copy._fit_rows(source, weight, evidence)
     return copy
+
+
+def _rows(model: NaiveBayes, source: Source, rows: NDArray[np.int64]) -> Table:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a category may be met in the rows left out alone
+        return model._schema.encode(source.take(rows))
 
 
 def _judged(

@@ -201,7 +201,7 @@ class LatentClass(TableEM):
             return read_labels(labels, source.n_rows, n_components, classes, unlabeled)
 
         used, first = self._encoded(source, weight, known(sizes[0])[0])
-        self._remember(used, first)
+        summary = self._remember(used, first)
         seed = self._seed()
 
         def found(n_components: int, smaller: Found | None) -> Found:
@@ -209,7 +209,7 @@ class LatentClass(TableEM):
             if labels is not None and n_components != sizes[0]:  # the evidence has a column for each class
                 table = self._encoded(source, weight, known(n_components)[0])[1]
             own_seed = child(seed, n_components) if len(sizes) > 1 else seed
-            return self._search(table, n_components, own_seed, None if smaller is None else smaller.params)
+            return self._search(table, summary, n_components, own_seed, None if smaller is None else smaller.params)
 
         tried = selection.search(sizes, found, self.criterion)
         best = selection.best(tried, self.criterion)
@@ -234,8 +234,8 @@ class LatentClass(TableEM):
 
         The first batch fixes the columns, their kinds and categories (a category met later counts as missing, with a
         warning), and is fitted as a whole: it must have 5 rows for each class, better many more, as what it misses is
-        seldom found later. Later batches may be of any size. After `fit`, learning goes on from what was fitted. The objective need not rise from batch to batch; for
-        data at hand `fit` is better.
+        seldom found later. Later batches may be of any size. After `fit`, learning goes on from what was fitted. The
+        objective need not rise from batch to batch; for data at hand `fit` is better.
 
         Parameters
         ----------

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from halfseen.assign import SOFT
 from halfseen.data import Evidence, Source, Table, check_weight, read_target
 from halfseen.engine import Model
+from halfseen.engine.reduce import certain
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import blocks, guard, options
 from halfseen.estimators.table_em import TableEM
@@ -179,10 +180,11 @@ class NaiveBayes(ClassifierMixin, TableEM):
     def _fit_rows(self, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> None:
         inside = int(self.components_per_class)
         table = self._learn_schema(source).encode(source, weight, evidence.repeated(inside))
-        if inside > 1 or not _all_known(evidence):  # counting needs no order of rows
+        if inside > 1 or not certain(evidence).all():  # counting needs no order of rows
             table = table.canonical(overwrite=True)
-        self._remember(source, table)
-        self._publish(self._search(table, inside * len(self.classes_), self._seed()), self._component_names())
+        summary = self._remember(source, table)
+        found = self._search(table, summary, inside * len(self.classes_), self._seed())
+        self._publish(found, self._component_names())
 
     def _mixture(self, summary: blocks.Summary, n_components: int) -> Model:
         prior = blocks.read_prior(self.prior)
@@ -226,8 +228,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         schema = self._learn_schema(source) if first else self._schema
         table = schema.encode(source, weight, evidence)
         if first:
-            self._remember(source, table)
-            self._model = self._mixture(blocks.summarise(table), len(self.classes_))
+            self._model = self._mixture(self._remember(source, table), len(self.classes_))
             self._params = self._model.blank()
             self._stats = np.zeros(self._model.stats_shape)
         self._add(table)
@@ -267,6 +268,8 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def _by_class(self, by_component: Floats) -> Floats:
         """Sum over the components of each class, along the last axis."""
+        if self.components_per_class == 1:
+            return by_component
         shape = (*by_component.shape[:-1], len(self.classes_), int(self.components_per_class))
         return by_component.reshape(shape).sum(axis=-1)
 
@@ -294,13 +297,12 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row; the first among equals."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+        table = self._encode(X)
+        return self.classes_[self._most_probable(table)]
 
-    def _most_probable(self, source: Source) -> NDArray[np.int64]:
-        """Return the index of the most probable class of each row of a source."""
-        found = self._infer(self._schema.encode(source).chunks())
-        return np.concatenate([self._by_class(part.usage["emit"]).argmax(axis=1) for part in found])
+    def _most_probable(self, table: Table) -> NDArray[np.int64]:
+        """Return the index of the most probable class of each row."""
+        return np.concatenate(self._posteriors(table, lambda resp: self._by_class(resp).argmax(axis=1)))
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy: the share of rows whose predicted class is `y`."""
@@ -320,9 +322,3 @@ def _target(y: Any) -> Any:
     if getattr(y, "shape", ())[1:] == (1,):
         return column_or_1d(y, warn=True)
     return y
-
-
-def _all_known(evidence: Evidence) -> bool:
-    """Whether every row has one possible class."""
-    single = (evidence.patterns == 0).sum(axis=1) + (evidence.patterns != -np.inf).sum(axis=1) == 2
-    return bool(single[evidence.index].all()) and evidence.n_components > 1

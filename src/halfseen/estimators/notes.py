@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from halfseen.data import Column, Table
+from halfseen.data import Column, Schema
+from halfseen.leaves.leaf import Floats
 
 FEW = 4  # whole numbers with more distinct values than this, hardly ever repeated, may be a quantity
 
 
-def column_notes(table: Table) -> list[str]:
+def column_notes(schema: Schema, frequencies: Mapping[str, Floats]) -> list[str]:
     """Name columns that cannot tell classes apart, and quantities that may have been taken for categories."""
     notes = []
-    for column, counts in _categorical(table):
+    for column, counts in _categorical(schema, frequencies):
         if len(counts) == 0:
             notes.append(f"column {column.name!r} has no observed cell: it says nothing")
         elif len(counts) == 1:
@@ -27,12 +28,11 @@ def column_notes(table: Table) -> list[str]:
     return notes
 
 
-def _categorical(table: Table) -> Iterator[tuple[Column, np.ndarray]]:
+def _categorical(schema: Schema, frequencies: Mapping[str, Floats]) -> Iterator[tuple[Column, Floats]]:
     """Yield each categorical column with the weighted counts of its categories."""
-    schema = table.schema
-    for block in (name for name in schema.blocks if name.startswith("categorical")):
-        counts = np.split(table.frequencies(block), np.cumsum(schema.cardinalities(block))[:-1])
-        yield from zip(schema.block_columns(block), counts, strict=True)
+    for block, counts in frequencies.items():
+        columns = np.split(counts, np.cumsum(schema.cardinalities(block))[:-1])
+        yield from zip(schema.block_columns(block), columns, strict=True)
 
 
 def _whole(column: Column) -> bool:

@@ -112,14 +112,16 @@ class TableEM(TableMixture):
         treatment = {name: "fixed" for name in fixed if name != "weights"} | dict.fromkeys(tied, "tied")
         return schema.arrange(treatment)
 
-    def _remember(self, source: Source, table: Table) -> None:
-        """Keep what later calls need to know of the table: its columns, never its rows."""
+    def _remember(self, source: Source, table: Table) -> blocks.Summary:
+        """Keep what later calls need to know of the table: its columns, never its rows. Return its summary."""
         for name in ("_running", "n_rows_seen_", "_without_data"):  # of an earlier life
             self.__dict__.pop(name, None)
         self._template = source.template()
         self._schema = table.schema
         self.columns_ = {column.name: column.kind for column in table.schema.columns}
-        self.events_ = column_notes(table)
+        summary = blocks.summarise(table)
+        self.events_ = column_notes(table.schema, summary.frequencies)
+        return summary
 
     def _mixture(self, summary: blocks.Summary, n_components: int) -> Model:
         """Return the mixture that the options describe."""
@@ -127,14 +129,19 @@ class TableEM(TableMixture):
         return blocks.mixture(self._schema, summary, n_components, prior, self.variance_floor, self.fixed)
 
     def _search(
-        self, table: Table, n_components: int, seed: np.random.SeedSequence, smaller: Params | None = None
+        self,
+        table: Table,
+        summary: blocks.Summary,
+        n_components: int,
+        seed: np.random.SeedSequence,
+        smaller: Params | None = None,
     ) -> Found:
         """Fit a mixture of so many components; `smaller` is the solution with one component less, if there is one."""
         _check_rows(table, n_components)
-        model = self._mixture(blocks.summarise(table), n_components)
+        model = self._mixture(summary, n_components)
         assign = Assign.read(self.assign, self.draws)
-        data = reduce(model, table)
-        with runner(self.n_jobs, len(data.chunks)) as run:
+        with runner(self.n_jobs, len(table.chunks())) as run:
+            data = reduce(model, table, run)
             plan = Plan(
                 assign=assign,
                 rule=read_rule(self.stop, self.tol, self.assign),
@@ -161,6 +168,8 @@ class TableEM(TableMixture):
         self, model: Model, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
     ) -> list[Params]:
         """Return the parameters that the restarts begin with."""
+        if not data.chunks:  # nothing is hidden: from anywhere the first step is the last
+            return [model.blank()]
         chunks = table.chunks()
         n_components = model.leaves["emit"].n_components
         begin = Start(model, whole(model.leaves["emit"], chunks), chunks)

@@ -5,7 +5,7 @@ All of it comes from the model and the structures that training uses.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Schema, Source, Table, read
 from halfseen.engine import Model
+from halfseen.engine.fused import FusedMixture
 from halfseen.engine.model import Chunk as AnyChunk
 from halfseen.engine.model import weighted_sum
 from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
@@ -27,7 +28,10 @@ from halfseen.estimators import options, profile, why
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
+from halfseen.runners import runner
 from halfseen.structures import Inference
+
+MANY = 2000  # rows from which the fused path is worth its preparation
 
 
 class TableMixture(BaseEstimator):
@@ -88,22 +92,26 @@ class TableMixture(BaseEstimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the posterior probability of each class for each row, (N, K)."""
-        found = list(self._infer(self._encode(X).chunks()))
-        self._warn_impossible(found)
-        return np.concatenate([part.usage["emit"] for part in found])
+        return np.concatenate(self._posteriors(self._encode(X), lambda resp: resp))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most probable class of each row; the lowest index among equals."""
-        return self.predict_proba(X).argmax(axis=1)
+        return np.concatenate(self._posteriors(self._encode(X), lambda resp: resp.argmax(axis=1)))
+
+    def _posteriors(self, table: Table, use: Callable[[Floats], Any]) -> list[Any]:
+        """Return what `use` makes of the (n, K) posteriors of each chunk."""
+        found = self._infer(table, lambda part: (use(part.usage["emit"]), int(np.isneginf(part.log_evidence).sum())))
+        self._warn_impossible(sum(impossible for _, impossible in found))
+        return [used for used, _ in found]
 
     def score_samples(self, X: Any) -> Floats:
         """Return log p(observed cells) of each row; 0 for a row in which nothing was observed."""
-        return np.concatenate([found.log_evidence[:, 0] for found in self._infer(self._encode(X).chunks())])
+        return np.concatenate(self._infer(self._encode(X), lambda found: found.log_evidence[:, 0]))
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean log-likelihood per row."""
         table = self._encode(X, sample_weight)
-        logliks = np.concatenate([found.log_evidence[:, 0] for found in self._infer(table.chunks())])
+        logliks = np.concatenate(self._infer(table, lambda found: found.log_evidence[:, 0]))
         return weighted_sum(table.weight, logliks) / float(table.weight.sum())
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[np.int64]]:
@@ -140,10 +148,8 @@ class TableMixture(BaseEstimator):
         source = self._read(X, reset=False)
         rng = generator(self.random_state if random_state is None else random_state) if draw else None
         table = self._schema.encode(source)
-        chunks = table.chunks()
-        found = list(self._infer(chunks))
-        self._warn_impossible(found)
-        parts = [self._filled(chunk, part.usage["emit"], rng) for chunk, part in zip(chunks, found, strict=True)]
+        pairs = zip(table.chunks(), self._posteriors(table, lambda resp: resp), strict=True)
+        parts = [self._filled(chunk, resp, rng) for chunk, resp in pairs]
         full = {name: np.concatenate([part[name] for part in parts]) for name in table.blocks}
         cells = {}
         for name, members in self._schema.blocks.items():
@@ -285,13 +291,25 @@ class TableMixture(BaseEstimator):
             columns |= dict(zip(members, self._schema.decode(name, blocks[name]), strict=True))
         return [columns[j] for j in sorted(columns)]
 
-    def _infer(self, chunks: Sequence[Chunk]) -> Iterator[Inference]:
-        """Infer chunk by chunk; a row that is impossible under every class falls back on the shares of the classes."""
-        prepared = self._model.prepare(self._params)
-        for chunk in chunks:
-            found = self._model.infer(prepared, chunk.blocks, np.ones((chunk.n_rows, 1)), SOFT, chunk.log_evidence)
+    def _infer(self, table: Table, use: Callable[[Inference], Any]) -> list[Any]:
+        """Infer chunk by chunk and keep what `use` makes of it.
+
+        A row that is impossible under every class falls back on the shares of the classes.
+        """
+        fused = FusedMixture.find(self._model, table) if table.n_rows > MANY else None
+        prepared = (fused or self._model).prepare(self._params)
+
+        def task(chunk: Chunk) -> Any:
+            if fused is not None:
+                found = fused.infer(prepared, chunk)
+            else:
+                found = self._model.infer(prepared, chunk.blocks, np.ones((chunk.n_rows, 1)), SOFT)
             found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self._params["mix"]
-            yield found
+            return use(found)
+
+        chunks = table.chunks()
+        with runner(getattr(self, "n_jobs", None), len(chunks)) as run:
+            return list(run(task, chunks))
 
     def _joint(self, chunk: Chunk) -> Floats:
         """Return log p(observed cells, component) for each row of a chunk, (n, K)."""
@@ -304,8 +322,7 @@ class TableMixture(BaseEstimator):
         """Return the names of the classes and log p(observed cells, class) of each row, (N, C)."""
         return self.class_names_, np.concatenate([self._joint(chunk) for chunk in table.chunks()])
 
-    def _warn_impossible(self, found: Sequence[Inference]) -> None:
-        impossible = sum(int(np.isneginf(part.log_evidence).sum()) for part in found)
+    def _warn_impossible(self, impossible: int) -> None:
         if impossible:
             warn(
                 f"{impossible} rows are impossible under every class; they get the classes' overall shares. "

@@ -66,6 +66,10 @@ void bind_codes(nb::module_& m) {
     bind(m, "categorical_expect", [](Array2<const Code> codes, Index starts, In2 usage, Out2 counts) {
         categorical_expect(view(codes), view(starts), view(usage), view(counts));
     });
+    bind(m, "categorical_count",
+         [](Array2<const Code> codes, Index starts, Index component, In1 weight, Out2 counts) {
+             categorical_count(view(codes), view(starts), view(component), view(weight), view(counts));
+         });
 }
 
 void bind_mixture(nb::module_& m) {
@@ -78,6 +82,16 @@ void bind_mixture(nb::module_& m) {
                               view(log_rate)};
         return mixture_soft(rows, mixture, Sums{view(mix_usage), view(table_usage), view(moments), view(sums)});
     });
+    bind(m, "mixture_posterior",
+         [](Array2<const std::uint16_t> cells, In2 values, In2 counts, In2 log_factorials, In1 weight, bool in_order,
+            In1 mix, In2 table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate, Out2 usage,
+            Out1 log_evidence) {
+             const Rows rows{view(cells), view(values), view(counts), view(log_factorials), view(weight),
+                             in_order && cells.shape(1) > 0};
+             const Mixture mixture{view(mix), view(table), view(mean), view(half_precision), view(half_log),
+                                   view(rate), view(log_rate)};
+             mixture_posterior(rows, mixture, view(usage), view(log_evidence));
+         });
 }
 
 }  // namespace
@@ -95,6 +109,9 @@ NB_MODULE(compiled, m) {
     });
     bind(m, "gaussian_expect", [](In2 values, In2 mean, In2 usage, Out3 moments) {
         gaussian_expect(view(values), view(mean), view(usage), view(moments));
+    });
+    bind(m, "gaussian_count", [](In2 values, In2 mean, Index component, In1 weight, Out3 moments) {
+        gaussian_count(view(values), view(mean), view(component), view(weight), view(moments));
     });
     bind(m, "poisson_score", [](In2 counts, In2 rate, Out2 scores) {
         poisson_score(view(counts), view(rate), view(scores));

@@ -27,11 +27,24 @@ void categorical_expect(Matrix<const Code> codes, Span<const std::int64_t> start
     }
 }
 
+template <class Code>
+void categorical_count(Matrix<const Code> codes, Span<const std::int64_t> starts, Span<const std::int64_t> component,
+                       Span<const double> weight, Matrix<double> counts) {
+    for (std::size_t n = 0; n < codes.rows; ++n) {
+        double* row = counts[component[n]];
+        for (std::size_t d = 0; d < codes.cols; ++d) {
+            if (codes[n][d] >= 0) row[starts[d] + codes[n][d]] += weight[n];
+        }
+    }
+}
+
 #define HALFSEEN_CODES(Code)                                                                                         \
     template void categorical_score(Matrix<const Code>, Span<const std::int64_t>, Matrix<const double>,             \
                                     Matrix<double>);                                                                 \
     template void categorical_expect(Matrix<const Code>, Span<const std::int64_t>, Matrix<const double>,            \
-                                     Matrix<double>);
+                                     Matrix<double>);                                                                \
+    template void categorical_count(Matrix<const Code>, Span<const std::int64_t>, Span<const std::int64_t>,         \
+                                    Span<const double>, Matrix<double>);
 HALFSEEN_CODES(std::int8_t)
 HALFSEEN_CODES(std::int16_t)
 HALFSEEN_CODES(std::int32_t)

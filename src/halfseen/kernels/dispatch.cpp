@@ -6,6 +6,7 @@ namespace halfseen {
 #define HALFSEEN_DECLARE(isa)                                                                                        \
     namespace isa {                                                                                                  \
     double mixture_soft(const Rows&, const Mixture&, const Sums&);                                                   \
+    void mixture_posterior(const Rows&, const Mixture&, Matrix<double>, Span<double>);                               \
     }
 HALFSEEN_DECLARE(baseline)
 #ifdef HALFSEEN_X86
@@ -23,13 +24,22 @@ const char* instruction_set() {
     return "baseline";
 }
 
-double mixture_soft(const Rows& rows, const Mixture& mixture, const Sums& out) {
 #ifdef HALFSEEN_X86
-    static const char* isa = instruction_set();
-    if (isa[3] == '5') return avx512::mixture_soft(rows, mixture, out);
-    if (isa[0] == 'a') return avx2::mixture_soft(rows, mixture, out);
+#define HALFSEEN_PICK(call)                                                                                          \
+    static const char* isa = instruction_set();                                                                      \
+    if (isa[3] == '5') return avx512::call;                                                                          \
+    if (isa[0] == 'a') return avx2::call;                                                                            \
+    return baseline::call
+#else
+#define HALFSEEN_PICK(call) return baseline::call
 #endif
-    return baseline::mixture_soft(rows, mixture, out);
+
+double mixture_soft(const Rows& rows, const Mixture& mixture, const Sums& out) {
+    HALFSEEN_PICK(mixture_soft(rows, mixture, out));
+}
+
+void mixture_posterior(const Rows& rows, const Mixture& mixture, Matrix<double> usage, Span<double> log_evidence) {
+    HALFSEEN_PICK(mixture_posterior(rows, mixture, usage, log_evidence));
 }
 
 }  // namespace halfseen

@@ -19,6 +19,14 @@ void categorical_expect(
     Matrix<const double> usage,         // (N, K)  in
     Matrix<double> counts);             // (K, S)  added to
 
+template <class Code>
+void categorical_count(
+    Matrix<const Code> codes,           // (N, D)  in, -1 = missing
+    Span<const std::int64_t> starts,    // (D,)    in
+    Span<const std::int64_t> component, // (N,)    in, the one component that uses the row
+    Span<const double> weight,          // (N,)    in
+    Matrix<double> counts);             // (K, S)  added to
+
 void gaussian_score(
     Matrix<const double> values,        // (N, D)  in, NaN = missing
     Matrix<const double> mean,          // (K, D)  in
@@ -29,6 +37,13 @@ void gaussian_expect(
     Matrix<const double> values,        // (N, D)     in, NaN = missing
     Matrix<const double> mean,          // (K, D)     in, the pivot of the moments
     Matrix<const double> usage,         // (N, K)     in
+    Stack<double> moments);             // (3, K, D)  added to
+
+void gaussian_count(
+    Matrix<const double> values,        // (N, D)     in, NaN = missing
+    Matrix<const double> mean,          // (K, D)     in, the pivot of the moments
+    Span<const std::int64_t> component, // (N,)       in
+    Span<const double> weight,          // (N,)       in
     Stack<double> moments);             // (3, K, D)  added to
 
 void poisson_score(
@@ -94,5 +109,11 @@ struct Sums {
 
 // Returns the log-likelihood; -inf when a row of positive weight is impossible.
 double mixture_soft(const Rows& rows, const Mixture& mixture, const Sums& out);
+
+// Infer only: responsibilities of the first usage.cols components, and the log-evidence of each row.
+void mixture_posterior(
+    const Rows& rows, const Mixture& mixture,
+    Matrix<double> usage,               // (N, K)  out; zero in impossible rows
+    Span<double> log_evidence);         // (N,)    out
 
 }  // namespace halfseen

@@ -140,6 +140,7 @@ struct Tile {
     alignas(64) double folds[TILE * WIDTH];   // each row's usage folded to one register
     alignas(64) double totals[TILE];          // sums of usage, then what usage is to be multiplied with
     alignas(64) double offsets[TILE];         // logs of what was divided out of each row
+    alignas(64) double logs[TILE];            // log-evidence of each row
     alignas(64) double best[TILE];            // NUMERIC: largest log-density of each row
 
     // Fill usage and totals for rows [first, first + size); return their log-likelihood.
@@ -171,6 +172,15 @@ struct Tile {
         for (std::size_t t = 0; t < size; t += WIDTH) store(totals + t, sums_of(folds + t * WIDTH));
         if (!all_in_range(size)) rescue_rows(rows, m, first, size);
         return finish(rows, first, size);
+    }
+
+    // Write out the responsibilities and log-evidence of the rows inferred.
+    void write(std::size_t first, std::size_t size, Matrix<double> out, Span<double> log_evidence) const {
+        for (std::size_t t = 0; t < size; ++t) {
+            double* row = out[first + t];
+            for (std::size_t k = 0; k < out.cols; ++k) row[k] = usage[t * W + k] * totals[t];
+            log_evidence[first + t] = logs[t];
+        }
     }
 
     static void set_all(double* values, double x) {
@@ -221,6 +231,7 @@ struct Tile {
         for (std::size_t t = 0; t < size; t += WIDTH) {
             const Lanes weight = load(weights + t), total = load(totals + t);
             const Lanes log_evidence = log_positive(total) + load(offsets + t);
+            store(logs + t, log_evidence);
             loglik += only(all(0.0) < weight, weight * log_evidence);  // a row of weight 0 may be impossible
             store(totals + t, weight / total);
         }
@@ -321,7 +332,33 @@ double run(const Rows rows, const Mixture mixture, const Sums out) {
     return numeric ? run<W, true>(rows, mixture, out) : run<W, false>(rows, mixture, out);
 }
 
+template <int W, bool NUMERIC>
+void posterior(const Rows rows, const Mixture mixture, Matrix<double> usage, Span<double> log_evidence) {
+    Tile<W, NUMERIC> tile;
+    for (std::size_t first = 0; first < rows.weight.size; first += TILE) {
+        const std::size_t size = std::min(TILE, rows.weight.size - first);
+        tile.infer(rows, mixture, first, size);
+        tile.write(first, size, usage, log_evidence);
+    }
+}
+
+template <int W>
+void posterior(const Rows rows, const Mixture mixture, Matrix<double> usage, Span<double> log_evidence) {
+    const bool numeric = mixture.mean.rows + mixture.rate.rows > 0;
+    if (numeric) return posterior<W, true>(rows, mixture, usage, log_evidence);
+    return posterior<W, false>(rows, mixture, usage, log_evidence);
+}
+
 }  // namespace
+
+void mixture_posterior(const Rows& rows, const Mixture& mixture, Matrix<double> usage, Span<double> log_evidence) {
+    switch (mixture.mix.size) {
+        case 8: return posterior<8>(rows, mixture, usage, log_evidence);
+        case 16: return posterior<16>(rows, mixture, usage, log_evidence);
+        case 24: return posterior<24>(rows, mixture, usage, log_evidence);
+        default: return posterior<32>(rows, mixture, usage, log_evidence);
+    }
+}
 
 double mixture_soft(const Rows& rows, const Mixture& mixture, const Sums& out) {
     switch (mixture.mix.size) {

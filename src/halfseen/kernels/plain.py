@@ -50,6 +50,21 @@ def categorical_expect(
     counts += np.delete(summed, missing, axis=0).T
 
 
+def categorical_count(
+    codes: Codes,  # (N, D)  in, -1 = missing
+    starts: NDArray[np.int64],  # (D,)  in
+    component: NDArray[np.int64],  # (N,)  in, the one component that uses the row
+    weight: Floats,  # (N,)    in
+    counts: Floats,  # (K, S)  added to
+) -> None:
+    """counts[component[n], s] += weight[n] for every cell s that row n holds."""
+    n_cells = counts.shape[1]
+    for column, start in zip(codes.T, starts, strict=True):
+        seen = column >= 0
+        cells = component[seen] * n_cells + start + column[seen]
+        counts += np.bincount(cells, weight[seen], minlength=counts.size).reshape(counts.shape)
+
+
 def gaussian_score(
     values: Floats,  # (N, D)  in, NaN = missing
     mean: Floats,  # (K, D)  in
@@ -81,6 +96,23 @@ def gaussian_expect(
         deviation[missing] = 0.0
         moments[1, k] += usage[:, k] @ deviation
         moments[2, k] += usage[:, k] @ (deviation * deviation)
+
+
+def gaussian_count(
+    values: Floats,  # (N, D)     in, NaN = missing
+    mean: Floats,  # (K, D)     in, the pivot of the moments
+    component: NDArray[np.int64],  # (N,)  in
+    weight: Floats,  # (N,)       in
+    moments: Floats,  # (3, K, D)  added to
+) -> None:
+    """moments[p, component[n], d] += weight[n] seen[n, d] (values[n, d] - mean[component[n], d])^p."""
+    n_components = len(mean)
+    for d, column in enumerate(values.T):
+        seen = ~np.isnan(column)
+        own, used = component[seen], weight[seen]
+        deviation = column[seen] - mean[own, d]
+        for power in range(3):
+            moments[power, :, d] += np.bincount(own, used * deviation**power, minlength=n_components)
 
 
 def poisson_score(
@@ -167,6 +199,55 @@ def add_cells(
     np.add.at(counts, cells, usage[rows])
 
 
+def mixture_posterior(
+    cells: NDArray[np.uint16],  # (N, G)  in, and so on: as in `mixture_soft`
+    values: Floats,
+    counts: Floats,
+    log_factorials: Floats,
+    weight: Floats,  # (N,)    in, ones
+    in_order: bool,
+    mix: Floats,
+    table: Floats,
+    mean: Floats,
+    half_precision: Floats,
+    half_log: Floats,
+    rate: Floats,
+    log_rate: Floats,
+    usage: Floats,  # (N, K)  out, K components of the W padded ones
+    log_evidence: Floats,  # (N,)    out
+) -> None:
+    """Infer only: usage[n] = weight[n] p(component | row n), and the log-evidence."""
+    joint = _mixture_scores(
+        cells, values, counts, log_factorials, mix, table, mean, half_precision, half_log, rate, log_rate
+    )
+    independent_soft(joint, weight, 1.0, log_evidence)
+    usage[:] = joint[:, : usage.shape[1]]
+
+
+def _mixture_scores(
+    cells: NDArray[np.uint16],
+    values: Floats,
+    counts: Floats,
+    log_factorials: Floats,
+    mix: Floats,
+    table: Floats,
+    mean: Floats,
+    half_precision: Floats,
+    half_log: Floats,
+    rate: Floats,
+    log_rate: Floats,
+) -> Floats:
+    """Return log(mix prod_g table[cells[n, g]] prod_d Normal(values[n, d]) prod_p Poisson(counts[n, p]))."""
+    with np.errstate(divide="ignore"):
+        scores = np.log(mix) + np.log(table)[cells].sum(axis=1)
+    seen, counted = ~np.isnan(values), ~np.isnan(counts)
+    deviation = np.where(seen, values, 0.0)[:, :, None] - mean
+    scores -= (seen[:, :, None] * (half_log + half_precision * deviation**2)).sum(axis=1)
+    scores += np.where(counted, counts, 0.0) @ log_rate - counted @ rate - log_factorials.sum(axis=1)[:, None]
+    scores[scores < -1e299] = -np.inf
+    return scores
+
+
 def mixture_soft(
     cells: NDArray[np.uint16],  # (N, G)  in, row of `table` for each group of columns
     values: Floats,  # (N, D)  in, NaN = missing
@@ -190,14 +271,12 @@ def mixture_soft(
 
     usage[n] ~ weight[n] mix prod_g table[cells[n, g]] prod_d Normal(values[n, d]) prod_p Poisson(counts[n, p])
     """
-    with np.errstate(divide="ignore"):
-        usage = np.log(mix) + np.log(table)[cells].sum(axis=1)
+    usage = _mixture_scores(
+        cells, values, counts, log_factorials, mix, table, mean, half_precision, half_log, rate, log_rate
+    )
     seen, counted = ~np.isnan(values), ~np.isnan(counts)
     deviation = np.where(seen, values, 0.0)[:, :, None] - mean
-    usage -= (seen[:, :, None] * (half_log + half_precision * deviation**2)).sum(axis=1)
     events = np.where(counted, counts, 0.0)
-    usage += events @ log_rate - counted @ rate - log_factorials.sum(axis=1)[:, None]
-    usage[usage < -1e299] = -np.inf
     log_evidence = np.empty(len(usage))
     independent_soft(usage, weight, 1.0, log_evidence)
     mix_usage += usage.sum(axis=0)

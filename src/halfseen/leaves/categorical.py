@@ -81,6 +81,10 @@ class Categorical(Leaf):
         kernels.categorical_expect(np.ascontiguousarray(data), self.offsets[:-1], usage, out)
         return 0
 
+    def count(self, component: NDArray[np.int64], weight: Floats, prepared: Any, data: Any, out: Stats) -> None:
+        """out[component[n], s] += weight[n] for every cell s that row n holds."""
+        kernels.categorical_count(np.ascontiguousarray(data), self.offsets[:-1], component, weight, out)
+
     def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
         """params[k, s] = stats[k, s] / sum of stats[k] over the row of s; a row without mass keeps its old values.
 
@@ -215,6 +219,10 @@ class Cells(Categorical):
         """Add the usage of the cells."""
         out += usage
         return 0
+
+    def count(self, component: NDArray[np.int64], weight: Floats, prepared: Any, data: Any, out: Stats) -> None:
+        """Add the weight of each row to its cell: mixing weights, one row of cells."""
+        out[0] += np.bincount(component, weight, minlength=out.shape[1])
 
 
 class Portions(Cells):

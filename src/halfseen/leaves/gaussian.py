@@ -94,6 +94,10 @@ class Gaussian(Leaf):
         kernels.gaussian_expect(np.ascontiguousarray(data), prepared.mean, usage, out[:3])
         return 0
 
+    def count(self, component: NDArray[np.int64], weight: Floats, prepared: Any, data: Any, out: Stats) -> None:
+        """Add the moments of rows of a known component."""
+        kernels.gaussian_count(np.ascontiguousarray(data), prepared.mean, component, weight, out[:3])
+
     def maximise(self, stats: Stats, params: GaussianParams, limits: Limits = FREE) -> GaussianParams:
         """mean + stats[1] / stats[0], and the second moment about that / (stats[0] + stats[3]); no mass keeps the old.
 

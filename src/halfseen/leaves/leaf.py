@@ -20,6 +20,7 @@ You get for free
 log_prior, prior             from `complete` and the pseudo-statistics you return from `prior` (default: none)
 prepare                      the identity; override to take logs or factors once per step
 pack, unpack, feasible       the parameters as one raw vector, for acceleration
+count                        statistics of rows of a known component, from `expect`; override to do less work
 take, pool, recentre         relabelling, tying, and statistics restated about another pivot
 """
 
@@ -32,7 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.assign import Assign
+from halfseen.assign import SOFT, Assign
 from halfseen.leaves.limits import FREE, Limits, Params
 
 Floats = NDArray[np.float64]
@@ -71,6 +72,12 @@ class Leaf(ABC):
 
         Return a fingerprint of the hidden choices made inside the leaf in hard mode; 0 where nothing is hidden.
         """
+
+    def count(self, component: NDArray[np.int64], weight: Floats, prepared: Any, data: Any, out: Stats) -> None:
+        """Add the statistics of rows whose component is known, (N,), to `out`; override where that is quicker."""
+        usage = np.zeros((len(component), self.n_components))
+        usage[np.arange(len(component)), component] = weight
+        self.expect(usage, prepared, data, SOFT, out)
 
     @abstractmethod
     def maximise(self, stats: Stats, params: Params, limits: Limits = FREE) -> Params:

@@ -156,6 +156,12 @@ class Product(Bundle):
         ]
         return hash(tuple(inside)) if any(inside) else 0
 
+    def count(self, component: NDArray[np.int64], weight: Floats, prepared: Any, data: Any, out: Stats) -> None:
+        """Add each block's statistics."""
+        parts = self.view(out)
+        for name, leaf in self.leaves.items():
+            leaf.count(component, weight, prepared[name], data[name], parts[name])
+
     def sample(self, params: Params, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
         """Draw rows, block by block."""
         return {name: leaf.sample(params[name], components, rng) for name, leaf in self.leaves.items()}

@@ -65,6 +65,10 @@ class Wrapped(Leaf):
         """As inside."""
         return self.leaf.expect(usage, prepared, data, assign, out)
 
+    def count(self, component: NDArray[np.int64], weight: Floats, prepared: Any, data: Any, out: Stats) -> None:
+        """As inside."""
+        self.leaf.count(component, weight, prepared, data, out)
+
     def maximise(self, stats: Stats, params: Params, limits: Limits = FREE) -> Params:
         """Maximise inside, within these limits too."""
         return self.leaf.maximise(stats, params, self._within(limits))

@@ -48,6 +48,8 @@ def _in_order(
     Each worker takes one lane of neighbouring chunks, the calling thread the first: handing work over and waking a
     thread costs as much as a small chunk.
     """
+    if not chunks:
+        return
     size = -(-len(chunks) // workers)
     lanes = [chunks[first : first + size] for first in range(0, len(chunks), size)]
     waiting = [pool.submit(lambda lane: [task(chunk) for chunk in lane], lane) for lane in lanes[1:]]
