@@ -10,12 +10,22 @@ __version__ = "0.1.0"
 
 _HOME = {
     "LatentClass": "halfseen.estimators.latent_class",
+    "bayes_risk": "halfseen.analysis.decisions",
+    "decide": "halfseen.analysis.decisions",
     "load_penguins": "halfseen.datasets",
     "show_versions": "halfseen.app.versions",
 }
 _MODULES = ("errors",)
 
-__all__ = ["LatentClass", "__version__", "errors", "load_penguins", "show_versions"]
+__all__ = [
+    "LatentClass",
+    "__version__",
+    "bayes_risk",
+    "decide",
+    "errors",
+    "load_penguins",
+    "show_versions",
+]
 
 
 def __getattr__(name: str) -> object:
