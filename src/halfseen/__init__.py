@@ -11,8 +11,10 @@ __version__ = "0.1.0"
 _HOME = {
     "LatentClass": "halfseen.estimators.latent_class",
     "bayes_risk": "halfseen.analysis.decisions",
+    "bound": "halfseen.analysis.bound",
     "decide": "halfseen.analysis.decisions",
     "load_penguins": "halfseen.datasets",
+    "plot_bound": "halfseen.analysis.bound",
     "show_versions": "halfseen.app.versions",
 }
 _MODULES = ("errors",)
@@ -21,9 +23,11 @@ __all__ = [
     "LatentClass",
     "__version__",
     "bayes_risk",
+    "bound",
     "decide",
     "errors",
     "load_penguins",
+    "plot_bound",
     "show_versions",
 ]
 

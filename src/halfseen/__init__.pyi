@@ -1,4 +1,5 @@
 from halfseen import errors as errors
+from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.app.versions import show_versions
 from halfseen.datasets import load_penguins
@@ -10,8 +11,10 @@ __all__ = [
     "LatentClass",
     "__version__",
     "bayes_risk",
+    "bound",
     "decide",
     "errors",
     "load_penguins",
+    "plot_bound",
     "show_versions",
 ]
