@@ -1,6 +1,7 @@
 from halfseen import errors as errors
 from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
+from halfseen.analysis.explain import explain
 from halfseen.app.versions import show_versions
 from halfseen.datasets import load_penguins
 from halfseen.estimators.latent_class import LatentClass
@@ -14,6 +15,7 @@ __all__ = [
     "bound",
     "decide",
     "errors",
+    "explain",
     "load_penguins",
     "plot_bound",
     "show_versions",
