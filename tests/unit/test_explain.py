@@ -64,7 +64,7 @@ def test_the_numbers_are_in_the_text():
     numbers = "0.015876 0.000756 0.477273 0.022727 1.454545 0.954545 0.727273 0.656250 0.083333 -3.4032795 -1.3862944"
     for number in numbers.split():
         assert number in text, number
-    assert max(map(len, text.splitlines())) < 160
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_marginals_of_the_joint_table_are_the_weights():

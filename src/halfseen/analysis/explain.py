@@ -23,6 +23,7 @@ from functools import cached_property
 from html import escape
 from itertools import product
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +46,7 @@ from halfseen.leaves.limits import Params
 MOST_ROWS = 30  # more than this nobody reads
 MOST_HIDDEN, MOST_COMPLETIONS = 12, 4096  # the largest joint table: rows, and lines
 SHOWN = 16  # lines of the joint table in text and page; `joint` has them all
+WIDTH = 100  # of lines of words in the text
 AGREE = 1e-9  # marginals of the joint table and responsibilities differ by rounding only
 
 HOW = {
@@ -519,7 +521,7 @@ def _text(explanation: Explanation) -> str:
     for section in _sections(explanation):
         lines += ["", section.title, "-" * len(section.title)]
         for grid in section.grids:
-            lines += [grid.caption, *_grid_lines(grid), ""]
+            lines += [*wrap(grid.caption, WIDTH), *_grid_lines(grid), ""]
         lines[-1:] = ["", section.result] if section.result else []
     return "\n".join(lines)
 
