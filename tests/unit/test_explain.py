@@ -90,7 +90,9 @@ def test_the_joint_table_is_left_out_where_it_is_too_long_or_rows_have_weights()
     assert hs.explain(from_params(), POINTS, sample_weight=[2, 1]).steps[0].joint is None
     long = hs.explain(hs.LatentClass(2, random_state=0, columns=KINDS), mixed(12), n_iter=1)
     assert len(long.steps[0].joint) == 4096
-    assert "The first 16 are shown." in str(long)
+    text, best = str(long), max(line.posterior for line in long.steps[0].joint)
+    assert "The 16 most probable are shown." in " ".join(text.split())
+    assert f"{best:.6f}" in text
 
 
 # ------------------------------------------------------------------------------------------ augmented data (source 001)

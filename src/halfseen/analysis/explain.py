@@ -457,14 +457,19 @@ def _joint_grid(explanation: Explanation, joint: list[Completion]) -> Grid:
     head = [*(f"row {n}" for n in range(n_rows)), "P(rows, classes)", "P(classes | rows)"]
     rows = [
         [*(explanation.class_names[k] for k in line.components), f"{line.joint:.6g}", f"{line.posterior:.6f}"]
-        for line in joint[:SHOWN]
+        for line in _likeliest(joint)
     ]
-    more = "" if len(joint) <= SHOWN else f" The first {SHOWN} are shown."
+    more = "" if len(joint) <= SHOWN else f" The {SHOWN} most probable are shown."
     caption = (
         f"The joint table: all {len(joint)} ways to complete the rows at once. EM never builds it; summed over the "
         f"other rows it gives the probabilities that the E-step works with.{more}"
     )
     return Grid(caption, head, rows, n_rows)
+
+
+def _likeliest(joint: list[Completion]) -> list[Completion]:
+    """Return the lines to show: all of them in their order, or the most probable."""
+    return joint if len(joint) <= SHOWN else sorted(joint, key=lambda line: -line.posterior)[:SHOWN]
 
 
 def _augmented_grid(explanation: Explanation, step: Iteration) -> Grid:
@@ -483,8 +488,12 @@ def _counts_grid(explanation: Explanation, step: Iteration) -> Grid:
     for name, values in _counts_rows(step.counts):
         pseudo = added.get(name, np.zeros(len(values)))
         rows.append([name, *(_sum(value, more) for value, more in zip(values, pseudo, strict=True))])
-    plus = "" if step.prior is None else " The prior adds what stands after the plus."
-    return Grid(f"Counting: the weights in each class, and of those with each value.{plus}", _head(explanation), rows)
+    plus = "" if step.prior is None else " The prior adds what stands after the plus"
+    if plus:  # a prior on the variance does not move the mean
+        numbers = any("squares" in values for values in step.counts.sums.values())
+        plus += " (to numbers: for their variance, not for their mean)." if numbers else "."
+    caption = f"Counting: the weights in each class, and of those with each value.{plus}"
+    return Grid(caption, _head(explanation), rows)
 
 
 def _counts_rows(counts: Counts) -> Iterator[tuple[str, Floats]]:
