@@ -11,12 +11,29 @@ __version__ = "0.1.0"
 _HOME = {
     "LatentClass": "halfseen.estimators.latent_class",
     "NaiveBayes": "halfseen.estimators.naive_bayes",
+    "bayes_risk": "halfseen.analysis.decisions",
+    "bound": "halfseen.analysis.bound",
+    "decide": "halfseen.analysis.decisions",
+    "explain": "halfseen.analysis.explain",
     "load_penguins": "halfseen.datasets",
+    "plot_bound": "halfseen.analysis.bound",
     "show_versions": "halfseen.app.versions",
 }
 _MODULES = ("errors",)
 
-__all__ = ["LatentClass", "NaiveBayes", "__version__", "errors", "load_penguins", "show_versions"]
+__all__ = [
+    "LatentClass",
+    "NaiveBayes",
+    "__version__",
+    "bayes_risk",
+    "bound",
+    "decide",
+    "errors",
+    "explain",
+    "load_penguins",
+    "plot_bound",
+    "show_versions",
+]
 
 
 def __getattr__(name: str) -> object:

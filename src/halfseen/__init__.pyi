@@ -1,4 +1,7 @@
 from halfseen import errors as errors
+from halfseen.analysis.bound import bound, plot_bound
+from halfseen.analysis.decisions import bayes_risk, decide
+from halfseen.analysis.explain import explain
 from halfseen.app.versions import show_versions
 from halfseen.datasets import load_penguins
 from halfseen.estimators.latent_class import LatentClass
@@ -6,4 +9,16 @@ from halfseen.estimators.naive_bayes import NaiveBayes
 
 __version__: str
 
-__all__ = ["LatentClass", "NaiveBayes", "__version__", "errors", "load_penguins", "show_versions"]
+__all__ = [
+    "LatentClass",
+    "NaiveBayes",
+    "__version__",
+    "bayes_risk",
+    "bound",
+    "decide",
+    "errors",
+    "explain",
+    "load_penguins",
+    "plot_bound",
+    "show_versions",
+]

@@ -1,0 +1,18 @@
+"""Libraries that are only there if asked for: plots and pages need the extra `app`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+
+def optional(module: str, purpose: str) -> ModuleType:
+    """Return a module of the extra `app`, or say what it is for and how to get it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        library = module.partition(".")[0]
+        raise ImportError(
+            f"{purpose} needs {library}, which cannot be imported ({error}). "
+            f'Install it with: pip install "halfseen[app]", or pip install {library}'
+        ) from error

@@ -1,0 +1,204 @@
+"""The bound of a fitted model: worked numbers, what may be given as params, the picture."""
+
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.exceptions import NotFittedError
+
+import halfseen as hs
+from halfseen.errors import DataError, ParameterError
+
+POINTS = [[0, 1], [1, 1]]
+COLUMNS = {"x1": {0: [0.7, 0.1], 1: [0.3, 0.9]}, "x2": {0: [0.8, 0.4], 1: [0.2, 0.6]}}
+NEXT = {
+    "weights": [0.545455 / 2, 1 - 0.545455 / 2],
+    "x1": {0: [1 - 1 / 12, 1 - 0.65625], 1: [1 / 12, 0.65625]},
+    "x2": {0: [0, 0], 1: [1, 1]},
+}
+
+
+def two_points():
+    return hs.LatentClass.from_params([0.3, 0.7], COLUMNS)
+
+
+def penguins(**options):
+    return hs.LatentClass(3, random_state=0, n_init=1, stop="iterations", **options).fit(hs.load_penguins())
+
+
+# ---------------------------------------------------------------------------------------------------------- the numbers
+
+
+def test_two_points_by_hand():
+    """The joint of each row and class from source 000: 0.042 and 0.042, 0.378 and 0.018."""
+    resp = np.array([[0.5, 0.5], [0.018 / 0.396, 0.378 / 0.396]])
+    joint = np.array([[0.042, 0.042], [0.018, 0.378]])
+    parts = hs.bound(two_points(), POINTS)
+    assert_allclose(parts.q, np.sum(resp * np.log(joint)), rtol=1e-12)
+    assert_allclose(parts.entropy, -np.sum(resp * np.log(resp)), rtol=1e-12)
+    assert_allclose(parts.bound, -3.4032795, atol=5e-8)
+    assert_allclose(parts.loglik, -3.4032795, atol=5e-8)
+    assert (parts.kl, parts.log_prior) == (0.0, 0.0)
+
+
+def test_the_step_of_two_points_raises_the_bound_to_the_top():
+    here, step = (hs.bound(two_points(), POINTS, params) for params in (None, NEXT))
+    assert_allclose(step.loglik, 2 * np.log(0.5), rtol=1e-9)
+    assert step.q > here.q
+    assert step.bound > here.bound
+    assert_allclose(step.bound + step.kl, step.loglik, rtol=1e-12)
+
+
+def test_kl_is_computed_from_the_posteriors():
+    model = two_points()
+    other = hs.LatentClass.from_params([0.6, 0.4], COLUMNS)
+    q, p = model.predict_proba(POINTS), other.predict_proba(POINTS)
+    assert_allclose(hs.bound(model, POINTS, other).kl, np.sum(q * np.log(q / p)), rtol=1e-12)
+
+
+def test_classes_too_far_apart_for_a_float_still_have_a_divergence():
+    """exp(-1e4) is 0 as a float64; the divergence between two such posteriors is not infinite."""
+    model = hs.LatentClass.from_params([0.5, 0.5], {"x": {"mean": [0, 38], "sd": [1, 1]}})
+    parts = hs.bound(model, [[0.0], [38.0]], {"x": {"mean": [0, 141], "sd": [1, 1]}})
+    assert np.isfinite(parts.kl)
+    assert_allclose(parts.bound + parts.kl, parts.loglik, rtol=1e-12)
+
+
+def test_a_class_ruled_out_makes_the_bound_useless():
+    parts = hs.bound(two_points(), POINTS, {"weights": [0, 1]})
+    assert (parts.bound, parts.kl) == (-np.inf, np.inf)
+    assert np.isfinite(parts.loglik)
+
+
+def test_weights_are_repetitions_and_holes_are_summed_out():
+    model = two_points()
+    weighted = hs.bound(model, [[0, 1], [1, None]], NEXT, sample_weight=[2, 1])
+    repeated = hs.bound(model, [[0, 1], [0, 1], [1, None]], NEXT)
+    for name in ("q", "entropy", "bound", "kl", "loglik"):
+        assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-12)
+
+
+def test_a_row_of_weight_zero_is_absent_even_if_impossible():
+    model = hs.LatentClass.from_params([0.5, 0.5], {"x": {0: [0.3, 0.6], 1: [0.7, 0.4], 2: [0, 0]}})
+    parts = hs.bound(model, [[0], [2]], {"weights": [0.2, 0.8]}, sample_weight=[1, 0])
+    alone = hs.bound(model, [[0]], {"weights": [0.2, 0.8]})
+    assert parts == alone
+
+
+def test_a_fitted_model_with_holes_and_prior():
+    X = hs.load_penguins()
+    early, late = penguins(max_iter=3), penguins(max_iter=4)
+    here, step = hs.bound(early, X), hs.bound(early, X, late)
+    assert_allclose(here.loglik, early.loglik_, rtol=1e-12)
+    assert_allclose(here.loglik + here.log_prior, early.objective_, rtol=1e-12)
+    assert_allclose(step.loglik, late.loglik_, rtol=1e-9)
+    assert_allclose(step.bound + step.kl, step.loglik, rtol=1e-12)
+    assert step.bound + step.log_prior > here.bound + here.log_prior
+
+
+def test_params_in_part_leave_the_rest_as_it_is():
+    model = two_points()
+    whole = {**model.params_, "weights": [0.5, 0.5]}
+    assert hs.bound(model, POINTS, {"weights": [0.5, 0.5]}) == hs.bound(model, POINTS, whole)
+
+
+def test_a_column_without_categories_is_no_obstacle():
+    X = [["a", None], ["b", None], ["a", None]]
+    model = hs.LatentClass(2, random_state=0).fit(X)
+    assert hs.bound(model, X, model.params_).kl == pytest.approx(0, abs=1e-12)
+
+
+def test_it_reads_as_a_sum():
+    text = str(hs.bound(two_points(), POINTS, NEXT))
+    assert [line[:9].strip() for line in text.splitlines()] == ["q", "+ entropy", "= bound", "+ kl", "= loglik"]
+    assert "-1.3862944" in text
+    assert "bound + log_prior" in str(hs.bound(penguins(max_iter=2), hs.load_penguins()))
+
+
+# --------------------------------------------------------------------------------------------------------------- errors
+
+
+def test_what_is_not_a_fitted_mixture_is_refused():
+    with pytest.raises(ParameterError, match="not a mixture"):
+        hs.bound("model", POINTS)
+    with pytest.raises(NotFittedError):
+        hs.bound(hs.LatentClass(2), POINTS)
+
+
+@pytest.mark.parametrize(
+    ("params", "match"),
+    [
+        ({"x3": {0: [1, 1]}}, "no column 'x3'"),
+        ({"weights": [0.5, 0.6]}, "sums to 1.1"),
+        ([0.5, 0.5], "neither a mapping"),
+        (hs.LatentClass.from_params([1.0], COLUMNS | {"x1": {0: [0.5], 1: [0.5]}, "x2": {0: [1], 1: [0]}}), "differ"),
+    ],
+)
+def test_params_that_do_not_fit_are_refused(params, match):
+    with pytest.raises(ParameterError, match=match):
+        hs.bound(two_points(), POINTS, params)
+
+
+def test_a_row_without_posterior_is_named():
+    model = hs.LatentClass.from_params([0.5, 0.5], {"x": {0: [0, 0], 1: [1, 1]}})
+    with pytest.raises(DataError, match="row 2 is impossible"):
+        hs.bound(model, [[1], [1], [0]])
+
+
+# ---------------------------------------------------------------------------------------------------------- the picture
+
+
+@pytest.fixture
+def ax():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, ax = pyplot.subplots()
+    yield ax
+    pyplot.close(figure)
+
+
+def curves(ax):
+    likelihood, bound = ax.get_lines()[:2]
+    assert likelihood.get_label().startswith("log-likelihood")
+    return likelihood.get_xdata(), likelihood.get_ydata(), bound.get_ydata()
+
+
+@pytest.mark.parametrize("prior", [None, "row"])
+def test_the_picture_shows_the_bound_touching_and_its_top(ax, prior):
+    X = hs.load_penguins()
+    early = penguins(max_iter=3, prior=prior, accelerate=False)
+    late = penguins(max_iter=4, prior=prior, accelerate=False)
+    assert hs.plot_bound(early, X, ax=ax) is ax
+    places, likelihood, bound = curves(ax)
+    start, end = np.flatnonzero(places == 0), np.flatnonzero(places == 1)
+    assert_allclose(bound[start], likelihood[start], rtol=1e-12)
+    assert_allclose(likelihood[start], early.objective_, rtol=1e-12)
+    assert_allclose(likelihood[end], late.objective_, rtol=1e-9)
+    assert np.all(bound <= likelihood + 1e-9 * np.abs(likelihood))
+    assert np.argmax(bound) == end[0]
+    assert ("log-prior" in ax.get_ylabel()) == (prior is not None)
+
+
+def test_the_picture_of_a_line_to_given_params(ax):
+    model = hs.LatentClass.from_params([0.5, 0.5], {"x": {"mean": [-1, 2], "sd": [1, 1]}})
+    hs.plot_bound(model, [[-2.1], [-1.4], [0.3], [2.5]], {"weights": [0.1, 0.9]}, ax=ax)
+    places, likelihood, bound = curves(ax)
+    assert {0.0, 1.0} <= set(places)
+    assert np.all(bound <= likelihood + 1e-12)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["parameters now", "params"]
+
+
+def test_a_line_of_no_length_is_refused(ax):
+    with pytest.raises(ParameterError, match=r"no length.*EM has arrived"):
+        hs.plot_bound(hs.LatentClass.from_params([1.0], {"x": {0: [0.5], 1: [0.5]}}), [[0], [1]], ax=ax)
+    with pytest.raises(ParameterError, match="no length"):
+        hs.plot_bound(two_points(), POINTS, two_points(), ax=ax)
+
+
+def test_without_matplotlib_the_error_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r'plot_bound needs matplotlib.*pip install "halfseen\[app\]"'):
+        hs.plot_bound(two_points(), POINTS)
