@@ -11,11 +11,12 @@ __version__ = "0.1.0"
 _HOME = {
     "LatentClass": "halfseen.estimators.latent_class",
     "load_penguins": "halfseen.datasets",
+    "posterior": "halfseen.analysis.posterior",
     "show_versions": "halfseen.app.versions",
 }
 _MODULES = ("errors",)
 
-__all__ = ["LatentClass", "__version__", "errors", "load_penguins", "show_versions"]
+__all__ = ["LatentClass", "__version__", "errors", "load_penguins", "posterior", "show_versions"]
 
 
 def __getattr__(name: str) -> object:

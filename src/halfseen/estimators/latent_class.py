@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import Schema, Table, check_weight, read, read_labels
 from halfseen.engine import Model, Search, evaluate, fit
+from halfseen.engine.ascent import METHODS
 from halfseen.engine.model import Reduced
 from halfseen.engine.reduce import reduce
 from halfseen.engine.search import STAGE, Plan
@@ -78,6 +79,9 @@ class LatentClass(TableMixture):
         For "gain": in units of the total log-likelihood, not per row.
     max_iter : int, default 1000
         Most passes over the data for one start.
+    method : {"em", "gradient", "lbfgs"}, default "em"
+        How the objective is climbed: by EM, or by its gradient, with an adaptive rate or L-BFGS (assign="soft" only).
+        All reach the same optima; EM is there sooner as a rule.
     accelerate : bool, default True
         Speed up soft fits by squared extrapolation (SQUAREM); it never lowers the objective.
     anneal : sequence of float, optional
@@ -133,6 +137,7 @@ class LatentClass(TableMixture):
         stop: str = "gain",
         tol: float = 1e-4,
         max_iter: int = 1000,
+        method: str = "em",
         accelerate: bool = True,
         anneal: Sequence[float] = (),
         variance_floor: float = 1e-8,
@@ -152,6 +157,7 @@ class LatentClass(TableMixture):
         self.stop = stop
         self.tol = tol
         self.max_iter = max_iter
+        self.method = method
         self.accelerate = accelerate
         self.anneal = anneal
         self.variance_floor = variance_floor
@@ -267,6 +273,7 @@ class LatentClass(TableMixture):
         options.one_of("init", self.init, STARTS)
         options.number("tol", self.tol)
         options.number("variance_floor", self.variance_floor, 0, 1)
+        options.one_of("method", self.method, METHODS)
         options.flag("accelerate", self.accelerate)
         options.mapping("start", self.start)
         options.mapping("columns", self.columns)
@@ -306,6 +313,7 @@ class LatentClass(TableMixture):
                 rule=read_rule(self.stop, self.tol, self.assign),
                 max_iter=self.max_iter,
                 accelerate=self.accelerate,
+                method=self.method,
                 anneal=tuple(self.anneal),
                 runner=run,
                 seed=child(seed, 1),
