@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from halfseen.engine import Ascent, Chain, em, evaluate
+from halfseen.engine import Ascent, Chain, Model, em, evaluate
 from halfseen.engine.squarem import Squarem
 from halfseen.engine.stopping import gain
-from halfseen.leaves import Categorical, Floored, Frozen, Gaussian, Leaf, Tied
+from halfseen.leaves import Bundle, Categorical, Floored, Frozen, Gaussian, Leaf, Tied
 from halfseen.leaves.leaf import arrays, map_arrays
 from halfseen.leaves.wrappers import Wrapped
 from tests.laws.closeness import close
@@ -99,15 +99,30 @@ def test_accepted_steps_never_fall(entry, method, data):
     close(case.step(params=chain.accepted.params).objective, chain.objective)
 
 
+def smallest_mass(leaf, stats):
+    """Return the smallest mass of a component of a model, or of a mixture inside it."""
+    if not isinstance(leaf, Bundle):
+        return np.inf
+    parts = leaf.view(stats)
+    own = parts["mix"].min() if isinstance(leaf, Model) else np.inf
+    return min([own, *(smallest_mass(part, parts[name]) for name, part in leaf.leaves.items())])
+
+
 @every_model()
 @examples(3)
 @given(data=st.data())
 def test_nothing_is_left_to_em_where_lbfgs_ends(entry, data):
-    """The end of a gradient method is a fixed point of EM: one plain step from there gains next to nothing."""
+    """The end of a gradient method is a fixed point of EM: one plain step from there gains next to nothing.
+
+    Two ends do not count: a component that shrinks onto one row, which has none; and a component with hardly any mass,
+    whose slope is as small, while EM divides by that mass and moves it all the same.
+    """
     case = data.draw(entry.cases)
     chain = climbed(case, "lbfgs", 2000, gain(1e-7))
     if case.model.collapsed(chain.accepted.params) or chain.reason == "max_iter":
-        return  # a component that shrinks onto one row has no end to compare
+        return
+    if smallest_mass(case.model, chain.accepted.expected.stats) < 1e-2:
+        return
     after = case.step(params=case.model.improved(chain.accepted))
     assert after.objective - chain.objective < 1e-4
 
