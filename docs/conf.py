@@ -37,7 +37,14 @@ html_css_files = ["halfseen.css"]
 smartquotes = False  # quotes in text are often quotes of code
 
 # Every script in examples/ is run and becomes a page; the tour goes from use to inside.
-TOUR = ["penguins.py", "few_labels.py", "known_in_part.py", "soft_hard_sample.py", "em_by_hand.py"]
+TOUR = [
+    "penguins.py",
+    "few_labels.py",
+    "known_in_part.py",
+    "soft_hard_sample.py",
+    "em_by_hand.py",
+    "em_and_gradient.py",
+]
 
 if any(Path(__file__).parent.parent.glob("examples/*.py")):
     from sphinx_gallery.sorting import ExplicitOrder

@@ -17,6 +17,7 @@ _HOME = {
     "explain": "halfseen.analysis.explain",
     "load_penguins": "halfseen.datasets",
     "plot_bound": "halfseen.analysis.bound",
+    "posterior": "halfseen.analysis.posterior",
     "show_versions": "halfseen.app.versions",
 }
 _MODULES = ("errors",)
@@ -32,6 +33,7 @@ __all__ = [
     "explain",
     "load_penguins",
     "plot_bound",
+    "posterior",
     "show_versions",
 ]
 

@@ -2,6 +2,7 @@ from halfseen import errors as errors
 from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.explain import explain
+from halfseen.analysis.posterior import posterior
 from halfseen.app.versions import show_versions
 from halfseen.datasets import load_penguins
 from halfseen.estimators.latent_class import LatentClass
@@ -20,5 +21,6 @@ __all__ = [
     "explain",
     "load_penguins",
     "plot_bound",
+    "posterior",
     "show_versions",
 ]

@@ -156,6 +156,16 @@ def products_with_mixtures(draw) -> Case:
     return Case(model, table, anywhere(model, draw(generators)))
 
 
+@st.composite
+def classes_of_given_shares(draw) -> Case:
+    """Draw a mixture of two classes whose shares are known, with two components in each."""
+    table = draw(tables("cg", n_labels=4))
+    share = draw(st.sampled_from([0.5, 0.9, 0.2]))
+    masses = np.array([share, 1 - share])
+    model = mixture(table.schema, summary(table), 4, draw(st.sampled_from([None, 1.0])), FLOOR, masses=masses)
+    return Case(model, table, anywhere(model, draw(generators)))
+
+
 MODELS = [
     Entry("categorical", mixtures("c")),
     Entry("gaussian", mixtures("g")),
@@ -173,6 +183,7 @@ MODELS = [
     Entry("tied components", mixtures(wrap=tied_components), exchangeable=False),
     Entry("tied cells", mixtures("c", wrap=tied_cells)),
     Entry("floored", mixtures(wrap=floored)),
+    Entry("shares of classes given", classes_of_given_shares(), exchangeable=False),
     Entry("mixture of mixtures", mixtures_of_mixtures()),
     Entry("mixture of mixtures, one pseudo-row", mixtures_of_mixtures("row")),
     Entry("product with a mixture inside", products_with_mixtures()),

@@ -8,12 +8,14 @@ Step       parameters, the statistics gathered under them, and the objective tha
 evaluate   one pass over the data for any number of candidate parameters
 em         the loop: evaluate, let every chain move, repeat
 Chain      one run of EM: where it stands, how it moves (plain or accelerated), when and why it stops
+Ascent     one run of a gradient method, steepest ascent or L-BFGS; a chain too
 """
 
+from halfseen.engine.ascent import Ascent
 from halfseen.engine.chain import Chain
 from halfseen.engine.em import em, evaluate, steps
 from halfseen.engine.expected import Expected, Step
 from halfseen.engine.model import Model, Reduced
 from halfseen.engine.search import Search, fit
 
-__all__ = ["Chain", "Expected", "Model", "Reduced", "Search", "Step", "em", "evaluate", "fit", "steps"]
+__all__ = ["Ascent", "Chain", "Expected", "Model", "Reduced", "Search", "Step", "em", "evaluate", "fit", "steps"]

@@ -85,12 +85,18 @@ class Chain:
     def move(self, step: Step) -> None:
         """Take the evaluation of `params` and choose the next ones."""
         self.n_passes += 1
-        if not np.isfinite(step.objective) and not self.leaping:
-            raise FitError(_not_finite(step, self))
         if self.leaping:
             self._land(step)
         else:
+            self._check_finite(step)
             self._walk(step)
+        self._stop_at_cap()
+
+    def _check_finite(self, step: Step) -> None:
+        if not np.isfinite(step.objective):
+            raise FitError(_not_finite(step, self))
+
+    def _stop_at_cap(self) -> None:
         if self.reason is None and self.max_iter is not None and self.n_passes >= self.max_iter:
             self.reason = "iterations" if self.rule is never else "max_iter"
 

@@ -124,9 +124,12 @@ class Model(Bundle):
 
     def improved(self, step: Step) -> Params:
         """Return the M-step: the prior's pseudo-statistics are added, then every leaf maximises."""
+        return self.maximise(self.with_prior(step), step.params)
+
+    def with_prior(self, step: Step) -> Stats:
+        """Return the statistics of a step with the prior's pseudo-statistics added."""
         pseudo = self.prior(step.params)
-        stats = step.expected.stats if pseudo is None else step.expected.stats + pseudo
-        return self.maximise(stats, step.params)
+        return step.expected.stats if pseudo is None else step.expected.stats + pseudo
 
     def score(self, prepared: Any, data: Any, assign: Assign) -> Floats:
         """Return the log-evidence, (N, G)."""

@@ -9,12 +9,14 @@ from math import ceil, sqrt
 import numpy as np
 
 from halfseen.assign import SOFT, Assign, child
+from halfseen.engine.ascent import METHODS, Ascent
 from halfseen.engine.chain import Average, Chain
 from halfseen.engine.em import Runner, em, evaluate, serial
 from halfseen.engine.expected import Step
 from halfseen.engine.model import Model, Reduced
 from halfseen.engine.squarem import Squarem
 from halfseen.engine.stopping import Rule, never
+from halfseen.errors import ParameterError
 from halfseen.leaves.limits import Params
 
 FIRST_ROUND = 5  # passes before the first half is dropped; doubled in every round
@@ -32,6 +34,8 @@ class Plan:
     rule : Rule             when a chain has converged; `never` makes exactly `max_iter` passes
     max_iter : int          most passes over the data per chain
     accelerate : bool       leap by SQUAREM (soft mode)
+    method : str            "em", or a gradient method: "gradient", "lbfgs" (soft mode)
+    learning_rate : float   "gradient": first multiple of the slope to move by; None finds one
     anneal : sequence       rising inverse temperatures to warm up at
     runner : Runner         maps tasks over chunks
     seed : SeedSequence     of annealing and of sampled completions
@@ -41,14 +45,37 @@ class Plan:
     rule: Rule = never
     max_iter: int = 1000
     accelerate: bool = True
+    method: str = "em"
+    learning_rate: float | None = None
     anneal: Sequence[float] = ()
     runner: Runner = serial
     seed: np.random.SeedSequence = field(default_factory=lambda: np.random.SeedSequence(0))
 
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise ParameterError(f"method={self.method!r} is not one of {', '.join(map(repr, METHODS))}.")
+        if self.method != "em" and self.assign.mode != "soft":
+            raise ParameterError(
+                f"method={self.method!r} climbs the log-likelihood and needs assign='soft', got "
+                f"assign={self.assign.mode!r}. Use method='em'."
+            )
+
     def chain(self, model: Model, params: Params, key: int) -> Chain:
         """Return a chain that follows this plan."""
-        leaps = Squarem() if self.accelerate and self.assign.mode == "soft" else None
         passed = STAGE * len(self.anneal)
+        if self.method != "em":
+            return Ascent(
+                model,
+                params,
+                self.assign,
+                self.rule,
+                self.max_iter,
+                key=key,
+                n_passes=passed,
+                method=self.method,
+                rate=self.learning_rate,
+            )
+        leaps = Squarem() if self.accelerate and self.assign.mode == "soft" else None
         return Chain(model, params, self.assign, self.rule, self.max_iter, leaps, key, n_passes=passed)
 
 

@@ -38,9 +38,13 @@ def gain(tol: float) -> Rule:
     series: left = gain * rate^2 / (1 - rate^2). The change of the objective alone says little: at a rate of 0.99 it
     understates what is left fiftyfold. The slowest rate seen lately counts: just after a leap the quick directions
     hide the slow one.
+
+    Gradient methods take steps of all lengths, of which no two compare; they make their own estimate, `walk.left`.
     """
 
     def rule(model: Model, walk: Walk) -> str | None:
+        if walk.left is not None:
+            return "tolerance" if walk.left < tol else None
         if walk.rate >= 1:  # steps grow: leaving a saddle
             return None
         squared = min(max(QUICKEST, walk.slowest) ** 2, SLOWEST)

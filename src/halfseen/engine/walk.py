@@ -19,6 +19,7 @@ class Walk(NamedTuple):
     following : params                   what the next plain step would evaluate
     vectors : three raw vectors          the parameters of the three, packed
     slowest : float                      the largest rate seen lately, this one included
+    left : float or None                 remaining gain as the method itself estimates it; None: EM, see `stopping.gain`
     """
 
     before: Step
@@ -26,6 +27,7 @@ class Walk(NamedTuple):
     following: Params
     vectors: tuple[Floats, Floats, Floats]
     slowest: float
+    left: float | None = None
 
     @classmethod
     def of(cls, model: Model, before: Step, after: Step, following: Params) -> Walk:

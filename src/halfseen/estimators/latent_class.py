@@ -75,6 +75,9 @@ class LatentClass(TableEM):
         For "gain": in units of the total log-likelihood, not per row.
     max_iter : int, default 1000
         Most passes over the data for one start.
+    method : {"em", "gradient", "lbfgs"}, default "em"
+        How the objective is climbed: by EM, or by its gradient, with an adaptive rate or L-BFGS (assign="soft" only).
+        All reach the same optima; EM is there sooner as a rule.
     accelerate : bool, default True
         Speed up soft fits by squared extrapolation (SQUAREM); it never lowers the objective.
     anneal : sequence of float, optional
@@ -133,6 +136,7 @@ class LatentClass(TableEM):
         stop: str = "gain",
         tol: float = 1e-4,
         max_iter: int = 1000,
+        method: str = "em",
         accelerate: bool = True,
         anneal: Sequence[float] = (),
         variance_floor: float = 1e-8,
@@ -153,6 +157,7 @@ class LatentClass(TableEM):
         self.stop = stop
         self.tol = tol
         self.max_iter = max_iter
+        self.method = method
         self.accelerate = accelerate
         self.anneal = anneal
         self.variance_floor = variance_floor

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import Schema, Source, Table
 from halfseen.engine import Model, Search, evaluate, fit
+from halfseen.engine.ascent import METHODS
 from halfseen.engine.model import Reduced
 from halfseen.engine.reduce import reduce
 from halfseen.engine.search import STAGE, Plan
@@ -77,6 +78,7 @@ class TableEM(TableMixture):
     tol: float = 1e-4
     max_iter: int = 1000
     accelerate: bool = True
+    method: str = "em"
     anneal: Sequence[float] = ()
     variance_floor: float = 1e-8
     n_jobs: int | None = None
@@ -90,6 +92,7 @@ class TableEM(TableMixture):
         options.one_of("init", self.init, STARTS)
         options.number("tol", self.tol)
         options.number("variance_floor", self.variance_floor, 0, 1)
+        options.one_of("method", self.method, METHODS)
         options.flag("accelerate", self.accelerate)
         options.mapping("start", self.start)
         options.mapping("columns", self.columns)
@@ -147,6 +150,7 @@ class TableEM(TableMixture):
                 rule=read_rule(self.stop, self.tol, self.assign),
                 max_iter=self.max_iter,
                 accelerate=self.accelerate,
+                method=self.method,
                 anneal=tuple(self.anneal),
                 runner=run,
                 seed=child(seed, 1),

@@ -253,10 +253,7 @@ class TableMixture(BaseEstimator):
         check_is_fitted(other)
         if self._schema.columns != other._schema.columns or len(self.weights_) != len(other.weights_):
             raise ParameterError("match_to: the two models differ in their columns, categories or number of classes.")
-        overlap = self._model.overlap(self._params, other._params)
-        lowest = overlap[np.isfinite(overlap)].min(initial=0.0) - 1e6
-        rows, columns = linear_sum_assignment(np.where(np.isfinite(overlap), overlap, lowest), maximize=True)
-        return self.relabel(rows[np.argsort(columns)].tolist())
+        return self.relabel(matching(self._model.overlap(self._params, other._params)).tolist())
 
     def rename(self, names: Sequence[str]) -> Self:
         """Return a copy whose classes have these names, in every table, text and file made from it."""
@@ -336,6 +333,13 @@ class TableMixture(BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = False
         return tags
+
+
+def matching(overlap: Floats) -> NDArray[np.int64]:
+    """Return the order of the rows of `overlap` (K, K) in which they overlap most with columns 0, 1, ..., in sum."""
+    lowest = overlap[np.isfinite(overlap)].min(initial=0.0) - 1e6
+    rows, columns = linear_sum_assignment(np.where(np.isfinite(overlap), overlap, lowest), maximize=True)
+    return rows[np.argsort(columns)]
 
 
 def measure(model: Model, params: Params, chunks: Sequence[AnyChunk]) -> tuple[float, float, float]:

@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
+from scipy.special import betaincinv, xlogy
 
 from halfseen.assign import Assign
 from halfseen.errors import ParameterError
 from halfseen.kernels import active as kernels
-from halfseen.leaves.leaf import NO_MASS, Floats, Leaf, Stats, frozen
+from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, Floats, Leaf, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
 
+TINY = np.finfo(np.float64).tiny
 SUM_TOLERANCE = 1e-8  # a row of probabilities typed by a user sums to one within this
 
 
@@ -132,6 +133,64 @@ class Categorical(Leaf):
     def complete(self, stats: Stats, about: Floats, params: Floats) -> float:
         """Return sum of stats * log params, with 0 log 0 = 0."""
         return float(xlogy(stats, params).sum())
+
+    def free(self, params: Floats, limits: Limits = FREE) -> Floats:
+        """Return the log-table; a zero, which has no logarithm and will not move, gets the coordinate 0."""
+        return np.log(np.where(params > 0, params, 1.0)).ravel()
+
+    def freed(self, vector: Floats, like: Floats, limits: Limits = FREE) -> Floats:
+        """params[k, s] = mass * exp(vector[k, s]) / sum over the row, mass = what fixed cells and zeros leave.
+
+        Cells below a floor are set to it and the others share the rest.
+        """
+        logits = vector.reshape(like.shape)
+        parts = np.exp(logits - logits.max(axis=1, initial=0.0, keepdims=True))
+        if limits.floor:
+            parts = np.where(logits > np.log(limits.floor), parts, 0.0)
+        return self.maximise(parts, like, limits.with_fixed(like <= 0))
+
+    def slope(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
+        """slope[k, s] = stats[k, s] - params[k, s] * (sum of stats / sum of params) over the cells that move."""
+        moves = params > 0
+        if limits.fixed is not None:
+            moves &= ~np.asarray(limits.fixed)
+        slope = self._slope(stats, params, moves)
+        at_floor = moves & (params <= (limits.floor or 0.0) * (1 + AT_FLOOR))
+        while np.any(down := at_floor & moves & (slope < 0)):
+            moves = moves & ~down
+            slope = self._slope(stats, params, moves)
+        return slope.ravel()
+
+    def _slope(self, stats: Stats, params: Floats, moves: NDArray[np.bool_]) -> Floats:
+        total, mass = self._spread(np.where(moves, stats, 0.0)), self._spread(np.where(moves, params, 0.0))
+        return np.where(moves, stats - params * np.divide(total, mass, out=np.zeros_like(mass), where=moves), 0.0)
+
+    def draw(self, stats: Stats, about: Floats, rng: np.random.Generator, limits: Limits = FREE) -> Floats:
+        """Draw every row from Dirichlet(stats + 1); beside fixed cells the others share what is left like this."""
+        self._refuse_floor(limits)
+        return self.maximise(rng.standard_gamma(stats + 1), about, limits)
+
+    def average(self, stats: Stats, about: Floats, limits: Limits = FREE) -> Floats:
+        """params[k, s] = mass * (stats[k, s] + 1) / sum over the row of (stats + 1), mass = what fixed cells leave."""
+        self._refuse_floor(limits)
+        return self.maximise(stats + 1, about, limits)
+
+    def quantile(self, stats: Stats, about: Floats, q: float, limits: Limits = FREE) -> Floats:
+        """mass * Beta(a, sum over the row of a - a), a = stats + 1; a cell that takes all of the mass is certain."""
+        self._refuse_floor(limits)
+        moves = np.ones(about.shape, dtype=bool) if limits.fixed is None else ~np.asarray(limits.fixed)
+        own = np.where(moves, stats + 1, 0.0)
+        others = self._spread(own) - own
+        share = np.where(others > 0, betaincinv(np.maximum(own, TINY), np.maximum(others, TINY), q), 1.0)
+        mass = 1.0 - self._spread(np.where(moves, 0.0, about))
+        return frozen(np.where(moves, mass * np.where(own > 0, share, 0.0), about))
+
+    def _refuse_floor(self, limits: Limits) -> None:
+        if limits.floor:
+            raise ParameterError(
+                f"floor={limits.floor:g}: a posterior over probabilities with a floor cannot be drawn from. "
+                "Use a prior instead, which keeps them off zero."
+            )
 
     def prior(self, params: Floats) -> Stats | None:
         """Return the pseudo-counts."""
@@ -260,6 +319,11 @@ class Portions(Cells):
     def jitter(self, params: Floats, amount: float, rng: np.random.Generator) -> Floats:
         """Move the shares inside each group."""
         return frozen(super().jitter(params + (self._masses == 0), amount, rng) * self._masses)
+
+    def quantile(self, stats: Stats, about: Floats, q: float, limits: Limits = FREE) -> Floats:
+        """Return the quantiles of the shares inside each group, times its mass."""
+        inside = np.divide(about, self._masses, out=super().blank().copy(), where=self._masses > 0)
+        return frozen(super().quantile(stats, inside, q, limits) * self._masses)
 
     def sample(self, params: Floats, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
         """Draw one cell of all, (N, 1)."""

@@ -17,11 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammainc, gammaincinv, ndtri, stdtrit
 
 from halfseen.assign import Assign
+from halfseen.errors import FitError
 from halfseen.kernels import active as kernels
-from halfseen.leaves.leaf import NO_MASS, Floats, Leaf, Stats, frozen
+from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, Floats, Leaf, Stats, frozen, refuse_improper
 from halfseen.leaves.limits import FREE, Limits
+
+CUT = 1e-9  # share of a posterior that a floor may cut off and still leave its closed form right to nine digits
 
 
 class GaussianParams(NamedTuple):
@@ -29,6 +33,45 @@ class GaussianParams(NamedTuple):
 
     mean: Floats
     var: Floats
+
+
+class _Posterior(NamedTuple):
+    """Densities of means and variances: 1 / var ~ Gamma(shape) / rate, mean | var ~ Normal(centre, var / mass)."""
+
+    about: GaussianParams
+    fixed: Any  # masks, shaped as the params, of what keeps the value it has in `about`
+    centre: Floats
+    mass: Floats
+    shape: Floats
+    rate: Floats
+    lowest: Floats  # (D,)
+
+    def var(self, q: Any) -> Floats:
+        """Return q-quantiles of the variance, given that it is above the floor."""
+        within = self._within()
+        return np.maximum(self.rate / gammaincinv(self.shape, (1 - q) * within), self.lowest)
+
+    def fixing(self, mean: Floats, var: Floats) -> GaussianParams:
+        """Return what was found, with fixed entries as they were."""
+        about, fixed = self.about, self.fixed
+        return GaussianParams(
+            frozen(np.where(fixed.mean, about.mean, mean)), frozen(np.where(fixed.var, about.var, var))
+        )
+
+    def refuse_cut(self) -> None:
+        """Refuse closed forms where the floor cuts off more than rounding: they would not be exact."""
+        cut = np.where(self.fixed.var, 0.0, 1 - self._within())
+        if cut.max(initial=0.0) > CUT:
+            k, d = np.unravel_index(np.argmax(cut), cut.shape)
+            raise FitError(
+                f"gaussian: the variance floor cuts off {cut[k, d]:.2g} of the posterior of component {k}, column {d} "
+                "of its block, so that it has no closed form. Lower the floor, or use a prior."
+            )
+
+    def _within(self) -> Floats:
+        """Return the probability of a variance above the floor."""
+        with np.errstate(divide="ignore"):
+            return gammainc(self.shape, np.where(self.lowest > 0, self.rate / self.lowest, np.inf))
 
 
 class PseudoRows(NamedTuple):
@@ -124,6 +167,74 @@ class Gaussian(Leaf):
         squares = stats[2] - 2 * shift * stats[1] + shift**2 * stats[0]
         mass = stats[0] + stats[3]
         return float(-0.5 * np.sum(mass * np.log(2 * np.pi * params.var) + squares / params.var))
+
+    def free(self, params: GaussianParams, limits: Limits = FREE) -> Floats:
+        """Return (mean - centre) / scale, and log var."""
+        mean = (params.mean - self.centre) / self.scale
+        return np.concatenate([mean.ravel(), np.log(params.var).ravel()])
+
+    def freed(self, vector: Floats, like: GaussianParams, limits: Limits = FREE) -> GaussianParams:
+        """Return centre + scale * vector and exp(vector), at least the floor."""
+        mean, log_var = vector.reshape(2, *like.mean.shape)
+        with np.errstate(over="ignore"):  # a variance of inf makes the data impossible, and the step is refused
+            moved = GaussianParams(self.centre + self.scale * mean, np.exp(log_var))
+        return self.conform(moved, like, limits)
+
+    def slope(self, stats: Stats, params: GaussianParams, limits: Limits = FREE) -> Floats:
+        """Return scale * stats[1] / var and (stats[2] / var - mass - pseudo-mass) / 2."""
+        mean = self.scale * stats[1] / params.var
+        log_var = 0.5 * (stats[2] / params.var - stats[0] - stats[3])
+        at_floor = params.var <= self._lowest(limits) * (1 + AT_FLOOR)
+        log_var = np.where(at_floor & (log_var < 0), 0.0, log_var)
+        if limits.fixed is not None:
+            mean, log_var = np.where(limits.fixed.mean, 0.0, mean), np.where(limits.fixed.var, 0.0, log_var)
+        return np.concatenate([mean.ravel(), log_var.ravel()])
+
+    def draw(
+        self, stats: Stats, about: GaussianParams, rng: np.random.Generator, limits: Limits = FREE
+    ) -> GaussianParams:
+        """Draw 1 / var from Gamma(shape) / rate, cut off at the floor, and mean | var from Normal(centre, var / mass).
+
+        shape = (mass + pseudo-mass - 3) / 2 and rate = squares / 2, squares the second moment about the centre; with
+        a fixed mean shape = (mass + pseudo-mass) / 2 - 1 and squares is about that mean.
+        """
+        known = self._posterior(stats, about, limits)
+        var = np.where(known.fixed.var, about.var, known.var(rng.random(about.var.shape)))
+        mean = known.centre + np.sqrt(var / known.mass) * rng.standard_normal(about.mean.shape)
+        return known.fixing(mean, var)
+
+    def average(self, stats: Stats, about: GaussianParams, limits: Limits = FREE) -> GaussianParams:
+        """Return the centre, and rate / (shape - 1): infinite where shape is at most 1."""
+        known = self._posterior(stats, about, limits)
+        known.refuse_cut()
+        above_one = np.where(known.shape > 1, known.shape - 1, np.nan)
+        return known.fixing(known.centre, np.where(known.shape > 1, known.rate / above_one, np.inf))
+
+    def quantile(self, stats: Stats, about: GaussianParams, q: float, limits: Limits = FREE) -> GaussianParams:
+        """Return quantiles of the mean, Student's t with 2 shape degrees of freedom (normal about a fixed variance).
+
+        mean = centre + t sqrt(rate / (shape mass));  var = rate / Gamma(shape).
+        """
+        known = self._posterior(stats, about, limits)
+        known.refuse_cut()
+        student = known.centre + stdtrit(2 * known.shape, q) * np.sqrt(known.rate / (known.shape * known.mass))
+        normal = known.centre + ndtri(q) * np.sqrt(about.var / known.mass)
+        return known.fixing(np.where(known.fixed.var, normal, student), known.var(q))
+
+    def _posterior(self, stats: Stats, about: GaussianParams, limits: Limits) -> _Posterior:
+        """Return the densities of all means and variances; refuse one without integral."""
+        none = np.zeros(about.mean.shape, dtype=bool)
+        fixed: Any = GaussianParams(none, none) if limits.fixed is None else limits.fixed
+        refuse_improper("gaussian: mean", ~fixed.mean & (stats[0] <= NO_MASS), stats[0], "more than 0 rows")
+        mass = np.where(fixed.mean, 1.0, stats[0])
+        shift = np.where(fixed.mean, 0.0, stats[1] / mass)
+        total = stats[0] + stats[3]
+        shape = (total - np.where(fixed.mean, 2.0, 3.0)) / 2
+        rate = (stats[2] - np.where(fixed.mean, 0.0, stats[1] * shift)) / 2
+        flat = ~fixed.var & ((shape <= 0) | (rate <= NO_MASS))
+        refuse_improper("gaussian: variance", flat, total, "more than 3 rows that differ (2 about a fixed mean)")
+        shape, rate = np.where(fixed.var, 1.0, shape), np.where(fixed.var, 1.0, rate)
+        return _Posterior(about, fixed, about.mean + shift, mass, shape, rate, self._lowest(limits))
 
     def prior(self, params: GaussianParams) -> Stats | None:
         """Return second moment and pseudo-mass of the pseudo-rows."""

@@ -15,6 +15,14 @@ jitter, conform              random neighbours of parameters; parameters bent to
 sample, impute               draw rows; fill holes
 n_free, affinity             number of free parameters; log Bhattacharyya overlap of components
 
+You may implement
+-----------------
+free, freed, slope           unconstrained coordinates, and the gradient in them: gradient methods (`engine.ascent`)
+draw, average, quantile      parameters drawn from their posterior, its mean and quantiles (`engine.gibbs`)
+
+The density that `draw` draws from is proportional to exp(complete(stats, about, .)), with respect to the parameters
+themselves: with a prior's pseudo-statistics in `stats`, the posterior. Each of the six obeys `limits`, or refuses.
+
 You get for free
 ----------------
 log_prior, prior             from `complete` and the pseudo-statistics you return from `prior` (default: none)
@@ -34,12 +42,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import SOFT, Assign
+from halfseen.errors import FitError, ParameterError
 from halfseen.leaves.limits import FREE, Limits, Params
 
 Floats = NDArray[np.float64]
 Stats = NDArray[np.float64]
 
 NO_MASS = 1e-100  # below this a component has no mass: ratios of smaller numbers lose all their digits
+
+AT_FLOOR = 1e-9  # a value this close to its floor, relatively, stands on it
 
 
 class Leaf(ABC):
@@ -142,6 +153,44 @@ class Leaf(ABC):
         """Return parameters shaped as `like` from a vector made by `pack`."""
         return rebuild(like, vector)
 
+    def free(self, params: Params, limits: Limits = FREE) -> Floats:
+        """Return the parameters as a vector of unconstrained coordinates, such as logits and logs.
+
+        What may not move has coordinates too, which `freed` does not read.
+        """
+        raise _lacking(self, "free", 'Gradient methods need it; use method="em".')
+
+    def freed(self, vector: Floats, like: Params, limits: Limits = FREE) -> Params:
+        """Return the parameters at coordinates `vector`; what may not move is taken from `like`, bit for bit.
+
+        Coordinates that lead below a floor lead to the floor.
+        """
+        raise _lacking(self, "freed", 'Gradient methods need it; use method="em".')
+
+    def slope(self, stats: Stats, params: Params, limits: Limits = FREE) -> Floats:
+        """Return d complete(stats, params, .) at `params` in the coordinates of `free`.
+
+        By Fisher's identity this is the gradient of the log-likelihood where `stats` are soft statistics gathered
+        under `params`. It is zero for what may not move: fixed entries, probabilities and rates of exactly zero, and
+        entries on a floor that would go below it.
+        """
+        raise _lacking(self, "slope", 'Gradient methods need it; use method="em".')
+
+    def draw(self, stats: Stats, about: Params, rng: np.random.Generator, limits: Limits = FREE) -> Params:
+        """Return parameters drawn from the density proportional to exp(complete(stats, about, .)).
+
+        What is fixed is taken from `about`. Raises `FitError` where the density has no finite integral.
+        """
+        raise _lacking(self, "draw", "Posterior draws need it.")
+
+    def average(self, stats: Stats, about: Params, limits: Limits = FREE) -> Params:
+        """Return the mean of every parameter under the density of `draw`; infinite where it is."""
+        raise _lacking(self, "average", "Posterior means need it.")
+
+    def quantile(self, stats: Stats, about: Params, q: float, limits: Limits = FREE) -> Params:
+        """Return the q-quantile of every parameter's own marginal under the density of `draw`."""
+        raise _lacking(self, "quantile", "Posterior intervals need it.")
+
     def take(self, params: Params, order: NDArray[np.int64]) -> Params:
         """Return the parameters with components in another order (or a subset)."""
         return map_arrays(lambda array: _take(array, order, self.axes), params)
@@ -155,6 +204,20 @@ class Leaf(ABC):
     def recentre(self, stats: Stats, about: Params, onto: Params) -> Stats:
         """Return statistics gathered under `about` restated as if gathered under `onto`; most need no change."""
         return stats
+
+
+def _lacking(leaf: Leaf, method: str, remedy: str) -> ParameterError:
+    return ParameterError(f"the leaf {type(leaf).__name__} does not implement `{method}`. {remedy}")
+
+
+def refuse_improper(what: str, improper: NDArray[np.bool_], mass: Floats, needed: str) -> None:
+    """Refuse a posterior density without a finite integral; `improper` and `mass` are (K, D)."""
+    if improper.any():
+        k, d = np.argwhere(improper)[0]
+        raise FitError(
+            f"{what} of component {k}, column {d} of its block, has no posterior: it rests on a mass of "
+            f"{mass[k, d]:.4g} (prior included) and needs {needed}. Use a prior, fewer components or more rows."
+        )
 
 
 def _take(array: Floats, order: NDArray[np.int64], axes: tuple[int, ...]) -> Floats:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
+from scipy.special import gammaincc, gammainccinv, xlogy
 
 from halfseen.assign import Assign
 from halfseen.kernels import active as kernels
-from halfseen.leaves.leaf import NO_MASS, Floats, Leaf, Stats, frozen
+from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, Floats, Leaf, Stats, frozen, refuse_improper
 from halfseen.leaves.limits import FREE, Limits
 
 
@@ -77,6 +77,48 @@ class Poisson(Leaf):
     def complete(self, stats: Stats, about: Floats, params: Floats) -> float:
         """Return sum of (events log rate - mass rate - log-factorials)."""
         return float(np.sum(xlogy(stats[1], params) - stats[0] * params - stats[2]))
+
+    def free(self, params: Floats, limits: Limits = FREE) -> Floats:
+        """Return the log-rates; a rate of zero, which will not move, gets the coordinate 0."""
+        return np.log(np.where(params > 0, params, 1.0)).ravel()
+
+    def freed(self, vector: Floats, like: Floats, limits: Limits = FREE) -> Floats:
+        """Return exp(vector), at least the floor; zero stays zero."""
+        with np.errstate(over="ignore"):  # a rate of inf makes the data impossible, and the step is refused
+            rate = np.where(like > 0, np.exp(vector.reshape(like.shape)), like)
+        return self.conform(rate, like, limits)
+
+    def slope(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
+        """slope = events - mass * rate."""
+        slope = stats[1] - stats[0] * params
+        at_floor = params <= (limits.floor or 0.0) * self.scale * (1 + AT_FLOOR)
+        moves = (params > 0) & ~(at_floor & (slope < 0))
+        if limits.fixed is not None:
+            moves &= ~np.asarray(limits.fixed)
+        return np.where(moves, slope, 0.0).ravel()
+
+    def draw(self, stats: Stats, about: Floats, rng: np.random.Generator, limits: Limits = FREE) -> Floats:
+        """Draw rates from Gamma(events + 1) / mass, cut off at the floor."""
+        return self.quantile(stats, about, rng.random(about.shape), limits)
+
+    def average(self, stats: Stats, about: Floats, limits: Limits = FREE) -> Floats:
+        """mean = (events + 1) / mass * P(Gamma(events + 2) above the floor) / P(Gamma(events + 1) above the floor)."""
+        shape, mass, lowest = self._posterior(stats, limits)
+        mean = shape / mass * gammaincc(shape + 1, mass * lowest) / gammaincc(shape, mass * lowest)
+        return frozen(mean if limits.fixed is None else np.where(limits.fixed, about, mean))
+
+    def quantile(self, stats: Stats, about: Floats, q: Any, limits: Limits = FREE) -> Floats:
+        """Return quantiles of Gamma(events + 1) / mass, given that it is above the floor."""
+        shape, mass, lowest = self._posterior(stats, limits)
+        above = gammaincc(shape, mass * lowest)
+        rate = np.maximum(gammainccinv(shape, (1 - q) * above) / mass, lowest)
+        return frozen(rate if limits.fixed is None else np.where(limits.fixed, about, rate))
+
+    def _posterior(self, stats: Stats, limits: Limits) -> tuple[Floats, Floats, Floats]:
+        """Return shape and mass of every rate's gamma density, and the floor; refuse a density without integral."""
+        fixed = np.zeros(stats[0].shape, dtype=bool) if limits.fixed is None else np.asarray(limits.fixed)
+        refuse_improper("poisson: rate", ~fixed & (stats[0] <= NO_MASS), stats[0], "more than 0 rows")
+        return stats[1] + 1, np.where(fixed, 1.0, stats[0]), (limits.floor or 0.0) * self.scale
 
     def prior(self, params: Floats) -> Stats | None:
         """Return mass and events of the pseudo-rows."""

@@ -110,6 +110,41 @@ class Bundle(Leaf):
             position += size
         return params
 
+    def free(self, params: Params, limits: Limits = FREE) -> Floats:
+        """Return the leaves' coordinates, one after the other."""
+        parts = [leaf.free(params[name], limits.of(name)) for name, leaf in self.leaves.items()]
+        return np.concatenate(parts or [np.zeros(0)])
+
+    def freed(self, vector: Floats, like: Params, limits: Limits = FREE) -> Params:
+        """Invert `free`."""
+        params, position = {}, 0
+        for name, leaf in self.leaves.items():
+            size = leaf.free(like[name], limits.of(name)).size
+            params[name] = leaf.freed(vector[position : position + size], like[name], limits.of(name))
+            position += size
+        return params
+
+    def slope(self, stats: Stats, params: Params, limits: Limits = FREE) -> Floats:
+        """Return the leaves' slopes, one after the other."""
+        parts = self.view(stats)
+        slopes = [leaf.slope(parts[name], params[name], limits.of(name)) for name, leaf in self.leaves.items()]
+        return np.concatenate(slopes or [np.zeros(0)])
+
+    def draw(self, stats: Stats, about: Params, rng: np.random.Generator, limits: Limits = FREE) -> Params:
+        """Draw every leaf's parameters, which are independent given the statistics."""
+        parts = self.view(stats)
+        return {name: leaf.draw(parts[name], about[name], rng, limits.of(name)) for name, leaf in self.leaves.items()}
+
+    def average(self, stats: Stats, about: Params, limits: Limits = FREE) -> Params:
+        """Average every leaf."""
+        parts = self.view(stats)
+        return {name: leaf.average(parts[name], about[name], limits.of(name)) for name, leaf in self.leaves.items()}
+
+    def quantile(self, stats: Stats, about: Params, q: float, limits: Limits = FREE) -> Params:
+        """Return the quantiles of every leaf."""
+        parts = self.view(stats)
+        return {name: leaf.quantile(parts[name], about[name], q, limits.of(name)) for name, leaf in self.leaves.items()}
+
     def take(self, params: Params, order: NDArray[np.int64]) -> Params:
         """Reorder the components of every leaf."""
         return {name: leaf.take(params[name], order) for name, leaf in self.leaves.items()}

@@ -125,6 +125,30 @@ class Wrapped(Leaf):
         """As inside."""
         return self.leaf.unpack(vector, like)
 
+    def free(self, params: Params, limits: Limits = FREE) -> Floats:
+        """As inside, within these limits too."""
+        return self.leaf.free(params, self._within(limits))
+
+    def freed(self, vector: Floats, like: Params, limits: Limits = FREE) -> Params:
+        """As inside, within these limits too."""
+        return self.leaf.freed(vector, like, self._within(limits))
+
+    def slope(self, stats: Stats, params: Params, limits: Limits = FREE) -> Floats:
+        """As inside, within these limits too."""
+        return self.leaf.slope(stats, params, self._within(limits))
+
+    def draw(self, stats: Stats, about: Params, rng: np.random.Generator, limits: Limits = FREE) -> Params:
+        """As inside, within these limits too."""
+        return self.leaf.draw(stats, about, rng, self._within(limits))
+
+    def average(self, stats: Stats, about: Params, limits: Limits = FREE) -> Params:
+        """As inside, within these limits too."""
+        return self.leaf.average(stats, about, self._within(limits))
+
+    def quantile(self, stats: Stats, about: Params, q: float, limits: Limits = FREE) -> Params:
+        """As inside, within these limits too."""
+        return self.leaf.quantile(stats, about, q, self._within(limits))
+
     def take(self, params: Params, order: NDArray[np.int64]) -> Params:
         """As inside."""
         return self.leaf.take(params, order)
@@ -186,6 +210,26 @@ class Frozen(Wrapped):
         mask = filled(self.fixed, like)
         return map_arrays(lambda fixed, old, new: frozen(np.where(fixed, old, new)), mask, like, moved)
 
+    def freed(self, vector: Floats, like: Params, limits: Limits = FREE) -> Params:
+        """Return `like` itself, or move the entries that are free."""
+        return like if self.fixed is None else super().freed(vector, like, limits)
+
+    def slope(self, stats: Stats, params: Params, limits: Limits = FREE) -> Floats:
+        """Return zero for what is fixed."""
+        return np.zeros_like(self.free(params, limits)) if self.fixed is None else super().slope(stats, params, limits)
+
+    def draw(self, stats: Stats, about: Params, rng: np.random.Generator, limits: Limits = FREE) -> Params:
+        """Return `about` itself, or draw the entries that are free."""
+        return about if self.fixed is None else super().draw(stats, about, rng, limits)
+
+    def average(self, stats: Stats, about: Params, limits: Limits = FREE) -> Params:
+        """Return `about` itself, or average the entries that are free."""
+        return about if self.fixed is None else super().average(stats, about, limits)
+
+    def quantile(self, stats: Stats, about: Params, q: float, limits: Limits = FREE) -> Params:
+        """Return `about` itself, or the quantiles of the entries that are free."""
+        return about if self.fixed is None else super().quantile(stats, about, q, limits)
+
 
 @dataclass(frozen=True, eq=False)
 class Tied(Wrapped):
@@ -237,9 +281,11 @@ class Tied(Wrapped):
 
     def maximise(self, stats: Stats, params: Params, limits: Limits = FREE) -> Params:
         """Pool the statistics of what is tied, then maximise inside."""
-        if self.components is not None:
-            stats = self.leaf.pool(stats, np.asarray(self.components))
-        return self.leaf.maximise(self._average(stats), params, limits)
+        return self.leaf.maximise(self._average(self._pooled(stats)), params, limits)
+
+    def _pooled(self, stats: Stats) -> Stats:
+        """Give every component the sum of the statistics over its group."""
+        return stats if self.components is None else self.leaf.pool(stats, np.asarray(self.components))
 
     def _average(self, table: Floats) -> Floats:
         if not self.cells:
@@ -251,12 +297,51 @@ class Tied(Wrapped):
 
     def conform(self, params: Params, like: Params, limits: Limits = FREE) -> Params:
         """Give every group the parameters of its first component, every group of cells their mean."""
-        bent = self.leaf.conform(params, like, limits)
-        if self.components is not None:
-            groups = np.asarray(self.components)
-            first = np.array([np.flatnonzero(groups == group)[0] for group in groups])
-            bent = self.leaf.take(bent, first)
+        bent = self._first(self.leaf.conform(params, like, limits))
         return self._average(bent) if self.cells else bent
+
+    def _first(self, params: Params) -> Params:
+        """Give every component the parameters of the first of its group."""
+        if self.components is None:
+            return params
+        groups = np.asarray(self.components)
+        return self.leaf.take(params, np.array([np.flatnonzero(groups == group)[0] for group in groups]))
+
+    def freed(self, vector: Floats, like: Params, limits: Limits = FREE) -> Params:
+        """Move inside; what is tied is equal to the last bit."""
+        moved = self._first(self.leaf.freed(vector, like, limits))
+        return self._average(moved) if self.cells else moved
+
+    def slope(self, stats: Stats, params: Params, limits: Limits = FREE) -> Floats:
+        """Return the mean slope of what is tied: the gradient among parameters that are equal."""
+        shared = self._pooled(stats) / self._pooled(np.ones_like(stats))
+        return self.leaf.slope(self._average(shared), params, limits)
+
+    def draw(self, stats: Stats, about: Params, rng: np.random.Generator, limits: Limits = FREE) -> Params:
+        """Draw from the pooled statistics, once for what is tied."""
+        return self._first(self._apart(self.leaf.draw(self._joined(stats), about, rng, limits)))
+
+    def average(self, stats: Stats, about: Params, limits: Limits = FREE) -> Params:
+        """Average under the pooled statistics."""
+        return self._apart(self.leaf.average(self._joined(stats), about, limits))
+
+    def quantile(self, stats: Stats, about: Params, q: float, limits: Limits = FREE) -> Params:
+        """Return quantiles under the pooled statistics."""
+        return self._apart(self.leaf.quantile(self._joined(stats), about, q, limits))
+
+    def _joined(self, stats: Stats) -> Stats:
+        """Pool, and let the first cell of every tied group stand for all: Dirichlet(stats + 1) is 0 at stats = -1."""
+        stats = self._pooled(stats)
+        if self.cells:
+            stats = np.array(stats)
+            for first, *others in self.cells:
+                stats[:, first] += stats[:, others].sum(axis=1)
+                stats[:, others] = -1.0
+        return stats
+
+    def _apart(self, params: Params) -> Params:
+        """Share what the first cell of every tied group stands for."""
+        return self._average(params) if self.cells else params
 
     def n_free(self, limits: Limits = FREE) -> int:
         """Count tied parameters once."""
