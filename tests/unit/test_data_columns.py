@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_array_equal
 
-from halfseen.data import Column, encode_column, learn_column, read
-from halfseen.errors import DataError, ParameterError
+from halfseen.data import Column, Schema, encode_column, learn_column, read
+from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning
 
 NAN = float("nan")
 
@@ -155,3 +156,47 @@ def test_codes_go_into_a_column_of_a_block():
     block = np.full((2, 3), 7, dtype=np.int16)
     encode_column(raw(["b", None]), Column("a", "categorical", ("a", "b")), block[:, 1])
     assert block.tolist() == [[7, 1, 7], [7, -1, 7]]
+
+
+# ---- arrays of numbers, many columns at a time -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float32, np.float64])
+@pytest.mark.parametrize("holes", [0.0, 0.3, 1.0])
+def test_arrays_are_read_as_their_columns_would_be(dtype, holes):
+    """The quick way through a whole array and the way column by column: same kinds, categories and cells."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [
+            rng.integers(0, 4, 5000),
+            rng.integers(0, 100, 5000),
+            np.where(np.arange(5000) < 4000, 1, 2),
+            rng.integers(0, 2, 5000) * 100,
+            np.full(5000, 7),
+            rng.integers(0, 12, 5000),
+            rng.integers(0, 13, 5000),
+        ]
+    ).astype(dtype)
+    if dtype in (np.float32, np.float64):
+        X = np.column_stack([X, rng.normal(size=5000), np.where(np.arange(5000) < 4000, 1.0, 1.5)]).astype(dtype)
+        X[rng.random(X.shape) < holes] = np.nan
+    elif dtype in (np.int32, np.int64):
+        X = np.column_stack([X, rng.integers(0, 2, 5000) * 100_000, rng.integers(0, 3, 5000) - 4096]).astype(dtype)
+    whole, columns = read(X), read(pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]))
+    quick, slow = Schema.learn(whole), Schema.learn(columns)
+    assert quick.columns == slow.columns
+    first, second = quick.encode(whole), slow.encode(columns)
+    for name, block in first.blocks.items():
+        assert_array_equal(block, second.blocks[name])
+
+
+def test_arrays_with_something_to_complain_about():
+    schema = Schema.learn(read(np.array([[0, 1.5], [1, 2.5]])))
+    with pytest.warns(UnknownCategoryWarning, match=r"'x0': 7 \(1x\)"):
+        assert schema.encode(read(np.array([[7, 1.5], [1, np.nan]]))).blocks["categorical"].tolist() == [[-1], [1]]
+    with pytest.warns(UnknownCategoryWarning, match=r"'x0': 0\.5 \(1x\)"):
+        schema.encode(read(np.array([[0.5, 1.5], [np.nan, 1.0]])))
+    with pytest.raises(DataError, match="column 'x1', row 1 is inf"):
+        schema.encode(read(np.array([[0, 1.5], [1, np.inf]])))
+    with pytest.raises(DataError, match="column 'x0', row 0 is -inf"):
+        Schema.learn(read(np.array([[-np.inf], [1.0]])))

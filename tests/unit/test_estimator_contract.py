@@ -78,6 +78,7 @@ def test_get_params_names_every_option():
         "tol",
         "max_iter",
         "accelerate",
+        "method",
         "anneal",
         "variance_floor",
         "n_jobs",

@@ -25,7 +25,7 @@ from __future__ import annotations
 import datetime
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from importlib.util import find_spec
@@ -100,9 +100,12 @@ class Source(ABC):
     def column(self, j: int) -> RawColumn:
         """Column `j`, converted now and not kept."""
 
-    def numbers(self, columns: Sequence[int], out: NDArray[np.float64]) -> bool:
-        """Write columns into `out`, (N, D), all at once, if they are cells of one array of numbers; False if not."""
-        return False
+    def slices(self) -> Iterator[tuple[slice, NDArray[Any]]] | None:
+        """Some rows at a time with all their cells, if these are an array of numbers; None if not.
+
+        Column by column, an array stored row by row would be walked through once for each.
+        """
+        return None
 
     @abstractmethod
     def take(self, rows: NDArray[np.intp]) -> Source:
@@ -253,17 +256,13 @@ class _ArraySource(Source):
             return _from_numbers(cells, "bool" if cells.dtype.kind == "b" else "number", where)
         return _from_objects(cells.tolist(), where)
 
-    def numbers(self, columns: Sequence[int], out: NDArray[np.float64]) -> bool:
+    def slices(self) -> Iterator[tuple[slice, NDArray[Any]]] | None:
         if isinstance(self._array, np.ma.MaskedArray) or self._array.dtype.kind not in "iuf":
-            return False
-        whole = tuple(columns) == tuple(range(self._array.shape[1]))
-        for first in range(0, self.n_rows, _SLICE):  # row by row: columns would walk through all memory for each
-            rows = slice(first, first + _SLICE)
-            np.add(self._array[rows] if whole else self._array[rows, list(columns)], 0.0, out=out[rows])
-            if np.isinf(out[rows]).any():
-                for j in columns:
-                    self.column(j)  # which says where
-        return True
+            return None
+        if self._array.dtype == np.uint64:  # does not fit into int64
+            return None
+        parts = (slice(first, first + _SLICE) for first in range(0, self.n_rows, _SLICE))
+        return ((rows, self._array[rows]) for rows in parts)
 
     def take(self, rows: NDArray[np.intp]) -> Source:
         return _ArraySource(self._array[rows])

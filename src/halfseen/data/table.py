@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halfseen.data.columns import Column, encode_column, is_quantity, learn_column
+from halfseen.data.arrays import encode_block, survey
+from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
 
 __all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight"]
 
-HEAD = 1000  # rows looked at first to tell quantities
 CHUNK = 4096  # rows; with K = 8 doubles each their scores take 256 KB and stay in L2
 LARGEST = 16384  # rows; beyond, handing chunks to workers costs nothing any more, and their scores leave the cache
 
@@ -68,11 +68,11 @@ class Schema:
             The kind of some columns, by name or position, where the rule of `learn_column` is not wanted.
         """
         chosen = {_position(key, source.names, "columns"): kind for key, kind in (kinds or {}).items()}
-        head = source.take(np.arange(min(source.n_rows, HEAD)))
+        known = survey(source)
 
         def learned(j: int, name: str) -> Column:
-            if j not in chosen and is_quantity(head.column(j)):
-                return Column(name, "gaussian")
+            if j not in chosen and j in known:
+                return Column(name, *known[j])
             return learn_column(source.column(j), name, chosen.get(j))
 
         columns = tuple(learned(j, name) for j, name in enumerate(source.names))
@@ -145,7 +145,7 @@ class Schema:
         blocks = {name: np.empty((source.n_rows, len(js)), self._dtype(name)) for name, js in self.blocks.items()}
         unknown = {}
         for name, js in self.blocks.items():
-            if self.columns[js[0]].kind == "gaussian" and source.numbers(js, blocks[name]):
+            if encode_block(source, js, self.block_columns(name), blocks[name]):
                 continue
             for d, j in enumerate(js):
                 column = self.columns[j]
