@@ -31,6 +31,10 @@ class Workload:
         holes = f", {self.missing:.0%} missing" if self.missing else ""
         return f"{self.n_rows:,} rows, {' + '.join(parts)}, {self.n_components} classes{holes}"
 
+    def classes(self) -> NDArray[np.int64]:
+        """Return the class of each row of `data`."""
+        return np.random.default_rng(self.seed).integers(0, self.n_components, self.n_rows)
+
     def data(self) -> NDArray[np.float64]:
         """Draw the table: categories first, then numbers; NaN where missing."""
         rng = np.random.default_rng(self.seed)
@@ -52,6 +56,10 @@ WORKLOADS = {
         Workload("lca_missing", 200_000, 20, 0, 8, 0.2),
         Workload("mixed_missing", 100_000, 8, 8, 6, 0.2),
     ]
+}
+NAIVE_BAYES = {
+    "nb_gaussian": Workload("nb_gaussian", 1_000_000, 0, 20, 10, 0.0),
+    "nb_categorical": Workload("nb_categorical", 1_000_000, 20, 0, 10, 0.0),
 }
 OPTIMUM = Workload("optimum", 5_000, 10, 0, 5, 0.1, n_values=3, seed=3)
 MEMORY = Workload("memory", 1_000_000, 20, 0, 8, 0.0)
