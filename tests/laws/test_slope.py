@@ -9,15 +9,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from halfseen.engine import Ascent, Chain, Model, em, evaluate
+from halfseen.engine import Ascent, Chain, em, evaluate
+from halfseen.engine.ascent import sure_gain
 from halfseen.engine.squarem import Squarem
 from halfseen.engine.stopping import gain
-from halfseen.leaves import Bundle, Categorical, Floored, Frozen, Gaussian, Leaf, Tied
+from halfseen.leaves import Categorical, Floored, Frozen, Gaussian, GaussianParams, Leaf, Poisson, Tied
 from halfseen.leaves.leaf import arrays, map_arrays
 from halfseen.leaves.wrappers import Wrapped
 from tests.laws.closeness import close
 from tests.laws.models import MODELS, every_model, mixtures, tied_components
-from tests.strategies import examples, generators
+from tests.strategies import anywhere, examples, generators
 
 BY_NAME = {entry.name: entry.cases for entry in MODELS}
 H = 1e-5  # half the distance of the two points of a difference
@@ -32,13 +33,18 @@ def off_the_floor(case):
 
 
 def difference(case, h, value, rng):
-    """Return what `value` changes by between two points a little apart, and what the slope says of it."""
+    """Return what `value` changes by between two points a little apart, and what the slope says of it, two ways.
+
+    The distance of the points is that of the coordinates given, or of those that come back: near 1e8 the former are
+    lost in rounding, and the latter do not see a slope that points out of the rows that sum to one.
+    """
     model, at = case.model, case.model.free(case.params)
     way = model.slope(case.step(params=model.jitter(case.params, 1.0, rng)).expected.stats, case.params)
     way = h * way / max(1.0, np.abs(way).max(initial=0.0))
     up, down = (model.freed(at + moved, case.params) for moved in (way, -way))
     slope = model.slope(model.with_prior(case.step()), case.params)
-    return value(up) - value(down), slope @ (model.free(up) - model.free(down))
+    far = max(np.abs(array).max(initial=0.0) for array in arrays(case.params)) > 1e6
+    return value(up) - value(down), [slope @ (model.free(up) - model.free(down)), *([] if far else [slope @ (2 * way)])]
 
 
 @every_model()
@@ -49,7 +55,8 @@ def test_the_slope_is_the_gradient_of_the_complete_loglik(entry, data, rng):
     stats = case.model.with_prior(case.step())
     found, told = difference(case, H, lambda params: case.model.complete(stats, case.params, params), rng)
     largest = max(1.0, np.abs(stats).max(initial=0.0), abs(case.step().objective))
-    np.testing.assert_allclose(told, found, rtol=1e-4, atol=(1e-5 * H + 1e-14) * largest)
+    for one in told:
+        np.testing.assert_allclose(one, found, rtol=1e-4, atol=(1e-5 * H + 1e-14) * largest)
 
 
 @every_model()
@@ -60,7 +67,8 @@ def test_the_slope_is_the_gradient_of_the_objective(entry, data, rng):
     case = off_the_floor(data.draw(entry.cases))
     found, told = difference(case, H, lambda params: case.step(params=params).objective, rng)
     largest = max(1.0, abs(case.step().objective))
-    np.testing.assert_allclose(told, found, rtol=1e-4, atol=(1e-5 * H + 1e-14) * largest)
+    for one in told:
+        np.testing.assert_allclose(one, found, rtol=1e-4, atol=(1e-5 * H + 1e-14) * largest)
 
 
 @every_model()
@@ -99,32 +107,16 @@ def test_accepted_steps_never_fall(entry, method, data):
     close(case.step(params=chain.accepted.params).objective, chain.objective)
 
 
-def smallest_mass(leaf, stats):
-    """Return the smallest mass of a component of a model, or of a mixture inside it."""
-    if not isinstance(leaf, Bundle):
-        return np.inf
-    parts = leaf.view(stats)
-    own = parts["mix"].min() if isinstance(leaf, Model) else np.inf
-    return min([own, *(smallest_mass(part, parts[name]) for name, part in leaf.leaves.items())])
-
-
 @every_model()
 @examples(3)
 @given(data=st.data())
-def test_nothing_is_left_to_em_where_lbfgs_ends(entry, data):
-    """The end of a gradient method is a fixed point of EM: one plain step from there gains next to nothing.
-
-    Two ends do not count: a component that shrinks onto one row, which has none; and a component with hardly any mass,
-    whose slope is as small, while EM divides by that mass and moves it all the same.
-    """
+def test_nothing_is_left_to_maximise_where_lbfgs_ends(entry, data):
+    """The end of a gradient method is a fixed point of EM: the M-step from there promises next to nothing."""
     case = data.draw(entry.cases)
     chain = climbed(case, "lbfgs", 2000, gain(1e-7))
     if case.model.collapsed(chain.accepted.params) or chain.reason == "max_iter":
-        return
-    if smallest_mass(case.model, chain.accepted.expected.stats) < 1e-2:
-        return
-    after = case.step(params=case.model.improved(chain.accepted))
-    assert after.objective - chain.objective < 1e-4
+        return  # a component that shrinks onto one row has no end to compare
+    assert sure_gain(case.model, case.model.with_prior(chain.accepted), chain.accepted.params) < 1e-5
 
 
 def pairs(case, kind, method):
@@ -200,18 +192,49 @@ def test_a_probability_of_zero_stays_zero(case, rng):
     assert np.all(leaf.slope(rng.gamma(1.0, size=table.shape), table)[(table == 0).ravel()] == 0)
 
 
+def test_what_stands_on_its_floor_pushes_only_upward():
+    """At a constrained maximum the slope is zero; where more is wanted of what is on the floor, it rises."""
+    table = Floored(Categorical(1, [3]), 0.1)
+    best = np.array([[0.1, 0.3, 0.6]])
+    close(table.slope(np.array([[0.0, 3.0, 6.0]]), best), np.zeros(3))
+    rising = table.slope(np.array([[5.0, 3.0, 6.0]]), best)
+    close(rising, np.array([5.0, 3.0, 6.0]) - 14.0 * best[0])
+    assert rising[0] > 0
+    rate, low = Floored(Poisson(1, np.ones(1)), 0.5), np.array([[0.5]])
+    assert rate.slope(np.array([[[4.0]], [[1.0]], [[0.0]]]), low) == 0.0
+    assert rate.slope(np.array([[[4.0]], [[3.0]], [[0.0]]]), low) == 1.0
+    normal, narrow = Floored(Gaussian(1, np.zeros(1), np.ones(1)), 0.5), GaussianParams(np.zeros((1, 1)), low)
+    close(normal.slope(np.array([4.0, 0.0, 1.0, 0.0]).reshape(4, 1, 1), narrow), np.zeros(2))
+    close(normal.slope(np.array([4.0, 0.0, 3.0, 0.0]).reshape(4, 1, 1), narrow), np.array([0.0, 1.0]))
+
+
+def test_what_is_frozen_has_no_slope_and_what_is_tied_follows_whatever_the_coordinates_say():
+    rng = np.random.default_rng(0)
+    table, stats = anywhere(Categorical(3, [2, 3]), rng), rng.gamma(1.0, size=(3, 5))
+    frozen = Frozen(Categorical(3, [2, 3]))
+    assert not frozen.slope(stats, table).any()
+    assert frozen.freed(rng.normal(size=15), table) is table
+    tied = Tied(Categorical(3, [2, 3]), components=[0, 1, 0], cells=[[2, 4]])
+    moved = tied.freed(rng.normal(size=15), tied.conform(table, table))
+    np.testing.assert_array_equal(moved[0], moved[2])
+    np.testing.assert_array_equal(moved[:, 2], moved[:, 4])
+    assert np.any(moved[0] != moved[1])
+
+
 # ---- against EM, from the same start --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["mixed, one pseudo-row", "mixed, add one", "labels and prior"])
-@examples(8)
+@every_model()
+@examples(3)
 @given(data=st.data())
-def test_lbfgs_and_em_end_at_points_of_equal_standing(name, data):
-    """From the end of EM lbfgs finds nothing above, and from the end of lbfgs EM does not."""
-    case = data.draw(BY_NAME[name])
-    by_em = run(case, Chain(case.model, case.params, rule=gain(1e-8), squarem=Squarem(), max_iter=5000))
-    onward = climbed(case.but(params=by_em.accepted.params), "lbfgs", 500, gain(1e-8))
-    assert onward.objective - by_em.objective < 1e-5
+def test_the_slope_is_zero_where_em_ends(entry, data):
+    """Up to what is left: the slope is about the root of twice that times the curvature, below 1e5 on a floor."""
+    case = data.draw(entry.cases)
+    chain = run(case, Chain(case.model, case.params, rule=gain(1e-8), squarem=Squarem(), max_iter=2000))
+    if case.model.collapsed(chain.accepted.params) or chain.reason == "max_iter":
+        return
+    slope = case.model.slope(case.model.with_prior(chain.accepted), chain.accepted.params)
+    assert np.abs(slope).max(initial=0.0) < 0.05
 
 
 @examples(5)

@@ -72,6 +72,7 @@ def test_get_params_names_every_option():
         "stop",
         "tol",
         "max_iter",
+        "method",
         "accelerate",
         "anneal",
         "variance_floor",

@@ -158,6 +158,17 @@ def test_label_switching_is_undone(monkeypatch):
     np.testing.assert_array_equal(found.draws["x0"]["mean"], expected.draws["x0"]["mean"])
 
 
+def test_labels_tell_the_classes_apart(monkeypatch):
+    """With some rows labelled, or a column fixed, draws keep their own order: no likeness may overrule it."""
+    from halfseen.analysis import posterior as module
+
+    X, labels = two_groups()
+    some = [label if n < 10 else None for n, label in enumerate(labels.tolist())]
+    model = hs.LatentClass(2, columns=KINDS, random_state=0).fit(X, labels=some)
+    monkeypatch.setattr(module, "_matched", lambda *draw: pytest.fail("a draw was reordered"))
+    assert hs.posterior(model, X, n_draws=5, labels=some, random_state=0).method == "gibbs"
+
+
 def test_same_seed_same_bits_and_any_number_of_threads():
     X, _ = two_groups()
     model = hs.LatentClass(2, columns=KINDS, random_state=0).fit(X)
