@@ -196,8 +196,10 @@ def test_closed_forms_that_a_floor_spoils_are_refused():
 
 def test_too_few_rows_have_no_posterior():
     leaf, stats, about = numbers()
-    with pytest.raises(FitError, match=r"variance of component 0, column 1 .* mass of 2\.7 .*more than 3 rows"):
+    with pytest.raises(FitError, match=r"variance of component 0, column 1 .* mass of 2\.7 .*needs 3\.1 rows"):
         leaf.draw(stats * 0.45, about, np.random.default_rng(0))
+    with pytest.raises(FitError, match=r"variance of component 0, column 0 .* mass of 3\.003 "):
+        leaf.draw(stats * 0.429, about, np.random.default_rng(0))  # proper, but no variance drawn would be a number
     with pytest.raises(FitError, match=r"mean of component 0, column 0 .* mass of 0 "):
         leaf.draw(np.zeros_like(stats), about, np.random.default_rng(0))
 

@@ -77,6 +77,7 @@ def test_get_params_names_every_option():
         "stop",
         "tol",
         "max_iter",
+        "method",
         "accelerate",
         "method",
         "anneal",

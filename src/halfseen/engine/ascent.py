@@ -21,7 +21,7 @@ import numpy as np
 from halfseen.engine.chain import Chain
 from halfseen.engine.expected import Step
 from halfseen.engine.model import Model
-from halfseen.engine.stopping import NOISE
+from halfseen.engine.stopping import NOISE, never
 from halfseen.engine.walk import Walk
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
@@ -88,7 +88,7 @@ class Ascent(Chain):
             self.reason = "tolerance"
             return
         self._aim()
-        if before is not None and self.reason is None:
+        if before is not None and self.reason is None and self.rule is not never:
             walk = Walk.of(self.model, before, step, self.params)
             left = max(remaining(self.trace), sure_gain(self.model, stats, step.params))
             self.reason = self.rule(self.model, walk._replace(left=left))

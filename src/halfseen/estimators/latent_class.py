@@ -77,9 +77,9 @@ class LatentClass(TableEM):
         Most passes over the data for one start.
     method : {"em", "gradient", "lbfgs"}, default "em"
         How the objective is climbed: by EM, or by its gradient, with an adaptive rate or L-BFGS (assign="soft" only).
-        All reach the same optima; EM is there sooner as a rule.
+        All end at the same optima. L-BFGS may be there before EM where classes overlap, and after it where they do not.
     accelerate : bool, default True
-        Speed up soft fits by squared extrapolation (SQUAREM); it never lowers the objective.
+        Speed up soft EM by squared extrapolation (SQUAREM); it never lowers the objective.
     anneal : sequence of float, optional
         Rising inverse temperatures in (0, 1) to warm up at, ten passes each, for instance (0.4, 0.6, 0.8).
     variance_floor : float, default 1e-8

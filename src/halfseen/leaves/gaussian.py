@@ -25,6 +25,7 @@ from halfseen.kernels import active as kernels
 from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, Floats, Leaf, Stats, frozen, refuse_improper
 from halfseen.leaves.limits import FREE, Limits
 
+LEAST_SHAPE = 0.05  # of a variance's inverse gamma density: at 0 it has no integral, just above no draw fits a float
 CUT = 1e-9  # share of a posterior that a floor may cut off and still leave its closed form right to nine digits
 
 
@@ -231,8 +232,8 @@ class Gaussian(Leaf):
         total = stats[0] + stats[3]
         shape = (total - np.where(fixed.mean, 2.0, 3.0)) / 2
         rate = (stats[2] - np.where(fixed.mean, 0.0, stats[1] * shift)) / 2
-        flat = ~fixed.var & ((shape <= 0) | (rate <= NO_MASS))
-        refuse_improper("gaussian: variance", flat, total, "more than 3 rows that differ (2 about a fixed mean)")
+        flat = ~fixed.var & ((shape < LEAST_SHAPE) | (rate <= NO_MASS))
+        refuse_improper("gaussian: variance", flat, total, "3.1 rows that differ (2.1 about a fixed mean)")
         shape, rate = np.where(fixed.var, 1.0, shape), np.where(fixed.var, 1.0, rate)
         return _Posterior(about, fixed, about.mean + shift, mass, shape, rate, self._lowest(limits))
 
