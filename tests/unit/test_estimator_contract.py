@@ -79,7 +79,6 @@ def test_get_params_names_every_option():
         "max_iter",
         "method",
         "accelerate",
-        "method",
         "anneal",
         "variance_floor",
         "n_jobs",

@@ -11,6 +11,7 @@ from halfseen.engine import evaluate, steps
 from halfseen.engine.fused import GROUP, MOST, FusedMixture
 from halfseen.engine.model import Reduced
 from halfseen.engine.reduce import reduce
+from halfseen.errors import ImpossibleRowWarning
 from halfseen.estimators import blocks
 from halfseen.kernels import active, plain
 
@@ -178,3 +179,32 @@ def test_outputs_are_never_copied_silently():
         compiled.mixture_soft(*inputs, outputs[0][::2], *outputs[1:])
     with pytest.raises(TypeError):
         compiled.gaussian_score(np.zeros((2, 1)), np.zeros((1, 1)), np.ones((1, 1)), np.zeros((2, 1), dtype=np.float32))
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 7, 64, 65, 200])
+@pytest.mark.parametrize("columns", [(3, 2, 2), (0, 2, 0), (3, 0, 0), (0, 0, 1), (40, 0, 0)])
+def test_the_posterior_kernel_and_its_twin(n_rows, columns):
+    inputs, _ = kernel_arguments(np.random.default_rng(n_rows), n_rows, *columns)
+    inputs = (*inputs[:4], np.ones(n_rows), *inputs[5:])
+    found, twin = ((np.empty((n_rows, 5)), np.empty(n_rows)) for _ in range(2))
+    compiled.mixture_posterior(*inputs, *found)
+    plain.mixture_posterior(*inputs, *twin)
+    assert_allclose(found[0], twin[0], rtol=1e-11, atol=1e-13)
+    assert_allclose(found[1], twin[1], rtol=1e-12, atol=1e-12)
+
+
+@needs_compiled
+def test_posteriors_of_many_rows_are_those_of_few():
+    """Large tables go through the fused kernel, small ones through three steps; impossible rows get the shares."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 3, (5000, 4)), rng.normal(size=(5000, 2))])
+    X[rng.random(X.shape) < 0.2] = np.nan
+    model = hs.LatentClass(3, n_init=1, stop="iterations", max_iter=5, random_state=0).fit(X)
+    parts = np.array_split(X, 50)
+    assert_allclose(model.predict_proba(X), np.concatenate([model.predict_proba(part) for part in parts]), atol=1e-12)
+    assert_allclose(
+        model.score_samples(X), np.concatenate([model.score_samples(part) for part in parts]), rtol=1e-12, atol=1e-12
+    )
+    built = hs.LatentClass.from_params([0.3, 0.7], {"x": {0: [1.0, 1.0], 1: [0.0, 0.0]}})
+    with pytest.warns(ImpossibleRowWarning, match="2500 rows"):
+        assert_allclose(built.predict_proba([[0], [1]] * 2500), np.full((5000, 2), [0.3, 0.7]))

@@ -175,3 +175,29 @@ def test_independent_hard_picks_the_best_and_the_lowest_among_equals(kernels):
 
 def test_independent_hard_accepts_no_rows(kernels):
     kernels.independent_hard(np.empty((0, K)), np.empty(0), np.empty(0, dtype=np.int64), np.empty(0))
+
+
+# ---- rows of a known component ---------------------------------------------------------------------------------------
+
+
+def one_hot(component, weight):
+    usage = np.zeros((len(component), K))
+    usage[np.arange(len(component)), component] = weight
+    return usage
+
+
+def test_categorical_count_is_expect_with_one_component_a_row(kernels, n_rows, rng):
+    codes, component, weight = some_codes(n_rows, rng), rng.integers(0, K, n_rows), rng.random(n_rows)
+    counts, expected = np.ones((2, K, sum(SIZES)))
+    kernels.categorical_count(codes, STARTS, component, weight, counts)
+    plain.categorical_expect(codes, STARTS, one_hot(component, weight), expected)
+    np.testing.assert_allclose(counts, expected, rtol=1e-12)
+
+
+def test_gaussian_count_is_expect_with_one_component_a_row(kernels, n_rows, rng):
+    values, component, weight = some_numbers(n_rows, rng), rng.integers(0, K, n_rows), rng.random(n_rows)
+    mean = rng.normal(size=(K, 2))
+    moments, expected = np.ones((2, 3, K, 2))
+    kernels.gaussian_count(values, mean, component, weight, moments)
+    plain.gaussian_expect(values, mean, one_hot(component, weight), expected)
+    np.testing.assert_allclose(moments, expected, rtol=1e-12)
