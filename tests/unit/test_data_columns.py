@@ -200,3 +200,16 @@ def test_arrays_with_something_to_complain_about():
         schema.encode(read(np.array([[0, 1.5], [1, np.inf]])))
     with pytest.raises(DataError, match="column 'x0', row 0 is -inf"):
         Schema.learn(read(np.array([[-np.inf], [1.0]])))
+
+
+def test_the_callers_array_is_read_and_never_written():
+    """An array of numbers is shared, not copied; what reorders rows in place makes a copy of it first."""
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    before = X.copy()
+    source = read(X)
+    table = Schema.learn(source).encode(source)
+    assert np.shares_memory(table.blocks["gaussian"], X)
+    assert not table.blocks["gaussian"].flags.writeable
+    ordered = table.canonical(overwrite=True)
+    assert_array_equal(X, before)
+    assert not np.shares_memory(ordered.blocks["gaussian"], X)

@@ -201,3 +201,37 @@ def test_gaussian_count_is_expect_with_one_component_a_row(kernels, n_rows, rng)
     kernels.gaussian_count(values, mean, component, weight, moments)
     plain.gaussian_expect(values, mean, one_hot(component, weight), expected)
     np.testing.assert_allclose(moments, expected, rtol=1e-12)
+
+
+# ---- arrays of numbers that may be categories ------------------------------------------------------------------------
+
+CELLS = np.array([[0.0, 7.0, np.nan], [2.0, -3.0, 1.0], [9.0, 7.5, -50.0]])
+
+
+def test_survey_marks_the_whole_numbers_of_each_column(kernels):
+    seen, whole = np.zeros((3, 21), dtype=np.uint8), np.ones(3, dtype=np.uint8)
+    kernels.survey_cells(CELLS, 10, seen, whole)
+    assert whole.tolist() == [1, 0, 1]
+    assert (np.flatnonzero(seen[0]) - 10).tolist() == [0, 2, 9]
+    assert (np.flatnonzero(seen[2]) - 10).tolist() == [-10, 1]  # -50 is beyond: it stands at the end
+    seen[:] = 0
+    kernels.survey_cells(np.nan_to_num(CELLS).astype(np.int64), 10, seen, whole)
+    assert (np.flatnonzero(seen[2]) - 10).tolist() == [-10, 0, 1]
+
+
+@pytest.mark.parametrize("code", [np.int8, np.int16, np.int32])
+@pytest.mark.parametrize("cell", [np.int64, np.float64])
+def test_encode_looks_codes_up(kernels, code, cell):
+    low, size, starts = np.array([0, -3, 0]), np.array([3, 11, 0]), np.array([0, 3, 14])
+    lookup = np.array([0, -1, 1, 0, *[-1] * 9, 1], dtype=np.int32)  # 0 and 2; -3 and 7; a column without categories
+    cells = np.array([[0, 7, 0], [2, -3, 1], [1, 100, -5]]).astype(cell)
+    out = np.empty((3, 3), dtype=code)
+    assert not kernels.encode_cells(cells, low, size, starts, lookup, out)
+    assert out.tolist() == [[0, 1, -1], [1, 0, -1], [-1, -1, -1]]
+    assert kernels.encode_cells(cells[:2, :2].copy(), low[:2], size[:2], starts[:2], lookup, out[:2, :2].copy())
+    if cell is np.float64:
+        holes = np.array([[np.nan, 7.0], [2.0, np.nan]])
+        coded = np.empty((2, 2), dtype=code)
+        assert kernels.encode_cells(holes, low[:2], size[:2], starts[:2], lookup, coded)  # a hole is no complaint
+        assert coded.tolist() == [[-1, 1], [1, -1]]
+        assert not kernels.encode_cells(holes + 0.5, low[:2], size[:2], starts[:2], lookup, coded)

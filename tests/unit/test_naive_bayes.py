@@ -278,3 +278,30 @@ def test_labels_of_every_type_come_back():
         model = hs.NaiveBayes(columns=KINDS).fit(X, labels)
         assert_array_equal(model.classes_, np.unique(np.asarray(labels)))
         assert set(model.predict(X).tolist()) <= set(np.asarray(labels).tolist())
+
+
+def test_classes_in_another_order_and_by_other_names():
+    X, y = some_table()
+    for inside in (1, 2):
+        model = hs.NaiveBayes(columns=KINDS, components_per_class=inside, n_init=2, random_state=0).fit(X, y)
+        turned = model.relabel([2, 0, 1])
+        assert turned.classes_.tolist() == [2, 0, 1]
+        assert_array_equal(turned.predict(X), model.predict(X))
+        assert_allclose(turned.predict_proba(X), model.predict_proba(X)[:, [2, 0, 1]])
+        assert_allclose(turned.class_count_, model.class_count_[[2, 0, 1]])
+        named = model.rename(["a", "b", "c"])
+        assert_array_equal(named.predict(X), np.array(["a", "b", "c"])[model.predict(X)])
+        with pytest.raises(ParameterError, match="own name"):
+            model.rename(["a", "a", "c"])
+        with pytest.raises(ParameterError, match="does not name each of the 3 classes"):
+            model.relabel([0, 1])
+    with pytest.raises(ParameterError, match="hidden classes"):
+        model.match_to(turned)
+
+
+def test_batches_go_on_after_relabelling():
+    X, y = some_table()
+    whole = hs.NaiveBayes(columns=KINDS).fit(X, y)
+    turned = hs.NaiveBayes(columns=KINDS).partial_fit(X[:150], y[:150], classes=[0, 1, 2]).relabel([2, 0, 1])
+    turned.partial_fit(X[150:], y[150:])
+    assert_allclose(turned.predict_proba(X), whole.predict_proba(X)[:, [2, 0, 1]], rtol=1e-9)

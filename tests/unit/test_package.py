@@ -14,7 +14,7 @@ import halfseen as hs
 
 ROOT = Path(hs.__file__).parent
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-LAYERS = ("data", "kernels", "leaves", "structures", "engine", "runners", "estimators", "analysis", "app")
+LAYERS = ("kernels", "data", "leaves", "structures", "engine", "runners", "estimators", "analysis", "app")
 APART = ("assign", "errors", "datasets")  # small modules that any layer may use
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 

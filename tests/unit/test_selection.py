@@ -201,3 +201,10 @@ def test_why_refused():
         model.why([["a"]], against=5)
     with pytest.raises(ParameterError, match="most probable class itself"):
         model.why([["a"]], against=0)
+
+
+def test_pieces_go_on_after_relabelling():
+    options = {"columns": {"c": "poisson"}, "random_state": 0, "n_init": 4}
+    straight, turned = (hs.LatentClass(2, **options).fit(stream(0, 500)) for _ in range(2))
+    turned = turned.relabel([1, 0]).partial_fit(stream(1, 500))
+    assert_allclose(turned.weights_, straight.partial_fit(stream(1, 500)).weights_[::-1], rtol=1e-12)

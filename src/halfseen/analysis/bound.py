@@ -25,7 +25,6 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.analysis.optional import optional
-from halfseen.assign import SOFT
 from halfseen.engine import Model, Reduced, evaluate
 from halfseen.engine.model import Chunk
 from halfseen.errors import DataError, ParameterError
@@ -146,7 +145,7 @@ def _check_possible(model: Model, chunks: Sequence[Chunk], about: Params, loglik
         return
     ready, first = model.prepare(about), 0
     for chunk in chunks:
-        logliks = logsumexp(log_joint(model, ready, chunk.blocks, chunk.log_evidence), axis=1)
+        logliks = logsumexp(model.joint(ready, chunk.blocks, chunk.log_evidence), axis=1)
         wrong = np.flatnonzero(~np.isfinite(logliks) & (chunk.weight > 0))
         if len(wrong):
             raise DataError(
@@ -154,13 +153,6 @@ def _check_possible(model: Model, chunks: Sequence[Chunk], about: Params, loglik
                 "or use a model fitted with a prior."
             )
         first += len(chunk.weight)
-
-
-def log_joint(model: Model, prepared: Any, data: Any, log_labels: Floats | None = None) -> Floats:
-    """Return log p(row, component), (N, G * M): what the structure turns into usage."""
-    joint = model.leaves["emit"].score(prepared["emit"], data, SOFT)
-    joint = joint + np.reshape(model.leaves["mix"].score(prepared["mix"], data, SOFT), -1)
-    return joint if log_labels is None else joint + log_labels
 
 
 @dataclass(frozen=True)
@@ -206,7 +198,7 @@ def _hidden_model(
 
 def _log_posterior(model: Model, prepared: Any, data: Any, log_labels: Floats | None) -> Floats:
     """Return log p(component | row, group), (N, G, M); -inf throughout for a row that is impossible."""
-    joint = log_joint(model, prepared, data, log_labels)
+    joint = model.joint(prepared, data, log_labels)
     joint = joint.reshape(len(joint), model.n_components, -1)
     evidence = logsumexp(joint, axis=2, keepdims=True)
     return joint - np.where(np.isneginf(evidence), 0.0, evidence)

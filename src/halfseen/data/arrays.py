@@ -6,7 +6,7 @@ Here some rows are read at a time, all columns of them. What cannot be settled l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from halfseen.data.columns import CLOSE, MAX_DISTINCT, Category, Column, Kind, is_quantity
 from halfseen.data.frames import Source
+from halfseen.kernels import active as kernels
 
+SLICE = 1 << 12  # rows read at a time
 HEAD = 1000  # rows looked at first: they settle most quantities
 
 
@@ -24,25 +26,45 @@ def survey(source: Source) -> dict[int, tuple[Kind, tuple[Category, ...] | None]
     quantities = [j for j in range(len(source.names)) if is_quantity(head.column(j))]
     known: dict[int, tuple[Kind, tuple[Category, ...] | None]] = dict.fromkeys(quantities, ("gaussian", None))
     rest = [j for j in range(len(source.names)) if j not in known]
-    slices = source.slices()
-    if not rest or slices is None:
+    array = source.numbers()
+    if not rest or array is None:
         return known
-    seen = np.zeros((len(rest), 2 * CLOSE + 2), dtype=bool)  # -CLOSE to CLOSE, the ends for all beyond; and missing
-    whole = np.ones(len(rest), dtype=bool)
-    for _, cells in slices:
-        part = cells if len(rest) == cells.shape[1] else cells[:, rest]
-        place = np.clip(part if part.dtype.kind == "f" else part.astype(np.int64), -CLOSE, CLOSE)
-        if part.dtype.kind == "f":
-            missing = np.isnan(part)
-            whole &= ((part == np.rint(part)) | missing).all(axis=0)
-            place = np.where(missing, CLOSE + 1, place).astype(np.int64)
-        place += np.arange(len(rest)) * seen.shape[1] + CLOSE
-        seen.ravel()[place] = True
+    seen = np.zeros((len(rest), 2 * CLOSE + 1), dtype=np.uint8)
+    whole = np.ones(len(rest), dtype=np.uint8)
+    for _, cells in _slices(array):
+        kernels.survey_cells(_plain(cells, rest), CLOSE, seen, whole)
     for i in np.flatnonzero(whole):
-        values = np.flatnonzero(seen[i, :-1]) - CLOSE
+        values = np.flatnonzero(seen[i]) - CLOSE
         if 0 < len(values) <= MAX_DISTINCT and np.abs(values).max() < CLOSE:
             known[rest[i]] = ("categorical", tuple(int(value) for value in values))
     return known
+
+
+def _plain(cells: NDArray[Any], columns: Sequence[int]) -> NDArray[Any]:
+    """Some columns as int64 or float64, stored row by row; no copy where they are already."""
+    part = cells if len(columns) == cells.shape[1] else cells[:, list(columns)]
+    return np.ascontiguousarray(part, np.float64 if part.dtype.kind == "f" else np.int64)
+
+
+def _slices(array: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Some rows at a time, so that they stay in the cache while they are looked at."""
+    for first in range(0, len(array), SLICE):
+        rows = slice(first, first + SLICE)
+        yield rows, array[rows]
+
+
+def share_block(source: Source, columns: Sequence[int], meaning: Sequence[Column]) -> NDArray[np.float64] | None:
+    """The source's own array, to be read only, if that is all the columns of a gaussian block; None if not."""
+    array = source.numbers()
+    if array is None or meaning[0].kind != "gaussian" or len(columns) < len(source.names):
+        return None
+    if array.dtype != np.float64 or not array.flags.c_contiguous:
+        return None
+    if any(np.isinf(cells).any() for _, cells in _slices(array)):
+        return None
+    shared = array.view()
+    shared.flags.writeable = False
+    return shared
 
 
 def encode_block(source: Source, columns: Sequence[int], meaning: Sequence[Column], out: NDArray[Any]) -> bool:
@@ -50,14 +72,15 @@ def encode_block(source: Source, columns: Sequence[int], meaning: Sequence[Colum
 
     It cannot where a cell has to be complained about: infinite, or a category that is not known.
     """
-    if meaning[0].kind == "poisson":
+    array = source.numbers()
+    if array is None or meaning[0].kind == "poisson":
         return False
-    write = _write_numbers if meaning[0].kind == "gaussian" else _lookup(meaning)
-    slices = source.slices()
-    if write is None or slices is None:
+    if meaning[0].kind == "gaussian":
+        return all(_write_numbers(_plain(cells, columns), out[rows]) for rows, cells in _slices(array))
+    if not all(type(value) is int and abs(value) < CLOSE for column in meaning for value in column.categories or ()):
         return False
-    whole = tuple(columns) == tuple(range(len(source.names)))
-    return all(write(cells if whole else cells[:, list(columns)], out[rows]) for rows, cells in slices)
+    tables = _lookup(meaning)
+    return all(kernels.encode_cells(_plain(cells, columns), *tables, out[rows]) for rows, cells in _slices(array))
 
 
 def _write_numbers(cells: NDArray[Any], out: NDArray[np.float64]) -> bool:
@@ -65,27 +88,14 @@ def _write_numbers(cells: NDArray[Any], out: NDArray[np.float64]) -> bool:
     return not np.isinf(out).any()
 
 
-def _lookup(meaning: Sequence[Column]) -> Any:
-    """A function that writes the codes of whole numbers, by look-up; None where the categories are something else."""
-    categories = [column.categories or () for column in meaning]
-    if not all(type(value) is int and abs(value) < CLOSE for values in categories for value in values):
-        return None
-    low = np.array([min(values, default=0) for values in categories])
-    size = np.array([max(values, default=0) for values in categories]) - low + 3  # with a place below and one above
-    starts = np.concatenate([[0], np.cumsum(size)[:-1]])
+def _lookup(meaning: Sequence[Column]) -> tuple[NDArray[Any], ...]:
+    """Smallest value, number of values, and place in the look-up of each column; and the look-up of all."""
+    categories = [np.array(column.categories or (), dtype=np.int64) for column in meaning]
+    low = np.array([values.min(initial=CLOSE) for values in categories])
+    size = np.array([values.max(initial=CLOSE - 1) if not len(values) else values.max() for values in categories])
+    size = size - low + 1
+    starts = np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.int64)
     table = np.full(size.sum(), -1, dtype=np.int32)
     for values, first, start in zip(categories, low, starts, strict=True):
-        table[start + 1 + np.array(values, dtype=np.int64) - first] = np.arange(len(values))
-
-    def write(cells: NDArray[Any], out: NDArray[Any]) -> bool:
-        missing = np.isnan(cells) if cells.dtype.kind == "f" else None
-        place = np.clip((cells if missing is not None else cells.astype(np.int64)) - low + 1, 0, size - 1)
-        if missing is not None:
-            place = np.where(missing, 0.0, place)
-            if (place != np.rint(place)).any():
-                return False
-        out[:] = table[place.astype(np.int64) + starts]
-        unknown = out < 0
-        return not (unknown if missing is None else unknown & ~missing).any()
-
-    return write
+        table[start + values - first] = np.arange(len(values))
+    return low, size, starts, table

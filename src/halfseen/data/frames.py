@@ -25,7 +25,7 @@ from __future__ import annotations
 import datetime
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from importlib.util import find_spec
@@ -46,9 +46,6 @@ Cells: TypeAlias = tuple[Sequence[int] | NDArray[Any], Sequence[Any] | NDArray[A
 
 _PLURAL = {"number": "numbers", "bool": "True/False", "text": "text"}
 _BY_CAST = (nw.Boolean, nw.Decimal, nw.Int128, nw.UInt128)  # dtypes that NumPy has no number for
-
-
-_SLICE = 1 << 11  # rows copied at a time, so that they stay in the cache
 
 
 @dataclass(frozen=True)
@@ -100,11 +97,8 @@ class Source(ABC):
     def column(self, j: int) -> RawColumn:
         """Column `j`, converted now and not kept."""
 
-    def slices(self) -> Iterator[tuple[slice, NDArray[Any]]] | None:
-        """Some rows at a time with all their cells, if these are an array of numbers; None if not.
-
-        Column by column, an array stored row by row would be walked through once for each.
-        """
+    def numbers(self) -> NDArray[Any] | None:
+        """All cells as an array of numbers, NaN where missing, if that is what they came in; None if not."""
         return None
 
     @abstractmethod
@@ -256,13 +250,9 @@ class _ArraySource(Source):
             return _from_numbers(cells, "bool" if cells.dtype.kind == "b" else "number", where)
         return _from_objects(cells.tolist(), where)
 
-    def slices(self) -> Iterator[tuple[slice, NDArray[Any]]] | None:
-        if isinstance(self._array, np.ma.MaskedArray) or self._array.dtype.kind not in "iuf":
-            return None
-        if self._array.dtype == np.uint64:  # does not fit into int64
-            return None
-        parts = (slice(first, first + _SLICE) for first in range(0, self.n_rows, _SLICE))
-        return ((rows, self._array[rows]) for rows in parts)
+    def numbers(self) -> NDArray[Any] | None:
+        plain = not isinstance(self._array, np.ma.MaskedArray) and self._array.dtype.kind in "iuf"
+        return self._array if plain and self._array.dtype != np.uint64 else None  # which does not fit into int64
 
     def take(self, rows: NDArray[np.intp]) -> Source:
         return _ArraySource(self._array[rows])

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halfseen.data.arrays import encode_block, survey
+from halfseen.data.arrays import encode_block, share_block, survey
 from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
@@ -145,6 +145,10 @@ class Schema:
         blocks = {name: np.empty((source.n_rows, len(js)), self._dtype(name)) for name, js in self.blocks.items()}
         unknown = {}
         for name, js in self.blocks.items():
+            shared = share_block(source, js, self.block_columns(name))
+            if shared is not None:
+                blocks[name] = shared
+                continue
             if encode_block(source, js, self.block_columns(name), blocks[name]):
                 continue
             for d, j in enumerate(js):
@@ -527,7 +531,11 @@ def _first_of_equals(columns: Sequence[NDArray[Any]], order: NDArray[np.intp]) -
 
 def _gather(block: NDArray[Any], rows: NDArray[np.intp], overwrite: bool) -> NDArray[Any]:
     """Some rows of a block, tidied, column by column."""
-    out = block[: len(rows)] if overwrite else np.empty((len(rows), block.shape[1]), dtype=block.dtype)
+    out = (
+        block[: len(rows)]
+        if overwrite and block.flags.writeable
+        else np.empty((len(rows), block.shape[1]), dtype=block.dtype)
+    )
     for d in range(block.shape[1]):
         cells = block[:, d][rows]
         out[:, d] = _tidy(cells) if cells.dtype.kind == "f" else cells

@@ -33,7 +33,7 @@ from halfseen.leaves.limits import Params
 from halfseen.leaves.wrappers import unwrapped
 from halfseen.structures import Independent, Inference
 
-WIDTH = 8  # components are padded to a multiple of this
+WIDTH = 8 if getattr(kernels, "instruction_set", lambda: "")() == "avx512" else 4  # components are padded to it
 MOST = 32  # components; beyond, registers run out and matrix products win
 GROUP = 256  # most rows in the table of a group: fewer look-ups win as long as tables and their usage stay in L2
 NEVER = 1e300  # stands for -log 0 in arithmetic, where infinity times zero would be NaN

@@ -82,6 +82,12 @@ class Model(Bundle):
         """Components as a leaf: the structure's groups."""
         return self.structure.n_groups
 
+    def joint(self, prepared: Any, data: Any, log_labels: Floats | None = None) -> Floats:
+        """Return log p(row, component), (N, G * M): what an independent structure turns into usage."""
+        joint = self.leaves["emit"].score(prepared["emit"], data, SOFT)
+        joint = joint + np.reshape(self.leaves["mix"].score(prepared["mix"], data, SOFT), -1)
+        return joint if log_labels is None else joint + log_labels
+
     def infer(
         self, prepared: Any, data: Any, outer: Floats, assign: Assign = SOFT, log_labels: Floats | None = None
     ) -> Inference:

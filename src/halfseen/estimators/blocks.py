@@ -34,6 +34,8 @@ from halfseen.structures import Independent
 
 Prior = str | float | None
 
+HEAD = 1000  # rows that say roughly where numbers lie
+
 
 def read_prior(prior: Any) -> Prior:
     """Check what a user typed: "row", a number of pseudo-counts, or None."""
@@ -67,13 +69,19 @@ class Summary(NamedTuple):
 def summarise(table: Table) -> Summary:
     """Return the summary of a table."""
     discrete = [block for block in table.schema.blocks if block.startswith("categorical")]
-    return Summary(
-        {block: _finite_moments(table, block) for block in table.schema.blocks if block not in discrete},
-        {block: table.frequencies(block) for block in discrete},
-    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments = {block: table.moments(block) for block in table.schema.blocks if block not in discrete}
+    return _check_finite(Summary(moments, {block: table.frequencies(block) for block in discrete}), table.schema)
 
 
-def summary_of(model: Model, stats: Stats, about: Params) -> Summary:
+def roughly(table: Table) -> Summary:
+    """Return the summary of the first rows: pivots near the numbers, so that moments about them keep their digits."""
+    found = summarise(table.take(slice(0, HEAD)))
+    moments = {name: (np.nan_to_num(mean), np.where(var > 0, var, 1.0)) for name, (mean, var) in found.moments.items()}
+    return Summary(moments, found.frequencies)
+
+
+def summary_of(model: Model, stats: Stats, about: Params, schema: Schema) -> Summary:
     """Return the summary of the rows behind statistics gathered about `about`, whose components are all alike."""
     emit = model.leaves["emit"]
     assert isinstance(emit, Product)
@@ -83,24 +91,30 @@ def summary_of(model: Model, stats: Stats, about: Params) -> Summary:
             frequencies[block] = part.sum(axis=0)
             continue
         mass, first, second = part[:3].sum(axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shift = first / mass
         gaussian = block.startswith("gaussian")
         centre = about["emit"][block].mean[0] if gaussian else 0.0
-        moments[block] = (centre + shift, np.maximum(second / mass - shift**2, 0.0) if gaussian else shift)
-    return Summary(moments, frequencies)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            shift = first / mass
+            var = np.where(np.isinf(second), np.inf, np.maximum(second / mass - shift**2, 0.0)) if gaussian else shift
+        moments[block] = (centre + shift, var)
+    return _check_finite(Summary(moments, frequencies), schema)
 
 
-def _finite_moments(table: Table, block: str) -> tuple[Floats, Floats]:
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean, var = table.moments(block)
-    overflow = np.isinf(mean) | np.isinf(var)  # NaN is another matter: no cell was seen
-    for column, large in zip(table.schema.block_columns(block), overflow, strict=True):
-        if large:
-            raise DataError(
-                f"column {column.name!r}: its numbers are so large that their variance overflows. Rescale it."
-            )
-    return mean, var
+def lost_digits(summary: Summary, rough: Summary) -> bool:
+    """Whether pivots lay so far from the numbers that moments about them lost digits."""
+    pairs = [(summary.moments[name], rough.moments[name][0]) for name in summary.moments if name.startswith("gaussian")]
+    return any(np.any((mean - pivot) ** 2 > 100 * var) for (mean, var), pivot in pairs)
+
+
+def _check_finite(summary: Summary, schema: Schema) -> Summary:
+    for block, (mean, var) in summary.moments.items():
+        overflow = np.isinf(mean) | np.isinf(var)  # NaN is another matter: no cell was seen
+        for column, large in zip(schema.block_columns(block), overflow, strict=True):
+            if large:
+                raise DataError(
+                    f"column {column.name!r}: its numbers are so large that their variance overflows. Rescale it."
+                )
+    return summary
 
 
 def check_fixed(fixed: Collection[str], start: Mapping[str, Any], schema: Schema) -> None:

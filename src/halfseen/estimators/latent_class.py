@@ -206,7 +206,7 @@ class LatentClass(TableEM):
             return read_labels(labels, source.n_rows, n_components, classes, unlabeled)
 
         used, first = self._encoded(source, weight, known(sizes[0])[0])
-        summary = self._remember(used, first)
+        self._remember(used, first.schema)
         seed = self._seed()
 
         def found(n_components: int, smaller: Found | None) -> Found:
@@ -214,7 +214,7 @@ class LatentClass(TableEM):
             if labels is not None and n_components != sizes[0]:  # the evidence has a column for each class
                 table = self._encoded(source, weight, known(n_components)[0])[1]
             own_seed = child(seed, n_components) if len(sizes) > 1 else seed
-            return self._search(table, summary, n_components, own_seed, None if smaller is None else smaller.params)
+            return self._search(table, n_components, own_seed, None if smaller is None else smaller.params)
 
         tried = selection.search(sizes, found, self.criterion)
         best = selection.best(tried, self.criterion)
@@ -266,17 +266,16 @@ class LatentClass(TableEM):
             [size] = selection.read_sizes(self.n_components)
             stepwise.check_first(read(X).n_rows, size)
             self.fit(X, sample_weight=sample_weight)
-            return self._in_pieces(stepwise.Running.begin(self._stats, self._params, self._n_rows))
+            return self._in_pieces(stepwise.Running(self._stats, self._params, self._n_rows))
         if self._without_data:
             raise ParameterError("partial_fit: this model was built by from_params and has no statistics to add to.")
-        running = getattr(self, "_running", None) or stepwise.Running.begin(self._stats, self._params, self._n_rows)
+        running = stepwise.Running(self._stats, self._params, getattr(self, "n_rows_seen_", self._n_rows))
         table = self._encode(X, sample_weight)
         return self._in_pieces(stepwise.learn(self._model, running, table, forget))
 
     def _in_pieces(self, running: stepwise.Running) -> Self:
         """Take over what was learned from a batch; what only belongs to a whole table is gone."""
-        self._running = running
-        self._params = running.params
+        self._stats, self._params = running.stats, running.params
         self._n_rows = 0.0
         self.n_rows_seen_ = running.n_rows
         for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "selection_"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,9 @@ from halfseen.engine import Model
 from halfseen.engine.reduce import certain
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import blocks, guard, options
+from halfseen.estimators.notes import column_notes
 from halfseen.estimators.table_em import TableEM
+from halfseen.estimators.table_mixture import TableMixture
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
@@ -145,7 +148,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         weight = check_weight(sample_weight, source.n_rows)
         evidence, names = read_target(_target(y), source.n_rows, classes, unlabeled)
         self._begin(names)
-        source, weight, evidence = self._counted(source, weight, evidence)
+        source, weight, evidence = self._weighed(source, weight, evidence)
         self._fit_rows(source, weight, evidence)
         self.guard_ = None
         if self.guard and not evidence.index.all():
@@ -165,7 +168,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         if self.class_prior is not None:
             self._masses = read_table(self.class_prior, (len(classes),), "class_prior")
 
-    def _counted(
+    def _weighed(
         self, source: Source, weight: NDArray[np.float64], evidence: Evidence
     ) -> tuple[Source, NDArray[np.float64], Evidence]:
         """Return the rows that count, rows without any evidence with their own weight."""
@@ -182,8 +185,8 @@ class NaiveBayes(ClassifierMixin, TableEM):
         table = self._learn_schema(source).encode(source, weight, evidence.repeated(inside))
         if inside > 1 or not certain(evidence).all():  # counting needs no order of rows
             table = table.canonical(overwrite=True)
-        summary = self._remember(source, table)
-        found = self._search(table, summary, inside * len(self.classes_), self._seed())
+        self._remember(source, table.schema)
+        found = self._search(table, inside * len(self.classes_), self._seed())
         self._publish(found, self._component_names())
 
     def _mixture(self, summary: blocks.Summary, n_components: int) -> Model:
@@ -224,11 +227,14 @@ class NaiveBayes(ClassifierMixin, TableEM):
         )
         if first:
             self._begin(names)
-        source, weight, evidence = self._counted(source, weight, evidence)
+        source, weight, evidence = self._weighed(source, weight, evidence)
         schema = self._learn_schema(source) if first else self._schema
         table = schema.encode(source, weight, evidence)
         if first:
-            self._model = self._mixture(self._remember(source, table), len(self.classes_))
+            self._remember(source, schema)
+            summary = blocks.summarise(table)
+            self.events_ = column_notes(schema, summary.frequencies)
+            self._model = self._mixture(summary, len(self.classes_))
             self._params = self._model.blank()
             self._stats = np.zeros(self._model.stats_shape)
         self._add(table)
@@ -242,7 +248,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         for chunk in table.chunks():
             batch = self._model.expected(prepared, chunk, SOFT).stats
             stats = stats + self._model.recentre(batch, self._params, pivot)
-        self._model = self._mixture(blocks.summary_of(self._model, stats, pivot), len(self.classes_))
+        self._model = self._mixture(blocks.summary_of(self._model, stats, pivot, self._schema), len(self.classes_))
         pseudo = self._model.prior(pivot)
         self._params = self._model.maximise(stats if pseudo is None else stats + pseudo, pivot)
         self._stats = self._model.recentre(stats, pivot, self._params)
@@ -307,6 +313,34 @@ class NaiveBayes(ClassifierMixin, TableEM):
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy: the share of rows whose predicted class is `y`."""
         return float(ClassifierMixin.score(self, X, y, sample_weight))
+
+    def relabel(self, order: Sequence[int]) -> Self:
+        """Return a copy in which class i is the former class order[i]."""
+        check_is_fitted(self)
+        inside = int(self.components_per_class)
+        places = np.asarray(order)
+        if sorted(places.tolist()) != list(range(len(self.classes_))):
+            raise ParameterError(f"order={order!r} does not name each of the {len(self.classes_)} classes once.")
+        relabelled = super().relabel((places[:, None] * inside + np.arange(inside)).ravel().tolist())
+        relabelled.classes_ = self.classes_[places]
+        relabelled.class_names_ = relabelled._component_names()
+        return relabelled
+
+    def match_to(self, other: TableMixture) -> Self:
+        """Refuse: the classes have labels, which say what is what."""
+        raise ParameterError("match_to is for hidden classes; those of a classifier have labels. Use relabel.")
+
+    def rename(self, names: Sequence[Any]) -> Self:
+        """Return a copy that predicts these labels instead of `classes_`."""
+        check_is_fitted(self)
+        if len(names) != len(self.classes_) or len(set(names)) != len(names):
+            raise ParameterError(
+                f"names={names!r} does not give each of the {len(self.classes_)} classes its own name."
+            )
+        renamed = copy(self)
+        renamed.classes_ = np.array(list(names))
+        renamed.class_names_ = renamed._component_names()
+        return renamed
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
         """Draw rows and their classes from the model."""

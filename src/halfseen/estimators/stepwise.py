@@ -9,7 +9,7 @@ exact ones (a batch of 1000 froze near the start, where ten of 100 did not).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from halfseen.assign import SOFT
 from halfseen.data import Table
@@ -24,27 +24,19 @@ ROWS = 5  # for each class in the first batch
 POWER = 0.6  # how fast the rate falls; 1 forgets nothing and freezes near the start
 
 
-@dataclass(frozen=True)
-class Running:
+class Running(NamedTuple):
     """What is carried from batch to batch.
 
     Attributes
     ----------
-    mean : Stats          mean statistics of a row, stated about `params`
+    stats : Stats         statistics as if of `n_rows` rows, stated about `params`
     params : Params
-    n_rows : float        sum of the weights so far
-    n_updates : float     batches of BATCH rows so far
+    n_rows : float        sum of the weights so far; every BATCH of them was an update
     """
 
-    mean: Stats
+    stats: Stats
     params: Params
     n_rows: float
-    n_updates: float = 0.0
-
-    @classmethod
-    def begin(cls, stats: Stats, params: Params, n_rows: float) -> Running:
-        """Return the state after a whole fit; its rows count as so many updates."""
-        return cls(stats / n_rows, params, n_rows, n_rows / BATCH)
 
 
 def check_first(n_rows: int, n_components: int) -> None:
@@ -71,8 +63,8 @@ def _update(model: Model, running: Running, batch: Table, forget: float | None) 
     [chunk] = batch.chunks(BATCH)
     stats = model.expected(model.prepare(running.params), chunk, SOFT).stats
     share = min(weight / BATCH, 1.0)  # a batch of a few rows is a part of an update
-    rate = share * ((running.n_updates + 2) ** -POWER if forget is None else forget)
-    mean = (1 - rate) * running.mean + rate * stats / weight
+    rate = share * ((running.n_rows / BATCH + 2) ** -POWER if forget is None else forget)
     n_rows = running.n_rows + weight
+    mean = (1 - rate) * running.stats / running.n_rows + rate * stats / weight
     params = model.improved(Step(running.params, Expected(n_rows * mean, 0.0)))
-    return Running(model.recentre(mean, running.params, params), params, n_rows, running.n_updates + share)
+    return Running(model.recentre(n_rows * mean, running.params, params), params, n_rows)

@@ -17,8 +17,9 @@ from halfseen.assign import SOFT, Assign, child
 from halfseen.data import Schema, Source, Table
 from halfseen.engine import Model, Search, evaluate, fit
 from halfseen.engine.ascent import METHODS
+from halfseen.engine.em import Runner
 from halfseen.engine.model import Reduced
-from halfseen.engine.reduce import reduce
+from halfseen.engine.reduce import certain, reduce
 from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.starts import STARTS, Start, from_known, split, whole
 from halfseen.engine.stopping import read_rule
@@ -46,6 +47,7 @@ class Found(NamedTuple):
     loglik : float         log-likelihood under `params`, whatever the assignment mode
     uncertain : float      classification entropy -sum resp log resp
     n_rows : float         sum of the weights
+    summary : Summary      what the leaves had to know of the table
     """
 
     model: Model
@@ -55,6 +57,7 @@ class Found(NamedTuple):
     loglik: float
     uncertain: float
     n_rows: float
+    summary: blocks.Summary
 
     @property
     def n_components(self) -> int:
@@ -83,8 +86,6 @@ class TableEM(TableMixture):
     variance_floor: float = 1e-8
     n_jobs: int | None = None
     random_state: Any = None
-
-    _stats: Stats
 
     def _check_options(self) -> None:
         options.whole("n_init", self.n_init)
@@ -115,16 +116,13 @@ class TableEM(TableMixture):
         treatment = {name: "fixed" for name in fixed if name != "weights"} | dict.fromkeys(tied, "tied")
         return schema.arrange(treatment)
 
-    def _remember(self, source: Source, table: Table) -> blocks.Summary:
-        """Keep what later calls need to know of the table: its columns, never its rows. Return its summary."""
-        for name in ("_running", "n_rows_seen_", "_without_data"):  # of an earlier life
+    def _remember(self, source: Source, schema: Schema) -> None:
+        """Keep what later calls need to know of the table: its columns, never its rows."""
+        for name in ("n_rows_seen_", "_without_data"):  # of an earlier life
             self.__dict__.pop(name, None)
         self._template = source.template()
-        self._schema = table.schema
-        self.columns_ = {column.name: column.kind for column in table.schema.columns}
-        summary = blocks.summarise(table)
-        self.events_ = column_notes(table.schema, summary.frequencies)
-        return summary
+        self._schema = schema
+        self.columns_ = {column.name: column.kind for column in schema.columns}
 
     def _mixture(self, summary: blocks.Summary, n_components: int) -> Model:
         """Return the mixture that the options describe."""
@@ -134,17 +132,17 @@ class TableEM(TableMixture):
     def _search(
         self,
         table: Table,
-        summary: blocks.Summary,
         n_components: int,
         seed: np.random.SeedSequence,
         smaller: Params | None = None,
     ) -> Found:
         """Fit a mixture of so many components; `smaller` is the solution with one component less, if there is one."""
         _check_rows(table, n_components)
-        model = self._mixture(summary, n_components)
         assign = Assign.read(self.assign, self.draws)
         with runner(self.n_jobs, len(table.chunks())) as run:
-            data = reduce(model, table, run)
+            summary, data = self._summarised(table, n_components, run)
+            model = self._mixture(summary, n_components)
+            data = data or reduce(model, table, run)
             plan = Plan(
                 assign=assign,
                 rule=read_rule(self.stop, self.tol, self.assign),
@@ -160,7 +158,28 @@ class TableEM(TableMixture):
             [step] = evaluate(model, data, [params], SOFT, run)
         uncertain = measure(model, params, data.chunks)[1]  # rows of a known class add nothing to it
         loglik = search.best.accepted.loglik if assign.mode == "soft" else step.loglik
-        return Found(model, params, search, step.expected.stats, loglik, uncertain, float(table.weight.sum()))
+        n_rows = float(table.weight.sum())
+        return Found(model, params, search, step.expected.stats, loglik, uncertain, n_rows, summary)
+
+    def _summarised(self, table: Table, n_components: int, run: Runner) -> tuple[blocks.Summary, Reduced | None]:
+        """Return the summary of a table; where nothing is hidden, read off the counts that the fit needs anyway."""
+        if table.evidence is None or not certain(table.evidence).all():
+            return blocks.summarise(table), None
+        rough = blocks.roughly(table)
+        summary, data = self._counted(table, rough, n_components, run)
+        if blocks.lost_digits(summary, rough):  # the first rows are unlike the others
+            summary, data = self._counted(table, summary, n_components, run)
+        return summary, data
+
+    def _counted(
+        self, table: Table, rough: blocks.Summary, n_components: int, run: Runner
+    ) -> tuple[blocks.Summary, Reduced]:
+        """Count rows of known components about rough means, and read the summary of the table off the counts."""
+        model = self._mixture(rough, n_components)
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are named below
+            data = reduce(model, table, run)
+        assert data.known is not None
+        return blocks.summary_of(model, data.known.stats, data.about, table.schema), data
 
     def _ordered(self, model: Model, params: Params, table: Table) -> Params:
         """Return the parameters with the largest component first, unless something else tells components apart."""
@@ -192,6 +211,7 @@ class TableEM(TableMixture):
     def _publish(self, found: Found, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
         best = found.search.best
+        self.events_ = column_notes(self._schema, found.summary.frequencies)
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self.loglik_, self._entropy, self._n_rows = found.loglik, found.uncertain, found.n_rows
         known = names or (None,) * len(self.weights_)

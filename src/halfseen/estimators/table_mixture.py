@@ -26,7 +26,7 @@ from halfseen.engine.model import weighted_sum
 from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import options, profile, why
 from halfseen.leaves.categorical import draw
-from halfseen.leaves.leaf import Floats
+from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.structures import Inference
@@ -44,6 +44,7 @@ class TableMixture(BaseEstimator):
     _n_rows: float
     _without_data: bool = False  # built from parameters
     _entropy: float
+    _stats: Stats
     loglik_: float
     class_names_: tuple[str, ...]
 
@@ -241,6 +242,8 @@ class TableMixture(BaseEstimator):
             raise ParameterError(f"order={order!r} does not name each of the {n_components} classes once.")
         relabelled = copy(self)
         relabelled._params = self._model.relabel(self._params, places)
+        if hasattr(self, "_stats"):
+            relabelled._stats = self._model.reorder(self._stats, places)
         relabelled.class_names_ = _carry(self.class_names_, places)
         return relabelled
 
@@ -308,16 +311,11 @@ class TableMixture(BaseEstimator):
         with runner(getattr(self, "n_jobs", None), len(chunks)) as run:
             return list(run(task, chunks))
 
-    def _joint(self, chunk: Chunk) -> Floats:
-        """Return log p(observed cells, component) for each row of a chunk, (n, K)."""
-        prepared = self._model.prepare(self._params)
-        leaves = self._model.leaves
-        scores = leaves["emit"].score(prepared["emit"], chunk.blocks, SOFT)
-        return scores + leaves["mix"].score(prepared["mix"], chunk.blocks, SOFT)
-
     def _class_joint(self, table: Table) -> tuple[tuple[str, ...], Floats]:
         """Return the names of the classes and log p(observed cells, class) of each row, (N, C)."""
-        return self.class_names_, np.concatenate([self._joint(chunk) for chunk in table.chunks()])
+        prepared = self._model.prepare(self._params)
+        joints = [self._model.joint(prepared, chunk.blocks) for chunk in table.chunks()]
+        return self.class_names_, np.concatenate(joints)
 
     def _warn_impossible(self, impossible: int) -> None:
         if impossible:

@@ -72,6 +72,26 @@ void bind_codes(nb::module_& m) {
          });
 }
 
+template <class Cell, class Code>
+void bind_encode(nb::module_& m) {
+    bind(m, "encode_cells",
+         [](Array2<const Cell> cells, Index low, Index size, Index starts, Array1<const std::int32_t> lookup,
+            Array2<Code> out) {
+             return encode_cells(view(cells), view(low), view(size), view(starts), view(lookup), view(out));
+         });
+}
+
+template <class Cell>
+void bind_cells(nb::module_& m) {
+    bind(m, "survey_cells",
+         [](Array2<const Cell> cells, std::int64_t close, Array2<std::uint8_t> seen, Array1<std::uint8_t> whole) {
+             survey_cells(view(cells), close, view(seen), view(whole));
+         });
+    bind_encode<Cell, std::int8_t>(m);
+    bind_encode<Cell, std::int16_t>(m);
+    bind_encode<Cell, std::int32_t>(m);
+}
+
 void bind_mixture(nb::module_& m) {
     bind(m, "mixture_soft", [](Array2<const std::uint16_t> cells, In2 values, In2 counts, In2 log_factorials, In1 weight,
                              bool in_order, In1 mix, In2 table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,
@@ -103,6 +123,8 @@ NB_MODULE(compiled, m) {
     bind_codes<std::int16_t>(m);
     bind_codes<std::int32_t>(m);
     bind_codes<std::int64_t>(m);
+    bind_cells<std::int64_t>(m);
+    bind_cells<double>(m);
     bind_mixture(m);
     bind(m, "gaussian_score", [](In2 values, In2 mean, In2 var, Out2 scores) {
         gaussian_score(view(values), view(mean), view(var), view(scores));

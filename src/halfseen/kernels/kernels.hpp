@@ -80,7 +80,24 @@ void add_cells(
     Matrix<const double> usage,         // (R, W)  in
     Matrix<double> counts);             // (S, W)  added to
 
-// A mixture over a table, score, infer and expect at once. W = K padded to 8, 16, 24 or 32.
+template <class Cell>
+void survey_cells(
+    Matrix<const Cell> cells,           // (N, D)  in, NaN = missing
+    std::int64_t close,
+    Matrix<std::uint8_t> seen,          // (D, 2 * close + 1)  set to 1 at close + cell; the ends for all beyond
+    Span<std::uint8_t> whole);          // (D,)    set to 0 where a cell has a fraction
+
+// Returns whether every observed cell has a code.
+template <class Cell, class Code>
+bool encode_cells(
+    Matrix<const Cell> cells,           // (N, D)  in, NaN = missing
+    Span<const std::int64_t> low,       // (D,)    in, smallest whole number of each column's look-up
+    Span<const std::int64_t> size,      // (D,)    in, how many follow
+    Span<const std::int64_t> starts,    // (D,)    in, where they begin in `lookup`
+    Span<const std::int32_t> lookup,    // (L,)    in, code of each whole number, -1 = none
+    Matrix<Code> out);                  // (N, D)  out
+
+// A mixture over a table, score, infer and expect at once. W = K padded to a multiple of 4, of 8 with AVX-512; at most 32.
 struct Mixture {
     Span<const double> mix;             // (W,)    weights; 0 in the padding
     Matrix<const double> table;         // (R, W)  probabilities of groups of categories

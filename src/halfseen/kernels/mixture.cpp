@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "kernels.hpp"
 #include "lanes.hpp"
@@ -351,22 +352,26 @@ void posterior(const Rows rows, const Mixture mixture, Matrix<double> usage, Spa
 
 }  // namespace
 
-void mixture_posterior(const Rows& rows, const Mixture& mixture, Matrix<double> usage, Span<double> log_evidence) {
-    switch (mixture.mix.size) {
-        case 8: return posterior<8>(rows, mixture, usage, log_evidence);
-        case 16: return posterior<16>(rows, mixture, usage, log_evidence);
-        case 24: return posterior<24>(rows, mixture, usage, log_evidence);
-        default: return posterior<32>(rows, mixture, usage, log_evidence);
+// Widths that are no multiple of a register are never asked for: the caller pads.
+template <int W, class Result, class Call>
+Result of_width(std::size_t width, Call call) {
+    if constexpr (W > 32) {
+        return Result();
+    } else {
+        if (std::size_t(W) != width) return of_width<W + (WIDTH > 4 ? WIDTH : 4), Result>(width, call);
+        return call(std::integral_constant<int, W>());
     }
 }
 
+void mixture_posterior(const Rows& rows, const Mixture& mixture, Matrix<double> usage, Span<double> log_evidence) {
+    of_width<WIDTH > 4 ? WIDTH : 4, void>(mixture.mix.size, [&](auto width) {
+        posterior<decltype(width)::value>(rows, mixture, usage, log_evidence);
+    });
+}
+
 double mixture_soft(const Rows& rows, const Mixture& mixture, const Sums& out) {
-    switch (mixture.mix.size) {
-        case 8: return run<8>(rows, mixture, out);
-        case 16: return run<16>(rows, mixture, out);
-        case 24: return run<24>(rows, mixture, out);
-        default: return run<32>(rows, mixture, out);
-    }
+    return of_width<WIDTH > 4 ? WIDTH : 4, double>(
+        mixture.mix.size, [&](auto width) { return run<decltype(width)::value>(rows, mixture, out); });
 }
 
 }  // namespace HALFSEEN_ISA

@@ -65,6 +65,35 @@ def categorical_count(
         counts += np.bincount(cells, weight[seen], minlength=counts.size).reshape(counts.shape)
 
 
+def survey_cells(
+    cells: NDArray[np.int64] | Floats,  # (N, D)  in, NaN = missing
+    close: int,
+    seen: NDArray[np.uint8],  # (D, 2 * close + 1)  set to 1 at close + cell; the ends for all beyond
+    whole: NDArray[np.uint8],  # (D,)  set to 0 where a cell has a fraction
+) -> None:
+    """seen[d, close + x] = 1 for every whole number x within `close` of 0 that column d holds."""
+    observed = cells == cells
+    whole &= ((cells == np.rint(cells)) | ~observed).all(axis=0)
+    inside = np.clip(np.where(observed, cells, 0), -close, close).astype(np.int64)
+    columns = np.broadcast_to(np.arange(cells.shape[1]), cells.shape)
+    seen[columns[observed], inside[observed] + close] = 1
+
+
+def encode_cells(
+    cells: NDArray[np.int64] | Floats,  # (N, D)  in, NaN = missing
+    low: NDArray[np.int64],  # (D,)  in, smallest whole number of each column's look-up
+    size: NDArray[np.int64],  # (D,)  in, how many follow
+    starts: NDArray[np.int64],  # (D,)  in, where they begin in `lookup`
+    lookup: NDArray[np.int32],  # (L,)  in, code of each whole number, -1 = none
+    out: Codes,  # (N, D)  out
+) -> bool:
+    """out[n, d] = lookup[starts[d] + cells[n, d] - low[d]], -1 where there is none; return whether all have one."""
+    inside = (cells >= low) & (cells < low + size) & (cells == np.rint(cells))
+    place = np.where(inside, cells, low).astype(np.int64) - low + starts
+    out[:] = np.where(inside, lookup[np.minimum(place, len(lookup) - 1)] if len(lookup) else -1, -1)
+    return bool(((out >= 0) | (cells != cells)).all())
+
+
 def gaussian_score(
     values: Floats,  # (N, D)  in, NaN = missing
     mean: Floats,  # (K, D)  in

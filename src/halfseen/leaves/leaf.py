@@ -29,7 +29,8 @@ log_prior, prior             from `complete` and the pseudo-statistics you retur
 prepare                      the identity; override to take logs or factors once per step
 pack, unpack, feasible       the parameters as one raw vector, for acceleration
 count                        statistics of rows of a known component, from `expect`; override to do less work
-take, pool, recentre         relabelling, tying, and statistics restated about another pivot
+take, reorder                parameters and statistics with components in another order
+pool, recentre               , tying, and statistics restated about another pivot
 """
 
 from __future__ import annotations
@@ -194,6 +195,10 @@ class Leaf(ABC):
     def take(self, params: Params, order: NDArray[np.int64]) -> Params:
         """Return the parameters with components in another order (or a subset)."""
         return map_arrays(lambda array: _take(array, order, self.axes), params)
+
+    def reorder(self, stats: Stats, order: NDArray[np.int64]) -> Stats:
+        """Return statistics with components in another order, as `take` does for parameters."""
+        return np.take(stats, order, axis=self.stats_axis)
 
     def pool(self, stats: Stats, groups: NDArray[np.int64]) -> Stats:
         """Return statistics in which each component has the sum over its group."""

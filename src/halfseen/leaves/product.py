@@ -149,6 +149,11 @@ class Bundle(Leaf):
         """Reorder the components of every leaf."""
         return {name: leaf.take(params[name], order) for name, leaf in self.leaves.items()}
 
+    def reorder(self, stats: Stats, order: NDArray[np.int64]) -> Stats:
+        """Reorder the components of every leaf."""
+        parts = self.view(stats)
+        return self._join({name: leaf.reorder(parts[name], order) for name, leaf in self.leaves.items()})
+
     def pool(self, stats: Stats, groups: NDArray[np.int64]) -> Stats:
         """Pool every leaf."""
         parts = self.view(stats)
