@@ -30,7 +30,6 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import clone
 
-from halfseen.analysis.bound import log_joint
 from halfseen.analysis.optional import optional
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import Table, read_labels
@@ -357,7 +356,7 @@ def _joint_table(model: Model, chunk: Chunk, params: Params) -> list[Completion]
 
     joint(z) = prod_n p(x[n], z[n]);  posterior(z) = joint(z) / sum over z of joint(z)
     """
-    log_p = log_joint(model, model.prepare(params), chunk.blocks, chunk.log_evidence)
+    log_p = model.joint(model.prepare(params), chunk.blocks, chunk.log_evidence)
     n_rows, n_components = log_p.shape
     if n_rows > MOST_HIDDEN or n_components**n_rows > MOST_COMPLETIONS or not np.all(chunk.weight == 1):
         return None

@@ -350,7 +350,7 @@ void posterior(const Rows rows, const Mixture mixture, Matrix<double> usage, Spa
     return posterior<W, false>(rows, mixture, usage, log_evidence);
 }
 
-}  // namespace
+constexpr int STEP = WIDTH > 4 ? WIDTH : 4;  // between widths
 
 // Widths that are no multiple of a register are never asked for: the caller pads.
 template <int W, class Result, class Call>
@@ -358,19 +358,21 @@ Result of_width(std::size_t width, Call call) {
     if constexpr (W > 32) {
         return Result();
     } else {
-        if (std::size_t(W) != width) return of_width<W + (WIDTH > 4 ? WIDTH : 4), Result>(width, call);
+        if (std::size_t(W) != width) return of_width<W + STEP, Result>(width, call);
         return call(std::integral_constant<int, W>());
     }
 }
 
+}  // namespace
+
 void mixture_posterior(const Rows& rows, const Mixture& mixture, Matrix<double> usage, Span<double> log_evidence) {
-    of_width<WIDTH > 4 ? WIDTH : 4, void>(mixture.mix.size, [&](auto width) {
+    of_width<STEP, void>(mixture.mix.size, [&](auto width) {
         posterior<decltype(width)::value>(rows, mixture, usage, log_evidence);
     });
 }
 
 double mixture_soft(const Rows& rows, const Mixture& mixture, const Sums& out) {
-    return of_width<WIDTH > 4 ? WIDTH : 4, double>(
+    return of_width<STEP, double>(
         mixture.mix.size, [&](auto width) { return run<decltype(width)::value>(rows, mixture, out); });
 }
 
