@@ -35,20 +35,19 @@ print(f"{len(table)} penguins, {len(columns)} columns, {n_holes} holes; the spec
 # %%
 # How many classes?
 # -----------------
-# One fit for each number of classes. Each fit makes 16 random starts, drops the worse ones on the way and runs the
-# last few to the end. BIC weighs the log-likelihood against the number of parameters; the lowest is best.
+# Give a range, and every number in it is tried. Each fit makes 16 random starts, drops the worse ones on the way and
+# runs the last few to the end. BIC weighs the log-likelihood against the number of parameters; the lowest is kept.
 
 X = table.to_native()
-fits = {k: hs.LatentClass(k, random_state=0).fit(X) for k in range(1, 9)}
-n_classes, model = min(fits.items(), key=lambda fit: fit[1].bic())
+model = hs.LatentClass(range(1, 9), random_state=0).fit(X)
+tried = nw.from_native(model.selection_).select("n_components", "loglik", "bic", "entropy", "chosen")
 
-print("\nclasses  log-likelihood      BIC  passes  best reached by")
-for k, fit in fits.items():
-    runs = f"{fit.restarts_['n_reached_best']} of {fit.restarts_['n_finalists']} runs"
-    mark = "  <- lowest BIC" if k == n_classes else ""
-    print(f"{k:7} {fit.loglik_:15.1f} {fit.bic():8.1f} {fit.n_iter_:7}  {runs}{mark}")
+print("\nclasses  log-likelihood      BIC  entropy")
+for n_classes, loglik, bic, entropy, chosen in tried.iter_rows():
+    print(f"{n_classes:7} {loglik:15.1f} {bic:8.1f} {entropy:8.2f}{'  <- lowest BIC' if chosen else ''}")
 
-print(f"\n{n_classes} classes. The fit ended by {model.stop_reason_!r} after {model.n_iter_} passes over the data.")
+agree = f"{model.restarts_['n_reached_best']} of the last {model.restarts_['n_finalists']} runs"
+print(f"\n{model.n_components_} classes, found by {agree}; the fit ended by {model.stop_reason_!r}.")
 
 # %%
 # What do they look like?
@@ -75,7 +74,7 @@ for k, class_name in enumerate(model.class_names_):
     counts = [of_species[k, name] for name in species_names] + [of_sex[k, name] for name in sex_names]
     print(f"{class_name:11}" + "".join(f"{count or '.':>11}" for count in counts))
 
-majority = {k: max(species_names, key=lambda name: of_species[k, name]) for k in range(n_classes)}
+majority = {k: max(species_names, key=lambda name: of_species[k, name]) for k in range(model.n_components_)}
 n_right = sum(majority[k] == name for k, name in zip(found, species, strict=True))
 print(f"\n{n_right} of {len(species)} birds are in a class of their own species.")
 
@@ -96,7 +95,7 @@ holed = {
     for name, column in columns.items()
 }
 incomplete = nw.from_dict(holed, backend=table.implementation).to_native()
-refit = hs.LatentClass(n_classes, random_state=0).fit(incomplete)
+refit = hs.LatentClass(model.n_components_, random_state=0).fit(incomplete)
 guesses = nw.from_native(refit.impute(incomplete)).to_dict(as_series=False)
 
 print(f"\n{sum(map(len, hidden.values()))} known cells hidden, then guessed:")
