@@ -163,27 +163,28 @@ def memory_halfseen() -> dict[str, Any]:
     return {"peak_mb": peak / 2**20, "encoded_mb": X.size / 2**20, "beyond_mb": (peak - X.size) / 2**20}
 
 
+def _our_bayes(work: Workload, shares: Array) -> Any:
+    import halfseen as hs
+
+    return hs.NaiveBayes(prior=None if work.n_numbers else 1.0, class_prior=shares, variance_floor=0.0, n_jobs=2)
+
+
+def _their_bayes(work: Workload, shares: Array) -> Any:
+    from sklearn.naive_bayes import CategoricalNB, GaussianNB
+
+    return GaussianNB(priors=shares, var_smoothing=0.0) if work.n_numbers else CategoricalNB(class_prior=shares)
+
+
 def naive_bayes(name: str, work: Workload) -> dict[str, Any]:
     """Time fit and predict of a labelled table, the best of several; the log-posteriors of some rows must agree."""
     X, y = work.data(), work.classes()
     X = X if work.n_numbers else X.astype(np.int64)
+    make = {"halfseen": _our_bayes, "scikit-learn": _their_bayes}[name]
     shares = np.bincount(y) / len(y)
-    if name == "halfseen":
-        import halfseen as hs
-
-        make: Any = lambda: hs.NaiveBayes(  # noqa: E731
-            prior=None if work.n_numbers else 1.0, class_prior=shares, variance_floor=0.0, n_jobs=2
-        )
-    else:
-        from sklearn.naive_bayes import CategoricalNB, GaussianNB
-
-        make = lambda: (  # noqa: E731
-            GaussianNB(priors=shares, var_smoothing=0.0) if work.n_numbers else CategoricalNB(class_prior=shares)
-        )
     best = np.inf
     for _ in range(4):
         begin = time.perf_counter()
-        model = make().fit(X, y)
+        model = make(work, shares).fit(X, y)
         model.predict(X)
         best = min(best, time.perf_counter() - begin)
     return {"seconds": best, "loglik": float(model.predict_joint_log_proba(X[:10_000]).sum())}

@@ -305,3 +305,12 @@ def test_batches_go_on_after_relabelling():
     turned = hs.NaiveBayes(columns=KINDS).partial_fit(X[:150], y[:150], classes=[0, 1, 2]).relabel([2, 0, 1])
     turned.partial_fit(X[150:], y[150:])
     assert_allclose(turned.predict_proba(X), whole.predict_proba(X)[:, [2, 0, 1]], rtol=1e-9)
+
+
+def test_a_later_batch_may_have_no_label_at_all():
+    X, y = some_table()
+    model = hs.NaiveBayes(columns=KINDS).partial_fit(X[:200], y[:200]).partial_fit(X[200:], [None] * 100)
+    assert model.class_count_.sum() == pytest.approx(300)
+    for first in (hs.NaiveBayes().fit, hs.NaiveBayes().partial_fit):
+        with pytest.raises(DataError, match="no label in any row"):
+            first(X, [None] * 300, classes=[0, 1, 2])

@@ -19,6 +19,7 @@ from halfseen.errors import DataError, ParameterError
 
 __all__ = ["Evidence", "read_labels", "read_target"]
 
+NO_LABELS = "y has no label in any row: a classifier needs some. LatentClass needs none."
 CLOSE = 1 << 16  # whole-number labels within this range are looked up, not hashed
 
 Label: TypeAlias = str | int | bool
@@ -145,7 +146,7 @@ def read_target(
     y : sequence of N labels, or (N, C) array of evidence
     n_rows : int
     classes : sequence, optional
-        All classes in their order, also those without a row. By default those seen, sorted.
+        All classes in their order, also those without a row. By default those seen, sorted, and there must be some.
     unlabeled : optional
         The label that marks a hole.
 
@@ -168,8 +169,8 @@ def read_target(
         patterns, index = _distinct(_log_soft(y, n_rows, n_classes, names))
         return Evidence(patterns, index), names  # type: ignore[return-value]
     found = _sets(y, n_rows, unlabeled)
-    if not found.seen:
-        raise DataError("y has no label in any row: a classifier needs some. LatentClass needs none.")
+    if not found.seen and classes is None:
+        raise DataError(NO_LABELS)
     listed = _names(found.seen, len(found.seen)) if classes is None else _check_classes(classes, len(classes))
     named = tuple(range(len(found.seen))) if listed is None else listed
     return _evidence(found, named, len(named)), named  # type: ignore[return-value]

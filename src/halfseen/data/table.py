@@ -24,6 +24,7 @@ from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
+from halfseen.kernels import active as kernels
 
 __all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight"]
 
@@ -326,12 +327,11 @@ class Table:
         >>> Schema.learn(source).encode(source).moments("gaussian")
         (array([1.00000002e+08]), array([1.]))
         """
-        values = self.blocks[block]
-        pivot, _ = _moments(values[:_FEW], self.weight[:_FEW], np.zeros(values.shape[1]))
-        pivot = np.where(np.isnan(pivot), 0.0, pivot)
-        mean, var = _moments(values, self.weight, pivot)
+        chunks = self.chunks()
+        pivot, _ = _moments(block, chunks[:1], np.zeros(self.blocks[block].shape[1]))
+        mean, var = _moments(block, chunks, np.nan_to_num(pivot))
         if np.any((mean - pivot) ** 2 > 100 * var):  # the first rows are unlike the others: digits were lost
-            mean, var = _moments(values, self.weight, np.where(np.isnan(mean), 0.0, mean))
+            mean, var = _moments(block, chunks, np.nan_to_num(mean))
         return mean, var
 
     def frequencies(self, block: str) -> NDArray[np.float64]:
@@ -349,14 +349,11 @@ class Table:
         array([6., 1., 6.])
         """
         sizes = self.schema.cardinalities(block)
-        codes = self.blocks[block]
-        starts = np.cumsum([0, *sizes[:-1]]) + np.arange(1, len(sizes) + 1)  # each column begins with a cell 'missing'
-        counts = np.zeros(sum(sizes) + len(sizes))
-        for first in range(0, self.n_rows, _SLICE):
-            cells = codes[first : first + _SLICE] + starts
-            weight = np.repeat(self.weight[first : first + _SLICE], len(sizes))
-            counts += np.bincount(cells.ravel(), weight, minlength=len(counts))
-        return np.delete(counts, starts - 1)
+        starts = np.cumsum([0, *sizes[:-1]])
+        counts = np.zeros((1, sum(sizes)))
+        for chunk in self.chunks():
+            kernels.categorical_count(chunk.blocks[block], starts, _together(chunk), chunk.weight, counts)
+        return counts[0]
 
 
 def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
@@ -455,19 +452,19 @@ def _warn_unknown(unknown: Mapping[str, Counter[Any]]) -> None:
     )
 
 
+def _together(chunk: Chunk) -> NDArray[np.int64]:
+    """All rows of a chunk in one component."""
+    return np.zeros(chunk.n_rows, dtype=np.int64)
+
+
 def _moments(
-    values: NDArray[np.float64], weight: NDArray[np.float64], pivot: NDArray[np.float64]
+    block: str, chunks: Sequence[Chunk], pivot: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Weighted mean and variance of each column, from moments about `pivot`; NaN where nothing was observed."""
-    mass, first, second = np.zeros((3, values.shape[1]))
-    for start in range(0, len(values), _FEW):
-        rows = slice(start, start + _FEW)
-        deviation = values[rows] - pivot
-        seen = ~np.isnan(deviation)
-        deviation[~seen] = 0.0
-        mass += weight[rows] @ seen
-        first += weight[rows] @ deviation
-        second += weight[rows] @ np.square(deviation, out=deviation)
+    moments = np.zeros((3, 1, len(pivot)))
+    for chunk in chunks:
+        kernels.gaussian_count(chunk.blocks[block], pivot[None], _together(chunk), chunk.weight, moments)
+    mass, first, second = moments[:, 0]
     with np.errstate(invalid="ignore", divide="ignore"):
         shift = first / mass
         var = np.where(np.isinf(second), np.inf, np.maximum(second / mass - shift**2, 0.0))
@@ -478,7 +475,6 @@ def _moments(
 
 _SEEDS = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)  # of two independent hashes
 _STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))  # splitmix64's finaliser: shifts, factors
-_FEW = 1 << 10  # rows whose moments are taken at a time
 _SLICE = 1 << 15  # rows hashed at a time, so that temporaries stay small
 
 

@@ -41,6 +41,7 @@ class TableMixture(BaseEstimator):
     _params: Params
     _schema: Schema
     _template: Source
+    n_jobs: int | None
     _n_rows: float
     _without_data: bool = False  # built from parameters
     _entropy: float
@@ -308,7 +309,7 @@ class TableMixture(BaseEstimator):
             return use(found)
 
         chunks = table.chunks()
-        with runner(getattr(self, "n_jobs", None), len(chunks)) as run:
+        with runner(self.n_jobs, len(chunks)) as run:
             return list(run(task, chunks))
 
     def _class_joint(self, table: Table) -> tuple[tuple[str, ...], Floats]:
