@@ -19,7 +19,6 @@ from halfseen.errors import DataError, ParameterError
 
 __all__ = ["Evidence", "read_labels", "read_target"]
 
-NO_LABELS = "y has no label in any row: a classifier needs some. LatentClass needs none."
 CLOSE = 1 << 16  # whole-number labels within this range are looked up, not hashed
 
 Label: TypeAlias = str | int | bool
@@ -137,7 +136,7 @@ def read_labels(
 
 
 def read_target(
-    y: Any, n_rows: int, classes: Sequence[Any] | None = None, unlabeled: Any = None
+    y: Any, n_rows: int, classes: Sequence[Any] | None = None, unlabeled: Any = None, may_lack: bool = False
 ) -> tuple[Evidence, tuple[Label, ...]]:
     """Read what a classifier is to predict: labels in any form of `read_labels`, which also say what the classes are.
 
@@ -146,9 +145,11 @@ def read_target(
     y : sequence of N labels, or (N, C) array of evidence
     n_rows : int
     classes : sequence, optional
-        All classes in their order, also those without a row. By default those seen, sorted, and there must be some.
+        All classes in their order, also those without a row. By default those seen, sorted.
     unlabeled : optional
         The label that marks a hole.
+    may_lack : bool
+        Whether all rows may be without a label; needs `classes`.
 
     Returns
     -------
@@ -169,8 +170,8 @@ def read_target(
         patterns, index = _distinct(_log_soft(y, n_rows, n_classes, names))
         return Evidence(patterns, index), names  # type: ignore[return-value]
     found = _sets(y, n_rows, unlabeled)
-    if not found.seen and classes is None:
-        raise DataError(NO_LABELS)
+    if not found.seen and not may_lack:
+        raise DataError("y has no label in any row: a classifier needs some. LatentClass needs none.")
     listed = _names(found.seen, len(found.seen)) if classes is None else _check_classes(classes, len(classes))
     named = tuple(range(len(found.seen))) if listed is None else listed
     return _evidence(found, named, len(named)), named  # type: ignore[return-value]

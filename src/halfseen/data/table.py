@@ -352,7 +352,9 @@ class Table:
         starts = np.cumsum([0, *sizes[:-1]])
         counts = np.zeros((1, sum(sizes)))
         for chunk in self.chunks():
-            kernels.categorical_count(chunk.blocks[block], starts, _together(chunk), chunk.weight, counts)
+            kernels.categorical_count(
+                np.ascontiguousarray(chunk.blocks[block]), starts, _together(chunk), chunk.weight, counts
+            )
         return counts[0]
 
 
@@ -463,7 +465,9 @@ def _moments(
     """Weighted mean and variance of each column, from moments about `pivot`; NaN where nothing was observed."""
     moments = np.zeros((3, 1, len(pivot)))
     for chunk in chunks:
-        kernels.gaussian_count(chunk.blocks[block], pivot[None], _together(chunk), chunk.weight, moments)
+        kernels.gaussian_count(
+            np.ascontiguousarray(chunk.blocks[block]), pivot[None], _together(chunk), chunk.weight, moments
+        )
     mass, first, second = moments[:, 0]
     with np.errstate(invalid="ignore", divide="ignore"):
         shift = first / mass

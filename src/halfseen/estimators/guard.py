@@ -52,7 +52,7 @@ def compare(
 def _fitted(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> NaiveBayes:
     """Fit a copy to some rows, quietly: the fit proper has already said what there is to say."""
     copy = clone(model)
-    copy._begin(tuple(model.classes_.tolist()), evidence)
+    copy._begin(tuple(model.classes_.tolist()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         copy._fit_rows(source, weight, evidence)

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from halfseen.assign import SOFT
 from halfseen.data import Evidence, Source, Table, check_weight, read_target
-from halfseen.data.labels import NO_LABELS
 from halfseen.engine import Model
 from halfseen.engine.reduce import certain
 from halfseen.errors import DataError, ParameterError
@@ -148,7 +147,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         source = self._read(X, reset=True)
         weight = check_weight(sample_weight, source.n_rows)
         evidence, names = read_target(_target(y), source.n_rows, classes, unlabeled)
-        self._begin(names, evidence)
+        self._begin(names)
         source, weight, evidence = self._weighed(source, weight, evidence)
         self._fit_rows(source, weight, evidence)
         self.guard_ = None
@@ -163,9 +162,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         if not options.number("unlabeled_weight", self.unlabeled_weight) <= 1:
             raise ParameterError(f"unlabeled_weight={self.unlabeled_weight!r} is above 1. Use a number from 0 to 1.")
 
-    def _begin(self, classes: tuple[Any, ...], evidence: Evidence) -> None:
-        if not evidence.index.any():
-            raise DataError(NO_LABELS)
+    def _begin(self, classes: tuple[Any, ...]) -> None:
         self.classes_ = np.array(classes)
         self._masses = None
         if self.class_prior is not None:
@@ -225,11 +222,10 @@ class NaiveBayes(ClassifierMixin, TableEM):
         first = not hasattr(self, "_params")
         source = self._read(X, reset=first)
         weight = check_weight(sample_weight, source.n_rows)
-        evidence, names = read_target(
-            _target(y), source.n_rows, classes if first else self.classes_.tolist(), unlabeled
-        )
+        listed = classes if first else self.classes_.tolist()
+        evidence, names = read_target(_target(y), source.n_rows, listed, unlabeled, may_lack=not first)
         if first:
-            self._begin(names, evidence)
+            self._begin(names)
         source, weight, evidence = self._weighed(source, weight, evidence)
         schema = self._learn_schema(source) if first else self._schema
         table = schema.encode(source, weight, evidence)
