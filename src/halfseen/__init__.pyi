@@ -4,7 +4,7 @@ from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.explain import explain
 from halfseen.analysis.posterior import posterior
 from halfseen.app.versions import show_versions
-from halfseen.datasets import load_penguins
+from halfseen.datasets import load_penguins, load_votes
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
 
@@ -20,6 +20,7 @@ __all__ = [
     "errors",
     "explain",
     "load_penguins",
+    "load_votes",
     "plot_bound",
     "posterior",
     "show_versions",

@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 import narwhals as nw
 
-__all__ = ["load_penguins"]
+from halfseen.errors import ParameterError
+
+__all__ = ["load_penguins", "load_votes", "path_of"]
 
 PENGUINS = {
     "species": str,
@@ -53,9 +55,43 @@ def load_penguins() -> Any:
     return _read("penguins.csv", PENGUINS)
 
 
-def _read(name: str, kinds: dict[str, type]) -> Any:
-    """Read a CSV file of this folder; an empty cell is a missing value."""
+def load_votes() -> Any:
+    """Load the votes of 1984: how 435 members of the US House of Representatives voted on 16 bills, with 392 holes.
+
+    A hole means that a member did not vote, or that the position is not known.
+
+    Returns
+    -------
+    table : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        435 rows: party, and for each bill y, n or missing; of the first of these three libraries that is installed.
+
+    Notes
+    -----
+    Collected by the Congressional Quarterly Almanac, 98th Congress, 2nd session 1984. Published as: Congressional
+    Voting Records (1987), UCI Machine Learning Repository, doi:10.24432/C5C01P. Licence: CC BY 4.0. Changes: the
+    columns are named in one style, and an unknown vote is an empty cell.
+
+    Examples
+    --------
+    >>> from halfseen.datasets import load_votes
+    >>> load_votes().shape
+    (435, 17)
+    """
+    return _read("votes.csv", None)
+
+
+def path_of(name: str) -> str:
+    """Return where the file of a table lies: "penguins" or "votes"."""
+    names = ("penguins", "votes")
+    if name not in names:
+        raise ParameterError(f"there is no example {name!r}. Those there are: {', '.join(names)}.")
+    return str(files(__name__).joinpath(f"{name}.csv"))
+
+
+def _read(name: str, kinds: dict[str, type] | None) -> Any:
+    """Read a CSV file of this folder, of text unless said otherwise; an empty cell is a missing value."""
     rows = list(csv.DictReader(files(__name__).joinpath(name).read_text(encoding="utf-8").splitlines()))
+    kinds = kinds or dict.fromkeys(rows[0], str)
     columns = {column: [kind(row[column]) if row[column] else None for row in rows] for column, kind in kinds.items()}
     return nw.from_dict(columns, backend=_table_library()).to_native()
 
