@@ -13,6 +13,7 @@ from halfseen.engine.ascent import METHODS, Ascent
 from halfseen.engine.chain import Average, Chain
 from halfseen.engine.em import Runner, em, evaluate, serial
 from halfseen.engine.expected import Step
+from halfseen.engine.journal import current
 from halfseen.engine.model import Model, Reduced
 from halfseen.engine.squarem import Squarem
 from halfseen.engine.stopping import Rule, never
@@ -118,6 +119,8 @@ def fit(model: Model, data: Reduced, starts: Sequence[Params], plan: Plan) -> Se
         if any(chain.step is None for chain in chains):
             raise
         interrupted = True
+        if journal := current():
+            journal.stop()
     finalists = sorted(chains, key=lambda chain: chain.rank, reverse=True)
     for chain in finalists:
         chain.reason = chain.reason or "interrupted"
