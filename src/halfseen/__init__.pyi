@@ -5,6 +5,7 @@ from halfseen.analysis.explain import explain
 from halfseen.analysis.posterior import posterior
 from halfseen.app.versions import show_versions
 from halfseen.datasets import load_penguins, load_votes
+from halfseen.engine.journal import checkpoint
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
 
@@ -16,6 +17,7 @@ __all__ = [
     "__version__",
     "bayes_risk",
     "bound",
+    "checkpoint",
     "decide",
     "errors",
     "explain",
