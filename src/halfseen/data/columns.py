@@ -27,7 +27,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.data.frames import RawColumn
+from halfseen.data.frames import CodedColumn, RawColumn
 from halfseen.errors import DataError, ParameterError
 
 __all__ = ["Column", "Kind", "encode_column", "learn_column"]
@@ -122,7 +122,8 @@ def encode_column(raw: RawColumn, column: Column, out: NDArray[Any]) -> Counter[
         out[raw.missing] = np.nan
         return Counter()
     out[:] = _codes(raw, column.categories)
-    return Counter(_canonical(raw.values[(out < 0) & ~raw.missing], raw.type))
+    unknown = (out < 0) & ~raw.missing
+    return Counter(_canonical(raw.values[unknown], raw.type)) if unknown.any() else Counter()
 
 
 # ------------------------------------------------------------------------------------------------------- the categories
@@ -162,7 +163,10 @@ def _categories(raw: RawColumn) -> tuple[Category, ...]:
     levels = _canonical(raw.levels or (), raw.type)
     if raw.ordered:
         return tuple(levels)
-    distinct = set(raw.values[~raw.missing]) if raw.type == "text" else _distinct(raw)
+    if isinstance(raw, CodedColumn):
+        distinct: Any = raw.seen
+    else:
+        distinct = set(raw.values[~raw.missing]) if raw.type == "text" else _distinct(raw)
     return tuple(sorted({*levels, *_canonical(distinct, raw.type)}))  # all of one type
 
 
@@ -179,6 +183,8 @@ def _codes(raw: RawColumn, categories: tuple[Category, ...]) -> NDArray[np.integ
     """The position of each cell among the categories, or -1."""
     if raw.type == "text":
         code_of = {category: code for code, category in enumerate(categories)}
+        if isinstance(raw, CodedColumn):
+            return np.array([*map(code_of.get, raw.texts, repeat(-1)), -1], dtype=np.int32)[raw.codes]
         return np.fromiter(map(code_of.get, raw.values, repeat(-1)), np.int32, len(raw.values))
     known = {float(category): code for code, category in enumerate(categories) if not isinstance(category, str)}
     if not known:

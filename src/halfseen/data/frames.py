@@ -28,6 +28,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
@@ -72,6 +73,49 @@ class RawColumn:
     type: CellType
     levels: tuple[Any, ...] | None = None
     ordered: bool = False
+
+
+class CodedColumn(RawColumn):
+    """A raw column of text as codes into its distinct values: each is looked at once, not in every cell.
+
+    Parameters
+    ----------
+    codes : (N,) integer array
+        Which text each cell holds; -1 where missing.
+    texts : sequence of str
+        Distinct texts. Some may be held by no cell.
+    levels, ordered : as in `RawColumn`
+
+    Examples
+    --------
+    >>> CodedColumn(np.array([1, -1, 0]), ["a", "b"]).values
+    array(['b', None, 'a'], dtype=object)
+    """
+
+    codes: NDArray[np.integer[Any]]
+    texts: tuple[str, ...]
+
+    def __init__(
+        self,
+        codes: NDArray[np.integer[Any]],
+        texts: Sequence[str],
+        levels: tuple[Any, ...] | None = None,
+        ordered: bool = False,
+    ) -> None:
+        fields = {"codes": codes, "texts": tuple(texts), "missing": codes < 0, "type": "text"}
+        self.__dict__.update(fields, levels=levels, ordered=ordered)
+
+    @cached_property
+    def values(self) -> NDArray[Any]:
+        """The cells as Python objects."""
+        return np.array([*self.texts, None], dtype=object)[self.codes]  # -1 is None
+
+    @property
+    def seen(self) -> list[str]:
+        """The texts that some cell holds."""
+        held = np.zeros(len(self.texts) + 1, dtype=bool)
+        held[self.codes] = True
+        return [text for text, used in zip(self.texts, held, strict=False) if used]
 
 
 class Source(ABC):
@@ -303,8 +347,11 @@ class _FrameSource(Source):
         if type(getattr(series.to_native(), "dtype", None)).__name__ == "SparseDtype":
             raise DataTypeError(f"{where} is sparse, which is not supported. Pass X.sparse.to_dense().")
         if not isinstance(dtype, (nw.Categorical, nw.Enum)):
-            return _from_objects(series.to_list(), where)
+            return _coded(series) or _from_objects(series.to_list(), where)
         levels, ordered = _declared_levels(series)
+        coded = _coded(series, levels, ordered)
+        if coded is not None:
+            return coded
         declared = _from_objects(levels, f"levels of {where}")
         raw = _from_objects(series.to_list(), where, if_empty=declared.type)
         return replace(raw, levels=levels, ordered=ordered)
@@ -440,6 +487,53 @@ def _declared_levels(series: nw.Series[Any]) -> tuple[tuple[Any, ...], bool]:
     if series.implementation.is_pandas_like() and hasattr(native.dtype, "categories"):
         return tuple(native.dtype.categories.tolist()), bool(native.dtype.ordered)
     return (), False  # Polars Categorical: its pool of strings is shared between columns and declares nothing
+
+
+def _coded(series: nw.Series[Any], levels: tuple[Any, ...] | None = None, ordered: bool = False) -> CodedColumn | None:
+    """A column of text as codes, where the library can make them quickly; None where it cannot, or it is not text."""
+    native = series.to_native()
+    if series.implementation.is_pandas_like():
+        if type(native.dtype).__name__ == "StringDtype":
+            codes, texts = native.factorize()
+        elif hasattr(native.dtype, "categories"):
+            codes, texts = native.cat.codes.to_numpy(), native.dtype.categories
+        else:
+            return None
+    elif series.implementation.is_pyarrow():
+        return _coded_arrow(native, levels, ordered)
+    elif series.implementation.is_polars() and find_spec("pyarrow"):
+        return _coded_arrow(native.to_arrow(), levels, ordered)
+    else:
+        return None
+    texts = texts.tolist()
+    if not texts or not all(type(text) is str for text in texts):
+        return None
+    return CodedColumn(codes, texts, levels, ordered)
+
+
+def _coded_arrow(column: Any, levels: tuple[Any, ...] | None, ordered: bool) -> CodedColumn | None:
+    """An Arrow column of text as codes; None for other types."""
+    import pyarrow as pa
+
+    if isinstance(column, pa.Array):
+        column = pa.chunked_array([column])
+    inside = str(column.type.value_type if pa.types.is_dictionary(column.type) else column.type)
+    if inside not in ("string", "large_string", "string_view"):
+        return None
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(pa.dictionary(pa.int32(), pa.large_string())) if inside == "string_view" else column
+        column = column.unify_dictionaries()
+    else:
+        column = (column.cast(pa.large_string()) if inside == "string_view" else column).dictionary_encode()
+    merged = column.combine_chunks()
+    texts = [] if isinstance(merged, pa.ChunkedArray) else merged.dictionary.to_pylist()
+    if not texts:
+        return None
+    codes = merged.indices.cast(pa.int32())
+    codes = (codes.fill_null(-1) if codes.null_count else codes).to_numpy(zero_copy_only=False)
+    if len(set(texts)) < len(texts) or None in texts:  # which a dictionary made elsewhere may have
+        return None
+    return CodedColumn(codes, texts, levels, ordered)
 
 
 # --------------------------------------------------------------------------------------------------- columns to cells
