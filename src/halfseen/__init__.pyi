@@ -4,6 +4,7 @@ from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.explain import explain
 from halfseen.analysis.posterior import posterior
 from halfseen.app.versions import show_versions
+from halfseen.data.files import open_table
 from halfseen.datasets import load_penguins
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
@@ -20,6 +21,7 @@ __all__ = [
     "errors",
     "explain",
     "load_penguins",
+    "open_table",
     "plot_bound",
     "posterior",
     "show_versions",

@@ -25,7 +25,7 @@ from __future__ import annotations
 import datetime
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -130,12 +130,22 @@ class Source(ABC):
     n_rows : int
     backend : narwhals.Implementation or None
         The library of a data frame; None for arrays and lists.
+    weight, target : (N,) arrays or None
+        Row weights and labels that came with the table.
+    streams : bool
+        Whether the table is not in memory and is to be read by `batches`.
+    room : int
+        Bytes of memory that may be used for a table that streams.
     """
 
     names: tuple[str, ...]
     named: bool
     n_rows: int
     backend: nw.Implementation | None
+    weight: NDArray[np.float64] | None = None
+    target: Any = None
+    streams: bool = False
+    room: int = 0
 
     @abstractmethod
     def column(self, j: int) -> RawColumn:
@@ -144,6 +154,18 @@ class Source(ABC):
     def numbers(self) -> NDArray[Any] | None:
         """All cells as an array of numbers, NaN where missing, if that is what they came in; None if not."""
         return None
+
+    def batches(self) -> Iterator[Source]:
+        """Some rows after the other, each batch in memory."""
+        yield self
+
+    def grouped(self) -> Source | None:
+        """The same rows with equal ones merged outside memory, their numbers as weights; None where that cannot be."""
+        return None
+
+    def face(self, X: Any) -> Any:
+        """What scikit-learn is to look at for names and the number of columns, if not `X` as it was given."""
+        return X
 
     @abstractmethod
     def take(self, rows: NDArray[np.intp]) -> Source:
@@ -203,8 +225,8 @@ def read(X: Any) -> Source:
     Parameters
     ----------
     X : data frame, array or nested list of shape (N, D)
-        Any eager data frame known to narwhals, a NumPy array (masked ones too), an object with ``__array__``, or a
-        list of rows.
+        Any eager data frame known to narwhals, a NumPy array (masked ones too), an object with ``__array__``, a list
+        of rows, or a table in a file (`open_table`).
 
     Raises
     ------
@@ -223,6 +245,9 @@ def read(X: Any) -> Source:
     """
     if isinstance(X, Source):
         return X
+    if hasattr(X, "__halfseen_source__"):  # a table in a file
+        opened: Source = X.__halfseen_source__()
+        return opened
     if sparse.issparse(X):
         raise DataTypeError(
             f"sparse data (a {type(X).__name__} of shape {X.shape}) is not supported: its zeros would be taken for "
@@ -294,6 +319,9 @@ class _ArraySource(Source):
             return _from_numbers(cells, "bool" if cells.dtype.kind == "b" else "number", where)
         return _from_objects(cells.tolist(), where)
 
+    def face(self, X: Any) -> Any:
+        return self._array if isinstance(X, Source) else X
+
     def numbers(self) -> NDArray[Any] | None:
         plain = not isinstance(self._array, np.ma.MaskedArray) and self._array.dtype.kind in "iuf"
         return self._array if plain and self._array.dtype != np.uint64 else None  # which does not fit into int64
@@ -355,6 +383,9 @@ class _FrameSource(Source):
         declared = _from_objects(levels, f"levels of {where}")
         raw = _from_objects(series.to_list(), where, if_empty=declared.type)
         return replace(raw, levels=levels, ordered=ordered)
+
+    def face(self, X: Any) -> Any:
+        return self._frame.to_native() if isinstance(X, Source) or hasattr(X, "__halfseen_source__") else X
 
     def take(self, rows: NDArray[np.intp]) -> Source:
         if not self._frame.implementation.is_pyarrow():
