@@ -4,6 +4,7 @@ from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.explain import explain
 from halfseen.analysis.posterior import posterior
 from halfseen.app.versions import show_versions
+from halfseen.data.files import open_table
 from halfseen.datasets import load_penguins, load_votes
 from halfseen.engine.journal import checkpoint
 from halfseen.estimators.latent_class import LatentClass
@@ -23,6 +24,7 @@ __all__ = [
     "explain",
     "load_penguins",
     "load_votes",
+    "open_table",
     "plot_bound",
     "posterior",
     "show_versions",

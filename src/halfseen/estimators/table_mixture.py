@@ -277,9 +277,10 @@ class TableMixture(BaseEstimator):
     def _read(self, X: Any, reset: bool) -> Source:
         """Read a table, and remember or check what scikit-learn wants to know of it."""
         source = read(X)
+        face = source.face(X)
         if not reset and self._without_data:  # the schema checks names, if there are any
-            X = np.empty((1, len(source.names)))
-        validate_data(self, X, reset=reset, skip_check_array=True)
+            face = np.empty((1, len(source.names)))
+        validate_data(self, face, reset=reset, skip_check_array=True)
         return source
 
     def _encode(self, X: Any, weight: ArrayLike | None = None) -> Table:
