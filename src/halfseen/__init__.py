@@ -16,9 +16,11 @@ _HOME = {
     "checkpoint": "halfseen.engine.journal",
     "decide": "halfseen.analysis.decisions",
     "explain": "halfseen.analysis.explain",
+    "load": "halfseen.app.model_file",
     "load_penguins": "halfseen.datasets",
     "plot_bound": "halfseen.analysis.bound",
     "posterior": "halfseen.analysis.posterior",
+    "save": "halfseen.app.model_file",
     "show_versions": "halfseen.app.versions",
 }
 _MODULES = ("errors",)
@@ -33,9 +35,11 @@ __all__ = [
     "decide",
     "errors",
     "explain",
+    "load",
     "load_penguins",
     "plot_bound",
     "posterior",
+    "save",
     "show_versions",
 ]
 

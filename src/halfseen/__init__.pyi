@@ -3,6 +3,7 @@ from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.explain import explain
 from halfseen.analysis.posterior import posterior
+from halfseen.app.model_file import load, save
 from halfseen.app.versions import show_versions
 from halfseen.datasets import load_penguins
 from halfseen.engine.journal import checkpoint
@@ -21,8 +22,10 @@ __all__ = [
     "decide",
     "errors",
     "explain",
+    "load",
     "load_penguins",
     "plot_bound",
     "posterior",
+    "save",
     "show_versions",
 ]
