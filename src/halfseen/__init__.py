@@ -16,11 +16,13 @@ _HOME = {
     "checkpoint": "halfseen.engine.journal",
     "decide": "halfseen.analysis.decisions",
     "explain": "halfseen.analysis.explain",
+    "load": "halfseen.app.model_file",
     "load_penguins": "halfseen.datasets",
     "load_votes": "halfseen.datasets",
     "open_table": "halfseen.data.files",
     "plot_bound": "halfseen.analysis.bound",
     "posterior": "halfseen.analysis.posterior",
+    "save": "halfseen.app.model_file",
     "show_versions": "halfseen.app.versions",
 }
 _MODULES = ("errors",)
@@ -35,11 +37,13 @@ __all__ = [
     "decide",
     "errors",
     "explain",
+    "load",
     "load_penguins",
     "load_votes",
     "open_table",
     "plot_bound",
     "posterior",
+    "save",
     "show_versions",
 ]
 

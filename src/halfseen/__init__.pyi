@@ -3,6 +3,7 @@ from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.explain import explain
 from halfseen.analysis.posterior import posterior
+from halfseen.app.model_file import load, save
 from halfseen.app.versions import show_versions
 from halfseen.data.files import open_table
 from halfseen.datasets import load_penguins, load_votes
@@ -22,10 +23,12 @@ __all__ = [
     "decide",
     "errors",
     "explain",
+    "load",
     "load_penguins",
     "load_votes",
     "open_table",
     "plot_bound",
     "posterior",
+    "save",
     "show_versions",
 ]

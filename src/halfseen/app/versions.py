@@ -7,7 +7,7 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "threadpoolctl", "pandas", "polars", "pyarrow")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "threadpoolctl", "safetensors", "pandas", "polars", "pyarrow")
 
 
 def versions() -> dict[str, str]:

@@ -151,6 +151,11 @@ class Source(ABC):
     def column(self, j: int) -> RawColumn:
         """Column `j`, converted now and not kept."""
 
+    @property
+    def frame(self) -> nw.DataFrame[Any] | None:
+        """The table as narwhals sees it; None for arrays and lists."""
+        return None
+
     def numbers(self) -> NDArray[Any] | None:
         """All cells as an array of numbers, NaN where missing, if that is what they came in; None if not."""
         return None
@@ -365,6 +370,10 @@ class _FrameSource(Source):
                     f"Found array with 0 {what} (shape={(self.n_rows, len(self.names))}) while a minimum of 1 is "
                     "required."
                 )
+
+    @property
+    def frame(self) -> nw.DataFrame[Any]:
+        return self._frame
 
     def column(self, j: int) -> RawColumn:
         series, where = self._frame[:, j], f"column {self.names[j]!r}"

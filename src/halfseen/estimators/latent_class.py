@@ -279,6 +279,7 @@ class LatentClass(TableEM):
         """Take over what was learned from a batch; what only belongs to a whole table is gone."""
         self._stats, self._params = running.stats, running.params
         self._n_rows = 0.0
+        self._origin = self._origin.in_pieces()
         self.n_rows_seen_ = running.n_rows
         for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "selection_"):
             self.__dict__.pop(name, None)
@@ -314,7 +315,8 @@ class LatentClass(TableEM):
         """
         model = cls(len(weights))
         model._schema = blocks.read_columns(options.mapping("columns", columns))
-        model._model = blocks.mixture(model._schema, blocks.unit_summary(model._schema), len(weights))
+        model._recipe = blocks.Recipe(model._schema, blocks.unit_summary(model._schema), len(weights))
+        model._model = model._recipe.model()
         given = {"weights": weights, **columns}
         model._params = blocks.overlay(model._model.blank(), given, model._schema, len(weights))
         model._template = read(np.zeros((1, len(columns))))

@@ -20,6 +20,7 @@ from halfseen.engine.reduce import certain
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import blocks, guard, options
 from halfseen.estimators.notes import column_notes
+from halfseen.estimators.state import State
 from halfseen.estimators.table_em import TableEM
 from halfseen.estimators.table_mixture import TableMixture
 from halfseen.leaves.categorical import read_table
@@ -189,9 +190,8 @@ class NaiveBayes(ClassifierMixin, TableEM):
         found = self._search(table, inside * len(self.classes_), self._seed())
         self._publish(found, self._component_names())
 
-    def _mixture(self, summary: blocks.Summary, n_components: int) -> Model:
-        prior = blocks.read_prior(self.prior)
-        return blocks.mixture(self._schema, summary, n_components, prior, self.variance_floor, self.fixed, self._masses)
+    def _recipe_for(self, summary: blocks.Summary, n_components: int) -> blocks.Recipe:
+        return super()._recipe_for(summary, n_components)._replace(masses=self._masses)
 
     def _ordered(self, model: Model, params: Params, table: Table) -> Params:
         return params
@@ -233,7 +233,8 @@ class NaiveBayes(ClassifierMixin, TableEM):
             self._remember(source, schema)
             summary = blocks.summarise(table)
             self.events_ = column_notes(schema, summary.frequencies)
-            self._model = self._mixture(summary, len(self.classes_))
+            self._recipe = self._recipe_for(summary, len(self.classes_))
+            self._model = self._recipe.model()
             self._params = self._model.blank()
             self._stats = np.zeros(self._model.stats_shape)
         self._add(table)
@@ -247,7 +248,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         for chunk in table.chunks():
             batch = self._model.expected(prepared, chunk, SOFT).stats
             stats = stats + self._model.recentre(batch, self._params, pivot)
-        self._model = self._mixture(blocks.summary_of(self._model, stats, pivot, self._schema), len(self.classes_))
+        summary = blocks.summary_of(self._model, stats, pivot, self._schema)
+        self._recipe = self._recipe_for(summary, len(self.classes_))
+        self._model, self._origin = self._recipe.model(), self._origin.in_pieces()
         pseudo = self._model.prior(pivot)
         self._params = self._model.maximise(stats if pseudo is None else stats + pseudo, pivot)
         self._stats = self._model.recentre(stats, pivot, self._params)
@@ -256,6 +259,26 @@ class NaiveBayes(ClassifierMixin, TableEM):
         self.n_rows_seen_ = float(self.class_count_.sum())
         for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "guard_"):
             self.__dict__.pop(name, None)
+
+    # ---- in a file -----------------------------------------------------------------------------------------------
+
+    def _state(self) -> State:
+        state = super()._state()
+        return state._replace(record=state.record | {"classes": self.classes_})
+
+    @classmethod
+    def _from_state(cls, state: State) -> Self:
+        record = dict(state.record)
+        classes = record.pop("classes")
+        model = super()._from_state(state._replace(record=record))
+        inside = int(options.whole("components_per_class", model.components_per_class))
+        kept = isinstance(classes, np.ndarray) and classes.shape == (len(model.weights_) // inside,)
+        if not kept or len(model.weights_) % inside or len(set(classes.tolist())) != len(classes):
+            raise ParameterError(f"classes={classes!r:.80} do not fit {len(model.weights_)} components.")
+        if model._recipe.masses is not None and len(model._recipe.masses) != len(classes):
+            raise ParameterError(f"{len(model._recipe.masses)} given shares do not fit {len(classes)} classes.")
+        model.classes_, model._masses = classes, model._recipe.masses
+        return model
 
     # ---- use -----------------------------------------------------------------------------------------------------
 
@@ -324,6 +347,10 @@ class NaiveBayes(ClassifierMixin, TableEM):
             raise ParameterError(f"order={order!r} does not name each of the {len(self.classes_)} classes once.")
         relabelled = super().relabel((places[:, None] * inside + np.arange(inside)).ravel().tolist())
         relabelled.classes_ = self.classes_[places]
+        if self._masses is not None:  # given shares move with their classes
+            relabelled._masses = self._masses[places]
+            relabelled._recipe = self._recipe._replace(masses=relabelled._masses)
+            relabelled._model = relabelled._recipe.model()
         relabelled.class_names_ = relabelled._component_names()
         return relabelled
 

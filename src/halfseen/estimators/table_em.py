@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -24,8 +24,9 @@ from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.starts import STARTS, Start, from_known, split, whole
 from halfseen.engine.stopping import read_rule
 from halfseen.errors import CollapseWarning, InterruptedWarning, ParameterError, warn
-from halfseen.estimators import blocks, options
+from halfseen.estimators import blocks, options, state
 from halfseen.estimators.notes import column_notes
+from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table_mixture import TableMixture, default_name, lasting_seed, measure
 from halfseen.leaves.leaf import NO_MASS, Floats, Stats
 from halfseen.leaves.limits import Params
@@ -47,7 +48,8 @@ class Found(NamedTuple):
     loglik : float         log-likelihood under `params`, whatever the assignment mode
     uncertain : float      classification entropy -sum resp log resp
     n_rows : float         sum of the weights
-    summary : Summary      what the leaves had to know of the table
+    recipe : Recipe        what the model was built from
+    seed : SeedSequence
     """
 
     model: Model
@@ -57,7 +59,8 @@ class Found(NamedTuple):
     loglik: float
     uncertain: float
     n_rows: float
-    summary: blocks.Summary
+    recipe: blocks.Recipe
+    seed: np.random.SeedSequence
 
     @property
     def n_components(self) -> int:
@@ -124,10 +127,10 @@ class TableEM(TableMixture):
         self._schema = schema
         self.columns_ = {column.name: column.kind for column in schema.columns}
 
-    def _mixture(self, summary: blocks.Summary, n_components: int) -> Model:
-        """Return the mixture that the options describe."""
-        prior = blocks.read_prior(self.prior)
-        return blocks.mixture(self._schema, summary, n_components, prior, self.variance_floor, self.fixed)
+    def _recipe_for(self, summary: blocks.Summary, n_components: int) -> blocks.Recipe:
+        """Return the recipe of the mixture that the options describe."""
+        prior, floor = blocks.read_prior(self.prior), float(self.variance_floor)
+        return blocks.Recipe(self._schema, summary, n_components, prior, floor, tuple(self.fixed))
 
     def _search(
         self,
@@ -141,7 +144,8 @@ class TableEM(TableMixture):
         assign = Assign.read(self.assign, self.draws)
         with runner(self.n_jobs, len(table.chunks())) as run:
             summary, data = self._summarised(table, n_components, run)
-            model = self._mixture(summary, n_components)
+            recipe = self._recipe_for(summary, n_components)
+            model = recipe.model()
             data = data or reduce(model, table, run)
             plan = Plan(
                 assign=assign,
@@ -159,7 +163,7 @@ class TableEM(TableMixture):
         uncertain = measure(model, params, data.chunks)[1]  # rows of a known class add nothing to it
         loglik = search.best.accepted.loglik if assign.mode == "soft" else step.loglik
         n_rows = float(table.weight.sum())
-        return Found(model, params, search, step.expected.stats, loglik, uncertain, n_rows, summary)
+        return Found(model, params, search, step.expected.stats, loglik, uncertain, n_rows, recipe, seed)
 
     def _summarised(self, table: Table, n_components: int, run: Runner) -> tuple[blocks.Summary, Reduced | None]:
         """Return the summary of a table; where nothing is hidden, read off the counts that the fit needs anyway."""
@@ -175,7 +179,7 @@ class TableEM(TableMixture):
         self, table: Table, rough: blocks.Summary, n_components: int, run: Runner
     ) -> tuple[blocks.Summary, Reduced]:
         """Count rows of known components about rough means, and read the summary of the table off the counts."""
-        model = self._mixture(rough, n_components)
+        model = self._recipe_for(rough, n_components).model()
         with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are named below
             data = reduce(model, table, run)
         assert data.known is not None
@@ -211,7 +215,8 @@ class TableEM(TableMixture):
     def _publish(self, found: Found, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
         best = found.search.best
-        self.events_ = column_notes(self._schema, found.summary.frequencies)
+        self.events_ = column_notes(self._schema, found.recipe.summary.frequencies)
+        self._recipe, self._origin = found.recipe, Origin.of_fit(found.recipe, found.n_rows, found.seed)
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self.loglik_, self._entropy, self._n_rows = found.loglik, found.uncertain, found.n_rows
         known = names or (None,) * len(self.weights_)
@@ -253,6 +258,15 @@ class TableEM(TableMixture):
                 ConvergenceWarning,
             )
         log.info("fitted %d classes: %s after %d passes", len(mass), self.stop_reason_, self.n_iter_)
+
+    def _state(self) -> State:
+        """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
+        return state.taken(self)
+
+    @classmethod
+    def _from_state(cls, found: State) -> Self:
+        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
+        return state.restored(cls, found)
 
     def _seed(self) -> np.random.SeedSequence:
         return lasting_seed(self.random_state)

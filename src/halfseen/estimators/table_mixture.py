@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from halfseen import __version__
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Schema, Source, Table, read
 from halfseen.engine import Model
@@ -24,8 +25,10 @@ from halfseen.engine.fused import FusedMixture
 from halfseen.engine.journal import settled
 from halfseen.engine.model import Chunk as AnyChunk
 from halfseen.engine.model import weighted_sum
-from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
+from halfseen.errors import ImpossibleRowWarning, ParameterError, VersionWarning, warn
 from halfseen.estimators import options, profile, why
+from halfseen.estimators.blocks import Recipe
+from halfseen.estimators.state import Origin
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
@@ -38,6 +41,8 @@ MANY = 2000  # rows from which the fused path is worth its preparation
 class TableMixture(BaseEstimator):
     """A mixture over a table, once it has a model, parameters and a schema."""
 
+    _recipe: Recipe
+    _origin: Origin = Origin()
     _model: Model
     _params: Params
     _schema: Schema
@@ -327,6 +332,19 @@ class TableMixture(BaseEstimator):
                 "Fit with a prior to leave no probability at zero.",
                 ImpossibleRowWarning,
             )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_halfseen_version": __version__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        written = state.pop("_halfseen_version", "unknown")
+        if written != __version__:
+            warn(
+                f"a {type(self).__name__} pickled by halfseen {written} may not work with {__version__}. Keep models "
+                "with halfseen.save, which later versions read.",
+                VersionWarning,
+            )
+        super().__setstate__(state)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
