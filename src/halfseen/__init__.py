@@ -15,9 +15,16 @@ _HOME = {
     "bound": "halfseen.analysis.bound",
     "decide": "halfseen.analysis.decisions",
     "explain": "halfseen.analysis.explain",
+    "hidden_cells": "halfseen.analysis.hidden",
     "load_penguins": "halfseen.datasets",
     "plot_bound": "halfseen.analysis.bound",
+    "plot_certainty": "halfseen.analysis.plots",
+    "plot_missing": "halfseen.analysis.plots",
+    "plot_profiles": "halfseen.analysis.plots",
+    "plot_selection": "halfseen.analysis.plots",
+    "plot_trace": "halfseen.analysis.plots",
     "posterior": "halfseen.analysis.posterior",
+    "report": "halfseen.app.report.page",
     "show_versions": "halfseen.app.versions",
 }
 _MODULES = ("errors",)
@@ -31,9 +38,16 @@ __all__ = [
     "decide",
     "errors",
     "explain",
+    "hidden_cells",
     "load_penguins",
     "plot_bound",
+    "plot_certainty",
+    "plot_missing",
+    "plot_profiles",
+    "plot_selection",
+    "plot_trace",
     "posterior",
+    "report",
     "show_versions",
 ]
 

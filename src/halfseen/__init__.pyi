@@ -2,7 +2,10 @@ from halfseen import errors as errors
 from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.explain import explain
+from halfseen.analysis.hidden import hidden_cells
+from halfseen.analysis.plots import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
 from halfseen.analysis.posterior import posterior
+from halfseen.app.report.page import report
 from halfseen.app.versions import show_versions
 from halfseen.datasets import load_penguins
 from halfseen.estimators.latent_class import LatentClass
@@ -19,8 +22,15 @@ __all__ = [
     "decide",
     "errors",
     "explain",
+    "hidden_cells",
     "load_penguins",
     "plot_bound",
+    "plot_certainty",
+    "plot_missing",
+    "plot_profiles",
+    "plot_selection",
+    "plot_trace",
     "posterior",
+    "report",
     "show_versions",
 ]

@@ -108,14 +108,14 @@ def describe(model: TableMixture, top: int) -> str:
 def _trait(column: ColumnProfile, k: int) -> str:
     values, overall = column.values[:, k], column.overall
     if column.kind == "gaussian":
-        own, whole = (f"{_number(mean)} ± {_number(sd)}" for mean, sd in (values, overall))
+        own, whole = (f"{number(mean)} ± {number(sd)}" for mean, sd in (values, overall))
         return f"{column.name} {own} (all {whole})"
     if column.kind == "poisson":
-        return f"{column.name} {_number(values[0])} on average (all {_number(overall[0])})"
+        return f"{column.name} {number(values[0])} on average (all {number(overall[0])})"
     telling = int(np.argmax(rel_entr(values, overall)))
     return f"{column.name} = {column.rows[telling]} in {values[telling]:.0%} (all {overall[telling]:.0%})"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Return three telling digits, without an exponent where a person would not use one."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,0 +1,13 @@
+"""The report: one self-contained HTML file about a fitted model and its data.
+
+`page`       `report`: from a model and a table to a file
+`material`   what the sections share, computed once
+`parts`      what a section is made of, as plain values for the template
+`sections`   which sections the report of each family has, and those that all families share
+`mixture`    sections of mixtures over a table: LatentClass, NaiveBayes
+`classifier` the section of classifiers
+`figures`    matplotlib figures as inline SVG
+`templates`  the page itself
+
+A family adds its report with ``SECTIONS["Name"] = [builder, ...]``, each a function (model, material) -> Section or None.
+"""
