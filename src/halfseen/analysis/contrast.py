@@ -9,6 +9,7 @@ Values are also given in the column's own unit, in words.
 
 from __future__ import annotations
 
+from math import floor, log10
 from typing import NamedTuple
 
 import numpy as np
@@ -98,3 +99,17 @@ def percent(share: float) -> str:
     if 0.995 <= share < 1:
         return ">99%"
     return f"{share:.0%}"
+
+
+def spread(mean: float, sd: float) -> str:
+    """Return a mean and a standard deviation with the digits that the latter warrants.
+
+    Examples
+    --------
+    >>> spread(14.1666, 0.5523), spread(3357.4, 265.1), spread(43.92, 5.46)
+    ('14.17 ± 0.55', '3,357 ± 265', '43.9 ± 5.5')
+    """
+    if not 1e-4 <= sd < 1e15:
+        return f"{number(mean)} ± {number(sd)}"
+    digits = max(0, 1 - floor(log10(sd)))
+    return f"{mean:,.{digits}f} ± {sd:,.{digits}f}"

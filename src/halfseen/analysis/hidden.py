@@ -1,7 +1,8 @@
 """How well a model fills holes: hide some known cells, guess them from the rest of their rows, compare with the truth.
 
 The rival is the usual quick repair, the column's mean or its most frequent value. An honest check fits the model again
-to the table without the hidden cells; where that would take long, the model as it is has seen them, and the result says so.
+to the table without the hidden cells. Where that would take long the model as it is, which has seen them, makes the
+guesses, and the result says so.
 """
 
 from __future__ import annotations
@@ -109,8 +110,8 @@ def hidden_cells(
     share : float, default 0.1
         Share of the known cells to hide.
     refit : bool or "auto"
-        Fit again without the hidden cells, with the number of classes that the model has. "auto": for up to 20,000 rows,
-        if the model came from a fit to a whole table.
+        Fit again without the hidden cells, with the number of classes that the model has. "auto": for up to 20,000
+        rows, if the model came from a fit to a whole table.
     n_init : int, default 4
         Starts of the refit.
     sample_weight : (N,) array, optional
@@ -130,7 +131,7 @@ def hidden_cells(
     [('x0', True), ('x1', True)]
     """
     check_mixture(model)
-    if not 0 < options.number("share", share, 0, 1):
+    if not options.number("share", share, 0, 1) > 0:
         raise ParameterError(f"share={share!r} is not a share between 0 and 1, both excluded.")
     options.whole("n_init", n_init)
     if refit is True and isinstance(model, NaiveBayes) and y is None:

@@ -2,8 +2,8 @@
 
     share[k, d] = sum_n weight[n] proba[n, k] missing[n, d] / sum_n weight[n] proba[n, k]
 
-and Pearson's chi-square of the table (missing or not) x (class) of these expected counts. Posteriors come from the cells
-that are there. That holes differ by class does no harm as long as the rest of the row tells the class.
+and Pearson's chi-square of the table (missing or not) x (class) of these expected counts. Posteriors come from the
+cells that are there. That holes differ by class does no harm as long as the rest of the row tells the class.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def holes_by_class_of(seen: Seen) -> list[HolesByClass]:
     mass = usage.sum(axis=0)
     missing = usage.T @ seen.missing  # (C, D)
     names = seen.table.schema.names
-    found = [_compared(names[d], missing[:, d], mass) for d in range(len(names)) if 0 < seen.missing[:, d].sum()]
+    found = [_compared(names[d], missing[:, d], mass) for d in range(len(names)) if seen.missing[:, d].any()]
     return sorted(found, key=lambda column: (column.p, -column.chi2, column.column))
 
 

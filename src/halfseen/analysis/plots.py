@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 INK, SOFT, PAPER = "#24292f", "#6b7280", "#ffffff"
+DARK = "#10151b"  # text on a light bar, whatever the page
 BLUE, RED, GOLD = "#1b6ca8", "#b23a4b", "#a86f12"
 FAINT = "#e5e9ef"
 CERTAINTY = (0.7, 0.9, 0.99)
 GRADES = (  # how sure; colour of the bar, and of the text on it
-    ("below 70%", "#f2c9a1", INK),
-    ("70 to 90%", "#cfe0ee", INK),
-    ("90 to 99%", "#7fb0d6", INK),
+    ("below 70%", "#f2c9a1", DARK),
+    ("70 to 90%", "#cfe0ee", DARK),
+    ("90 to 99%", "#7fb0d6", DARK),
     ("99% or more", "#1f5f93", PAPER),
 )
 CRITERIA = {"bic": (BLUE, "o", "-"), "aic": (RED, "s", "--"), "icl": (GOLD, "^", ":")}
@@ -174,7 +175,7 @@ def draw_trace(trace: Sequence[float], ax: Axes) -> Axes:
         color=INK,
     )
     ax.set(xlabel="step", ylabel="objective: log-likelihood + log-prior")
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xticks(_whole_ticks(len(trace)))
     ax.ticklabel_format(axis="y", useOffset=False, style="plain")
     ax.margins(y=0.12)
     return _plain(ax)
@@ -214,7 +215,7 @@ def draw_certainty(proba: Floats, names: Sequence[str], weight: Floats, ax: Axes
     for g in reversed(range(len(GRADES))):
         word, colour, ink = GRADES[g]
         ax.barh(range(len(names)), share[:, g], left=left, color=colour, edgecolor=PAPER, height=0.72, label=word)
-        for k in np.flatnonzero(share[:, g] >= 0.07):
+        for k in np.flatnonzero(share[:, g] >= 0.07).tolist():
             ax.text(left[k] + share[k, g] / 2, k, percent(share[k, g]), ha="center", va="center", fontsize=9, color=ink)
         left += share[:, g]
     labels = [f"{_short(name)} ({_rows(n)})" for name, n in zip(names, total.tolist(), strict=True)]
@@ -307,6 +308,12 @@ def _short(name: str, longest: int = LONGEST) -> str:
     """Cut a long name; what matplotlib would read as a formula stays text."""
     lines = [line if len(line) <= longest else line[: longest - 1] + "…" for line in name.split("\n")]
     return "\n".join(lines).replace("$", r"\$")
+
+
+def _whole_ticks(last: int) -> list[int]:
+    """Return some six whole numbers from 1 up to the last step."""
+    step = max(1, round(last / 5))
+    return [1, *range(1 + step, last + 1, step)]
 
 
 def _rows(n_rows: float) -> str:

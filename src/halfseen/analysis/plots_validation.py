@@ -1,4 +1,4 @@
-"""Pictures of a classifier judged by cross-validation: calibration, rejection, costs. Each takes `ax` and returns it."""
+"""Pictures of a classifier judged by cross-validation: calibration, rejection, costs; each takes `ax`, returns it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def plot_calibration(found: Validated, ax: Axes | None = None) -> Axes:
         sure, right, reach, fmt="o", color=BLUE, markersize=6, capsize=3, linewidth=1.2, label="rows, 95% range"
     )
     ax.set(xlim=(low, 1.02), ylim=(low, 1.03), xlabel="how sure the model is", ylabel="share predicted right")
-    ax.set_title("Calibration")
-    ax.legend(frameon=False, loc="lower right")
+    ax.set_title("Calibration", pad=24)
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize=9)
     return _percent_ticks(_plain(ax), "both")
 
 
@@ -104,5 +104,5 @@ def _percent_ticks(ax: Axes, which: str) -> Axes:
     return ax
 
 
-def _percent(value: float, place: int | None) -> str:
+def _percent(value: float, place: float | None) -> str:
     return f"{100 * value:.4g}%"

@@ -21,7 +21,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from halfseen.analysis.seen import Seen, look, missing_cells
 from halfseen.data import Column, Table
@@ -197,7 +197,7 @@ def _cells(piece: Table, parts: Sequence[_Part], n_features: int) -> Floats:
 
 
 def _deviations(cells: Floats, observed: Floats, parts: Sequence[_Part], k: int) -> Floats:
-    """Return how far each cell is from what component k expects, numbers in its standard deviations; 0 where missing."""
+    """Return how far each cell is from what component k expects, numbers in its own sd; 0 where missing."""
     mean = np.concatenate([part.mean[k] for part in parts])
     sd = np.concatenate([np.ones(len(part.mean[k])) if part.sd is None else part.sd[k] for part in parts])
     owner = np.concatenate([np.full(len(part.mean[k]), part.place) for part in parts])

@@ -6,8 +6,8 @@ independent given the class, so what is expected is known in closed form,
     surprise[n] = sum_k resp[n, k] (expected[n, k] - log p(x[n] | k)) / sd[n],
     expected[n, k] = sum over observed d of E log p(x[d] | k),  sd[n]^2 = sum_k resp[n, k] sum over observed d of Var
 
-which ranks rows with different holes on one scale. For the few that are shown, `tail` counts how many rows drawn from the
-model, with the same cells missing, are as improbable.
+which ranks rows with different holes on one scale. For the few that are shown, `tail` counts how many rows drawn from
+the model, with the same cells missing, are as improbable.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlogy
 
+from halfseen.analysis.contrast import percent, spread
 from halfseen.analysis.seen import Mask, Seen, look
 from halfseen.data import Table
 from halfseen.estimators.profile import number
@@ -128,7 +129,7 @@ def surprising_rows(
     >>> model = hs.LatentClass.from_params([0.5, 0.5], {"x": {"mean": [0, 9], "sd": [1, 1]}})
     >>> [found] = surprising_rows(model, [[0.1], [4.8], [9.2]], top=1)
     >>> found.row, found.tail, found.why
-    (1, 0.0, 'x = 4.8 is 4.2 standard deviations below class 1 (9 ± 1)')
+    (1, 0.0, 'x = 4.8 is 4.2 standard deviations below class 1 (9.0 ± 1.0)')
     """
     return surprising_of(look(model, X, sample_weight), top, random_state)
 
@@ -223,7 +224,7 @@ def _surprising(seen: Seen, n: int, score: float, tail: float) -> Surprising:
 def _blame(seen: Seen, n: int, k: int) -> str:
     """Say which one or two cells are least like component k."""
     model, row = seen.model, seen.table.take(np.array([n]))
-    mean, var = _expected(model)
+    mean, _ = _expected(model)
     alone = _only_each(row)
     prepared = model._model.prepare(model._params)
     with np.errstate(divide="ignore"):
@@ -253,17 +254,10 @@ def _unlike(seen: Seen, row: Table, d: int, k: int) -> str:
     value, name = _values(row)[column.name], seen.model.class_names_[k]
     params = seen.model.params_[column.name]
     if column.kind == "categorical":
-        return f"{column.name} = {value}, seen in {_percent(params[value][k])} of {name}"
+        return f"{column.name} = {value}, seen in {percent(params[value][k])} of {name}"
     mean, sd = (params["mean"][k], params["sd"][k]) if column.kind == "gaussian" else (params["rate"][k], None)
     if sd is None:
         return f"{column.name} = {_shown(float(value))}, where {name} has {number(mean)} on average"
     far = (value - mean) / sd
     side = "above" if far > 0 else "below"
-    return (
-        f"{column.name} = {_shown(value)} is {abs(far):.1f} standard deviations {side} {name} "
-        f"({number(mean)} ± {number(sd)})"
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.01 else "less than 1%"
+    return f"{column.name} = {_shown(value)} is {abs(far):.1f} standard deviations {side} {name} ({spread(mean, sd)})"

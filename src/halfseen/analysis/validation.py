@@ -139,7 +139,7 @@ def cross_validate(
         rows = np.sort(np.append(labelled[train], others))
         fitted = _fitted(model, source.take(rows), weight[rows], evidence.take(rows))
         table = _rows(fitted, source, labelled[test])
-        proba[test] = np.concatenate(fitted._infer(table, lambda part: fitted._by_class(part.usage["emit"])))
+        proba[test] = model._by_class(np.concatenate(fitted._infer(table, lambda part: part.usage["emit"])))
     names = tuple(map(str, model.classes_))
     return Validated(names, truth, proba, weight[labelled], place[labelled], folds, n_labelled)
 
@@ -234,7 +234,8 @@ def costs(found: Validated, cost: ArrayLike) -> Costs:
 
     Examples
     --------
-    >>> found = Validated(("a", "b"), np.array([0, 1]), np.array([[0.9, 0.1], [0.6, 0.4]]), np.ones(2), np.arange(2), 2, 2)
+    >>> proba = np.array([[0.9, 0.1], [0.6, 0.4]])
+    >>> found = Validated(("a", "b"), np.array([0, 1]), proba, np.ones(2), np.arange(2), 2, 2)
     >>> costs(found, [[0, 5], [1, 0]])
     Costs(decided=0.0, most_probable=2.5, always=0.5)
     """
@@ -266,10 +267,8 @@ def cost_curve(found: Validated, points: int = 41) -> list[CostPoint]:
     """
     if len(found.class_names) != 2:
         raise ParameterError(f"cost_curve is for two classes; there are {len(found.class_names)}. Use costs instead.")
-    curve = []
-    for ratio in np.geomspace(1 / 20, 20, points).tolist():
-        curve.append(CostPoint(ratio, *costs(found, np.array([[0, ratio], [1, 0]]) / (1 + ratio))))
-    return curve
+    ratios = np.geomspace(1 / 20, 20, points).tolist()
+    return [CostPoint(ratio, *costs(found, np.array([[0, ratio], [1, 0]]) / (1 + ratio))) for ratio in ratios]
 
 
 def _zero_one(n_classes: int) -> Floats:

@@ -24,8 +24,8 @@ def classifier(model: Any, material: TableMaterial) -> Section:
         return Section("classifier", "How good is the classifier?", found)
     lead = (
         f"Each of {count(len(found.truth))} labelled rows was predicted by a model fitted without it "
-        f"({found.folds}-fold cross-validation). {found.accuracy:.1%} were right; always saying the most frequent class "
-        f"would be right in {found.baseline:.1%}. The mean log-loss is {found.log_loss:.3f}."
+        f"({found.folds}-fold cross-validation). {found.accuracy:.1%} were right; always saying the most frequent "
+        f"class would be right in {found.baseline:.1%}. The mean log-loss is {found.log_loss:.3f}."
     )
     if len(found.truth) < found.n_labelled:
         lead += f" These are a random sample of the {count(found.n_labelled)} labelled rows."
@@ -62,11 +62,14 @@ def _calibration(found: Validated) -> Figure:
 def _reject(found: Validated, cost: Any) -> Figure:
     curve = reject_curve(found)
     near = min(curve, key=lambda point: abs(point.coverage - 0.9))
-    label = f"Accuracy of decided rows against the share decided; with {percent(near.coverage)} decided {near.accuracy:.1%} are right."
+    label = (
+        f"Accuracy of decided rows against the share decided; with {percent(near.coverage)} decided, "
+        f"{near.accuracy:.1%} are right."
+    )
     drawing = svg(partial(pictures.plot_reject, found, None), "reject", (5.4, 4.2), label)
     caption = (
-        f"Leave the least sure rows to a person: with {percent(near.coverage)} of the rows decided, {near.accuracy:.1%} of "
-        f"these are right. hs.decide(..., reject={near.reject:.2g}) does so."
+        f"Leave the least sure rows to a person: with {percent(near.coverage)} of the rows decided, "
+        f"{near.accuracy:.1%} of these are right. hs.decide(..., reject={near.reject:.2g}) does so."
     )
     return Figure(drawing, caption, "Not deciding the unsure")
 
@@ -90,7 +93,7 @@ def _cost_curve(found: Validated) -> Part:
     label = "Mean cost per row as one mistake gets dearer than the other, for three ways to decide."
     drawing = svg(partial(pictures.plot_cost, found), "cost", (7.0, 3.8), label)
     caption = (
-        "If one mistake is worse than the other, decide by the least expected cost: hs.decide(proba, cost). Costs at each "
-        "ratio are scaled to add up to one."
+        "If one mistake is worse than the other, decide by the least expected cost: hs.decide(proba, cost). Costs at "
+        "each ratio are scaled to add up to one."
     )
     return Figure(drawing, caption, "What mistakes cost")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 COLOURS = {  # of the plots, and the page's own that take their place
     plots.INK: "currentColor",
+    plots.PAPER: "var(--paper)",
     plots.SOFT: "var(--soft)",
     plots.BLUE: "var(--blue)",
     plots.RED: "var(--red)",

@@ -45,7 +45,7 @@ def reproduce(model: Any, material: Material) -> Section:
     parts.extend(_parameters(model))
     seed = getattr(model, "random_state", None)
     lead = "The same data, options, seed and versions on the same kind of machine give the same result, bit for bit."
-    if seed is None and hasattr(model, "loglik_"):
+    if seed is None and getattr(model, "restarts_", {"n_init": 0})["n_init"] > 1:
         lead = (
             "No seed was given, so another fit may differ a little: set random_state to a number to repeat it exactly."
         )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, log10
 
-from halfseen.analysis.contrast import percent
+from halfseen.analysis.contrast import percent, spread
 from halfseen.estimators.profile import number
 
 __all__ = ["chance", "count", "listed", "number", "one_in", "percent", "plural", "spread"]
@@ -63,17 +62,3 @@ def one_in(share: float, least: float) -> str:
     if share < least:
         return f"under 1 in {round(1 / least):,}"
     return percent(share) if share > 0.1 else f"1 in {round(1 / share):,}"
-
-
-def spread(mean: float, sd: float) -> str:
-    """Return a mean and a standard deviation with the digits that the latter warrants.
-
-    Examples
-    --------
-    >>> spread(14.1666, 0.5523), spread(3357.4, 265.1), spread(43.92, 5.46)
-    ('14.17 ± 0.55', '3,357 ± 265', '43.9 ± 5.5')
-    """
-    if not 1e-4 <= sd < 1e15:
-        return f"{number(mean)} ± {number(sd)}"
-    digits = max(0, 1 - floor(log10(sd)))
-    return f"{mean:,.{digits}f} ± {sd:,.{digits}f}"
