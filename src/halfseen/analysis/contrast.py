@@ -112,4 +112,16 @@ def spread(mean: float, sd: float) -> str:
     if not 1e-4 <= sd < 1e15:
         return f"{number(mean)} ± {number(sd)}"
     digits = max(0, 1 - floor(log10(sd)))
+    mean = round(mean, digits) + 0.0  # no minus before a zero
     return f"{mean:,.{digits}f} ± {sd:,.{digits}f}"
+
+
+def cut(name: str, longest: int = 40) -> str:
+    """Return a name short enough for a sentence.
+
+    Examples
+    --------
+    >>> cut("a name that goes on", 12)
+    'a name that…'
+    """
+    return name if len(name) <= longest else name[: longest - 1].rstrip() + "…"

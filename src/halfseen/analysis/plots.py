@@ -84,9 +84,20 @@ def draw_profiles(rows: Sequence[Contrast], names: Sequence[str], ax: Axes) -> A
     for i, row in enumerate(rows):
         for k, text in enumerate(row.shown):
             dark = abs(values[i, k]) > 0.6 * reach
-            ax.text(k + 0.5, i + 0.5, text, ha="center", va="center", fontsize=9, color=PAPER if dark else INK)
-    ax.set_xticks(np.arange(len(names)) + 0.5, [_short(name) for name in names])
-    ax.set_yticks(np.arange(len(rows)) + 0.5, [f"{_short(row.label, 34)}  (all {row.overall})" for row in rows])
+            ax.text(
+                k + 0.5,
+                i + 0.5,
+                text,
+                ha="center",
+                va="center",
+                fontsize=9,
+                color=PAPER if dark else INK,
+                parse_math=False,
+            )
+    ax.set_xticks(np.arange(len(names)) + 0.5, [_short(name) for name in names], parse_math=False)
+    ax.set_yticks(
+        np.arange(len(rows)) + 0.5, [f"{_short(row.label, 34)}  (all {row.overall})" for row in rows], parse_math=False
+    )
     ax.set(ylim=(len(rows), 0), xlabel="class, and its share", ylabel="column, or category of a column")
     ax.tick_params(length=0)
     ax.xaxis.set_ticks_position("top")
@@ -219,7 +230,7 @@ def draw_certainty(proba: Floats, names: Sequence[str], weight: Floats, ax: Axes
             ax.text(left[k] + share[k, g] / 2, k, percent(share[k, g]), ha="center", va="center", fontsize=9, color=ink)
         left += share[:, g]
     labels = [f"{_short(name)} ({_rows(n)})" for name, n in zip(names, total.tolist(), strict=True)]
-    ax.set_yticks(range(len(names)), labels)
+    ax.set_yticks(range(len(names)), labels, parse_math=False)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
     ax.set(xlim=(0, 1), ylim=(len(names) - 0.4, -0.6), xlabel="share of the rows of each class", ylabel="class")
     ax.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), fontsize=9, handlelength=1.2)
@@ -262,11 +273,13 @@ def missing_title(found: Holes) -> str:
 
 
 def draw_missing(found: Holes, ax: Axes) -> Axes:
-    """Draw the most frequent patterns of holes; columns without a hole only if there is room."""
+    """Draw the most frequent patterns of holes; where these are few of the rows, the share missing by column."""
     patterns = found.patterns[:MOST_PATTERNS]
     columns = list(range(len(found.names)))
     if len(columns) > MOST_COLUMNS:
         columns = sorted(sorted(columns, key=lambda d: -found.share[d])[:MOST_COLUMNS])
+    if sum(pattern.n_rows for pattern in patterns) < found.n_rows / 2:
+        return _draw_shares(found, columns, ax)
     holes = np.array([[found.names[d] in pattern.missing for d in columns] for pattern in patterns])
     for i, d in np.ndindex(holes.shape):
         hole = holes[i, d]
@@ -274,7 +287,7 @@ def draw_missing(found: Holes, ax: Axes) -> Axes:
         if hole:
             ax.text(d, i, "×", ha="center", va="center", color=PAPER, fontsize=11)
     names = [f"{_short(found.names[d], 18)} ({percent(float(found.share[d]))})" for d in columns]
-    ax.set_xticks(range(len(columns)), names, rotation=40, ha="right", rotation_mode="anchor")
+    ax.set_xticks(range(len(columns)), names, rotation=40, ha="right", rotation_mode="anchor", parse_math=False)
     shares = [f"{_rows(pattern.n_rows)}, {percent(pattern.n_rows / found.n_rows)}" for pattern in patterns]
     ax.set_yticks(range(len(patterns)), shares)
     ax.set(xlim=(-0.6, len(columns) - 0.4), ylim=(len(patterns) - 0.4, -0.6))
@@ -284,6 +297,26 @@ def draw_missing(found: Holes, ax: Axes) -> Axes:
     ax.set_ylabel("pattern" + (f" ({rest} rarer left out)" if rest else ""))
     ax.tick_params(length=0)
     return _plain(ax, "left", "bottom")
+
+
+def _draw_shares(found: Holes, columns: Sequence[int], ax: Axes) -> Axes:
+    """Draw the share of each column that is missing, as bars."""
+    shares = [float(found.share[d]) for d in columns]
+    ax.bar(range(len(columns)), shares, color=BLUE, width=0.8)
+    ax.set_xticks(
+        range(len(columns)),
+        [_short(found.names[d], 18) for d in columns],
+        rotation=40,
+        ha="right",
+        rotation_mode="anchor",
+        parse_math=False,
+    )
+    top = max(shares)
+    ax.set_yticks([0, top / 2, top], [f"{100 * tick:.3g}%" for tick in (0, top / 2, top)])
+    left_out = len(found.names) - len(columns)
+    ax.set_xlabel("column" + (f"; {left_out} with fewer holes left out" if left_out else ""))
+    ax.set_ylabel("share missing")
+    return _plain(ax)
 
 
 # ---- what they share ---------------------------------------------------------------------------------------------
@@ -305,9 +338,9 @@ def _plain(ax: Axes, *more: str) -> Axes:
 
 
 def _short(name: str, longest: int = LONGEST) -> str:
-    """Cut a long name; what matplotlib would read as a formula stays text."""
+    """Cut the lines of a long name."""
     lines = [line if len(line) <= longest else line[: longest - 1] + "…" for line in name.split("\n")]
-    return "\n".join(lines).replace("$", r"\$")
+    return "\n".join(lines)
 
 
 def _whole_ticks(last: int) -> list[int]:

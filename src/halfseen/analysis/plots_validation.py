@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.analysis.plots import BLUE, GOLD, INK, RED, SOFT, _plain, axes
+from halfseen.analysis.plots import BLUE, GOLD, INK, RED, SOFT, _plain, _short, axes
 from halfseen.analysis.validation import Validated, calibration, cost_curve, reject_curve
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ def plot_cost(found: Validated, ax: Axes | None = None) -> Axes:
     ax.set_xscale("log")
     ax.set_xticks([0.05, 0.2, 1, 5, 20], ["1/20", "1/5", "1", "5", "20"])
     ax.minorticks_off()
-    ax.set(xlabel=f"how many times worse: {second} taken for {first}", ylabel="mean cost per row")
+    ax.set_xlabel(f"how many times worse: {_short(second)} taken for {_short(first)}", parse_math=False)
+    ax.set_ylabel("mean cost per row")
     ax.set_title("What mistakes cost")
     ax.set_ylim(bottom=0)
     ax.legend(frameon=False)

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from halfseen.analysis.contrast import cut
 from halfseen.analysis.seen import Seen, look, missing_cells
 from halfseen.data import Column, Table
 from halfseen.leaves.leaf import Floats
@@ -225,7 +226,7 @@ def _two_categories(observed: Floats, mass: Floats, a: _Part, b: _Part) -> Resid
     df = (shape[0] - 1) * (shape[1] - 1)
     strength = min(1.0, float(np.sqrt(parts.sum() / (n_rows * (min(shape) - 1)))))
     detail = (
-        f"{a.name} = {_category(a, i)} with {b.name} = {_category(b, j)}: {observed[i, j]:,.0f} rows, "
+        f"{cut(a.name)} = {_category(a, i)} with {cut(b.name)} = {_category(b, j)}: {observed[i, j]:,.0f} rows, "
         f"{expected[i, j]:,.0f} expected"
     )
     return Residual(a.name, b.name, float(parts.sum() / df), df, strength, n_rows, detail)
@@ -251,16 +252,16 @@ def _mixed(cross: Floats, mass: Floats, category: _Part, number: _Part) -> Resid
     size = cross[i] / max(float(mass @ category.mean[:, i]), 1e-12)
     word = "higher" if size > 0 else "lower"
     detail = (
-        f"{number.name} is {word} where {category.name} = {_category(category, i)}, by {abs(size):.2g} standard "
-        "deviations of the class"
+        f"{cut(number.name)} is {word} where {cut(category.name)} = {_category(category, i)}, by {abs(size):.2g} "
+        "standard deviations of the class"
     )
     strength = min(1.0, float(np.sqrt(total / n_rows)))
     return Residual(category.name, number.name, total / df, df, strength, n_rows, detail)
 
 
-def _category(part: _Part, i: Any) -> Any:
+def _category(part: _Part, i: Any) -> str:
     assert part.column.categories is not None
-    return part.column.categories[int(i)]
+    return cut(str(part.column.categories[int(i)]))
 
 
 def telling(found: Sequence[Residual], least_strength: float = 0.1) -> Iterator[Residual]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlogy
 
-from halfseen.analysis.contrast import percent, spread
+from halfseen.analysis.contrast import cut, percent, spread
 from halfseen.analysis.seen import Mask, Seen, look
 from halfseen.data import Table
 from halfseen.estimators.profile import number
@@ -93,8 +93,8 @@ def _doubt(seen: Seen, n: int, pair: tuple[str, str]) -> str:
     pair = (found.target, found.against)
     parts = [(name, part) for name, part in found.contributions.items() if name != "(share)" and abs(part) > 0.05]
     parts = sorted(parts, key=lambda part: -abs(part[1]))[:4]
-    ours = [f"{name} = {_shown(found.values[name])}" for name, part in parts if part > 0]
-    theirs = [f"{name} = {_shown(found.values[name])}" for name, part in parts if part < 0]
+    ours = [f"{cut(name)} = {_shown(found.values[name])}" for name, part in parts if part > 0]
+    theirs = [f"{cut(name)} = {_shown(found.values[name])}" for name, part in parts if part < 0]
     said = [f"{_listed(cells)} for {name}" for cells, name in ((ours, pair[0]), (theirs, pair[1])) if cells]
     if not said:
         return "its cells hardly tell the two apart"
@@ -112,7 +112,7 @@ def _listed(words: list[str]) -> str:
 
 
 def _shown(value: Any) -> str:
-    return number(value) if isinstance(value, float) else str(value)
+    return number(value) if isinstance(value, float) else cut(str(value))
 
 
 # ---- surprise ----------------------------------------------------------------------------------------------------
@@ -254,10 +254,12 @@ def _unlike(seen: Seen, row: Table, d: int, k: int) -> str:
     value, name = _values(row)[column.name], seen.model.class_names_[k]
     params = seen.model.params_[column.name]
     if column.kind == "categorical":
-        return f"{column.name} = {value}, seen in {percent(params[value][k])} of {name}"
+        return f"{cut(column.name)} = {_shown(value)}, seen in {percent(params[value][k])} of {name}"
     mean, sd = (params["mean"][k], params["sd"][k]) if column.kind == "gaussian" else (params["rate"][k], None)
     if sd is None:
-        return f"{column.name} = {_shown(float(value))}, where {name} has {number(mean)} on average"
+        return f"{cut(column.name)} = {_shown(float(value))}, where {name} has {number(mean)} on average"
     far = (value - mean) / sd
     side = "above" if far > 0 else "below"
-    return f"{column.name} = {_shown(value)} is {abs(far):.1f} standard deviations {side} {name} ({spread(mean, sd)})"
+    return (
+        f"{cut(column.name)} = {_shown(value)} is {abs(far):.1f} standard deviations {side} {name} ({spread(mean, sd)})"
+    )

@@ -33,7 +33,6 @@ SETTINGS: dict[str, Any] = {
     "axes.titlesize": 11.5,
     "xtick.color": plots.INK,
     "ytick.color": plots.INK,
-    "text.parse_math": False,  # a dollar in a name is a dollar
 }
 NO_METADATA: dict[str, Any] = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 USED = re.compile(r'(?:url\(#|href="#)([^)"]+)')

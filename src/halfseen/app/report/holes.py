@@ -11,7 +11,7 @@ from halfseen.analysis import plots
 from halfseen.app.report.figures import svg
 from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.parts import Figure, Grid, Part, Section, Text
-from halfseen.app.report.words import chance, count, listed, number, percent
+from halfseen.app.report.words import chance, count, cut, listed, number, percent, plural
 
 MOST_GRID_ROWS = 30
 
@@ -51,7 +51,7 @@ def _holes_figure(material: TableMaterial) -> Figure:
     drawing = svg(partial(plots.draw_missing, found), "missing", size, label)
     complete = sum(pattern.n_rows for pattern in found.patterns if not pattern.missing)
     share = percent(complete / found.n_rows)
-    caption = f"Rows with the same cells missing are drawn as one. {share} of the rows are complete."
+    caption = f"{plural(len(found.patterns), 'pattern')} of missing cells. {share} of the rows are complete."
     return Figure(drawing, caption, "Where the holes are")
 
 
@@ -59,7 +59,8 @@ def _holes_grid(material: TableMaterial) -> Grid:
     found = material.holes_by_class[:MOST_GRID_ROWS]
     rows = [[column.column, *map(percent, column.share.tolist()), chance(column.p)] for column in found]
     left_out = len(material.holes_by_class) - len(found)
-    differ = [column.column for column in material.holes_by_class if column.p < 0.01]
+    level = 0.05 / len(material.holes_by_class)  # as many comparisons as columns
+    differ = [cut(column.column) for column in material.holes_by_class if column.p < level]
     note = (
         f"Missing more often in some classes than in others: {listed(differ)}."
         if differ

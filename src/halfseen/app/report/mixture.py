@@ -17,7 +17,7 @@ from halfseen.app.report.parts import Card, Cards, Check, Checks, Heat, HeatCell
 from halfseen.app.report.rows import rows
 from halfseen.app.report.sections import MATERIAL, SECTIONS, reproduce
 from halfseen.app.report.trust import tried_sizes, trust
-from halfseen.app.report.words import count, listed, number, percent, plural, spread
+from halfseen.app.report.words import count, cut, listed, number, percent, plural, spread
 from halfseen.estimators.profile import ColumnProfile
 
 MOST_HEAT_ROWS = 40
@@ -54,7 +54,7 @@ def _classes_answer(model: Any, material: TableMaterial) -> list[str]:
         first += f"{model.n_components_} has the lowest {model.criterion.upper()}"
     if len(weights) == 1:
         return [first + ".", "With one class there is nothing to tell apart, and columns are taken as unrelated."]
-    second = f"The classes differ most in {listed(material.telling_columns[:3])}."
+    second = f"The classes differ most in {listed([cut(name) for name in material.telling_columns[:3]])}."
     sure = material.seen.table.weight @ (material.seen.proba.max(axis=1) >= 0.9) / material.seen.table.weight.sum()
     third = f"{percent(float(sure))} of the rows are at least 90% sure of their class."
     return [first + ".", second, third]
@@ -62,8 +62,8 @@ def _classes_answer(model: Any, material: TableMaterial) -> list[str]:
 
 def _classifier_answer(model: Any, material: TableMaterial) -> list[str]:
     names, shares = material.seen.class_names, model.class_prior_
-    by_share = [f"{names[c]} {percent(shares[c])}" for c in np.argsort(-shares, kind="stable")]
-    best = listed(material.telling_columns[:3])
+    by_share = [f"{cut(names[c])} {percent(shares[c])}" for c in np.argsort(-shares, kind="stable")]
+    best = listed([cut(name) for name in material.telling_columns[:3]])
     first = f"The model tells {len(names)} classes apart ({listed(by_share)}), best by {best}."
     found = material.validated
     if not isinstance(found, Validated):
@@ -139,8 +139,9 @@ def _overlap(material: TableMaterial) -> Iterator[Check]:
 
 def _small(model: Any, material: TableMaterial) -> Iterator[Check]:
     mass = material.class_mass
-    least = max(10.0, 2.0 * model.n_parameters_ / len(mass))
-    small = [f"{model.class_names_[k]} ({count(mass[k])} rows)" for k in np.flatnonzero(mass < least)]
+    most_categories = max(len(column.rows) for column in material.profiles)
+    least = max(10, 2 * most_categories)
+    small = [f"{cut(model.class_names_[k])} ({count(mass[k])} rows)" for k in np.flatnonzero(mass < least)]
     if small:
         text = f"Few rows for the numbers estimated from them: {listed(small)}. What is said of these is shaky."
         yield Check(False, "Small classes", text)
@@ -183,8 +184,8 @@ def _dependence(material: TableMaterial) -> Iterator[Check]:
     first = related[0]
     text = (
         f"{len(related)} of {plural(len(material.residuals), 'pair')} of columns stay related inside the "
-        f"classes, most of all {first.first} and {first.second} ({first.detail}). Shares and certainties are then too "
-        "sharp; more classes, or dropping one of such a pair, may help."
+        f"classes, most of all {cut(first.first)} and {cut(first.second)} ({first.detail}). Shares and certainties "
+        "are then too sharp; more classes, or dropping one of such a pair, may help."
     )
     yield Check(False, "Independence", text)
 

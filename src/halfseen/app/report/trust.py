@@ -104,10 +104,7 @@ def _residual_grid(material: TableMaterial) -> Part:
     found = material.residuals
     if not found:
         return Text("There is no pair of columns to compare inside the classes.")
-    rows = [
-        [f"{pair.first} and {pair.second}", f"{pair.value:,.1f}", f"{pair.strength:.2f}", pair.detail]
-        for pair in found[:8]
-    ]
+    rows = [[pair.first, pair.second, f"{pair.value:,.1f}", f"{pair.strength:.2f}", pair.detail] for pair in found[:8]]
     caption = (
         f"Pairs of columns inside the classes. A residual near 1 or below means independent, as assumed; above "
         f"{UNLIKELY} is unlikely by chance, and strength (0 to 1) says whether it matters."
@@ -117,5 +114,5 @@ def _residual_grid(material: TableMaterial) -> Part:
     )
     if len(material.telling_columns) > MOST_PAIRED:
         note += f" Only the {MOST_PAIRED} columns that tell the classes apart best were paired."
-    head = ["pair", "residual", "strength", "where"]
-    return Grid(caption, head, rows, "What is left between columns", frozenset({3}), note)
+    head = ["column", "and column", "residual", "strength", "where"]
+    return Grid(caption, head, rows, "What is left between columns", frozenset({1, 4}), note)

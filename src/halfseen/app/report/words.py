@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halfseen.analysis.contrast import percent, spread
+from halfseen.analysis.contrast import cut, percent, spread
 from halfseen.estimators.profile import number
 
-__all__ = ["chance", "count", "listed", "number", "one_in", "percent", "plural", "spread"]
+__all__ = ["chance", "count", "cut", "listed", "number", "one_in", "percent", "plural", "spread"]
 
 
 def count(value: float) -> str:
