@@ -7,6 +7,7 @@ guesses, and the result says so.
 
 from __future__ import annotations
 
+import textwrap
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from halfseen.data import Source, Table, check_weight, frame_from_dict, read_tar
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.naive_bayes import NaiveBayes, _target
+from halfseen.estimators.profile import number
 from halfseen.estimators.table_em import TableEM
 from halfseen.estimators.table_mixture import TableMixture, seed_of
 from halfseen.leaves.leaf import Floats
@@ -74,9 +76,10 @@ class HiddenCells:
 
     def __str__(self) -> str:
         width = max([len(column.column) for column in self.columns] + [6])
-        lines = [self.note, "", f"{'column':{width}}   cells              by the model   by mean or mode"]
+        lines = [textwrap.fill(self.note, 100), ""]
+        lines.append(f"{'column':{width}}   cells              by the model   by mean or mode")
         for column in self.columns:
-            shown = [f"{e:.0%}" if column.unit == "wrong" else f"{e:.4g}" for e in (column.error, column.plain)]
+            shown = [f"{e:.0%}" if column.unit == "wrong" else number(e) for e in (column.error, column.plain)]
             lines.append(
                 f"{column.column:{width}}  {column.n_cells:6}   {column.unit:>10} {shown[0]:>12} {shown[1]:>17}"
             )

@@ -95,16 +95,15 @@ def _doubt(seen: Seen, n: int, pair: tuple[str, str]) -> str:
     parts = sorted(parts, key=lambda part: -abs(part[1]))[:4]
     ours = [f"{cut(name)} = {_shown(found.values[name])}" for name, part in parts if part > 0]
     theirs = [f"{cut(name)} = {_shown(found.values[name])}" for name, part in parts if part < 0]
-    said = [f"{_listed(cells)} for {name}" for cells, name in ((ours, pair[0]), (theirs, pair[1])) if cells]
-    if not said:
+    if not ours and not theirs:
         return "its cells hardly tell the two apart"
-    verb = "speaks" if len(ours or theirs) == 1 else "speak"
-    return said[0].replace(" for ", f" {verb} for ", 1) if len(said) == 1 else _but(said, ours)
+    if not ours or not theirs:
+        return _speaks(ours or theirs, pair[0] if ours else pair[1])
+    return f"{_speaks(ours, pair[0])}, but {_listed(theirs)} for {cut(pair[1])}"
 
 
-def _but(said: list[str], ours: list[str]) -> str:
-    verb = "speaks" if len(ours) == 1 else "speak"
-    return said[0].replace(" for ", f" {verb} for ", 1) + ", but " + said[1]
+def _speaks(cells: list[str], name: str) -> str:
+    return f"{_listed(cells)} {'speaks' if len(cells) == 1 else 'speak'} for {cut(name)}"
 
 
 def _listed(words: list[str]) -> str:
@@ -251,7 +250,7 @@ def _only_each(row: Table) -> Table:
 
 def _unlike(seen: Seen, row: Table, d: int, k: int) -> str:
     column = seen.table.schema.columns[d]
-    value, name = _values(row)[column.name], seen.model.class_names_[k]
+    value, name = _values(row)[column.name], cut(seen.model.class_names_[k])
     params = seen.model.params_[column.name]
     if column.kind == "categorical":
         return f"{cut(column.name)} = {_shown(value)}, seen in {percent(params[value][k])} of {name}"

@@ -7,7 +7,7 @@ from typing import Any
 from halfseen.analysis.rows import DRAWS
 from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.parts import Grid, Part, Section, Text
-from halfseen.app.report.words import one_in, percent
+from halfseen.app.report.words import cut, one_in, percent
 
 
 def rows(model: Any, material: TableMaterial) -> Section:
@@ -25,8 +25,8 @@ def _uncertain_grid(material: TableMaterial) -> Part:
     found = [
         [
             f"row {r.row}",
-            f"{r.classes[0]} {percent(r.probability[0])}",
-            f"{r.classes[1]} {percent(r.probability[1])}",
+            f"{cut(r.classes[0])} {percent(r.probability[0])}",
+            f"{cut(r.classes[1])} {percent(r.probability[1])}",
             r.why,
         ]
         for r in material.uncertain
@@ -37,7 +37,7 @@ def _uncertain_grid(material: TableMaterial) -> Part:
 
 
 def _surprising_grid(material: TableMaterial) -> Part:
-    found = [[f"row {r.row}", r.class_name, one_in(r.tail, 1 / DRAWS), r.why] for r in material.surprising]
+    found = [[f"row {r.row}", cut(r.class_name), one_in(r.tail, 1 / DRAWS), r.why] for r in material.surprising]
     caption = (
         "The rows least like what the model expects: how many rows drawn from the model, with the same cells missing, "
         "are as improbable. Errors in the data are often among them."
