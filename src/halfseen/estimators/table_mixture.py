@@ -26,7 +26,7 @@ from halfseen.engine.journal import settled
 from halfseen.engine.model import Chunk as AnyChunk
 from halfseen.engine.model import weighted_sum
 from halfseen.errors import ImpossibleRowWarning, ParameterError, VersionWarning, warn
-from halfseen.estimators import options, profile, why
+from halfseen.estimators import card, options, profile, why
 from halfseen.estimators.blocks import Recipe
 from halfseen.estimators.state import Origin
 from halfseen.leaves.categorical import draw
@@ -345,6 +345,21 @@ class TableMixture(BaseEstimator):
                 VersionWarning,
             )
         super().__setstate__(state)
+
+    # ---- in a notebook -------------------------------------------------------------------------------------------
+
+    def _repr_html_inner(self) -> str:
+        """Return a card of the classes; before the fit, the diagram of scikit-learn."""
+        if hasattr(self, "class_names_"):
+            return card.card(self)
+        diagram: str = super()._repr_html_inner()
+        return diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
