@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.analysis.seen import Mask, check_mixture, missing_cells
-from halfseen.data import Source, Table, check_weight, frame_from_dict, read_target
+from halfseen.data import Source, Table, frame_from_dict, read_target, row_weight
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.naive_bayes import NaiveBayes, _target
+from halfseen.estimators.naive_bayes import NaiveBayes, target_of
 from halfseen.estimators.profile import number
 from halfseen.estimators.table_em import TableEM
 from halfseen.estimators.table_mixture import TableMixture, seed_of
@@ -137,10 +137,11 @@ def hidden_cells(
     if not options.number("share", share, 0, 1) > 0:
         raise ParameterError(f"share={share!r} is not a share between 0 and 1, both excluded.")
     options.whole("n_init", n_init)
+    source: Source = model._read(X, reset=False)
+    y = source.target if y is None else y
     if refit is True and isinstance(model, NaiveBayes) and y is None:
         raise ParameterError("refit=True needs the labels: pass y, or use refit=False.")
-    source: Source = model._read(X, reset=False)
-    table = model._schema.encode(source, check_weight(sample_weight, source.n_rows))
+    table = model._schema.encode(source, row_weight(source, sample_weight))
     reason = _why_not(model, y, table.n_rows) if refit == "auto" else ("" if refit else "as asked")
     return hidden_in(model, table, y, share, reason, n_init, random_state)
 
@@ -221,7 +222,7 @@ def _refitted(model: TableMixture, holed: Table, y: Any, n_init: int, seed: np.r
     other = copy(model)
     other.n_init = n_init
     if isinstance(model, NaiveBayes):
-        evidence, _ = read_target(_target(y), holed.n_rows, model.classes_.tolist())
+        evidence, _ = read_target(target_of(y), holed.n_rows, model.classes_.tolist())
         weight = np.where(evidence.index == 0, model.unlabeled_weight * holed.weight, holed.weight)
         holed = Table(holed.schema, holed.blocks, weight, evidence.repeated(int(model.components_per_class)))
     found = other._search(holed.canonical(), len(model.weights_), seed)

@@ -23,12 +23,16 @@ from halfseen.leaves.leaf import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-INK, SOFT, PAPER = "#24292f", "#6b7280", "#ffffff"
+INK: str = "#24292f"
+SOFT: str = "#6b7280"
+PAPER: str = "#ffffff"
 DARK = "#10151b"  # text on a light bar, whatever the page
-BLUE, RED, GOLD = "#1b6ca8", "#b23a4b", "#a86f12"
+BLUE: str = "#1b6ca8"
+RED: str = "#b23a4b"
+GOLD: str = "#a86f12"
 FAINT = "#e5e9ef"
 CERTAINTY = (0.7, 0.9, 0.99)
-GRADES = (  # how sure; colour of the bar, and of the text on it
+GRADES: tuple[tuple[str, str, str], ...] = (  # how sure; colour of the bar, and of the text on it
     ("below 70%", "#f2c9a1", DARK),
     ("70 to 90%", "#cfe0ee", DARK),
     ("90 to 99%", "#7fb0d6", DARK),

@@ -25,7 +25,7 @@ from halfseen.data import Source, check_weight, read_target
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.guard import _fitted, _rows
-from halfseen.estimators.naive_bayes import NaiveBayes, _target
+from halfseen.estimators.naive_bayes import NaiveBayes, target_of
 from halfseen.leaves.leaf import Floats
 
 Ints = NDArray[np.int64]
@@ -116,7 +116,7 @@ def cross_validate(
     options.whole("folds", folds)
     source: Source = model._read(X, reset=False)
     weight = check_weight(sample_weight, source.n_rows)
-    evidence, _ = read_target(_target(y), source.n_rows, model.classes_.tolist())
+    evidence, _ = read_target(target_of(y, source), source.n_rows, model.classes_.tolist())
     single = (evidence.patterns != -np.inf).sum(axis=1) == 1
     n_labelled = int(single[evidence.index].sum())
     place = np.arange(source.n_rows)

@@ -11,9 +11,9 @@ HEAD = "import halfseen as hs\n"
 
 def python_of(model: Any) -> str:
     """Return a script that reads the same data the same way and fits the same model."""
-    reading = getattr(model, "origin_", {}).get("reading")
+    reading = model._origin.reading
     if reading is None:
-        data = "table = ...  # the data this model was fitted to"
+        data = "table = ...  # what this model was fitted to"
     else:
         given = {name: value for name, value in reading.items() if value and name != "data"}
         arguments = [repr(located(reading["data"]))] if reading["data"] else []

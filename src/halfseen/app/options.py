@@ -22,7 +22,7 @@ def names(text: str | None) -> list[str]:
     return [name.strip() for name in row if name.strip()]
 
 
-def kinds(text: str | None) -> dict[str, str]:
+def kinds(text: str | None) -> dict[str | int, str]:
     """Read kinds of columns.
 
     Examples
@@ -30,7 +30,7 @@ def kinds(text: str | None) -> dict[str, str]:
     >>> kinds("age=gaussian, visits=poisson")
     {'age': 'gaussian', 'visits': 'poisson'}
     """
-    found = {}
+    found: dict[str | int, str] = {}
     for part in names(text):
         name, equals, kind = part.rpartition("=")
         if not equals:

@@ -32,7 +32,7 @@ def located(path: str | None) -> str | None:
     return path
 
 
-def without_identifiers(table: FileTable, kinds: Mapping[str, str]) -> tuple[FileTable, list[str]]:
+def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tuple[FileTable, list[str]]:
     """Set aside columns that name rows instead of describing them, with a note; what the user gave a kind to stays."""
     apart = [(name, reason) for name, reason in identifiers(table) if name not in kinds]
     for name, reason in apart:

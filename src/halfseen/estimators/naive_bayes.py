@@ -147,7 +147,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         self._check_options()
         source = self._read(X, reset=True)
         weight = row_weight(source, sample_weight)
-        evidence, names = read_target(_target(y, source), source.n_rows, classes, unlabeled)
+        evidence, names = read_target(target_of(y, source), source.n_rows, classes, unlabeled)
         self._begin(names)
         source, weight, evidence = self._weighed(source, weight, evidence)
         self._fit_rows(source, weight, evidence)
@@ -223,7 +223,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         source = self._read(X, reset=first)
         weight = row_weight(source, sample_weight)
         listed = classes if first else self.classes_.tolist()
-        evidence, names = read_target(_target(y, source), source.n_rows, listed, unlabeled, may_lack=not first)
+        evidence, names = read_target(target_of(y, source), source.n_rows, listed, unlabeled, may_lack=not first)
         if first:
             self._begin(names)
         source, weight, evidence = self._weighed(source, weight, evidence)
@@ -376,9 +376,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         return X, self.classes_[components // int(self.components_per_class)]
 
 
-def _target(y: Any, source: Source) -> Any:
+def target_of(y: Any, source: Source | None = None) -> Any:
     """Return the labels: those given, else those that came with the table."""
-    y = source.target if y is None else y
+    y = source.target if y is None and source is not None else y
     if y is None:
         raise DataError("NaiveBayes requires y to be passed, but the target y is None.")
     if hasattr(y, "__array__") and not hasattr(y, "__iter__"):

@@ -59,11 +59,15 @@ class Origin(NamedTuple):
     fingerprint : str or None    of the table: see `fingerprint`; None without a table, or with one in pieces
     seed : int, list or None     what `random_state` led to: passed as `random_state` it gives the same fit again
     fitted_at : str or None      time of the fit in UTC
+    command : str or None        what was typed, for a fit at the command line
+    reading : dict or None       and how its data was read: file, query, missing markers, columns set aside
     """
 
     fingerprint: str | None = None
     seed: Any = None
     fitted_at: str | None = None
+    command: str | None = None
+    reading: dict[str, Any] | None = None
 
     @classmethod
     def of_fit(cls, recipe: blocks.Recipe, n_rows: float, seed: np.random.SeedSequence) -> Origin:
@@ -121,6 +125,8 @@ def taken(model: TableEM) -> State:
         "data_fingerprint": origin.fingerprint,
         "seed": origin.seed,
         "fitted_at": origin.fitted_at,
+        "command": origin.command,
+        "reading": origin.reading,
     }
     return State(record, _tensors(model))
 
@@ -207,7 +213,7 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
 
 RECORD = {
     *("options", "columns", "named", "feature_names", "class_names", "container", "model", "training"),
-    *("data_fingerprint", "seed", "fitted_at"),
+    *("data_fingerprint", "seed", "fitted_at", "command", "reading"),
 }
 
 
@@ -385,10 +391,18 @@ def _restore_training(model: TableEM, training: Any) -> None:
 
 
 def _origin(record: Mapping[str, Any]) -> Origin:
-    digest, seed, fitted_at = record["data_fingerprint"], record["seed"], record["fitted_at"]
-    if not all(text is None or isinstance(text, str) for text in (digest, fitted_at)):
-        raise ParameterError("data_fingerprint and fitted_at must be text.")
-    return Origin(digest, seed, fitted_at)
+    words = {name: record[name] for name in ("data_fingerprint", "fitted_at", "command")}
+    if not all(text is None or isinstance(text, str) for text in words.values()):
+        raise ParameterError(f"{', '.join(words)} must be text.")
+    reading = record["reading"]
+    if reading is not None and not _is_reading(reading):
+        raise ParameterError("reading: how the data was read must be names and lists of names.")
+    return Origin(words["data_fingerprint"], record["seed"], words["fitted_at"], words["command"], reading)
+
+
+def _is_reading(value: Any) -> bool:
+    entries = value.values() if isinstance(value, dict) and all(isinstance(key, str) for key in value) else [0]
+    return all(entry is None or isinstance(entry, str) or _texts(entry) for entry in entries)
 
 
 # ---- what each value left by a fit may be ------------------------------------------------------------------------

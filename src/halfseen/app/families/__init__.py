@@ -55,5 +55,4 @@ def verb_of(model: Any, verb: str) -> Any:
 
 def reading_of(model: Any) -> dict[str, Any]:
     """Return how the data of a fit was read; nothing for a model that was not made at the command line."""
-    found: dict[str, Any] = getattr(model, "origin_", {}).get("reading", {})
-    return found
+    return model._origin.reading or {}

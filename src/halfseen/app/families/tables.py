@@ -25,7 +25,7 @@ from halfseen.app.tables import (
     without_identifiers,
 )
 from halfseen.data.files import FileTable
-from halfseen.data.writing import writer
+from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import why as reasons
 from halfseen.estimators.latent_class import LatentClass
@@ -60,7 +60,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     return Fitted(model, table, reading)
 
 
-def _estimator(request: Mapping[str, Any], kinds: Mapping[str, str]) -> LatentClass | NaiveBayes:
+def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> LatentClass | NaiveBayes:
     common: dict[str, Any] = {
         "columns": dict(kinds) or None,
         "assign": request["assign"],
@@ -89,9 +89,9 @@ def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
     names = class_names(model)
     cost = None if request["cost"] is None else read_costs(request["cost"], names)
     model.set_params(n_jobs=request["jobs"])
-    with writer(request["output"]) as write:
+    with TableWriter(request["output"]) as out:
         for batch, X in _batches(model, reading, request):
-            write(extended(batch, _answers(model, X, names, cost, request["reject"], request["why"])))
+            out.append(extended(batch, _answers(model, X, names, cost, request["reject"], request["why"])))
 
 
 def class_names(model: Any) -> list[str]:
@@ -134,15 +134,15 @@ def _reasons(model: Any, X: Any) -> Iterator[str]:
 def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the rows with their holes filled; with draws, so many completed tables one below the other."""
     n_draws = request["draws"]
-    with writer(request["output"]) as write:
+    with TableWriter(request["output"]) as out:
         if not n_draws:
             for batch, X in _batches(model, reading, request):
-                write(filled(batch, model.impute(X)))
+                out.append(filled(batch, model.impute(X)))
         for i in range(n_draws):
             rng = np.random.default_rng([request["seed"], i])
             for batch, X in _batches(model, reading, request):
                 done = filled(batch, model.impute(X, draw=True, random_state=rng))
-                write(done.add_column(0, "draw", pa.array(np.full(len(done), i + 1))))
+                out.append(done.add_column(0, "draw", pa.array(np.full(len(done), i + 1))))
 
 
 def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
@@ -155,8 +155,8 @@ def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     X, labels = model.sample(request["n"], random_state=request["seed"])
     columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(_unnamed(model, X))
     names = [str(name) for name in model.class_names_]
-    with writer(request["output"]) as write:
-        write(extended(pa.table(columns), {"class": [names[k] for k in labels.tolist()]}))
+    with TableWriter(request["output"]) as out:
+        out.append(extended(pa.table(columns), {"class": [names[k] for k in labels.tolist()]}))
 
 
 def _unnamed(model: Any, X: Any) -> Iterator[tuple[str, list[Any]]]:

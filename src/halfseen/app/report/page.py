@@ -13,6 +13,7 @@ from halfseen.analysis.optional import optional
 from halfseen.app.report import mixture  # noqa: F401  registers its sections
 from halfseen.app.report.parts import Section
 from halfseen.app.report.sections import MATERIAL, SECTIONS, family_of
+from halfseen.data import read
 from halfseen.errors import ParameterError
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -96,7 +97,10 @@ def report(
     family = family_of(model)
     if title is not None and not isinstance(title, str):
         raise ParameterError(f"title={title!r} is not text.")
-    material = MATERIAL[family](model, X, y, sample_weight, cost, command)
+    source = read(X)  # once: a file may know its labels and weights
+    y = source.target if y is None else y
+    sample_weight = source.weight if sample_weight is None else sample_weight
+    material = MATERIAL[family](model, source, y, sample_weight, cost, command)
     sections = [section for build in SECTIONS[family] if (section := build(model, material)) is not None]
     html = render(sections, title or _title(model))
     return html if path is None else write(html, path)

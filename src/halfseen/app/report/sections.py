@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from halfseen.app.code import HEAD, call, python_of
 from halfseen.app.report.material import Material
 from halfseen.app.report.parts import Code, Grid, Part, Section
 from halfseen.app.versions import versions
@@ -53,15 +54,16 @@ def reproduce(model: Any, material: Material) -> Section:
 
 
 def _python(model: Any, material: Material) -> str:
-    name = type(model).__name__
-    if not hasattr(model, "loglik_"):
-        built = f"model = hs.{name}.from_params(...)  # or fitted in pieces; the parameters are below"
-    else:
-        labels = ", y" if material.y is not None else ""
-        built = f"model = hs.{model!r}\nmodel.fit(X{labels})"
-    extra = ", y=y" if material.y is not None else ""
+    """Return the code that fits the model again and writes this page."""
     cost = ", cost=cost" if material.cost is not None else ""
-    return f'import halfseen as hs\n\n{built}\nhs.report(model, X, "report.html"{extra}{cost})'
+    if model._origin.reading is not None:
+        return f'{python_of(model)}\nhs.report(model, table, "report.html"{cost})'
+    if not hasattr(model, "loglik_"):
+        built = f"model = hs.{type(model).__name__}.from_params(...)  # or fitted in pieces; the parameters are below"
+    else:
+        built = f"model = hs.{call(model)}\nmodel.fit(X{', y' if material.y is not None else ''})"
+    extra = ", y=y" if material.y is not None else ""
+    return f'{HEAD}\n{built}\nhs.report(model, X, "report.html"{extra}{cost})'
 
 
 def _parameters(model: Any) -> list[Part]:

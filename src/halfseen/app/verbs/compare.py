@@ -6,8 +6,8 @@ from typing import Any
 
 from halfseen.analysis import comparison
 from halfseen.app import console, families
-from halfseen.app.model_file import is_model_file, load
-from halfseen.errors import ParameterError
+from halfseen.app.model_file import load
+from halfseen.errors import ModelFileError
 
 
 def run(model: str, other: str, truth: str | None, json: bool, **request: Any) -> None:
@@ -18,9 +18,11 @@ def run(model: str, other: str, truth: str | None, json: bool, **request: Any) -
         found = families.verb_of(loaded, "truth")(loaded, reading, request | {"data": other, "truth": truth})
         _show_truth(comparison.with_truth(*found), truth, json)
         return
-    if not is_model_file(other):
-        raise ParameterError(f"{other} is not a model file. To compare with data, name a column of it: --truth COLUMN.")
-    _show_models(comparison.models(loaded, load(other)), model, other, json)
+    try:
+        second = load(other)
+    except ModelFileError as error:
+        raise ModelFileError(f"{error} To compare with data, name a column of it: --truth COLUMN.") from error
+    _show_models(comparison.models(loaded, second), model, other, json)
 
 
 def _show_truth(found: comparison.Agreement, truth: str, json: bool) -> None:

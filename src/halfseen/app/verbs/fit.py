@@ -25,7 +25,7 @@ def run(**request: Any) -> int:
     with console.progress() as watch, watching(watch), nullcontext() if journal is None else checkpoint(journal):
         fitted = family.fit(request)
     command = _command()
-    fitted.model.origin_ = {"command": command, "model": request["model"], "reading": fitted.reading}
+    fitted.model._origin = fitted.model._origin._replace(command=command, reading=fitted.reading)
     if output is not None:
         save(fitted.model, output)
     if request["json"]:
@@ -36,7 +36,7 @@ def run(**request: Any) -> int:
     if output is not None:
         console.note(f"model: {output}")
     if request["report"] is not None:
-        from halfseen.app.report import report
+        from halfseen.app.report.page import report
 
         report(fitted.model, fitted.X, request["report"], command=command)
         console.note(f"report: {request['report']}")

@@ -6,44 +6,45 @@ from typing import Any
 
 from halfseen.app import console
 from halfseen.app.code import python_of
-from halfseen.app.model_file import load, read_header
+from halfseen.app.model_file import load, read_record
 
 
 def run(model: str, code: bool, parameters: bool, json: bool) -> None:
     """Print the header, the classes in words, or the code that makes the model."""
-    header = read_header(model)
+    record = read_record(model)
     loaded = load(model)
     if code:
-        console.show(python_of(loaded, header))
+        console.show(python_of(loaded))
     elif json:
-        console.show_json(header)
+        console.show_json(record)
     elif parameters:
         _show_parameters(loaded)
     else:
-        _show(loaded, header)
+        _show(loaded, record)
 
 
-def _show(model: Any, header: dict[str, Any]) -> None:
-    console.show_table(("", ""), [(name, value) for name, value in _facts(model, header) if value is not None])
+def _show(model: Any, record: dict[str, Any]) -> None:
+    console.show_table(("", ""), [(name, value) for name, value in _facts(model, record) if value is not None])
     console.show()
-    console.show_table(("column", "kind", "categories"), [_column(column) for column in header["columns"]], left=3)
+    console.show_table(("column", "kind", "categories"), [_column(column) for column in record["columns"]], left=3)
     console.show()
     console.show(model.describe(top=3))
 
 
-def _facts(model: Any, header: dict[str, Any]) -> list[tuple[str, Any]]:
-    record = header.get("record", {})
-    stopped = record.get("stop_reason_")
+def _facts(model: Any, record: dict[str, Any]) -> list[tuple[str, Any]]:
+    training = record["training"]
+    stopped = training.get("stop_reason_")
     return [
-        ("model", header["class"]),
+        ("model", record["class"]),
         ("classes", len(model.class_names_)),
         ("parameters", model.n_parameters_),
-        ("rows", f"{record['n_rows']:,.10g}" if record.get("n_rows") else None),
-        ("log-likelihood", f"{record['loglik_']:,.2f}" if record.get("loglik_") is not None else None),
-        ("stopped by", stopped and f"{stopped} after {record['n_iter_']} passes"),
-        ("fitted", header.get("time")),
-        ("by halfseen", header.get("halfseen")),
-        ("command", header.get("command")),
+        ("rows", f"{training['n_rows']:,.10g}" if training.get("n_rows") else None),
+        ("log-likelihood", f"{training['loglik_']:,.2f}" if "loglik_" in training else None),
+        ("stopped by", stopped and f"{stopped} after {training['n_iter_']} passes"),
+        ("seed", record["seed"]),
+        ("fitted", record["fitted_at"]),
+        ("by halfseen", record["halfseen_version"]),
+        ("command", record["command"]),
     ]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from halfseen.app import console, families
 from halfseen.app.model_file import load
-from halfseen.app.report import report
+from halfseen.app.report.page import report
 
 
 def run(model: str, output: str, cost: str | None, **request: Any) -> None:
@@ -20,5 +20,5 @@ def run(model: str, output: str, cost: str | None, **request: Any) -> None:
         from halfseen.app.tables import read_costs
 
         costs = read_costs(cost, class_names(loaded))[1]
-    report(loaded, found.X, output, cost=costs, command=getattr(loaded, "origin_", {}).get("command"))
+    report(loaded, found.X, output, cost=costs, command=loaded._origin.command)
     console.note(f"report: {output}")
