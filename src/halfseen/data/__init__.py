@@ -27,6 +27,7 @@ from halfseen.data.files import FileTable, identifiers, open_table
 from halfseen.data.frames import RawColumn, Source, frame_from_dict, read
 from halfseen.data.labels import Evidence, read_labels, read_target
 from halfseen.data.table import CHUNK, Chunk, Schema, Table, check_weight, row_weight
+from halfseen.data.write import TableWriter, write_table
 
 __all__ = [
     "CHUNK",
@@ -38,6 +39,7 @@ __all__ = [
     "Schema",
     "Source",
     "Table",
+    "TableWriter",
     "check_weight",
     "encode_column",
     "frame_from_dict",
@@ -48,4 +50,5 @@ __all__ = [
     "read_labels",
     "read_target",
     "row_weight",
+    "write_table",
 ]

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 from halfseen.errors import DataError
@@ -43,24 +44,26 @@ class Scan(ABC):
     ----------
     title : str                 what to call it in messages
     columns : tuple of Cells
+    size : int                  bytes of its file, which a table in memory hardly ever takes less of; 0: not known
     """
 
     title: str
     columns: tuple[Cells, ...]
+    size: int = 0
 
     @abstractmethod
     def batches(self, names: Sequence[str], rows: int = BATCH, room: int | None = None) -> Iterator[Any]:
         """Read some columns as Arrow tables of at most `rows` rows; `room` is how much memory to use, in bytes."""
 
     @abstractmethod
-    def count(self) -> int:
+    def count(self, room: int | None = None) -> int:
         """Number of rows."""
 
     @abstractmethod
     def grouped(self, names: Sequence[str]) -> Scan:
         """The same rows with equal ones merged, and how many there were in one more column, COUNT."""
 
-    def settled(self) -> Self:
+    def settled(self, room: int | None = None) -> Self:
         """The same scan once no later row can change what its columns are; most scans are to begin with."""
         return self
 
@@ -144,8 +147,8 @@ class DuckScan(Scan):
         selected = ", ".join(f"{cell} AS {quoted_name(name)}" for name, cell in self._expressions.items())
         return f"SELECT {selected} FROM {self._relation}"
 
-    def count(self) -> int:
-        [(count,)] = self._rows(f"SELECT count(*) FROM {self._relation}")
+    def count(self, room: int | None = None) -> int:
+        [(count,)] = self._rows(f"SELECT count(*) FROM {self._relation}", room)
         return int(count)
 
     def grouped(self, names: Sequence[str]) -> Scan:
@@ -162,8 +165,8 @@ class DuckScan(Scan):
             for batch in reader(rows):
                 yield pa.Table.from_batches([batch])
 
-    def _rows(self, query: str) -> list[tuple[Any, ...]]:
-        with self._connected() as connection:
+    def _rows(self, query: str, room: int | None = None) -> list[tuple[Any, ...]]:
+        with self._connected(room) as connection:
             found: list[tuple[Any, ...]] = connection.execute(query).fetchall()
             return found
 
@@ -193,6 +196,8 @@ def connected(database: str | None, room: int | None, title: str) -> Iterator[An
         try:
             with duckdb.connect(database or ":memory:", read_only=database is not None, config=config) as connection:
                 connection.execute("SET enable_progress_bar = false")
+                if room is not None:
+                    connection.execute(f"SET streaming_buffer_size = '{min(max(room, 1 << 20), 10 << 20)}B'")
                 yield connection
         except duckdb.Error as error:
             raise explained(error, title) from None
@@ -251,6 +256,7 @@ class CsvScan(Scan):
 
     def __init__(self, title: str, path: str, dialect: Dialect, text: Sequence[str] = ()) -> None:
         self.title = title
+        self.size = Path(path).stat().st_size
         self._path = path
         self._text = tuple(text)
         self._known = False
@@ -273,15 +279,15 @@ class CsvScan(Scan):
         """Look at cells as they are written."""
         if not names:
             return {}
-        limit = "" if rows is None else f" LIMIT {rows}"
+        limit, room = ("", None) if rows is None else (f" LIMIT {rows}", SMALL)
         every = "\n, ".join(", ".join(_questions(quoted_name(name), self._dialect.decimal)) for name in names)
-        query = f"SELECT {every} FROM (SELECT * FROM {self._dialect.relation(self._path, {})}{limit})"
-        with connected(None, None, self.title) as connection:
+        query = f"SELECT {every} FROM (SELECT * FROM {self._dialect.relation(self._path, {}, room)}{limit})"
+        with connected(None, room, self.title) as connection:
             answers = connection.execute(query).fetchone()
         width = len(_Seen.__dataclass_fields__)
         return {name: _Seen(*map(bool, answers[i * width : (i + 1) * width])) for i, name in enumerate(names)}
 
-    def settled(self) -> CsvScan:
+    def settled(self, room: int | None = None) -> CsvScan:
         if not self._known:
             try:
                 counts = ", ".join(f"count({self._expression(column)})" for column in self.columns)
@@ -309,10 +315,10 @@ class CsvScan(Scan):
         if len(names) == len(self.columns):
             self._known = True
 
-    def count(self) -> int:
+    def count(self, room: int | None = None) -> int:
         if self._n_rows is None:
-            with connected(None, None, self.title) as connection:
-                self._n_rows = connection.execute(f"SELECT count(*) FROM {self._relation()}").fetchone()[0]
+            with connected(None, room, self.title) as connection:
+                self._n_rows = connection.execute(f"SELECT count(*) FROM {self._relation(room)}").fetchone()[0]
         return int(self._n_rows)
 
     def selection(self) -> str:

@@ -22,6 +22,7 @@ import re
 import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -291,9 +292,17 @@ def _neighbours(folder: Path) -> list[str]:
         return []
 
 
+class _Folder:
+    """A temporary folder that is removed with the last object that knows it, quietly."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="halfseen-")
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+
 def _spooled(stream: Any, title: str) -> tuple[str, str, Any]:
     """Copy a stream into a temporary file: a table is read more than once."""
-    folder = tempfile.TemporaryDirectory(prefix="halfseen-")
+    folder = _Folder()
     suffix = "".join(Path(title).suffixes[-2:])
     path = Path(folder.name, "data" + (suffix if suffix in SUFFIXES else ".csv"))
     first = stream.read(HEAD_BYTES)
@@ -338,6 +347,7 @@ def _scan(
     else:
         raise DataError(f"{title}: the extension is none of those known: {', '.join(SUFFIXES)}. Rename the file.")
     scan = DuckScan(title, relation, missing, text)
+    scan.size = Path(path).stat().st_size
     return scan if sql is None else _view(scan, sql, missing, text)
 
 

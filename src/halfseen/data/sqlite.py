@@ -77,7 +77,7 @@ class SqliteScan(Scan):
                 ]
                 yield pa.Table.from_arrays(arrays, schema=schema)
 
-    def count(self) -> int:
+    def count(self, room: int | None = None) -> int:
         with self._connected() as connection:
             return int(connection.execute(f"SELECT count(*) FROM {self._relation}").fetchone()[0])
 

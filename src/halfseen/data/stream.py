@@ -19,6 +19,7 @@ from halfseen.data.frames import Cells, CodedColumn, RawColumn, Source, read
 from halfseen.errors import DataError
 
 MOST_TEXTS = 1_000_000  # distinct texts of a column; more are no categories
+PART = 4  # of the memory is for reading
 FEW = 1 << 16  # rows that may be held in memory when asked for by number
 
 
@@ -69,7 +70,7 @@ class StreamSource(Source):
         wide = max(1, len(names))
         size = int(np.clip(self.room // (64 * 8 * wide), 1 << 11, BATCH))  # a batch and its copies are a small part
         first = 0
-        for table in self._scan.batches(names, size, self.room // 4):
+        for table in self._scan.batches(names, size, self.room // PART):
             last = first + table.num_rows
             if self._rows is not None:
                 table = table.filter(self._rows[first:last])
@@ -140,6 +141,8 @@ def loaded(
     """Return a scan as a source: in memory if it fits, else a stream; `room` is the memory for reading it."""
     import pyarrow as pa
 
+    if scan.size > memory:
+        return _stream(scan, names, memory, weight, target, keep)
     own = [name for name in (weight, target) if name is not None]
     tables, size = [], 0
     for table in scan.batches([*names, *own], room=room):
@@ -147,7 +150,7 @@ def loaded(
         size += table.nbytes
         if 3 * size > memory:  # the table, its encoded blocks, and a copy of them
             tables.clear()
-            return _stream(scan.settled(), names, memory, weight, target, keep)
+            return _stream(scan, names, memory, weight, target, keep)
     if not sum(table.num_rows for table in tables):
         raise DataError(f"{scan.title} has no rows. There is nothing to learn from or to predict.")
     everything = pa.concat_tables(tables)
@@ -156,7 +159,8 @@ def loaded(
 
 
 def _stream(scan: Scan, names: Sequence[str], memory: int, weight: str | None, target: str | None, keep: Any) -> Source:
-    source = StreamSource(scan, names, memory, scan.count(), keep=keep)
+    part = memory // PART
+    source = StreamSource(scan.settled(part), names, memory, scan.count(part), keep=keep)
     own = [name for name in (weight, target) if name is not None]
     return _with_own(source, StreamSource(scan, own, memory, source.n_rows) if own else None, weight, target)
 
