@@ -146,7 +146,7 @@ def test_a_target_makes_a_classifier(parties):
 
 
 def test_report_beside_the_model(tmp_path):
-    halfseen("fit", "example:votes", "--ignore", "party", "-k", 2, "--restarts", 2, "--report", tmp_path / "r.html")
+    shell("fit", "example:votes", "--ignore", "party", "-k", 2, "--restarts", 2, "--report", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
     assert "halfseen fit" in page
@@ -326,7 +326,7 @@ def test_bad_files_are_explained(tmp_path):
         (["--model", "gausian"], 2, ["gausian"]),
         (["--resume"], 2, ["-o"]),
         (["-o", "no/such/folder/m.halfseen"], 2, ["no/such/folder"]),
-        (["--seed", "-1"], 2, ["-1"]),
+        (["--seed", "-1"], 2, ["--seed"]),
     ],
 )
 def test_bad_options_are_explained(arguments, code, words):
@@ -340,12 +340,13 @@ def test_columns_without_information(tmp_path):
     done = halfseen("fit", data, "-k", 2, "--json")
     assert "empty" in json.loads(done.stdout)["events"][0]
     data.write_text("a,y\nx,1\nz,1\nx,1\n")
-    assert "class" in halfseen("fit", data, "--target", "y", code=1).stderr
+    assert "nothing to learn" in halfseen("fit", data, "--target", "y", code=1).stderr
 
 
 def test_model_and_data_that_do_not_fit(votes, tmp_path):
     done = halfseen("predict", votes[0], path_of("penguins"), "-o", tmp_path / "o.csv", code=1)
-    assert "crime" in done.stderr
+    assert "mx_missile" not in done.stderr  # five of the columns that are not there are enough
+    assert "handicapped_infants" in done.stderr
     assert not (tmp_path / "o.csv").exists()
     done = halfseen("predict", votes[1], votes[1], code=1)
     assert "not a halfseen model" in done.stderr
@@ -422,4 +423,5 @@ def test_interrupted_keeps_the_best_so_far(votes, tmp_path):
     _, stderr = process.communicate()
     assert process.returncode == 130, stderr
     assert "interrupted" in stderr
-    assert hs.load(out).stop_reason_ == "interrupted" or "best model so far" in stderr
+    assert "best model so far" in stderr
+    assert hs.load(out).n_components_ < 12  # larger ones were not tried any more

@@ -74,11 +74,13 @@ def _plain(cell: Any) -> str:
 
 
 @contextmanager
-def shown_warnings() -> Iterator[None]:
-    """Show each warning once, as a note."""
+def shown_warnings() -> Iterator[set[type[Warning]]]:
+    """Show each warning once, as a note; gives the categories met so far."""
     seen: set[str] = set()
+    categories: set[type[Warning]] = set()
 
-    def shown(message: Warning | str, *rest: Any, **more: Any) -> None:
+    def shown(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        categories.add(category)
         if str(message) not in seen:
             seen.add(str(message))
             note(f"note: {message}")
@@ -86,7 +88,7 @@ def shown_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = shown
-        yield
+        yield categories
 
 
 @contextmanager

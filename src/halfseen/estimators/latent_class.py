@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from halfseen.assign import child
 from halfseen.data import Evidence, Source, Table, read, read_labels, row_weight
-from halfseen.errors import ParameterError
+from halfseen.errors import InterruptedWarning, ParameterError, warn
 from halfseen.estimators import blocks, options, selection, stepwise
 from halfseen.estimators.table_em import Found, TableEM
 from halfseen.estimators.table_mixture import default_name
@@ -222,6 +222,8 @@ class LatentClass(TableEM):
         self.n_components_ = best.n_components
         self.selection_ = selection.table(tried, self.criterion, self._template)
         self._publish(best, known(best.n_components)[1])
+        if tried[-1].search.interrupted and tried[-1] is not best:
+            warn("the fit was interrupted; larger numbers of classes were not tried.", InterruptedWarning)
         return self
 
     def _encoded(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> tuple[Source, Table]:

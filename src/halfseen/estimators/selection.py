@@ -32,12 +32,15 @@ def read_sizes(n_components: Any) -> Sequence[int]:
 
 
 def search(sizes: Sequence[int], fitted: Callable[[int, Found | None], Found], criterion: str) -> list[Found]:
-    """Fit every size; each may begin at the one before. A range from "auto" ends when the criterion keeps rising."""
+    """Fit every size; each may begin at the one before.
+
+    A range from "auto" ends when the criterion keeps rising; an interrupted fit is the last.
+    """
     tried: list[Found] = []
     for size in sizes:
         neighbour = tried[-1] if tried and tried[-1].n_components == size - 1 else None
         tried.append(fitted(size, neighbour))
-        if isinstance(sizes, range) and _rising(tried, criterion):
+        if tried[-1].search.interrupted or (isinstance(sizes, range) and _rising(tried, criterion)):
             break
     return tried
 

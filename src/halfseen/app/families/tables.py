@@ -56,6 +56,8 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     table, apart = without_identifiers(table, kinds)
     reading["ignore"] += apart
     model.fit(table)
+    if isinstance(model, NaiveBayes) and len(model.classes_) < 2:
+        raise DataError(f"--target {request['target']}: all rows are {model.classes_[0]}: there is nothing to learn.")
     show_columns(model)
     return Fitted(model, table, reading)
 
@@ -232,7 +234,9 @@ def describe(model: Any) -> None:
     """Print what was found."""
     if isinstance(model, LatentClass):
         _show_selection(model)
-    console.show(model.describe(top=3))
+    for line in model.describe(top=3).splitlines():
+        name, colon, traits = line.partition("): ")
+        console.show(name + colon + traits.replace("; ", "\n" + " " * len(name + colon)))
 
 
 def _show_selection(model: LatentClass) -> None:

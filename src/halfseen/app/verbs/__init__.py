@@ -11,12 +11,12 @@ DONE, WRONG_DATA, WRONG_COMMAND, INTERRUPTED = 0, 1, 2, 130
 def run(verb: str, params: dict[str, Any]) -> int:
     """Run a verb with its options and return the exit code."""
     from halfseen.app import console
-    from halfseen.errors import HalfseenError, ParameterError
+    from halfseen.errors import HalfseenError, InterruptedWarning, ParameterError
 
     try:
-        with console.shown_warnings():
-            code: int | None = import_module(f"halfseen.app.verbs.{verb}").run(**params)
-            return code or DONE
+        with console.shown_warnings() as seen:
+            import_module(f"halfseen.app.verbs.{verb}").run(**params)
+        return INTERRUPTED if InterruptedWarning in seen else DONE
     except ParameterError as error:
         console.fail(str(error))
         return WRONG_COMMAND

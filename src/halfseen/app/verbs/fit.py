@@ -10,13 +10,12 @@ from typing import Any
 
 from halfseen.app import console, families
 from halfseen.app.model_file import save
-from halfseen.app.verbs import DONE, INTERRUPTED
 from halfseen.engine.journal import checkpoint
 from halfseen.engine.watch import watching
 from halfseen.errors import ParameterError
 
 
-def run(**request: Any) -> int:
+def run(**request: Any) -> None:
     """Fit, show what was found, and write what was asked for."""
     family = families.named(request["model"])
     output = request["output"]
@@ -40,7 +39,6 @@ def run(**request: Any) -> int:
 
         report(fitted.model, fitted.X, request["report"], command=command)
         console.note(f"report: {request['report']}")
-    return INTERRUPTED if getattr(fitted.model, "stop_reason_", None) == "interrupted" else DONE
 
 
 def _check(journal: Path | None, resume: bool) -> None:
