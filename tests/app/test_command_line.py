@@ -127,7 +127,10 @@ def test_fit_from_standard_input(votes):
 
 def test_missing_markers_kinds_and_weights(tmp_path):
     data = tmp_path / "x.csv"
-    rows = [f"{i},{'?' if i % 5 == 0 else 'ab'[i % 2]},{-99 if i % 7 == 0 else i % 2 * 5 + i % 3},{i % 4}" for i in range(60)]
+    rows = [
+        f"{i},{'?' if i % 5 == 0 else 'ab'[i % 2]},{-99 if i % 7 == 0 else i % 2 * 5 + i % 3},{i % 4}"
+        for i in range(60)
+    ]
     data.write_text("id,letter,visits,n\n" + "\n".join(rows) + "\n")
     done = halfseen(
         *("fit", data, "-k", 2, "--missing", "?,-99", "--columns", "visits=poisson", "--weight", "n"),

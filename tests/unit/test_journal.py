@@ -285,3 +285,9 @@ def test_a_process_killed_outright_goes_on(path):
     with hs.checkpoint(path) as journal:
         assert same(whole, namespace["fit"]())
     assert journal.n_replayed > 0
+
+
+def test_a_fit_that_never_began_leaves_nothing(path):
+    with pytest.raises(ValueError, match="fewer than"), hs.checkpoint(path):
+        hs.LatentClass(9, random_state=0).fit([["a"], ["b"]])
+    assert not path.exists()

@@ -42,7 +42,7 @@ from halfseen.errors import ModelFileError, ParameterError
 from halfseen.estimators.state import State
 from halfseen.leaves.leaf import Floats, frozen
 
-__all__ = ["FAMILIES", "load", "save"]
+__all__ = ["FAMILIES", "load", "read_record", "save"]
 
 FORMAT = "halfseen model"
 FORMAT_VERSION = 1
@@ -116,15 +116,28 @@ def load(path: str | os.PathLike[str]) -> Any:
         ...
     halfseen.errors.ModelFileError: no_such_file: cannot be read: No such file or directory.
     """
+    return _model_in(_read(path), os.fspath(path))
+
+
+def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what a model file says of its model, without building it: class, versions, columns, training record, ...
+
+    Examples
+    --------
+    >>> import halfseen as hs, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "colors.halfseen")
+    >>> hs.save(hs.LatentClass(2, random_state=0).fit([["red", 1]] * 6 + [["blue", 0]] * 3), path)
+    >>> record = read_record(path)
+    >>> record["class"], record["training"]["n_rows"], record["columns"][0]["categories"]
+    ('LatentClass', 9.0, ['blue', 'red'])
+    """
+    name = os.fspath(path)
+    metadata, _ = _parts(_read(path), name)
     try:
-        with open(path, "rb") as file:
-            head = file.read(8)
-            size = os.fstat(file.fileno()).st_size
-            _check_head(head, size, str(path))
-            content = head + file.read()
-    except OSError as error:
-        raise ModelFileError(f"{os.fspath(path)}: cannot be read: {error.strerror}.") from error
-    return _model_in(content, str(path))
+        record = plain_values.loads(metadata["record"])
+        return {key: metadata[key] for key in ("class", "halfseen_version", "format_version")} | record
+    except Exception as error:
+        raise ModelFileError(f"{name}: its record is {type(error).__name__}: {error}. {DAMAGED}") from error
 
 
 # ---- bytes -------------------------------------------------------------------------------------------------------
@@ -173,6 +186,17 @@ def _checksum(metadata: Mapping[str, str], tensors: Mapping[str, Floats]) -> str
         digest.update(f"{key}{tensors[key].shape}".encode("utf-8", "surrogatepass"))
         digest.update(tensors[key].astype("<f8", copy=False).tobytes())
     return digest.hexdigest()
+
+
+def _read(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a file that may be a model file."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(8)
+            _check_head(head, os.fstat(file.fileno()).st_size, os.fspath(path))
+            return head + file.read()
+    except OSError as error:
+        raise ModelFileError(f"{os.fspath(path)}: cannot be read: {error.strerror}.") from error
 
 
 def _check_head(head: bytes, size: int, path: str) -> None:

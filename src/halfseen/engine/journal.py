@@ -138,8 +138,9 @@ class Journal:
         self.stopped = False
         self._about: tuple[Any, bytes] = (lambda: None, b"")  # the data last seen, weakly, and their fingerprint
         self._flushed = time.monotonic()
+        self._new = not os.path.exists(path)
         try:
-            self._file: BinaryIO = open(path, "r+b" if os.path.exists(path) else "w+b", buffering=BUFFER)  # noqa: SIM115
+            self._file: BinaryIO = open(path, "w+b" if self._new else "r+b", buffering=BUFFER)  # noqa: SIM115
         except OSError as error:
             raise CheckpointError(
                 f"{path}: cannot be opened for writing: {error.strerror}. Use another path."
@@ -186,12 +187,12 @@ class Journal:
         return end
 
     def close(self, done: bool = False) -> None:
-        """Close the file; remove it if all is done."""
+        """Close the file; remove it if all is done, or if nothing was begun."""
         try:
             self._file.close()
         except OSError as error:
             raise CheckpointError(f"{self.path}: cannot be written: {error.strerror}.") from error
-        if done:
+        if done or (self._new and not self.n_recorded):
             os.unlink(self.path)
 
     def stop(self) -> None:

@@ -90,15 +90,18 @@ def fingerprint(recipe: blocks.Recipe, n_rows: float) -> str:
     and mean and variance of every column of numbers to nine digits. It tells whether a model was fitted to this table
     or to another; it does not see every cell, nor the order of the rows.
     """
-    summary = recipe.summary
-    words = [repr(recipe.schema.columns), f"{n_rows:.9g}"]
-    for counts in summary.frequencies.values():
-        words += [f"{count:.9g}" for count in counts.tolist()]
-    for mean, var in summary.moments.values():
-        scale = np.sqrt(np.where(var > 0, var, 1.0))
-        words += [f"{number:.9f}" for number in (mean / scale + 0.0).tolist()]
-        words += [f"{number:.9g}" for number in var.tolist()]
-    return blake2b("\n".join(words).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    digest = blake2b(repr(recipe.schema.columns).encode("utf-8", "surrogatepass"), digest_size=16)
+    counts = list(recipe.summary.frequencies.values())
+    moments = [part for mean, var in recipe.summary.moments.values() for part in (_in_units(mean, var), var)]
+    for numbers in (np.array([n_rows]), *counts, *moments):
+        digits, power = np.frexp(numbers)  # nine digits: the last ones differ between machines
+        digest.update(np.round(digits, 9).astype("<f8").tobytes() + power.astype("<i4").tobytes())
+    return digest.hexdigest()
+
+
+def _in_units(mean: Floats, var: Floats) -> Floats:
+    """Return means in standard deviations, to nine places: a mean of nearly 0 has no digits of its own."""
+    return np.round(mean / np.sqrt(np.where(var > 0, var, 1.0)), 9) + 0.0
 
 
 # ---- out ---------------------------------------------------------------------------------------------------------
@@ -251,7 +254,7 @@ def _read_column(column: Any) -> Column:
         raise ParameterError(f"column {name!r:.80}: names of columns must be text.")
     if kind not in get_args(Kind):
         raise ParameterError(f"column {name!r} is of no known kind: {kind!r:.80}.")
-    if (kind == "categorical") != isinstance(categories, list):
+    if not isinstance(categories, list if kind == "categorical" else type(None)):
         raise ParameterError(f"column {name!r}: a {kind} column has categories or not, by its kind.")
     for category in categories or ():
         if not isinstance(category, str | int | float) or category != category:
