@@ -352,7 +352,7 @@ def test_model_and_data_that_do_not_fit(votes, tmp_path):
     assert "handicapped_infants" in done.stderr
     assert not (tmp_path / "o.csv").exists()
     done = halfseen("predict", votes[1], votes[1], code=1)
-    assert "not a halfseen model" in done.stderr
+    assert "not a model file of halfseen" in done.stderr
     done = halfseen("predict", tmp_path / "none.halfseen", votes[1], code=1)
     assert "none.halfseen" in done.stderr
 
