@@ -68,7 +68,7 @@ class StreamSource(Source):
     def _tables(self, names: Sequence[str]) -> Iterator[Any]:
         """The rows that count, as Arrow tables."""
         wide = max(1, len(names))
-        size = int(np.clip(self.room // (64 * 8 * wide), 1 << 11, BATCH))  # a batch and its copies are a small part
+        size = int(np.clip(self.room // (64 * 8 * wide), 1 << 13, BATCH))  # a batch and its copies are a small part
         first = 0
         for table in self._scan.batches(names, size, self.room // PART):
             last = first + table.num_rows
