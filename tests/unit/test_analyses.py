@@ -204,9 +204,18 @@ def test_hidden_cells_say_why_there_is_no_refit():
 
 
 def test_columns_that_can_spare_no_cell_are_left_alone():
-    X = pd.DataFrame({"few": [1.5, 2.5, 3.5] + [None] * 37, "many": [0.5, 1.5] * 20, "constant": ["c"] * 40})
+    few = [*np.arange(0.5, 9), *[None] * 31]
+    X = pd.DataFrame({"few": few, "many": [0.5, 1.5] * 20, "constant": ["c"] * 40}).astype({"few": float})
     found = hs.hidden_cells(hs.LatentClass(1).fit(X), X, share=0.5)
     assert [column.column for column in found.columns] == ["many"]
+
+
+def test_holes_are_not_hidden():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    X[:150, 0] = np.nan
+    first, second = hs.hidden_cells(hs.LatentClass(1).fit(X), X, share=0.2).columns
+    assert 0 < first.n_cells < 25 < second.n_cells
+    assert np.isfinite([first.error, first.plain]).all()
 
 
 # ----------------------------------------------------------------------------------------------------------------- rows
@@ -353,6 +362,8 @@ def test_contrasts_are_standardised():
     assert_allclose(number.contrast, [-2 / 2.5, 2 / 2.5])  # variance 1.5^2 + 2^2 = 2.5^2
     assert_allclose(count.contrast, [-1 / np.sqrt(3), 1 / np.sqrt(3)])
     assert count.shown == ["1", "3"]
+    category = contrasts(hs.LatentClass.from_params([0.5, 0.5], {"a": {0: [0.1, 0.3], 1: [0.9, 0.7]}}))[0]
+    assert_allclose(category.contrast, [-0.1 / 0.4, 0.1 / 0.4])  # sqrt(0.2 * 0.8) = 0.4
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ class DuckScan(Scan):
 def connected(database: str | None, room: int | None, title: str) -> Iterator[Any]:
     """Give a connection of its own, and turn DuckDB's errors into ours."""
     duckdb = library("duckdb", "Reading files")
-    library("pyarrow", "Reading files")
+    pyarrow = library("pyarrow", "Reading files")
     with tempfile.TemporaryDirectory(prefix="halfseen-") as folder:
         config = {
             "autoinstall_known_extensions": "false",
@@ -199,7 +199,7 @@ def connected(database: str | None, room: int | None, title: str) -> Iterator[An
                 if room is not None:
                     connection.execute(f"SET streaming_buffer_size = '{min(max(room, 1 << 20), 10 << 20)}B'")
                 yield connection
-        except duckdb.Error as error:
+        except (duckdb.Error, pyarrow.ArrowException, OSError) as error:  # the latter two from a reader of Arrow
             raise explained(error, title) from None
 
 
@@ -452,7 +452,7 @@ def explained(error: Exception, title: str) -> Exception:
             f"{title} needs DuckDB's extension {name!r}, and halfseen fetches nothing at run time. "
             "Copy the data into a local file (CSV, Parquet, JSON lines) first."
         )
-    if type(error).__name__ == "OutOfMemoryException":
+    if said.startswith("Out of Memory Error"):
         return DataError(f"{title}: DuckDB ran out of the memory it was given. Raise memory=.")
     first = said.split("\n\nLINE")[0].split("\n  file =")[0].split("Possible")[0]
     return DataError(f"{title}: {' '.join(first.split()):.400}")

@@ -462,9 +462,7 @@ def _fits(head: str, delimiter: str) -> tuple[int, int]:
 
 # --------------------------------------------------------------------------------------------------------- identifiers
 
-NAMED_LIKE_ONE = re.compile(
-    r"(^|[_\W])(id|ids|uuid|guid|key|index|idx|row|rownum|nr|no|number|code)$|[a-z]I[dD]$", re.I
-)
+NAMED_LIKE_ONE = re.compile(r"(?i:(^|[_\W])(id|uuid|guid|key|index|idx|row|rownum|nr|no|number|code)$)|[a-z]I[dD]$")
 LOOK = 200_000  # rows
 
 

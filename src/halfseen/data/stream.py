@@ -20,6 +20,7 @@ from halfseen.errors import DataError
 
 MOST_TEXTS = 1_000_000  # distinct texts of a column; more are no categories
 PART = 4  # of the memory is for reading
+LEAST = 1 << 13  # rows of a batch; with fewer, more time goes into calls than into rows
 FEW = 1 << 16  # rows that may be held in memory when asked for by number
 
 
@@ -68,7 +69,7 @@ class StreamSource(Source):
     def _tables(self, names: Sequence[str]) -> Iterator[Any]:
         """The rows that count, as Arrow tables."""
         wide = max(1, len(names))
-        size = int(np.clip(self.room // (64 * 8 * wide), 1 << 11, BATCH))  # a batch and its copies are a small part
+        size = int(np.clip(self.room // (64 * 8 * wide), LEAST, BATCH))  # a batch and its copies are a small part
         first = 0
         for table in self._scan.batches(names, size, self.room // PART):
             last = first + table.num_rows

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MOST = 12  # classes on a card
 LONGEST = 160  # letters of a class in words
 
-_BOX = "border:1px solid rgb(128 128 128/.4);border-radius:8px;padding:.7em 1em;max-width:46em;display:inline-block"
+_BOX = "border:1px solid rgb(128 128 128/.4);border-radius:8px;padding:.7em 1em;max-width:64em;display:inline-block"
 _NAME = "text-align:left;padding:.15em 1em .15em 0;white-space:nowrap"
 _BAR = "display:inline-block;height:.55em;background:#3a85c0;border-radius:2px;vertical-align:middle"
 

@@ -87,6 +87,9 @@ def _checks(model: Any, material: TableMaterial) -> Iterator[Check]:
     yield from _guarded(model)
     yield _holes_check(material)
     yield from _dependence(material)
+    if material.seen.is_sample:
+        text = f"What goes row by row looks at {count(len(material.seen.rows))} of the rows, drawn at random."
+        yield Check(True, "Sample", text)
     impossible = int(np.isneginf(material.seen.loglik).sum())
     if impossible:
         text = f"{plural(impossible, 'row')} cannot occur under the model. A prior leaves no probability at zero."
