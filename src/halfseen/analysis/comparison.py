@@ -50,9 +50,12 @@ class Agreement:
         """Return the figures in words."""
         n_right = round(self.majority * self.n_rows)
         left_out = f" ({self.n_unknown} rows without {truth} left out)" if self.n_unknown else ""
+        matched = (
+            f" With one class for each {truth}: {self.matched:.1%}." if len(self.classes) <= len(self.labels) else ""
+        )
         return (
-            f"{n_right:,} of {self.n_rows:,} rows ({self.majority:.1%}) are in a class of their own {truth}{left_out}. "
-            f"With one class for each {truth}: {self.matched:.1%}. Adjusted Rand index: {self.rand:.3f}."
+            f"{n_right:,} of {self.n_rows:,} rows ({self.majority:.1%}) are in a class of their own {truth}{left_out}."
+            f"{matched} Adjusted Rand index: {self.rand:.3f}."
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -63,6 +63,20 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], left: int =
         console.file.write(line)
 
 
+def show_facts(facts: Sequence[tuple[str, Any]]) -> None:
+    """Print names and values side by side."""
+    width = max(len(name) for name, _ in facts)
+    for name, value in facts:
+        show(f"{name:{width}}  {value}")
+
+
+def show_classes(text: str) -> None:
+    """Print classes in words, a line for each of their traits."""
+    for line in text.splitlines():
+        name, colon, traits = line.partition("): ")
+        show(name + colon + traits.replace("; ", "\n" + " " * len(name + colon)))
+
+
 def _lines(console: Console, table: Table) -> Iterator[str]:
     with console.capture() as captured:
         console.print(table)

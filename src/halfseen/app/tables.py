@@ -45,6 +45,7 @@ def show_columns(model: Any) -> None:
     """Show the kinds of the columns, beside the result."""
     rows = [(column.name, column.kind, _values(column.categories)) for column in model._schema.columns]
     console.show_table(("column", "kind", "values"), rows, left=3, to_errors=True)
+    console.note("")
 
 
 def _values(categories: Sequence[Any] | None) -> str:

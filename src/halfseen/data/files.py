@@ -44,7 +44,7 @@ from halfseen.data.duck import (
     quoted_text,
 )
 from halfseen.data.frames import CodedColumn, RawColumn, Source, read
-from halfseen.data.stream import loaded
+from halfseen.data.stream import loaded, no_rows
 from halfseen.errors import DataError, ParameterError
 
 __all__ = ["FileTable", "identifiers", "open_table"]
@@ -236,7 +236,9 @@ class FileTable:
             n_rows += found[-1].num_rows
             if n_rows >= rows:
                 break
-        return read(pa.concat_tables(found) if found else pa.table({name: [] for name in readable}))
+        if not n_rows:
+            raise no_rows(self._scan)
+        return read(pa.concat_tables(found))
 
     def unreadable(self) -> list[tuple[str, str]]:
         """Columns that no model can be fitted to, and why."""

@@ -130,6 +130,11 @@ class StreamSource(Source):
         return read(pa.concat_tables(self._tables(self.names))).fill(cells)
 
 
+def no_rows(scan: Scan) -> DataError:
+    """The error for a table that is only a header."""
+    return DataError(f"{scan.title} has no rows. There is nothing to learn from or to predict.")
+
+
 def loaded(
     scan: Scan,
     names: Sequence[str],
@@ -153,7 +158,7 @@ def loaded(
             tables.clear()
             return _stream(scan, names, memory, weight, target, keep)
     if not sum(table.num_rows for table in tables):
-        raise DataError(f"{scan.title} has no rows. There is nothing to learn from or to predict.")
+        raise no_rows(scan)
     everything = pa.concat_tables(tables)
     source = read(everything.select(list(names)))
     return _with_own(source, read(everything.select(own)) if own else None, weight, target)

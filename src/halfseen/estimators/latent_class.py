@@ -217,13 +217,13 @@ class LatentClass(TableEM):
             own_seed = child(seed, n_components) if len(sizes) > 1 else seed
             return self._search(table, n_components, own_seed, None if smaller is None else smaller.params)
 
-        tried = selection.search(sizes, found, self.criterion)
+        tried, interrupted = selection.search(sizes, found, self.criterion)
         best = selection.best(tried, self.criterion)
         self.n_components_ = best.n_components
         self.selection_ = selection.table(tried, self.criterion, self._template)
         self._publish(best, known(best.n_components)[1])
-        if tried[-1].search.interrupted and tried[-1] is not best:
-            warn("the fit was interrupted; larger numbers of classes were not tried.", InterruptedWarning)
+        if interrupted and not best.search.interrupted:
+            warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
         return self
 
     def _encoded(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> tuple[Source, Table]:

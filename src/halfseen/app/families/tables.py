@@ -135,16 +135,20 @@ def _reasons(model: Any, X: Any) -> Iterator[str]:
 
 def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the rows with their holes filled; with draws, so many completed tables one below the other."""
-    n_draws = request["draws"]
+    n_draws, n_holes = request["draws"], 0
     with TableWriter(request["output"]) as out:
         if not n_draws:
             for batch, X in _batches(model, reading, request):
+                n_holes += sum(column.null_count for column in X.columns)
                 out.append(filled(batch, model.impute(X)))
         for i in range(n_draws):
             rng = np.random.default_rng([request["seed"], i])
             for batch, X in _batches(model, reading, request):
-                done = filled(batch, model.impute(X, draw=True, random_state=rng))
-                out.append(done.add_column(0, "draw", pa.array(np.full(len(done), i + 1))))
+                drawn = filled(batch, model.impute(X, draw=True, random_state=rng))
+                out.append(drawn.add_column(0, "draw", pa.array(np.full(len(drawn), i + 1))))
+    if request["output"] != "-":
+        done = f"{n_draws} completed tables" if n_draws else f"{n_holes:,} holes filled"
+        console.note(f"{done}: {request['output']}")
 
 
 def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
@@ -183,7 +187,7 @@ def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
             right += float(mass[seen & (truth == guess)].sum())
             known += float(mass[seen].sum())
     if not n_rows:
-        raise DataError("there is no row to score.")
+        raise DataError("all rows are of weight 0: there is nothing to score.")
     found = {
         "rows": n_rows,
         "loglik": total,
@@ -217,8 +221,12 @@ def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> 
 
 def _batches(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[tuple[pa.Table, pa.Table]]:
     """Yield some rows after the other: all their columns, and those that the model takes."""
-    for batch in _opened(reading, request).batches(everything=True):
+    table, n_rows = _opened(reading, request), 0
+    for batch in table.batches(everything=True):
+        n_rows += batch.num_rows
         yield batch, features(model, batch, request["data"])
+    if not n_rows:
+        raise DataError(f"{request['data'] or 'the query'} has no rows: there is nothing to answer.")
 
 
 def _opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: Any) -> FileTable:
@@ -234,9 +242,7 @@ def describe(model: Any) -> None:
     """Print what was found."""
     if isinstance(model, LatentClass):
         _show_selection(model)
-    for line in model.describe(top=3).splitlines():
-        name, colon, traits = line.partition("): ")
-        console.show(name + colon + traits.replace("; ", "\n" + " " * len(name + colon)))
+    console.show_classes(model.describe(top=3))
 
 
 def _show_selection(model: LatentClass) -> None:

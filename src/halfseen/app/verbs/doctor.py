@@ -15,7 +15,7 @@ def run(json: bool) -> None:
     if json:
         console.show_json(found)
         return
-    console.show_table(("", ""), list(found.items()))
+    console.show_facts(list(found.items()))
     for advice in _advice(found):
         console.note(advice)
 

@@ -24,11 +24,11 @@ def run(model: str, code: bool, parameters: bool, json: bool) -> None:
 
 
 def _show(model: Any, record: dict[str, Any]) -> None:
-    console.show_table(("", ""), [(name, value) for name, value in _facts(model, record) if value is not None])
+    console.show_facts([(name, value) for name, value in _facts(model, record) if value is not None])
     console.show()
     console.show_table(("column", "kind", "categories"), [_column(column) for column in record["columns"]], left=3)
     console.show()
-    console.show(model.describe(top=3))
+    console.show_classes(model.describe(top=3))
 
 
 def _facts(model: Any, record: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -26,4 +26,4 @@ def run(model: str, json: bool, **request: Any) -> None:
     if json:
         console.show_json(found)
         return
-    console.show_table(("", ""), [(WORDS.get(name, name), f"{value:,.10g}") for name, value in found.items()])
+    console.show_facts([(WORDS.get(name, name), f"{value:,.10g}") for name, value in found.items()])
