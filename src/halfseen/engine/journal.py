@@ -17,7 +17,8 @@ D      fingerprint of the data and of the kind of model that the following passe
 P      fingerprint of all that goes into a pass, then what came out: log-likelihoods, digests, statistics
 
 Fingerprints tell a journal of another fit. A damaged end, as a killed process leaves it, is cut off; damage before an
-intact record is an error. A record is written after its pass and reaches the system at least once a second.
+intact record is an error. Records reach the system within a second of recorded work: a killed process loses no more,
+beside the pass it was in.
 """
 
 from __future__ import annotations

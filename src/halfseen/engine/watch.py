@@ -26,7 +26,7 @@ class Progress:
     Attributes
     ----------
     n_components : int           components being fitted; changes when several numbers are tried
-    n_running : int              starts that still run
+    n_running : int              starts that were neither dropped nor have come to their end
     n_starts : int               starts in all
     n_passes : int               passes over the data made by the leading start
     max_iter : int               most passes it may make
@@ -76,7 +76,7 @@ def tell(chains: Sequence[Chain], n_starts: int, max_iter: int, warm: bool = Fal
     watcher(
         Progress(
             n_components=max(leaf.n_components for leaf in leader.model.leaves.values()),
-            n_running=sum(chain.running for chain in chains),
+            n_running=sum(chain.reason is None for chain in chains),
             n_starts=n_starts,
             n_passes=leader.n_passes,
             max_iter=max_iter,
