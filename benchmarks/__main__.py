@@ -21,7 +21,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.workloads import MEMORY, NAIVE_BAYES, OPTIMUM, WORKLOADS
+from benchmarks.workloads import CSV, MEMORY, NAIVE_BAYES, OPTIMUM, WORKLOADS
 from halfseen.app.versions import versions
 
 CONTESTANTS = ("halfseen", "halfseen plain", "one-hot NumPy", "StepMix")
@@ -121,6 +121,22 @@ def memory() -> dict[str, Any]:
     return {"size": MEMORY.size, "results": result, "agree": True}
 
 
+def csv() -> dict[str, Any]:
+    """Time reading and encoding a CSV file beside DuckDB's own scan of it, in turn, the best of each."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "data.csv")
+        CSV.write(path)
+        size = Path(path).stat().st_size
+        rounds = [{who: contestant(who, "csv", path) for who in ("halfseen", "DuckDB")} for _ in range(ROUNDS)]
+    results = {who: min(found[who]["seconds"] for found in rounds) for who in rounds[0]}
+    ratios = [found["halfseen"]["seconds"] / found["DuckDB"]["seconds"] for found in rounds]
+    console.print(
+        f"CSV, {CSV.size}, {size / 1e6:.0f} MB: halfseen reads and encodes in {results['halfseen']:.2f} s, "
+        f"DuckDB scans in {results['DuckDB']:.2f} s; ratios of the rounds: {', '.join(f'{r:.2f}' for r in ratios)}"
+    )
+    return {"size": CSV.size, "results": results | {"ratios": ratios}, "agree": True}
+
+
 def start_up() -> dict[str, Any]:
     """Time imports and first fits in new processes, the best of fifteen, contestants in turn."""
     results = {}
@@ -160,7 +176,7 @@ def main() -> int:
     """Run what was asked for; fail when results differ."""
     parts = {**{name: lambda name=name: iterations(name) for name in WORKLOADS}}
     parts |= {name: lambda name=name: naive_bayes(name) for name in NAIVE_BAYES}
-    parts |= {"optimum": optimum, "memory": memory, "start_up": start_up}
+    parts |= {"optimum": optimum, "memory": memory, "csv": csv, "start_up": start_up}
     wanted = sys.argv[1:] or list(parts)
     unknown = [name for name in wanted if name not in parts]
     if unknown:

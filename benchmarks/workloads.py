@@ -48,6 +48,22 @@ class Workload:
         X[rng.random(X.shape) < self.missing] = np.nan
         return X
 
+    def write(self, path: str) -> None:
+        """Write the table into a CSV file, categories as words and numbers to four digits."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        X = self.data()
+        words = pa.array([f"level {v}" for v in range(self.n_values)])
+        columns = {}
+        for d, cells in enumerate(X.T):
+            if d < self.n_categorical:
+                codes = pa.array(np.where(np.isnan(cells), 0, cells).astype(np.int32), mask=np.isnan(cells))
+                columns[f"c{d}"] = pa.DictionaryArray.from_arrays(codes, words).cast(pa.string())
+            else:
+                columns[f"x{d}"] = pa.array(cells.round(4), from_pandas=True)
+        csv.write_csv(pa.table(columns), path, csv.WriteOptions(quoting_style="none"))
+
 
 WORKLOADS = {
     work.name: work
@@ -61,5 +77,6 @@ NAIVE_BAYES = {
     "nb_gaussian": Workload("nb_gaussian", 1_000_000, 0, 20, 10, 0.0),
     "nb_categorical": Workload("nb_categorical", 1_000_000, 20, 0, 10, 0.0),
 }
+CSV = Workload("csv", 1_000_000, 10, 10, 4, 0.05, n_values=12)
 OPTIMUM = Workload("optimum", 5_000, 10, 0, 5, 0.1, n_values=3, seed=3)
 MEMORY = Workload("memory", 1_000_000, 20, 0, 8, 0.0)

@@ -406,13 +406,16 @@ def test_unknown_columns_are_named(csv):
         read(csv("size,b\n1,x\n", weight="b"))
 
 
-def test_queries_that_fail_say_why():
+def test_queries_that_fail_say_why(tmp_path):
     with pytest.raises(DataError, match='the query: Parser Error: syntax error at or near "x"'):
         open_table(sql="SELECT * FORM x")
     with pytest.raises(DataError, match="No files found that match"):
         open_table(sql="SELECT * FROM 'nowhere.csv'")
     with pytest.raises(DataError, match="extension 'httpfs', and halfseen fetches nothing"):
         open_table(sql="SELECT * FROM 'https://nowhere.invalid/t.parquet'")
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,2\n" * 30_000 + "x,2\n")
+    with pytest.raises(DataError, match=r"the query: .*CSV Error on Line: 30002 .* Could not convert string .x. to"):
+        read(open_table(sql=f"SELECT * FROM '{tmp_path}/t.csv'"))
     with pytest.raises(ParameterError, match="give a path, or a query"):
         open_table()
     with pytest.raises(ParameterError, match="is not a path"):

@@ -179,8 +179,11 @@ class DuckScan(Scan):
 
 
 @contextmanager
-def connected(database: str | None, room: int | None, title: str) -> Iterator[Any]:
-    """Give a connection of its own, and turn DuckDB's errors into ours."""
+def connected(database: str | None, room: int | None, title: str, guessed: bool = False) -> Iterator[Any]:
+    """Give a connection of its own, and turn DuckDB's errors into ours.
+
+    With `guessed` types a cell that does not fit them is no error of the user's: `Misjudged` is raised.
+    """
     duckdb = library("duckdb", "Reading files")
     pyarrow = library("pyarrow", "Reading files")
     with tempfile.TemporaryDirectory(prefix="halfseen-") as folder:
@@ -200,7 +203,7 @@ def connected(database: str | None, room: int | None, title: str) -> Iterator[An
                     connection.execute(f"SET streaming_buffer_size = '{min(max(room, 1 << 20), 10 << 20)}B'")
                 yield connection
         except (duckdb.Error, pyarrow.ArrowException, OSError) as error:  # the latter two from a reader of Arrow
-            raise explained(error, title) from None
+            raise explained(error, title, guessed) from None
 
 
 def library(name: str, purpose: str) -> Any:
@@ -282,7 +285,7 @@ class CsvScan(Scan):
         limit, room = ("", None) if rows is None else (f" LIMIT {rows}", SMALL)
         every = "\n, ".join(", ".join(_questions(quoted_name(name), self._dialect.decimal)) for name in names)
         query = f"SELECT {every} FROM (SELECT * FROM {self._dialect.relation(self._path, {}, room)}{limit})"
-        with connected(None, room, self.title) as connection:
+        with connected(None, room, self.title, guessed=True) as connection:
             answers = connection.execute(query).fetchone()
         width = len(_Seen.__dataclass_fields__)
         return {name: _Seen(*map(bool, answers[i * width : (i + 1) * width])) for i, name in enumerate(names)}
@@ -291,23 +294,19 @@ class CsvScan(Scan):
         if not self._known:
             try:
                 counts = ", ".join(f"count({self._expression(column)})" for column in self.columns)
-                with connected(None, None, self.title) as connection:
-                    self._n_rows = connection.execute(f"SELECT count(*), {counts} FROM {self._relation()}").fetchone()[
-                        0
-                    ]
+                with connected(None, room, self.title, guessed=True) as connection:
+                    found = connection.execute(f"SELECT count(*), {counts} FROM {self._relation(room)}").fetchone()
+                self._n_rows = found[0]
             except Misjudged:
-                self._judge_all()
+                seen = self._look(self._dialect.names)
+                self.columns = tuple(self._cells(name, seen[name]) for name in self._dialect.names)
             self._known = True
         return self
-
-    def _judge_all(self) -> None:
-        found = self._look(self._dialect.names)
-        self.columns = tuple(self._cells(name, found[name]) for name in self._dialect.names)
 
     def batches(self, names: Sequence[str], rows: int = BATCH, room: int | None = None) -> Iterator[Any]:
         import pyarrow as pa
 
-        with connected(None, room, self.title) as connection:
+        with connected(None, room, self.title, guessed=True) as connection:
             relation = connection.sql(f"SELECT {self._selected(names)} FROM {self._relation(room)}")
             reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
             for batch in reader(rows):
@@ -317,7 +316,7 @@ class CsvScan(Scan):
 
     def count(self, room: int | None = None) -> int:
         if self._n_rows is None:
-            with connected(None, room, self.title) as connection:
+            with connected(None, room, self.title, guessed=True) as connection:
                 self._n_rows = connection.execute(f"SELECT count(*) FROM {self._relation(room)}").fetchone()[0]
         return int(self._n_rows)
 
@@ -429,12 +428,12 @@ def is_number(marker: str) -> bool:
     return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", marker) is not None
 
 
-def explained(error: Exception, title: str) -> Exception:
+def explained(error: Exception, title: str, guessed: bool = False) -> Exception:
     """Return an error of DuckDB in our words: what, where, and what to do."""
     said = str(error)
     line = re.search(r"CSV Error on Line: (\d+)", said)
     where = f"{title}, line {line[1]}" if line else title
-    if "Could not convert" in said and (line or "error(" in said or "Invalid Input" in said):
+    if "Could not convert" in said and guessed:
         return Misjudged(said)
     if width := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said):
         original = re.search(r"Original Line: (.*)", said)

@@ -168,6 +168,10 @@ class Source(ABC):
         """The same rows with equal ones merged outside memory, their numbers as weights; None where that cannot be."""
         return None
 
+    def keep_codes(self) -> Source:
+        """The same source; it may keep what it finds out about text."""
+        return self
+
     def face(self, X: Any) -> Any:
         """What scikit-learn is to look at for names and the number of columns, if not `X` as it was given."""
         return X
@@ -357,6 +361,7 @@ class _FrameSource(Source):
 
     def __init__(self, frame: nw.DataFrame[Any]) -> None:
         self._frame = frame
+        self._codes: dict[int, CodedColumn] | None = None
         self.names = tuple(str(name) for name in frame.columns)
         self.named = True
         self.backend = frame.implementation
@@ -384,7 +389,7 @@ class _FrameSource(Source):
         if type(getattr(series.to_native(), "dtype", None)).__name__ == "SparseDtype":
             raise DataTypeError(f"{where} is sparse, which is not supported. Pass X.sparse.to_dense().")
         if not isinstance(dtype, (nw.Categorical, nw.Enum)):
-            return _coded(series) or _from_objects(series.to_list(), where)
+            return self._coded(j) or _from_objects(series.to_list(), where)
         levels, ordered = _declared_levels(series)
         coded = _coded(series, levels, ordered)
         if coded is not None:
@@ -392,6 +397,18 @@ class _FrameSource(Source):
         declared = _from_objects(levels, f"levels of {where}")
         raw = _from_objects(series.to_list(), where, if_empty=declared.type)
         return replace(raw, levels=levels, ordered=ordered)
+
+    def keep_codes(self) -> Source:
+        """Keep the codes of text once they are made, for a table that is learned from and encoded."""
+        self._codes = {}
+        return self
+
+    def _coded(self, j: int) -> CodedColumn | None:
+        if self._codes is None:
+            return _coded(self._frame[:, j])
+        if j not in self._codes and (coded := _coded(self._frame[:, j])) is not None:
+            self._codes[j] = coded
+        return self._codes.get(j)
 
     def face(self, X: Any) -> Any:
         return self._frame.to_native() if isinstance(X, Source) or hasattr(X, "__halfseen_source__") else X

@@ -160,7 +160,7 @@ def loaded(
     if not sum(table.num_rows for table in tables):
         raise no_rows(scan)
     everything = pa.concat_tables(tables)
-    source = read(everything.select(list(names)))
+    source = read(everything.select(list(names))).keep_codes()
     return _with_own(source, read(everything.select(own)) if own else None, weight, target)
 
 

@@ -178,10 +178,10 @@ class LatentClass(TableEM):
 
         Parameters
         ----------
-        X : array, pandas, Polars or Arrow table, or list of rows; NaN, None and nulls are holes
+        X : array, pandas, Polars or Arrow table, list of rows, or `open_table`; NaN, None and nulls are holes
         y : ignored; Pipelines pass it
         sample_weight : (N,) array, optional
-            How often each row counts.
+            How often each row counts; by default what the column named as weight in `open_table` says.
         labels : array, optional
             What is known of the rows' classes: a label or None for each row, a set of candidates, or an (N, K) array of
             evidence that multiplies the model.

@@ -134,7 +134,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
         Parameters
         ----------
-        X : array, pandas, Polars or Arrow table, or list of rows; NaN, None and nulls are holes
+        X : array, pandas, Polars or Arrow table, list of rows, or `open_table`; NaN, None and nulls are holes
         y : sequence
             A label for each row, None where it is unknown, a set where it is one of several; or an (N, C) array of
             evidence that multiplies the model. -1 is unknown among at least two other numbers, as in scikit-learn.
