@@ -292,6 +292,8 @@ def test_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
     assert path.read_text(encoding="utf-8") == "before"
     assert list(tmp_path.iterdir()) == [path]
     monkeypatch.undo()
+    with pytest.raises(FileNotFoundError, match="no folder .*nowhere"):
+        hs.report(hs.LatentClass.from_params([1.0], {"x": {0: [1.0]}}), [[0]], tmp_path / "nowhere" / "report.html")
     assert page.write("after", path) == path
     assert path.read_text(encoding="utf-8") == "after"
 

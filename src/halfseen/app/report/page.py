@@ -96,6 +96,10 @@ def report(
     family = family_of(model)
     if title is not None and not isinstance(title, str):
         raise ParameterError(f"title={title!r} is not text.")
+    if path is not None and not Path(path).parent.is_dir():
+        raise FileNotFoundError(
+            f"report: there is no folder {str(Path(path).parent)!r} to write {Path(path).name!r} to."
+        )
     material = MATERIAL[family](model, X, y, sample_weight, cost, command)
     sections = [section for build in SECTIONS[family] if (section := build(model, material)) is not None]
     html = render(sections, title or _title(model))

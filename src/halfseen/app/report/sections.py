@@ -57,9 +57,9 @@ def _python(model: Any, material: Material) -> str:
     if not hasattr(model, "loglik_"):
         built = f"model = hs.{name}.from_params(...)  # or fitted in pieces; the parameters are below"
     else:
-        labels = ", y" if material.y is not None else ""
+        labels = ", y" if hasattr(model, "classes_") else ""
         built = f"model = hs.{model!r}\nmodel.fit(X{labels})"
-    extra = ", y=y" if material.y is not None else ""
+    extra = ", y=y" if material.y is not None and hasattr(model, "classes_") else ""
     cost = ", cost=cost" if material.cost is not None else ""
     return f'import halfseen as hs\n\n{built}\nhs.report(model, X, "report.html"{extra}{cost})'
 
