@@ -370,3 +370,10 @@ def test_page_is_drawn(tmp_path, classes, scheme, width):
     assert (paper < 60) == (scheme == 0)
     assert 0.02 < np.mean(np.abs(pixels - paper) > 60) < 0.5
     assert np.all(pixels[:, -3:] == paper)  # nothing runs out to the right
+
+
+@pytest.mark.parametrize("library", ["jinja2", "matplotlib"])
+def test_without_a_library_the_error_says_how_to_get_it(monkeypatch, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=rf'report needs {library}.*pip install "halfseen\[app\]"'):
+        hs.report(hs.LatentClass.from_params([1.0, 0.0], {"x": {0: [0.5, 0.5], 1: [0.5, 0.5]}}), [[0], [None]])
