@@ -199,6 +199,10 @@ def test_hidden_cells_say_why_there_is_no_refit():
         hs.hidden_cells(classifier, X, refit=True)
     built = hs.LatentClass.from_params([0.5, 0.5], {"a": {0: [0.9, 0.2], 1: [0.1, 0.8]}})
     assert "not fitted" in hs.hidden_cells(built, [[0], [1]] * 30).note
+    elsewhere = hs.hidden_cells(classifier, X[:200], y[:200])
+    assert not elsewhere.refitted
+    assert elsewhere.note.endswith("which was fitted to another table.")
+    assert hs.hidden_cells(classifier, X[:1]).columns == ()
     with pytest.raises(ParameterError, match=r"share=1\.5"):
         hs.hidden_cells(classifier, X, share=1.5)
 

@@ -267,6 +267,13 @@ def test_same_model_and_data_same_bytes(classes):
     assert hs.report(classes, X) == hs.report(classes, X)
 
 
+def test_a_generator_as_seed_leaves_no_address():
+    X = [["a", 1.5], ["b", 2.5]] * 10
+    html = hs.report(hs.LatentClass(2, random_state=np.random.default_rng(0), n_init=2).fit(X), X)
+    assert "Generator(PCG64)" in html
+    assert "0x" not in html
+
+
 def test_another_process_writes_the_same_bytes(tmp_path):
     code = (
         "import sys, halfseen as hs\n"
@@ -292,6 +299,8 @@ def test_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
     assert path.read_text(encoding="utf-8") == "before"
     assert list(tmp_path.iterdir()) == [path]
     monkeypatch.undo()
+    with pytest.raises(FileNotFoundError, match=r"no folder .*nowhere"):
+        hs.report(hs.LatentClass.from_params([1.0], {"x": {0: [1.0]}}), [[0]], tmp_path / "nowhere" / "report.html")
     assert page.write("after", path) == path
     assert path.read_text(encoding="utf-8") == "after"
 
@@ -361,3 +370,10 @@ def test_page_is_drawn(tmp_path, classes, scheme, width):
     assert (paper < 60) == (scheme == 0)
     assert 0.02 < np.mean(np.abs(pixels - paper) > 60) < 0.5
     assert np.all(pixels[:, -3:] == paper)  # nothing runs out to the right
+
+
+@pytest.mark.parametrize("library", ["jinja2", "matplotlib"])
+def test_without_a_library_the_error_says_how_to_get_it(monkeypatch, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=rf'report needs {library}.*pip install "halfseen\[app\]"'):
+        hs.report(hs.LatentClass.from_params([1.0, 0.0], {"x": {0: [0.5, 0.5], 1: [0.5, 0.5]}}), [[0], [None]])

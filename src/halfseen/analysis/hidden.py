@@ -26,6 +26,7 @@ from halfseen.estimators.table_mixture import TableMixture, seed_of
 from halfseen.leaves.leaf import Floats
 
 SMALL = 20_000  # rows up to which a refit takes a second or so
+ELSEWHERE = "which was fitted to another table"
 LEAST = 10  # observed cells below which a column has none to spare
 
 
@@ -114,7 +115,7 @@ def hidden_cells(
         Share of the known cells to hide.
     refit : bool or "auto"
         Fit again without the hidden cells, with the number of classes that the model has. "auto": for up to 20,000
-        rows, if the model came from a fit to a whole table.
+        rows, if the model came from a fit to a table with as many.
     n_init : int, default 4
         Starts of the refit.
     sample_weight : (N,) array, optional
@@ -142,7 +143,7 @@ def hidden_cells(
     if refit is True and isinstance(model, NaiveBayes) and y is None:
         raise ParameterError("refit=True needs the labels: pass y, or use refit=False.")
     table = model._schema.encode(source, row_weight(source, sample_weight))
-    reason = _why_not(model, y, table.n_rows) if refit == "auto" else ("" if refit else "as asked")
+    reason = _why_not(model, y, table) if refit == "auto" else ("" if refit else "as asked")
     return hidden_in(model, table, y, share, reason, n_init, random_state)
 
 
@@ -156,8 +157,10 @@ def hidden_in(
     random_state: Any = 0,
 ) -> HiddenCells:
     """Return the check of an encoded table; `reason` says why the model is not fitted again, None to find out."""
-    reason = _why_not(model, y, table.n_rows) if reason is None else reason
+    reason = _why_not(model, y, table) if reason is None else reason
     hidden = _hide(table, share, np.random.default_rng(seed_of(random_state)))
+    if not hidden.any():
+        return HiddenCells((), False, "No column has enough known cells to hide some.")
     holed = _without(table, hidden)
     guesser = model if reason else _refitted(model, holed, y, n_init, seed_of(random_state))
     columns = _compare(guesser, table, holed, hidden)
@@ -165,19 +168,24 @@ def hidden_in(
     return HiddenCells(columns, not reason, _note(n_cells, share, reason))
 
 
-def _why_not(model: TableMixture, y: Any, n_rows: int) -> str:
+def _why_not(model: TableMixture, y: Any, table: Table) -> str:
     """Return why a refit is not made; empty if it is."""
     if not hasattr(model, "loglik_"):
         return "which was not fitted to this table as a whole"
     if isinstance(model, NaiveBayes) and y is None:
         return "as no labels were given to fit it again"
-    return f"as {n_rows:,} rows are many to fit again" if n_rows > SMALL else ""
+    weight = _known(model, table, y).weight if isinstance(model, NaiveBayes) else table.weight
+    if abs(weight.sum() - model._n_rows) > 1e-6 * model._n_rows:
+        return ELSEWHERE
+    return f"as {table.n_rows:,} rows are many to fit again" if table.n_rows > SMALL else ""
 
 
 def _note(n_cells: int, share: float, reason: str) -> str:
     start = f"{n_cells:,} known cells ({share:.0%}) were hidden at random and guessed from the rest of their rows"
     if not reason:
         return f"{start}, by a model fitted again without them."
+    if reason == ELSEWHERE:
+        return f"{start}, by the model as it is, {reason}."
     return f"{start}, by the model as it is, {reason}; it may have seen these cells, so its errors may be too small."
 
 
@@ -222,18 +230,21 @@ def _refitted(model: TableMixture, holed: Table, y: Any, n_init: int, seed: np.r
     other = copy(model)
     other.n_init = n_init
     if isinstance(model, NaiveBayes):
-        evidence, _ = read_target(target_of(y), holed.n_rows, model.classes_.tolist())
-        weight = np.where(evidence.index == 0, model.unlabeled_weight * holed.weight, holed.weight)
-        holed = Table(holed.schema, holed.blocks, weight, evidence.repeated(int(model.components_per_class)))
+        holed = _known(model, holed, y)
     found = other._search(holed.canonical(), len(model.weights_), seed)
     other._model, other._params = found.model, found.params
     return other
 
 
+def _known(model: NaiveBayes, table: Table, y: Any) -> Table:
+    """Return a table with the evidence of its labels, its rows weighted as in a fit."""
+    evidence, _ = read_target(target_of(y), table.n_rows, model.classes_.tolist())
+    weight = np.where(evidence.index == 0, model.unlabeled_weight * table.weight, table.weight)
+    return Table(table.schema, table.blocks, weight, evidence.repeated(int(model.components_per_class)))
+
+
 def _compare(model: TableMixture, table: Table, holed: Table, hidden: Mask) -> tuple[HiddenColumn, ...]:
     rows = np.flatnonzero(hidden.any(axis=1))
-    if not len(rows):
-        return ()
     gone = holed.take(rows)
     resp = np.concatenate(model._infer(gone, lambda part: part.usage["emit"]))
     filled = Table(table.schema, model._filled(gone.chunks(size=len(rows))[0], resp, None), gone.weight)

@@ -240,15 +240,17 @@ def costs(found: Validated, cost: ArrayLike) -> Costs:
     Costs(decided=0.0, most_probable=2.5, always=0.5)
     """
     table = np.asarray(cost, dtype=np.float64)
+    by_cost = decide(found.proba, cost)  # checks the costs too
+    if table.ndim != 2:
+        raise ParameterError(f"cost has shape {table.shape}; here one table (decisions, classes) is for all rows.")
     weight = found.weight / found.weight.sum()
 
     def mean(decision: Any) -> float:
         return float(weight @ table[decision, found.truth])
 
-    by_cost = mean(decide(found.proba, table))
     always = min(float(weight @ row[found.truth]) for row in table)
     most_probable = mean(decide(found.proba)) if table.shape[0] == table.shape[1] else float("nan")
-    return Costs(by_cost, most_probable, always)
+    return Costs(mean(by_cost), most_probable, always)
 
 
 class CostPoint(NamedTuple):

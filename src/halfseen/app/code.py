@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from halfseen.app.tables import located
-
 HEAD = "import halfseen as hs\n"
 
 
@@ -16,7 +14,7 @@ def python_of(model: Any) -> str:
         data = "table = ...  # what this model was fitted to"
     else:
         given = {name: value for name, value in reading.items() if value and name != "data"}
-        arguments = [repr(located(reading["data"]))] if reading["data"] else []
+        arguments = [repr(reading["data"])] if reading["data"] else []
         arguments += [f"{name}={value!r}" for name, value in given.items()]
         data = f"table = hs.open_table({', '.join(arguments)})"
     return "\n".join([HEAD, data, f"model = hs.{call(model)}.fit(table)", "print(model.describe())"])

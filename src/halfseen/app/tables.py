@@ -10,26 +10,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from halfseen import datasets
 from halfseen.app import console
 from halfseen.data.files import FileTable, identifiers, open_table
 from halfseen.errors import DataError, ParameterError
 
-EXAMPLE = "example:"  # before the name of a table that comes with the library
-
 
 def open_rows(path: str | None, sql: str | None, missing: Sequence[str], **columns: Any) -> FileTable:
-    """Open a file, a query, or a table that comes with the library (example:penguins)."""
+    """Open a file or a query."""
     if path is None and sql is None:
         raise ParameterError("name a file to read, or - for standard input.")
-    return open_table(located(path), sql=sql, missing=missing, **columns)
-
-
-def located(path: str | None) -> str | None:
-    """Return the path of a file; that of a table of the library for its name."""
-    if path is not None and path.startswith(EXAMPLE):
-        return datasets.path_of(path.removeprefix(EXAMPLE))
-    return path
+    return open_table(path, sql=sql, missing=missing, **columns)
 
 
 def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tuple[FileTable, list[str]]:

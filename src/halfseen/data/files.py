@@ -45,10 +45,12 @@ from halfseen.data.duck import (
 )
 from halfseen.data.frames import CodedColumn, RawColumn, Source, read
 from halfseen.data.stream import loaded, no_rows
+from halfseen.datasets import path_of
 from halfseen.errors import DataError, ParameterError
 
 __all__ = ["FileTable", "identifiers", "open_table"]
 
+EXAMPLE = "example:"  # before the name of a table that comes with the library
 DELIMITERS = ",;\t|"
 HEAD_BYTES = 1 << 16  # of a CSV file, that show how it is written
 OF_TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -78,7 +80,8 @@ def open_table(
     ----------
     path : str, Path or file-like object
         CSV (.csv, .tsv, .txt, also with .gz), Parquet (.parquet, .pq), JSON (.jsonl, .ndjson, .json), DuckDB (.duckdb,
-        .db) or SQLite (.sqlite, .sqlite3, .db). "-" is CSV on standard input. Needs the extra: halfseen[app].
+        .db) or SQLite (.sqlite, .sqlite3, .db). "-" is CSV on standard input, "example:penguins" and "example:votes"
+        are tables that come with the library. Needs the extra: halfseen[app].
     sql : str, optional
         A query. Without a path DuckDB runs it, and it names its files: "SELECT * FROM 'a.csv' JOIN 'b.parquet' USING
         (id)". With a database file it runs there; the name of a table will do. With another file the file is the
@@ -276,6 +279,8 @@ def _located(path: Any) -> tuple[str | None, str, Any]:
         return _spooled(path, str(getattr(path, "name", "the data given")))
     if not isinstance(path, (str, os.PathLike)):
         raise ParameterError(f"open_table: {path!r:.80} is not a path, '-' or a file-like object.")
+    if isinstance(path, str) and path.startswith(EXAMPLE):
+        return path_of(path.removeprefix(EXAMPLE)), path, None
     found = Path(path)
     if found.is_dir():
         raise DataError(f"{path} is a folder. Give a file; several are read by sql=\"SELECT * FROM '{path}/*.csv'\".")

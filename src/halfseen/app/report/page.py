@@ -97,6 +97,10 @@ def report(
     family = family_of(model)
     if title is not None and not isinstance(title, str):
         raise ParameterError(f"title={title!r} is not text.")
+    if path is not None and not Path(path).parent.is_dir():
+        raise FileNotFoundError(
+            f"report: there is no folder {str(Path(path).parent)!r} to write {Path(path).name!r} to."
+        )
     source = read(X)  # once: a file may know its labels and weights
     y = source.target if y is None else y
     sample_weight = source.weight if sample_weight is None else sample_weight

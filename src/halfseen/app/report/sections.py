@@ -7,12 +7,13 @@ has the report of its parent.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from halfseen.app.code import HEAD, call, python_of
 from halfseen.app.report.material import Material
-from halfseen.app.report.parts import Code, Grid, Part, Section
+from halfseen.app.report.parts import Beside, Code, Grid, Part, Section
 from halfseen.app.versions import versions
 from halfseen.errors import ParameterError
 
@@ -39,10 +40,11 @@ def reproduce(model: Any, material: Material) -> Section:
     if material.command:
         parts.append(Code("Command", material.command))
     parts.append(Code("Python", _python(model, material)))
-    options = [[name, repr(value)] for name, value in sorted(model.get_params(deep=False).items())]
+    options = [[name, _placeless(repr(value))] for name, value in sorted(model.get_params(deep=False).items())]
     named = [[name, value] for name, value in versions().items()]
-    parts.append(Grid("Options of the model", ["option", "value"], options, "Options", frozenset({1})))
-    parts.append(Grid("Versions of what was used", ["library", "version"], named, "Versions", frozenset({1})))
+    left = Grid("Options of the model", ["option", "value"], options, "Options", frozenset({1}))
+    right = Grid("Versions of what was used", ["library", "version"], named, "Versions", frozenset({1}))
+    parts.append(Beside([left, right]))
     parts.extend(_parameters(model))
     seed = getattr(model, "random_state", None)
     lead = "The same data, options, seed and versions on the same kind of machine give the same result, bit for bit."
@@ -61,9 +63,15 @@ def _python(model: Any, material: Material) -> str:
     if not hasattr(model, "loglik_"):
         built = f"model = hs.{type(model).__name__}.from_params(...)  # or fitted in pieces; the parameters are below"
     else:
-        built = f"model = hs.{call(model)}\nmodel.fit(X{', y' if material.y is not None else ''})"
-    extra = ", y=y" if material.y is not None else ""
+        labels = ", y" if hasattr(model, "classes_") else ""
+        built = f"model = hs.{_placeless(call(model))}\nmodel.fit(X{labels})"
+    extra = ", y=y" if material.y is not None and hasattr(model, "classes_") else ""
     return f'{HEAD}\n{built}\nhs.report(model, X, "report.html"{extra}{cost})'
+
+
+def _placeless(text: str) -> str:
+    """Take away where an object lies in memory, which differs each time."""
+    return re.sub(r" at 0x[0-9A-Fa-f]+", "", text)
 
 
 def _parameters(model: Any) -> list[Part]:
