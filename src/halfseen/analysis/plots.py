@@ -14,11 +14,11 @@ import numpy as np
 
 from halfseen.analysis.contrast import Contrast, contrasts, percent
 from halfseen.analysis.holes import Holes, count, holes
-from halfseen.analysis.optional import optional
 from halfseen.analysis.seen import check_mixture, look, missing_cells
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.leaves.leaf import Floats
+from halfseen.optional import optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Mapping
 from hashlib import blake2b
 from importlib import import_module
@@ -41,6 +40,7 @@ from halfseen.app import plain_values
 from halfseen.errors import ModelFileError, ParameterError
 from halfseen.estimators.state import State
 from halfseen.leaves.leaf import Floats, frozen
+from halfseen.whole_file import whole_file
 
 __all__ = ["FAMILIES", "load", "read_record", "save"]
 
@@ -89,7 +89,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     check_is_fitted(model)
     content = _content(name, model._state())
     _model_in(content, f"this {name} cannot be saved")  # what is written can be read
-    _write(Path(os.path.realpath(path)), content)
+    _write(Path(path), content)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -275,16 +275,8 @@ def _array(name: str, found: Mapping[str, Any], path: str) -> Floats:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file at once: whoever looks sees the old one or the new one, never a part."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        try:
-            with open(beside, "xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
+        with whole_file(path) as file:
+            file.write(content)
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be written: {error.strerror}. Use another path.") from error

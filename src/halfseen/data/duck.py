@@ -14,11 +14,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 from halfseen.errors import DataError
+from halfseen.optional import optional
 
 CellKind: TypeAlias = Literal["number", "bool", "text", "date", "other"]
 
@@ -184,8 +184,8 @@ def connected(database: str | None, room: int | None, title: str, guessed: bool 
 
     With `guessed` types a cell that does not fit them is no error of the user's: `Misjudged` is raised.
     """
-    duckdb = library("duckdb", "Reading files")
-    pyarrow = library("pyarrow", "Reading files")
+    duckdb = optional("duckdb", "Reading files")
+    pyarrow = optional("pyarrow", "Reading files")
     with tempfile.TemporaryDirectory(prefix="halfseen-") as folder:
         config = {
             "autoinstall_known_extensions": "false",
@@ -204,17 +204,6 @@ def connected(database: str | None, room: int | None, title: str, guessed: bool 
                 yield connection
         except (duckdb.Error, pyarrow.ArrowException, OSError) as error:  # the latter two from a reader of Arrow
             raise explained(error, title, guessed) from None
-
-
-def library(name: str, purpose: str) -> Any:
-    """Return a library of the extra `app`, or say how to get it."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ImportError(
-            f"{purpose} needs {name}, which cannot be imported ({error}). "
-            f'Install it with: pip install "halfseen[app]", or pip install {name}'
-        ) from error
 
 
 # --------------------------------------------------------------------------------------------------------------- CSV

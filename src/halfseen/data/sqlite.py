@@ -8,8 +8,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from halfseen.data.duck import BATCH, COUNT, CellKind, Cells, Scan, is_number, library, quoted_name, quoted_text
+from halfseen.data.duck import BATCH, COUNT, CellKind, Cells, Scan, is_number, quoted_name, quoted_text
 from halfseen.errors import DataError
+from halfseen.optional import optional
 
 
 class SqliteScan(Scan):
@@ -64,7 +65,7 @@ class SqliteScan(Scan):
                 yield Cells(name, kind, " and ".join(sorted(found)))
 
     def batches(self, names: Sequence[str], rows: int = BATCH, room: int | None = None) -> Iterator[Any]:
-        pa = library("pyarrow", "Reading files")
+        pa = optional("pyarrow", "Reading files")
         of_type = {"integer": pa.int64(), "real": pa.float64()}
         by_name = {column.name: column for column in self.columns}
         schema = pa.schema([(name, of_type.get(by_name[name].type, pa.string())) for name in names])

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -17,8 +15,9 @@ from typing import Any, BinaryIO, Self
 
 import narwhals as nw
 
-from halfseen.data.duck import library
 from halfseen.errors import DataError
+from halfseen.optional import optional
+from halfseen.whole_file import whole_file
 
 __all__ = ["TableWriter", "write_table"]
 
@@ -72,14 +71,15 @@ class TableWriter:
         self._sink: Any = None
 
     def __enter__(self) -> Self:
-        library("pyarrow", "Writing tables")
+        optional("pyarrow", "Writing tables")
         if self._path is None:
             self._file = _StandardOutput()
             return self
         if self._path.is_dir():
             raise DataError(f"{self._path} is a folder. Give the name of a file in it.")
+        self._whole = whole_file(self._path)
         try:
-            self._file = tempfile.NamedTemporaryFile(dir=self._path.parent, prefix=f".{self._path.name}-", delete=False)
+            self._file = self._whole.__enter__()
         except OSError as error:
             raise DataError(f"{self._path} cannot be written: {error.strerror}. Choose another place.") from None
         return self
@@ -104,14 +104,10 @@ class TableWriter:
     ) -> None:
         if self._sink is not None and (kind is None or self._path is not None):
             self._sink.close()
-        self._file.close()
         if self._path is None:
-            return
-        if kind is not None:
-            os.unlink(self._file.name)
-            return
-        os.chmod(self._file.name, 0o666 & ~_umask())  # temporary files are for their owner alone
-        os.replace(self._file.name, self._path)
+            self._file.close()
+        else:
+            self._whole.__exit__(kind, error, trace)
 
 
 class _StandardOutput:
@@ -208,7 +204,7 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 def as_arrow(frame: Any) -> Any:
     """Return a table as Arrow, with NaN as missing and categories as their values."""
-    pa = library("pyarrow", "Writing tables")
+    pa = optional("pyarrow", "Writing tables")
     from pyarrow import compute
 
     if isinstance(frame, Mapping):
@@ -234,9 +230,3 @@ def _cast(table: Any, schema: Any) -> Any:
         return table.select(schema.names).cast(schema)
     except (KeyError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(f"the rows to append are unlike the first ones: {error}") from None
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

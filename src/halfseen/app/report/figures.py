@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from halfseen.analysis import plots
-from halfseen.analysis.optional import optional
+from halfseen.optional import optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from halfseen.analysis.residuals import Residual, residuals_of, telling
 from halfseen.analysis.rows import Surprising, Uncertain, surprising_of, uncertain_of
 from halfseen.analysis.seen import Seen, look
 from halfseen.analysis.validation import Validated, cross_validate
+from halfseen.data import read
 from halfseen.errors import DataError
 from halfseen.estimators.profile import ColumnProfile, profiles
 
@@ -43,6 +44,13 @@ class Material:
 
 class TableMaterial(Material):
     """A mixture over a table, and what was found in them."""
+
+    @classmethod
+    def gathered(cls, model: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *more: Any) -> Self:
+        """Read the table once; a file may bring its labels and weights."""
+        source = read(X)
+        y = source.target if y is None else y
+        return cls(model, source, y, source.weight if sample_weight is None else sample_weight, *more)
 
     @cached_property
     def seen(self) -> Seen:

@@ -253,4 +253,4 @@ TABLE_SECTIONS = [answer, classes, profile, trust, holes, rows]
 
 SECTIONS["LatentClass"] = [*TABLE_SECTIONS, reproduce]
 SECTIONS["NaiveBayes"] = [*TABLE_SECTIONS, classifier, reproduce]
-MATERIAL["LatentClass"] = MATERIAL["NaiveBayes"] = TableMaterial
+MATERIAL["LatentClass"] = MATERIAL["NaiveBayes"] = TableMaterial.gathered

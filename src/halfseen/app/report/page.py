@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
-from halfseen.analysis.optional import optional
 from halfseen.app.report import mixture  # noqa: F401  registers its sections
 from halfseen.app.report.parts import Section
 from halfseen.app.report.sections import MATERIAL, SECTIONS, family_of
-from halfseen.data import read
 from halfseen.errors import ParameterError
+from halfseen.optional import optional
+from halfseen.whole_file import whole_file
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST = 32  # letters of a name; the rest is in the title of the element
@@ -101,10 +100,7 @@ def report(
         raise FileNotFoundError(
             f"report: there is no folder {str(Path(path).parent)!r} to write {Path(path).name!r} to."
         )
-    source = read(X)  # once: a file may know its labels and weights
-    y = source.target if y is None else y
-    sample_weight = source.weight if sample_weight is None else sample_weight
-    material = MATERIAL[family](model, source, y, sample_weight, cost, command)
+    material = MATERIAL[family](model, X, y, sample_weight, cost, command)
     sections = [section for build in SECTIONS[family] if (section := build(model, material)) is not None]
     html = render(sections, title or _title(model))
     return html if path is None else write(html, path)
@@ -139,20 +135,6 @@ def _short(name: Any, longest: int = LONGEST) -> Any:
 
 def write(html: str, path: str | os.PathLike[str]) -> Path:
     """Write a file as a whole or not at all."""
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(html)
-        os.chmod(temporary, 0o666 & ~_umask())  # as open() would have made it; mkstemp's own are for the owner alone
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return path
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    with whole_file(path) as file:
+        file.write(html.encode())
+    return Path(path)

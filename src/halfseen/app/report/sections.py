@@ -20,7 +20,7 @@ from halfseen.errors import ParameterError
 Builder = Callable[[Any, Any], Section | None]
 
 SECTIONS: dict[str, list[Builder]] = {}
-MATERIAL: dict[str, type[Material]] = {}
+MATERIAL: dict[str, Callable[..., Material]] = {}
 
 MOST_PARAMETERS = 300  # rows of the table of parameters
 
