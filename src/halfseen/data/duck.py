@@ -29,8 +29,8 @@ COUNT = "halfseen_count"  # column of a scan with equal rows merged
 
 
 @dataclass(frozen=True)
-class Cells:
-    """A column of a scan: its name, what its cells are, and (for "date" and "other") its type in the file's words."""
+class ScanColumn:
+    """A column of a scan: its name, what its cells are, and its type in the file's own words."""
 
     name: str
     kind: CellKind
@@ -43,12 +43,12 @@ class Scan(ABC):
     Attributes
     ----------
     title : str                 what to call it in messages
-    columns : tuple of Cells
+    columns : tuple of ScanColumn
     size : int                  bytes of its file, which a table in memory hardly ever takes less of; 0: not known
     """
 
     title: str
-    columns: tuple[Cells, ...]
+    columns: tuple[ScanColumn, ...]
     size: int = 0
 
     @abstractmethod
@@ -81,7 +81,7 @@ class DuckScan(Scan):
     relation : str
         What stands after FROM.
     missing : sequence of str
-        Cells that mean missing.
+        ScanColumn that mean missing.
     text : collection of str
         Columns to be taken as text, whatever they are.
     database : str, optional
@@ -108,7 +108,7 @@ class DuckScan(Scan):
         self._expressions: dict[str, str] = {}
         self.columns = tuple(self._described())
 
-    def _described(self) -> Iterator[Cells]:
+    def _described(self) -> Iterator[ScanColumn]:
         for name, of_type in self._rows(
             f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {self._relation})"
         ):
@@ -121,7 +121,7 @@ class DuckScan(Scan):
             elif of_type in ('"NULL"', "NULL"):
                 expression = f"CAST({expression} AS DOUBLE)"
             self._expressions[name] = without_markers(expression, kind, self._missing)
-            yield Cells(name, kind, of_type)
+            yield ScanColumn(name, kind, of_type)
 
     def _unmixed(self, name: str) -> tuple[CellKind, str]:
         """A JSON column whose cells are of several types: one type is left when the missing ones are."""
@@ -140,7 +140,8 @@ class DuckScan(Scan):
 
     def batches(self, names: Sequence[str], rows: int = BATCH, room: int | None = None) -> Iterator[Any]:
         selected = ", ".join(f"{self._expressions[name]} AS {quoted_name(name)}" for name in names)
-        yield from self._arrow(f"SELECT {selected} FROM {self._relation}", rows, room)
+        with self._connected(room) as connection:
+            yield from arrow_tables(connection, f"SELECT {selected} FROM {self._relation}", rows)
 
     def selection(self) -> str:
         """The query that gives all columns, with missing cells as NULL."""
@@ -155,15 +156,6 @@ class DuckScan(Scan):
         selected = ", ".join(f"{self._expressions[name]} AS {quoted_name(name)}" for name in names)
         relation = f"(SELECT {selected}, count(*) AS {COUNT} FROM {self._relation} GROUP BY ALL)"
         return DuckScan(self.title, relation, (), (), self._database, self._before)
-
-    def _arrow(self, query: str, rows: int, room: int | None) -> Iterator[Any]:
-        import pyarrow as pa
-
-        with self._connected(room) as connection:
-            relation = connection.sql(query)
-            reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-            for batch in reader(rows):
-                yield pa.Table.from_batches([batch])
 
     def _rows(self, query: str, room: int | None = None) -> list[tuple[Any, ...]]:
         with self._connected(room) as connection:
@@ -204,6 +196,16 @@ def connected(database: str | None, room: int | None, title: str, guessed: bool 
                 yield connection
         except (duckdb.Error, pyarrow.ArrowException, OSError) as error:  # the latter two from a reader of Arrow
             raise explained(error, title, guessed) from None
+
+
+def arrow_tables(connection: Any, query: str, rows: int) -> Iterator[Any]:
+    """Run a query and give its rows as Arrow tables."""
+    import pyarrow as pa
+
+    relation = connection.sql(query)
+    reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # its name in earlier versions
+    for batch in reader(rows):
+        yield pa.Table.from_batches([batch])
 
 
 # --------------------------------------------------------------------------------------------------------------- CSV
@@ -264,8 +266,8 @@ class CsvScan(Scan):
             found |= self._look(empty)
         self.columns = tuple(self._cells(name, found[name]) for name in dialect.names)
 
-    def _cells(self, name: str, seen: _Seen) -> Cells:
-        return Cells(name, "text") if name in self._text else Cells(name, seen.kind, "dates or times")
+    def _cells(self, name: str, seen: _Seen) -> ScanColumn:
+        return ScanColumn(name, "text") if name in self._text else ScanColumn(name, seen.kind, "dates or times")
 
     def _look(self, names: Sequence[str], rows: int | None = None) -> dict[str, _Seen]:
         """Look at cells as they are written."""
@@ -293,13 +295,9 @@ class CsvScan(Scan):
         return self
 
     def batches(self, names: Sequence[str], rows: int = BATCH, room: int | None = None) -> Iterator[Any]:
-        import pyarrow as pa
-
         with connected(None, room, self.title, guessed=True) as connection:
-            relation = connection.sql(f"SELECT {self._selected(names)} FROM {self._relation(room)}")
-            reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-            for batch in reader(rows):
-                yield pa.Table.from_batches([batch])
+            query = f"SELECT {self._selected(names)} FROM {self._relation(room)}"
+            yield from arrow_tables(connection, query, rows)
         if len(names) == len(self.columns):
             self._known = True
 
@@ -325,7 +323,7 @@ class CsvScan(Scan):
         by_name = {column.name: column for column in self.columns}
         return ", ".join(f"{self._expression(by_name[name])} AS {quoted_name(name)}" for name in names)
 
-    def _expression(self, column: Cells) -> str:
+    def _expression(self, column: ScanColumn) -> str:
         name = quoted_name(column.name)
         if column.kind == "bool":
             stray = f"CASE WHEN {name} IS NOT NULL THEN error('Could not convert ' || {name}) END"

@@ -33,12 +33,12 @@ from halfseen.data import sqlite
 from halfseen.data.columns import MAX_DISTINCT, is_whole
 from halfseen.data.duck import (
     BATCH,
-    Cells,
     CsvScan,
     Dialect,
     DuckScan,
     Misjudged,
     Scan,
+    ScanColumn,
     connected,
     quoted_name,
     quoted_text,
@@ -87,7 +87,7 @@ def open_table(
         (id)". With a database file it runs there; the name of a table will do. With another file the file is the
         table ``data``.
     missing : list of str or numbers
-        Cells that mean missing, in every column: ["?", "NA", -99]. The empty cell of a CSV file always does.
+        ScanColumn that mean missing, in every column: ["?", "NA", -99]. The empty cell of a CSV file always does.
     ignore : list of str
         Columns to leave out.
     text : list of str
@@ -177,7 +177,7 @@ class FileTable:
         """Number of rows."""
         return self._scan.count()
 
-    def _features(self) -> list[Cells]:
+    def _features(self) -> list[ScanColumn]:
         apart = {*self._ignored, self._weight, self._target}
         return [column for column in self._scan.columns if column.name not in apart]
 

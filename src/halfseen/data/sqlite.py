@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from halfseen.data.duck import BATCH, COUNT, CellKind, Cells, Scan, is_number, quoted_name, quoted_text
+from halfseen.data.duck import BATCH, COUNT, CellKind, Scan, ScanColumn, is_number, quoted_name, quoted_text
 from halfseen.errors import DataError
 from halfseen.optional import optional
 
@@ -50,7 +50,7 @@ class SqliteScan(Scan):
             tests.append(f"(typeof({cell}) IN ('integer', 'real') AND {cell} IN ({numbers}))")
         return f"CASE WHEN {' OR '.join(tests)} THEN NULL ELSE {cell} END"
 
-    def _cells(self, names: Sequence[str]) -> Iterator[Cells]:
+    def _cells(self, names: Sequence[str]) -> Iterator[ScanColumn]:
         """Look at the types of all cells, in one pass."""
         types = ("integer", "real", "text", "blob")
         asked = [f"max(typeof({self._expressions[name]}) = '{of_type}')" for name in names for of_type in types]
@@ -59,10 +59,10 @@ class SqliteScan(Scan):
         for j, name in enumerate(names):
             found = {of_type for of_type, seen in zip(types, answers[4 * j : 4 * j + 4], strict=True) if seen}
             if found <= {"integer", "real"}:
-                yield Cells(name, "number", "real" if "real" in found else "integer")
+                yield ScanColumn(name, "number", "real" if "real" in found else "integer")
             else:
                 kind: CellKind = "text" if found == {"text"} else "other"
-                yield Cells(name, kind, " and ".join(sorted(found)))
+                yield ScanColumn(name, kind, " and ".join(sorted(found)))
 
     def batches(self, names: Sequence[str], rows: int = BATCH, room: int | None = None) -> Iterator[Any]:
         pa = optional("pyarrow", "Reading files")
