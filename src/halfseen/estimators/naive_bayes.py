@@ -302,12 +302,13 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row; the first among equals."""
-        table = self._encode(X)
-        return self.classes_[self._most_probable(table)]
+        return self._most_probable(self._encode(X), self.classes_)
 
-    def _most_probable(self, table: Table) -> NDArray[np.int64]:
-        """Return the index of the most probable class of each row."""
-        return np.concatenate(self._posteriors(table, lambda resp: self._by_class(resp).argmax(axis=1)))
+    def _most_probable(self, table: Table, names: NDArray[Any]) -> NDArray[Any]:
+        """Return the name of the most probable class of each row; the first among equals."""
+        if self.components_per_class == 1:
+            return super()._most_probable(table, names)
+        return names[np.concatenate(self._posteriors(table, lambda resp: self._by_class(resp).argmax(axis=1)))]
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy: the share of rows whose predicted class is `y`."""

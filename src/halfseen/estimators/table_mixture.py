@@ -98,7 +98,29 @@ class TableMixture(BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most probable class of each row; the lowest index among equals."""
-        return np.concatenate(self._posteriors(self._encode(X), lambda resp: resp.argmax(axis=1)))
+        return self._most_probable(self._encode(X), np.arange(len(self.weights_)))
+
+    def _most_probable(self, table: Table, names: NDArray[Any]) -> NDArray[Any]:
+        """Return the name of the most probable component of each row; the first among equals."""
+        fused = FusedMixture.find(self._model) if table.n_rows > MANY else None
+        if fused is None:
+            return names[np.concatenate(self._posteriors(table, lambda resp: resp.argmax(axis=1)))]
+        prepared = fused.prepare_best(self._params)
+        out = np.empty(table.n_rows, names.dtype)
+
+        def task(piece: tuple[Chunk, NDArray[Any]]) -> int:
+            chunk, own = piece
+            best = fused.best(prepared, chunk)
+            impossible = best < 0
+            best[impossible] = self.weights_.argmax()
+            names.take(best, out=own, mode="clip")  # the other modes would copy
+            return int(np.count_nonzero(impossible))
+
+        chunks = table.chunks()
+        pieces = list(zip(chunks, np.split(out, np.cumsum([chunk.n_rows for chunk in chunks])), strict=False))
+        with runner(self.n_jobs, len(pieces)) as run:
+            self._warn_impossible(sum(run(task, pieces)))
+        return out
 
     def _posteriors(self, table: Table, use: Callable[[Floats], Any]) -> list[Any]:
         """Return what `use` makes of the (n, K) posteriors of each chunk."""
@@ -297,7 +319,7 @@ class TableMixture(BaseEstimator):
 
         A row that is impossible under every class falls back on the shares of the classes.
         """
-        fused = FusedMixture.find(self._model, table) if table.n_rows > MANY else None
+        fused = FusedMixture.find(self._model) if table.n_rows > MANY else None
         prepared = (fused or self._model).prepare(self._params)
 
         def task(chunk: Chunk) -> Any:

@@ -70,6 +70,19 @@ void bind_codes(nb::module_& m) {
          [](Array2<const Code> codes, Index starts, Index component, In1 weight, Out2 counts) {
              categorical_count(view(codes), view(starts), view(component), view(weight), view(counts));
          });
+    bind(m, "mixture_best",
+         [](Array2<const Code> codes, Index starts, In2 values, In2 counts, In2 log_factorials, In1 log_mix,
+            In2 log_table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,
+            Array1<std::int64_t> best) {
+             const Rows rows{{}, view(values), view(counts), view(log_factorials), {}, false};
+             const Mixture logs{view(log_mix), view(log_table), view(mean), view(half_precision), view(half_log),
+                                view(rate), view(log_rate)};
+             mixture_best(view(codes), view(starts), rows, logs, view(best));
+         });
+    bind(m, "group_codes",
+         [](Array2<const Code> codes, Index strides, Index stops, Index firsts, Array2<std::uint16_t> cells) {
+             group_codes(view(codes), view(strides), view(stops), view(firsts), view(cells));
+         });
 }
 
 template <class Cell, class Code>

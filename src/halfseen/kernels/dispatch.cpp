@@ -7,6 +7,9 @@ namespace halfseen {
     namespace isa {                                                                                                  \
     double mixture_soft(const Rows&, const Mixture&, const Sums&);                                                   \
     void mixture_posterior(const Rows&, const Mixture&, Matrix<double>, Span<double>);                               \
+    template <class Code>                                                                                            \
+    void mixture_best(const Matrix<const Code>&, const Span<const std::int64_t>&, const Rows&, const Mixture&,      \
+                      Span<std::int64_t>);                                                                           \
     }
 HALFSEEN_DECLARE(baseline)
 #ifdef HALFSEEN_X86
@@ -41,5 +44,20 @@ double mixture_soft(const Rows& rows, const Mixture& mixture, const Sums& out) {
 void mixture_posterior(const Rows& rows, const Mixture& mixture, Matrix<double> usage, Span<double> log_evidence) {
     HALFSEEN_PICK(mixture_posterior(rows, mixture, usage, log_evidence));
 }
+
+template <class Code>
+void mixture_best(const Matrix<const Code>& codes, const Span<const std::int64_t>& starts, const Rows& rows,
+                  const Mixture& logs, Span<std::int64_t> best) {
+    HALFSEEN_PICK(mixture_best(codes, starts, rows, logs, best));
+}
+
+#define HALFSEEN_BEST(Code)                                                                                          \
+    template void mixture_best(const Matrix<const Code>&, const Span<const std::int64_t>&, const Rows&,              \
+                               const Mixture&, Span<std::int64_t>);
+HALFSEEN_BEST(std::int8_t)
+HALFSEEN_BEST(std::int16_t)
+HALFSEEN_BEST(std::int32_t)
+HALFSEEN_BEST(std::int64_t)
+#undef HALFSEEN_BEST
 
 }  // namespace halfseen

@@ -80,6 +80,14 @@ void add_cells(
     Matrix<const double> usage,         // (R, W)  in
     Matrix<double> counts);             // (S, W)  added to
 
+template <class Code>
+void group_codes(
+    Matrix<const Code> codes,           // (N, D)  in, -1 = missing
+    Span<const std::int64_t> strides,   // (D,)    in
+    Span<const std::int64_t> stops,     // (G,)    in, the column behind the last of each group
+    Span<const std::int64_t> firsts,    // (G,)    in, where a row of zeros stands
+    Matrix<std::uint16_t> cells);       // (N, G)  out
+
 template <class Cell>
 void survey_cells(
     Matrix<const Cell> cells,           // (N, D)  in, NaN = missing
@@ -132,5 +140,14 @@ void mixture_posterior(
     const Rows& rows, const Mixture& mixture,
     Matrix<double> usage,               // (N, K)  out; zero in impossible rows
     Span<double> log_evidence);         // (N,)    out
+
+// The most probable component of each row, and no more: neither exp nor responsibilities. Categories are looked up
+// column by column: `rows.cells` is not read, and `logs` has logs of weights and, column by column, of probabilities.
+template <class Code>
+void mixture_best(
+    const Matrix<const Code>& codes,    // (N, C)  in, -1 = missing
+    const Span<const std::int64_t>& starts,  // (C,)  in, first cell of each column
+    const Rows& rows, const Mixture& logs,  // logs.table: (S + C, W), each column begins with zeros for 'missing'
+    Span<std::int64_t> best);           // (N,)    out, the first among equals; -1 in impossible rows
 
 }  // namespace halfseen

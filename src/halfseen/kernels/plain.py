@@ -7,6 +7,8 @@ Outputs come last and are allocated by the caller; `scores` are added to, so tha
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -63,6 +65,19 @@ def categorical_count(
         seen = column >= 0
         cells = component[seen] * n_cells + start + column[seen]
         counts += np.bincount(cells, weight[seen], minlength=counts.size).reshape(counts.shape)
+
+
+def group_codes(
+    codes: Codes,  # (N, D)  in, -1 = missing
+    strides: NDArray[np.int64],  # (D,)  in
+    stops: NDArray[np.int64],  # (G,)  in, the column behind the last of each group
+    firsts: NDArray[np.int64],  # (G,)  in, where a row of zeros stands
+    cells: NDArray[np.uint16],  # (N, G)  out
+) -> None:
+    """cells[n, g] = firsts[g] + sum over the columns d of group g of codes[n, d] strides[d]."""
+    starts = [0, *stops[:-1]]
+    for g, (start, stop) in enumerate(zip(starts, stops, strict=False)):
+        cells[:, g] = firsts[g] + codes[:, start:stop].astype(np.int64) @ strides[start:stop]
 
 
 def survey_cells(
@@ -247,19 +262,47 @@ def mixture_posterior(
 ) -> None:
     """Infer only: usage[n] = weight[n] p(component | row n), and the log-evidence."""
     joint = _mixture_scores(
-        cells, values, counts, log_factorials, mix, table, mean, half_precision, half_log, rate, log_rate
+        cells, values, counts, log_factorials, _log(mix), _log(table), mean, half_precision, half_log, rate, log_rate
     )
     independent_soft(joint, weight, 1.0, log_evidence)
     usage[:] = joint[:, : usage.shape[1]]
 
 
+def mixture_best(
+    codes: Codes,  # (N, C)  in, -1 = missing
+    starts: NDArray[np.int64],  # (C,)    in, first cell of each column
+    values: Floats,  # (N, D)  in, and so on: as in `mixture_soft`
+    counts: Floats,
+    log_factorials: Floats,
+    log_mix: Floats,  # (W,)    in, logs of weights; -inf in the padding
+    log_table: Floats,  # (S + C, W)  in, logs of probabilities; each column begins with a row of zeros for 'missing'
+    mean: Floats,
+    half_precision: Floats,
+    half_log: Floats,
+    rate: Floats,
+    log_rate: Floats,
+    best: NDArray[np.int64],  # (N,)    out, the most probable component, the first among equals; -1 in impossible rows
+) -> None:
+    """best[n] = argmax_k of log p(row n, component k): infer no more than that."""
+    cells = starts + np.arange(1, len(starts) + 1) + codes
+    joint = _mixture_scores(
+        cells, values, counts, log_factorials, log_mix, log_table, mean, half_precision, half_log, rate, log_rate
+    )
+    best[:] = np.where(joint.max(axis=1) > -np.inf, joint.argmax(axis=1), -1)
+
+
+def _log(probabilities: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.log(probabilities)
+
+
 def _mixture_scores(
-    cells: NDArray[np.uint16],
+    cells: NDArray[Any],
     values: Floats,
     counts: Floats,
     log_factorials: Floats,
-    mix: Floats,
-    table: Floats,
+    log_mix: Floats,
+    log_table: Floats,
     mean: Floats,
     half_precision: Floats,
     half_log: Floats,
@@ -267,8 +310,7 @@ def _mixture_scores(
     log_rate: Floats,
 ) -> Floats:
     """Return log(mix prod_g table[cells[n, g]] prod_d Normal(values[n, d]) prod_p Poisson(counts[n, p]))."""
-    with np.errstate(divide="ignore"):
-        scores = np.log(mix) + np.log(table)[cells].sum(axis=1)
+    scores = log_mix + log_table[cells].sum(axis=1)
     seen, counted = ~np.isnan(values), ~np.isnan(counts)
     deviation = np.where(seen, values, 0.0)[:, :, None] - mean
     scores -= (seen[:, :, None] * (half_log + half_precision * deviation**2)).sum(axis=1)
@@ -301,7 +343,7 @@ def mixture_soft(
     usage[n] ~ weight[n] mix prod_g table[cells[n, g]] prod_d Normal(values[n, d]) prod_p Poisson(counts[n, p])
     """
     usage = _mixture_scores(
-        cells, values, counts, log_factorials, mix, table, mean, half_precision, half_log, rate, log_rate
+        cells, values, counts, log_factorials, _log(mix), _log(table), mean, half_precision, half_log, rate, log_rate
     )
     seen, counted = ~np.isnan(values), ~np.isnan(counts)
     deviation = np.where(seen, values, 0.0)[:, :, None] - mean
