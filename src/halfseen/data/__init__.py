@@ -21,6 +21,7 @@ Examples
 (2, [1.0, 2.0])
 """
 
+from halfseen.data.arrays import Unsettled
 from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.frames import RawColumn, Source, frame_from_dict, read
 from halfseen.data.labels import Evidence, read_labels, read_target
@@ -35,6 +36,7 @@ __all__ = [
     "Schema",
     "Source",
     "Table",
+    "Unsettled",
     "check_weight",
     "encode_column",
     "frame_from_dict",

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halfseen.data.arrays import encode_block, share_block, survey
+from halfseen.data.arrays import Reader, Run, Unread, Unsettled, survey
 from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
@@ -59,7 +59,7 @@ class Schema:
     named: bool = field(default=False, compare=False)
 
     @classmethod
-    def learn(cls, source: Source, kinds: Mapping[str | int, str] | None = None) -> Schema:
+    def learn(cls, source: Source, kinds: Mapping[str | int, str] | None = None, run: Run = map) -> Schema:
         """Find out kind and categories of each column.
 
         Parameters
@@ -67,9 +67,11 @@ class Schema:
         source : Source
         kinds : mapping, optional
             The kind of some columns, by name or position, where the rule of `learn_column` is not wanted.
+        run : callable
+            Maps a task over slices of rows: `map`, or one with workers.
         """
         chosen = {_position(key, source.names, "columns"): kind for key, kind in (kinds or {}).items()}
-        known = survey(source)
+        known = survey(source, run)
 
         def learned(j: int, name: str) -> Column:
             if j not in chosen and j in known:
@@ -116,7 +118,13 @@ class Schema:
         """The number of categories of each column of a categorical block."""
         return tuple(len(_categories(column)) for column in self.block_columns(block))
 
-    def encode(self, source: Source, weight: ArrayLike | None = None, evidence: Evidence | None = None) -> Table:
+    def encode(
+        self,
+        source: Source,
+        weight: ArrayLike | None = None,
+        evidence: Evidence | None = None,
+        once: bool = False,
+    ) -> Table:
         """Turn a source into a table, one column at a time.
 
         Parameters
@@ -126,6 +134,10 @@ class Schema:
         weight : (N,) array-like, optional
             Row weights; ones by default.
         evidence : Evidence, optional
+        once : bool
+            For a single pass over the chunks: where it can be done, each is encoded when it is looked at, by the worker
+            that needs it, and nothing is kept. Looking at a cell that has to be complained about then raises
+            `Unsettled`; without `once` it is named.
 
         Warns
         -----
@@ -143,20 +155,36 @@ class Schema:
         self._check_names(source)
         if evidence is not None and len(evidence.index) != source.n_rows:
             raise DataError(f"evidence is about {len(evidence.index)} rows, but X has {source.n_rows}.")
-        blocks = {name: np.empty((source.n_rows, len(js)), self._dtype(name)) for name, js in self.blocks.items()}
-        unknown = {}
-        for name, js in self.blocks.items():
-            shared = share_block(source, js, self.block_columns(name))
-            if shared is not None:
-                blocks[name] = shared
-                continue
-            if encode_block(source, js, self.block_columns(name), blocks[name]):
-                continue
-            for d, j in enumerate(js):
-                column = self.columns[j]
-                unknown[column.name] = encode_column(source.column(j), column, blocks[name][:, d])
+        checked = check_weight(weight, source.n_rows)
+        readers = {
+            name: Reader.find(source, js, self.block_columns(name), self._dtype(name))
+            for name, js in self.blocks.items()
+        }
+        if once and None not in readers.values():
+            unread = Unread(readers, range(source.n_rows))  # type: ignore[arg-type]
+            return Table(self, unread, checked, evidence)
+        unknown: dict[str, Counter[Any]] = {}
+        blocks = {name: self._block(source, name, reader, unknown) for name, reader in readers.items()}
         _warn_unknown({name: counts for name, counts in unknown.items() if counts})
-        return Table(self, blocks, check_weight(weight, source.n_rows), evidence)
+        return Table(self, blocks, checked, evidence)
+
+    def _reader(self, source: Source, name: str) -> Reader | None:
+        return Reader.find(source, self.blocks[name], self.block_columns(name), self._dtype(name))
+
+    def _block(
+        self, source: Source, name: str, reader: Reader | None, unknown: dict[str, Counter[Any]]
+    ) -> NDArray[Any]:
+        """Encode a block, all at once if it can be done; count the categories that are not known."""
+        if reader is not None:
+            try:
+                return reader.whole()
+            except Unsettled:
+                pass
+        block = np.empty((source.n_rows, len(self.blocks[name])), self._dtype(name))
+        for d, j in enumerate(self.blocks[name]):
+            column = self.columns[j]
+            unknown[column.name] = encode_column(source.column(j), column, block[:, d])
+        return block
 
     def decode(self, block: str, array: NDArray[Any]) -> list[list[Any]]:
         """Turn rows of a block back into columns of values.
@@ -221,7 +249,7 @@ class Chunk:
     """
 
     index: int
-    blocks: dict[str, NDArray[Any]]
+    blocks: Mapping[str, NDArray[Any]]
     weight: NDArray[np.float64]
     evidence: Evidence | None = None
 
@@ -250,7 +278,7 @@ class Table:
     """
 
     schema: Schema
-    blocks: dict[str, NDArray[Any]]
+    blocks: Mapping[str, NDArray[Any]]
     weight: NDArray[np.float64]
     evidence: Evidence | None = None
 
@@ -261,7 +289,10 @@ class Table:
 
     def take(self, rows: Any) -> Table:
         """Some of the rows: an index array, a mask, or a slice (views, then)."""
-        blocks = {name: block[rows] for name, block in self.blocks.items()}
+        if isinstance(self.blocks, Unread):
+            blocks = self.blocks.take(rows)
+        else:
+            blocks = {name: block[rows] for name, block in self.blocks.items()}
         evidence = None if self.evidence is None else self.evidence.take(rows)
         return Table(self.schema, blocks, self.weight[rows], evidence)
 
@@ -273,7 +304,11 @@ class Table:
         if size is None:
             size = min(max(CHUNK, -(-self.n_rows // (16 * 64)) * 64), LARGEST)
         cuts = [slice(start, start + size) for start in range(0, self.n_rows, size)]
-        return [Chunk(i, part.blocks, part.weight, part.evidence) for i, part in enumerate(map(self.take, cuts))]
+        parts = list(map(self.take, cuts))
+        if self.weight.strides == (0,):  # one number for all rows: chunks share one array of it
+            same = self.weight[:size].copy()
+            return [Chunk(i, part.blocks, same[: part.n_rows], part.evidence) for i, part in enumerate(parts)]
+        return [Chunk(i, part.blocks, part.weight, part.evidence) for i, part in enumerate(parts)]
 
     def canonical(self, overwrite: bool = False) -> Table:
         """Merge equal rows and order the rest by content.
@@ -359,7 +394,7 @@ class Table:
 
 
 def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
-    """Check row weights and return them as a new float64 array.
+    """Check row weights and return them as a new float64 array, or a view of one number if that is what all rows have.
 
     Parameters
     ----------
@@ -374,7 +409,9 @@ def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     array([1. , 0.5])
     """
     if weight is None:
-        return np.ones(n_rows)
+        return np.broadcast_to(np.float64(1), n_rows)
+    if isinstance(weight, np.ndarray) and weight.strides == (0,) and len(weight) == n_rows:
+        return np.broadcast_to(check_weight(weight[:1].copy(), 1)[0], n_rows)
     try:
         values = np.array(weight, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from halfseen.assign import SOFT
 from halfseen.data import Evidence, Source, Table, check_weight, read_target
 from halfseen.engine import Model
-from halfseen.engine.reduce import certain
+from halfseen.engine.reduce import all_certain
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import blocks, guard, options
 from halfseen.estimators.notes import column_notes
 from halfseen.estimators.table_em import TableEM
-from halfseen.estimators.table_mixture import TableMixture
+from halfseen.estimators.table_mixture import TableMixture, in_one_pass
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
@@ -151,7 +151,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         source, weight, evidence = self._weighed(source, weight, evidence)
         self._fit_rows(source, weight, evidence)
         self.guard_ = None
-        if self.guard and not evidence.index.all():
+        if self.guard and evidence.index.min() == 0:
             self.guard_ = guard.compare(self, source, weight, evidence)
         return self
 
@@ -172,8 +172,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         self, source: Source, weight: NDArray[np.float64], evidence: Evidence
     ) -> tuple[Source, NDArray[np.float64], Evidence]:
         """Return the rows that count, rows without any evidence with their own weight."""
-        weight = np.where(evidence.index == 0, self.unlabeled_weight * weight, weight)
-        if weight.all():
+        if self.unlabeled_weight != 1:
+            weight = np.where(evidence.index == 0, self.unlabeled_weight * weight, weight)
+        if weight.min() > 0:
             return source, weight, evidence
         used = np.flatnonzero(weight)
         if not len(used):
@@ -182,11 +183,15 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def _fit_rows(self, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> None:
         inside = int(self.components_per_class)
-        table = self._learn_schema(source).encode(source, weight, evidence.repeated(inside))
-        if inside > 1 or not certain(evidence).all():  # counting needs no order of rows
-            table = table.canonical(overwrite=True)
-        self._remember(source, table.schema)
-        found = self._search(table, inside * len(self.classes_), self._seed())
+        schema = self._learn_schema(source)
+        self._remember(source, schema)
+        if inside == 1 and all_certain(evidence):  # counting needs no order of rows, and one pass
+            in_one_pass(self._fit_table, schema, source, weight, evidence)
+        else:
+            self._fit_table(schema.encode(source, weight, evidence.repeated(inside)).canonical(overwrite=True))
+
+    def _fit_table(self, table: Table) -> None:
+        found = self._search(table, int(self.components_per_class) * len(self.classes_), self._seed())
         self._publish(found, self._component_names())
 
     def _mixture(self, summary: blocks.Summary, n_components: int) -> Model:
@@ -302,7 +307,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row; the first among equals."""
-        return self._most_probable(self._encode(X), self.classes_)
+        return self._over(X, lambda table: self._most_probable(table, self.classes_))
 
     def _most_probable(self, table: Table, names: NDArray[Any]) -> NDArray[Any]:
         """Return the name of the most probable class of each row; the first among equals."""

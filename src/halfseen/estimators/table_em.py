@@ -14,12 +14,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from halfseen.assign import SOFT, Assign, child
-from halfseen.data import Schema, Source, Table
+from halfseen.data import CHUNK, Schema, Source, Table
 from halfseen.engine import Model, Search, evaluate, fit
 from halfseen.engine.ascent import METHODS
 from halfseen.engine.em import Runner
 from halfseen.engine.model import Reduced
-from halfseen.engine.reduce import certain, reduce
+from halfseen.engine.reduce import all_certain, reduce
 from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.starts import STARTS, Start, from_known, split, whole
 from halfseen.engine.stopping import read_rule
@@ -106,7 +106,8 @@ class TableEM(TableMixture):
             raise ParameterError(f"anneal={self.anneal!r} makes {warm} passes: max_iter={self.max_iter} is too few.")
 
     def _learn_schema(self, source: Source) -> Schema:
-        schema = Schema.learn(source, self.columns)
+        with runner(self.n_jobs, source.n_rows // CHUNK) as run:
+            schema = Schema.learn(source, self.columns, run)
         blocks.read_names(list(self.start or ()), schema, "start")
         fixed = blocks.read_names(self.fixed, schema, "fixed")
         tied = blocks.read_names(self.tied, schema, "tied")
@@ -163,7 +164,7 @@ class TableEM(TableMixture):
 
     def _summarised(self, table: Table, n_components: int, run: Runner) -> tuple[blocks.Summary, Reduced | None]:
         """Return the summary of a table; where nothing is hidden, read off the counts that the fit needs anyway."""
-        if table.evidence is None or not certain(table.evidence).all():
+        if table.evidence is None or not all_certain(table.evidence):
             return blocks.summarise(table), None
         rough = blocks.roughly(table)
         summary, data = self._counted(table, rough, n_components, run)

@@ -100,6 +100,10 @@ void bind_cells(nb::module_& m) {
          [](Array2<const Cell> cells, std::int64_t close, Array2<std::uint8_t> seen, Array1<std::uint8_t> whole) {
              survey_cells(view(cells), close, view(seen), view(whole));
          });
+    bind(m, "survey_near",
+         [](Array2<const Cell> cells, Array1<const Cell> low, Array1<std::uint64_t> seen, Array1<std::uint64_t> far) {
+             survey_near(view(cells), view(low), view(seen), view(far));
+         });
     bind_encode<Cell, std::int8_t>(m);
     bind_encode<Cell, std::int16_t>(m);
     bind_encode<Cell, std::int32_t>(m);
@@ -139,6 +143,10 @@ NB_MODULE(compiled, m) {
     bind_cells<std::int64_t>(m);
     bind_cells<double>(m);
     bind_mixture(m);
+    bind(m, "any_infinite", [](In2 cells) { return any_infinite(view(cells)); });
+    bind(m, "first_rows", [](Index labels, std::int64_t low, Array1<std::int64_t> first) {
+        first_rows(view(labels), low, view(first));
+    });
     bind(m, "gaussian_score", [](In2 values, In2 mean, In2 var, Out2 scores) {
         gaussian_score(view(values), view(mean), view(var), view(scores));
     });

@@ -95,6 +95,22 @@ void survey_cells(
     Matrix<std::uint8_t> seen,          // (D, 2 * close + 1)  set to 1 at close + cell; the ends for all beyond
     Span<std::uint8_t> whole);          // (D,)    set to 0 where a cell has a fraction
 
+// The same for cells that are expected close together, in few instructions.
+template <class Cell>
+void survey_near(
+    Matrix<const Cell> cells,           // (N, D)  in, NaN = missing
+    Span<const Cell> low,               // (D,)    in
+    Span<std::uint64_t> seen,           // (D,)    bit x - low set for every whole number x from low to low + 63
+    Span<std::uint64_t> far);           // (D,)    set to something else than 0 where another number is met
+
+bool any_infinite(
+    Matrix<const double> cells);        // (N, D)  in
+
+void first_rows(
+    Span<const std::int64_t> labels,    // (N,)    in
+    std::int64_t low,
+    Span<std::int64_t> first);          // (L,)    in: N or more; out: the first row with label low + l
+
 // Returns whether every observed cell has a code.
 template <class Cell, class Code>
 bool encode_cells(
