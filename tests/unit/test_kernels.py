@@ -237,6 +237,73 @@ def test_encode_looks_codes_up(kernels, code, cell):
         assert not kernels.encode_cells(holes + 0.5, low[:2], size[:2], starts[:2], lookup, coded)
 
 
+@pytest.mark.parametrize("cell", [np.int64, np.float64])
+def test_survey_near_marks_the_whole_numbers_from_low_on(kernels, cell):
+    low = np.array([0, -3, -20]).astype(cell)
+    cells = np.array([[0, 7, 43], [63, -3, -20], [9, 60, -19]]).astype(cell)
+    seen, far = np.zeros((2, 3), dtype=np.uint64)
+    kernels.survey_near(cells, low, seen, far)
+    bits = [[i for i in range(64) if int(mask) >> i & 1] for mask in seen]
+    assert bits == [[0, 9, 63], [0, 10, 63], [0, 1, 63]]
+    assert far.tolist() == [0, 0, 0]
+    for x in (64, -1, 2**53):
+        far[:] = 0
+        kernels.survey_near(np.array([[x, 0, 0]]).astype(cell), low, seen, far)
+        assert (far != 0).tolist() == [True, False, False]
+    kernels.survey_near(np.zeros((0, 3), dtype=cell), low, seen, far)
+
+
+def test_survey_near_passes_over_holes_and_finds_fractions(kernels):
+    """1e-20 is lost when 4000 is added to it, and is no whole number all the same."""
+    low = np.array([-4000.0, 0.0, 0.0, 0.0])
+    seen, far = np.zeros((2, 4), dtype=np.uint64)
+    kernels.survey_near(np.array([[np.nan, np.nan, 3.0, -0.0]]), low, seen, far)
+    assert (seen.tolist(), far.tolist()) == ([0, 0, 8, 1], [0, 0, 0, 0])
+    kernels.survey_near(np.array([[-3960 + 1e-12, 2.5, np.inf, -np.inf]]), low, seen, far)
+    assert (far != 0).tolist() == [True] * 4
+    far[:] = 0
+    kernels.survey_near(np.array([[-4000.0, 1e-20, 63.0, 0.0]]), low, seen, far)
+    assert (far != 0).tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize("cell", [np.int64, np.float64])
+@pytest.mark.parametrize("n_columns", [1, 3, 20, 1025])
+def test_consecutive_categories_are_encoded_as_any_others(kernels, cell, n_columns, rng):
+    low, size = rng.integers(-5, 5, n_columns), rng.integers(1, 5, n_columns)
+    cells = low + rng.integers(0, size, (70, n_columns))
+    starts = np.cumsum(size) - size
+    lookup = np.concatenate([np.arange(n, dtype=np.int32) for n in size])
+    out = np.empty((70, n_columns), dtype=np.int8)
+    assert kernels.encode_cells(cells.astype(cell), low, size, starts, lookup, out)
+    assert np.array_equal(out, cells - low)
+    for row, wrong in ((0, low[0] - 1), (69, low[0] + size[0]), (40, 10**6)):
+        changed = cells.astype(cell)
+        changed[row, 0] = wrong
+        assert not kernels.encode_cells(changed, low, size, starts, lookup, out)
+        assert (out[row, 0], out[:, 1:].min(initial=0)) == (-1, 0)
+    if cell is np.float64:
+        changed = cells.astype(cell)
+        changed[3] = np.nan
+        assert kernels.encode_cells(changed, low, size, starts, lookup, out)
+        assert (out[3] == -1).all()
+        assert not kernels.encode_cells(cells + 1e-3, low, size, starts, lookup, out)
+
+
+def test_any_infinite_takes_no_hole_for_one(kernels, n_rows):
+    cells = np.full((n_rows, 3), 1e308)
+    cells[:, 1] = np.nan
+    assert not kernels.any_infinite(cells)
+    for infinity in (np.inf, -np.inf):
+        assert kernels.any_infinite(np.vstack([cells, [[0.0, 0.0, infinity]]]))
+
+
+def test_first_rows_of_labels(kernels):
+    first = np.full(4, 5)
+    kernels.first_rows(np.array([7, 9, 7, 9, 6]), 6, first)
+    assert first.tolist() == [4, 0, 5, 1]
+    kernels.first_rows(np.zeros(0, dtype=np.int64), 6, first)
+
+
 # ---- the most probable component -------------------------------------------------------------------------------------
 
 

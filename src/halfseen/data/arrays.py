@@ -123,10 +123,8 @@ class Reader:
         return cls(array, columns, meaning, dtype) if settled else None
 
     def read(self, rows: slice) -> NDArray[Any]:
-        """Some rows of the block; to be read only where they are the array's own."""
+        """Some rows of the block; the array's own, to be read only and not `settled` yet, where that will do."""
         if self.shared is not None:
-            if kernels.any_infinite(self.shared[rows]):
-                raise Unsettled
             return self.shared[rows]
         cells = _plain(self.array[rows], self.columns)
         out = np.empty(cells.shape, self.dtype)
@@ -136,11 +134,17 @@ class Reader:
     def whole(self) -> NDArray[Any]:
         """All rows of the block."""
         if self.shared is not None:
-            return self.read(slice(None))
+            self.settle(slice(None))
+            return self.shared
         out = np.empty((len(self.array), len(self.columns)), self.dtype)
         for rows in _slices(len(out)):
             self._write(_plain(self.array[rows], self.columns), out[rows])
         return out
+
+    def settle(self, rows: slice) -> None:
+        """Look for what `read` did not look for: infinite cells in the array's own rows."""
+        if self.shared is not None and kernels.any_infinite(self.shared[rows]):
+            raise Unsettled
 
     def _write(self, cells: NDArray[Any], out: NDArray[Any]) -> None:
         if self.tables is not None:
@@ -153,7 +157,11 @@ class Reader:
 
 
 class Unread(Mapping[str, NDArray[Any]]):
-    """The blocks of consecutive rows, encoded each time they are looked at and never kept: for a single pass."""
+    """The blocks of consecutive rows, encoded each time they are looked at and never kept: for a single pass.
+
+    Numbers are not looked through for infinite ones, which would be a pass of its own: those make what is computed from
+    them infinite too, and `settle` then finds out.
+    """
 
     def __init__(self, readers: Mapping[str, Reader], rows: range) -> None:
         self.readers = readers
@@ -167,6 +175,11 @@ class Unread(Mapping[str, NDArray[Any]]):
 
     def __len__(self) -> int:
         return len(self.readers)
+
+    def settle(self) -> None:
+        """Raise `Unsettled` if a cell is infinite."""
+        for reader in self.readers.values():
+            reader.settle(slice(self.rows.start, self.rows.stop))
 
     def take(self, rows: Any) -> Mapping[str, NDArray[Any]]:
         """Some of the rows; unread still where they follow each other."""

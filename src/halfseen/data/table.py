@@ -136,8 +136,8 @@ class Schema:
         evidence : Evidence, optional
         once : bool
             For a single pass over the chunks: where it can be done, each is encoded when it is looked at, by the worker
-            that needs it, and nothing is kept. Looking at a cell that has to be complained about then raises
-            `Unsettled`; without `once` it is named.
+            that needs it, and nothing is kept. A cell that has to be complained about then raises `Unsettled`, an
+            infinite one when `settle` is called, as is due where results are not finite. Without `once` it is named.
 
         Warns
         -----
@@ -258,6 +258,11 @@ class Chunk:
         """Number of rows, n."""
         return len(self.weight)
 
+    def settle(self) -> None:
+        """Raise `Unsettled` if the rows are encoded on the way, and one has an infinite cell."""
+        if isinstance(self.blocks, Unread):
+            self.blocks.settle()
+
     @property
     def log_evidence(self) -> NDArray[np.float64] | None:
         """What the labels say about each row, (n, K); None when there are no labels. Built anew each time."""
@@ -286,6 +291,11 @@ class Table:
     def n_rows(self) -> int:
         """Number of rows, N."""
         return len(self.weight)
+
+    def settle(self) -> None:
+        """Raise `Unsettled` if the rows are encoded on the way, and one has an infinite cell."""
+        if isinstance(self.blocks, Unread):
+            self.blocks.settle()
 
     def take(self, rows: Any) -> Table:
         """Some of the rows: an index array, a mask, or a slice (views, then)."""

@@ -180,6 +180,8 @@ class TableEM(TableMixture):
         with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are named below
             data = reduce(model, table, run)
         assert data.known is not None
+        if not np.isfinite(data.known.stats).all():
+            table.settle()
         return blocks.summary_of(model, data.known.stats, data.about, table.schema), data
 
     def _ordered(self, model: Model, params: Params, table: Table) -> Params:

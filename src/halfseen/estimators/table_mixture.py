@@ -108,13 +108,16 @@ class TableMixture(BaseEstimator):
         if fused is None:
             return names[np.concatenate(self._posteriors(table, lambda resp: resp.argmax(axis=1)))]
         prepared = fused.prepare_best(self._params)
+        likely = self.weights_.argmax()
         out = np.empty(table.n_rows, names.dtype)
 
         def task(piece: tuple[Chunk, NDArray[Any]]) -> int:
             chunk, own = piece
             best = fused.best(prepared, chunk)
             impossible = best < 0
-            best[impossible] = self.weights_.argmax()
+            if impossible.any():
+                chunk.settle()
+                best[impossible] = likely
             names.take(best, out=own, mode="clip")  # the other modes would copy
             return int(np.count_nonzero(impossible))
 
@@ -339,7 +342,9 @@ class TableMixture(BaseEstimator):
                 found = fused.infer(prepared, chunk)
             else:
                 found = self._model.infer(prepared, chunk.blocks, np.ones((chunk.n_rows, 1)), SOFT)
-            found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self._params["mix"]
+            if not np.isfinite(found.log_evidence).all():
+                chunk.settle()
+                found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self._params["mix"]
             return use(found)
 
         chunks = table.chunks()
