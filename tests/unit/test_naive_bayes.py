@@ -345,6 +345,51 @@ def test_a_large_array_is_read_as_a_frame_is(columns):
     assert_array_equal(arrays.predict_proba(X[:, columns]), frames.predict_proba(frame))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ([0, 1, 2], [0, 1, 2]),
+        ([0, 1, 2], [0, 1, 5]),  # one more category
+        ([0, 1, 2], [-9, 7000]),
+        ([3], [3, 4]),  # no longer constant
+        ([2.5], [2.5, 3.5]),
+        ([2.5], [2.5]),
+        ([0, 1], [0.5]),  # a quantity after all
+        ([0, 1], range(20)),
+        ([np.nan], [0, 1]),
+        ([np.nan], [np.nan]),
+        ([np.nan, 1], [2, 3]),
+        (range(20), [0, 1]),  # a quantity, whatever follows
+    ],
+    ids=str,
+)
+def test_rows_unlike_the_first_ones_are_not_overlooked(first, later, dtype):
+    """What the first rows suggest is used only if all others agree: as a frame is read, which is read in full."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.choice(list(first), 3000), rng.choice(list(later), 3000)])[:, None].astype(float)
+    if dtype is np.int64:
+        X = np.nan_to_num(X).astype(dtype)
+    y = rng.integers(0, 2, 6000)
+    with warnings.catch_warnings(action="error"):
+        array, frame = (hs.NaiveBayes().fit(table, y) for table in (X, pd.DataFrame(X, columns=["x0"])))
+    assert array._schema.columns == frame._schema.columns
+    assert array.loglik_ == frame.loglik_
+    assert array.events_ == frame.events_
+    assert_array_equal(array.predict(X), frame.predict(pd.DataFrame(X, columns=["x0"])))
+
+
+def test_options_name_columns_of_a_large_array():
+    X, y = large(np.random.default_rng(5))
+    frame = pd.DataFrame(X, columns=["x0", "x1", "x2"])
+    for kinds in ({"x2": "gaussian"}, {"x2": "poisson"}, {"x2": "categorical"}):
+        array, framed = (hs.NaiveBayes(columns=kinds).fit(table, y) for table in (X, frame))
+        assert array.columns_ == framed.columns_
+        assert array.loglik_ == framed.loglik_
+    with pytest.raises(ParameterError, match="no column 'x9'"):
+        hs.NaiveBayes(columns={"x9": "gaussian"}).fit(X, y)
+
+
 @pytest.mark.parametrize("infinity", [np.inf, -np.inf])
 @pytest.mark.parametrize("columns", [[0, 1], [0, 1, 2]], ids=["numbers", "both"])
 @pytest.mark.parametrize("row", [5, 17_777])

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halfseen.data.arrays import Reader, Run, Unread, Unsettled, survey
+from halfseen.data.arrays import HEAD, Reader, Run, Unread, Unsettled, survey
 from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
@@ -80,6 +80,21 @@ class Schema:
 
         columns = tuple(learned(j, name) for j, name in enumerate(source.names))
         return cls(columns, _group(column.kind for column in columns), source.named)
+
+    @classmethod
+    def guess(cls, source: Source, kinds: Mapping[str | int, str] | None = None) -> Schema | None:
+        """Return what the first rows suggest, where a single pass finds out whether it is right; None elsewhere.
+
+        It is right if all cells can be encoded by it: a column that has enough different numbers to be a quantity
+        stays one, and one that shows no further category has none.
+        """
+        if source.numbers() is None:
+            return None
+        try:
+            schema = cls.learn(source.take(np.arange(min(source.n_rows, HEAD))), kinds)
+        except DataError:  # which more rows may put right
+            return None
+        return None if any(schema._reader(source, name) is None for name in schema.blocks) else schema
 
     @classmethod
     def of(cls, columns: Iterable[Column]) -> Schema:

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from halfseen.assign import SOFT
-from halfseen.data import Evidence, Source, Table, check_weight, read_target
+from halfseen.data import Evidence, Schema, Source, Table, Unsettled, check_weight, read_target
 from halfseen.engine import Model
 from halfseen.engine.reduce import all_certain
 from halfseen.errors import DataError, ParameterError
@@ -183,12 +183,27 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def _fit_rows(self, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> None:
         inside = int(self.components_per_class)
+        counting = inside == 1 and all_certain(evidence)  # which needs no order of rows, and one pass
+        if counting and self._fit_at_once(source, weight, evidence):
+            return
         schema = self._learn_schema(source)
         self._remember(source, schema)
-        if inside == 1 and all_certain(evidence):  # counting needs no order of rows, and one pass
+        if counting:
             in_one_pass(self._fit_table, schema, source, weight, evidence)
         else:
             self._fit_table(schema.encode(source, weight, evidence.repeated(inside)).canonical(overwrite=True))
+
+    def _fit_at_once(self, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> bool:
+        """Count with the columns that the first rows suggest; return whether the others agree."""
+        schema = Schema.guess(source, self.columns)
+        if schema is None:
+            return False
+        self._remember(source, self._arranged(schema))
+        try:
+            self._fit_table(self._schema.encode(source, weight, evidence, once=True))
+        except Unsettled:
+            return False
+        return True
 
     def _fit_table(self, table: Table) -> None:
         found = self._search(table, int(self.components_per_class) * len(self.classes_), self._seed())

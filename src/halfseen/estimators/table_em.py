@@ -107,7 +107,10 @@ class TableEM(TableMixture):
 
     def _learn_schema(self, source: Source) -> Schema:
         with runner(self.n_jobs, source.n_rows // CHUNK) as run:
-            schema = Schema.learn(source, self.columns, run)
+            return self._arranged(Schema.learn(source, self.columns, run))
+
+    def _arranged(self, schema: Schema) -> Schema:
+        """Check the columns that options name, and give those that are treated apart blocks of their own."""
         blocks.read_names(list(self.start or ()), schema, "start")
         fixed = blocks.read_names(self.fixed, schema, "fixed")
         tied = blocks.read_names(self.tied, schema, "tied")
