@@ -10,6 +10,13 @@ namespace halfseen {
     template <class Code>                                                                                            \
     void mixture_best(const Matrix<const Code>&, const Span<const std::int64_t>&, const Rows&, const Mixture&,      \
                       Span<std::int64_t>);                                                                           \
+    template <class Cell>                                                                                            \
+    void survey_near(Matrix<const Cell>, Span<const Cell>, Span<std::uint64_t>, Span<std::uint64_t>);                \
+    template <class Cell>                                                                                            \
+    bool encode_distances(const Cell*, const Cell*, const Cell*, std::size_t, std::int8_t*);                         \
+    bool any_infinite(Matrix<const double>);                                                                         \
+    void gaussian_count(Matrix<const double>, Matrix<const double>, Span<const std::int64_t>, Span<const double>,    \
+                        Stack<double>);                                                                              \
     }
 HALFSEEN_DECLARE(baseline)
 #ifdef HALFSEEN_X86
@@ -59,5 +66,29 @@ HALFSEEN_BEST(std::int16_t)
 HALFSEEN_BEST(std::int32_t)
 HALFSEEN_BEST(std::int64_t)
 #undef HALFSEEN_BEST
+
+template <class Cell>
+void survey_near(Matrix<const Cell> cells, Span<const Cell> low, Span<std::uint64_t> seen, Span<std::uint64_t> far) {
+    HALFSEEN_PICK(survey_near(cells, low, seen, far));
+}
+
+template <class Cell>
+bool encode_distances(const Cell* cells, const Cell* low, const Cell* sizes, std::size_t size, std::int8_t* out) {
+    HALFSEEN_PICK(encode_distances(cells, low, sizes, size, out));
+}
+
+#define HALFSEEN_CELLS(Cell)                                                                                         \
+    template void survey_near(Matrix<const Cell>, Span<const Cell>, Span<std::uint64_t>, Span<std::uint64_t>);       \
+    template bool encode_distances(const Cell*, const Cell*, const Cell*, std::size_t, std::int8_t*);
+HALFSEEN_CELLS(std::int64_t)
+HALFSEEN_CELLS(double)
+#undef HALFSEEN_CELLS
+
+bool any_infinite(Matrix<const double> cells) { HALFSEEN_PICK(any_infinite(cells)); }
+
+void gaussian_count(Matrix<const double> values, Matrix<const double> mean, Span<const std::int64_t> component,
+                    Span<const double> weight, Stack<double> moments) {
+    HALFSEEN_PICK(gaussian_count(values, mean, component, weight, moments));
+}
 
 }  // namespace halfseen

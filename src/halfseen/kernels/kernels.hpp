@@ -103,6 +103,15 @@ void survey_near(
     Span<std::uint64_t> seen,           // (D,)    bit x - low set for every whole number x from low to low + 63
     Span<std::uint64_t> far);           // (D,)    set to something else than 0 where another number is met
 
+// Codes of consecutive categories: how far above the lowest. Returns whether every observed cell has one.
+template <class Cell>
+bool encode_distances(
+    const Cell* cells,                  // (size,) in, NaN = missing
+    const Cell* low,                    // (size,) in, the lowest category of each cell's column
+    const Cell* sizes,                  // (size,) in, and how many there are
+    std::size_t size,
+    std::int8_t* out);                  // (size,) out, -1 = missing or unknown
+
 bool any_infinite(
     Matrix<const double> cells);        // (N, D)  in
 

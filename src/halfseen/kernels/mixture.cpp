@@ -469,9 +469,14 @@ struct Contest {
     }
 
     bool has_holes(std::size_t n_columns) const {
-        Lanes found = all(0.0);  // x - x is 0, or NaN: which stays
-        for (std::size_t i = 0; i < n_columns * ROWS; i += WIDTH) found += load(turned + i) - load(turned + i);
-        const double any = sum(found);
+        Lanes found[4] = {all(0.0), all(0.0), all(0.0), all(0.0)};  // x - x is 0, or NaN: which stays
+        for (std::size_t i = 0; i < n_columns * ROWS; i += 4 * WIDTH) {
+            for (int j = 0; j < 4; ++j) {
+                const Lanes x = load(turned + i + j * WIDTH);
+                found[j] += x - x;
+            }
+        }
+        const double any = sum(found[0] + found[1] + found[2] + found[3]);
         return any != any;
     }
 

@@ -4,19 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 
-// A loop that the compiler turns into wide instructions by itself is compiled twice, and the machine picks one.
-// (Sanitizers start too late for the picking.)
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define HALFSEEN_WIDE __attribute__((target_clones("arch=haswell", "default")))
-#else
-#define HALFSEEN_WIDE
-#endif
-#if defined(__GNUC__) || defined(__clang__)
-#define HALFSEEN_WITHIN inline __attribute__((always_inline))
-#else
-#define HALFSEEN_WITHIN inline
-#endif
-
 namespace halfseen {
 
 template <class T>
