@@ -235,3 +235,178 @@ def test_encode_looks_codes_up(kernels, code, cell):
         assert kernels.encode_cells(holes, low[:2], size[:2], starts[:2], lookup, coded)  # a hole is no complaint
         assert coded.tolist() == [[-1, 1], [1, -1]]
         assert not kernels.encode_cells(holes + 0.5, low[:2], size[:2], starts[:2], lookup, coded)
+
+
+@pytest.mark.parametrize("cell", [np.int64, np.float64])
+def test_survey_near_marks_the_whole_numbers_from_low_on(kernels, cell):
+    low = np.array([0, -3, -20]).astype(cell)
+    cells = np.array([[0, 7, 43], [63, -3, -20], [9, 60, -19]]).astype(cell)
+    seen, far = np.zeros((2, 3), dtype=np.uint64)
+    kernels.survey_near(cells, low, seen, far)
+    bits = [[i for i in range(64) if int(mask) >> i & 1] for mask in seen]
+    assert bits == [[0, 9, 63], [0, 10, 63], [0, 1, 63]]
+    assert far.tolist() == [0, 0, 0]
+    for x in (64, -1, 2**53):
+        far[:] = 0
+        kernels.survey_near(np.array([[x, 0, 0]]).astype(cell), low, seen, far)
+        assert (far != 0).tolist() == [True, False, False]
+    kernels.survey_near(np.zeros((0, 3), dtype=cell), low, seen, far)
+
+
+def test_survey_near_passes_over_holes_and_finds_fractions(kernels):
+    """1e-20 is lost when 4000 is added to it, and is no whole number all the same."""
+    low = np.array([-4000.0, 0.0, 0.0, 0.0])
+    seen, far = np.zeros((2, 4), dtype=np.uint64)
+    kernels.survey_near(np.array([[np.nan, np.nan, 3.0, -0.0]]), low, seen, far)
+    assert (seen.tolist(), far.tolist()) == ([0, 0, 8, 1], [0, 0, 0, 0])
+    kernels.survey_near(np.array([[-3960 + 1e-12, 2.5, np.inf, -np.inf]]), low, seen, far)
+    assert (far != 0).tolist() == [True] * 4
+    far[:] = 0
+    kernels.survey_near(np.array([[-4000.0, 1e-20, 63.0, 0.0]]), low, seen, far)
+    assert (far != 0).tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize("cell", [np.int64, np.float64])
+@pytest.mark.parametrize("n_columns", [1, 3, 20, 1025])
+def test_consecutive_categories_are_encoded_as_any_others(kernels, cell, n_columns, rng):
+    low, size = rng.integers(-5, 5, n_columns), rng.integers(1, 5, n_columns)
+    cells = low + rng.integers(0, size, (70, n_columns))
+    starts = np.cumsum(size) - size
+    lookup = np.concatenate([np.arange(n, dtype=np.int32) for n in size])
+    out = np.empty((70, n_columns), dtype=np.int8)
+    assert kernels.encode_cells(cells.astype(cell), low, size, starts, lookup, out)
+    assert np.array_equal(out, cells - low)
+    for row, wrong in ((0, low[0] - 1), (69, low[0] + size[0]), (40, 10**6)):
+        changed = cells.astype(cell)
+        changed[row, 0] = wrong
+        assert not kernels.encode_cells(changed, low, size, starts, lookup, out)
+        assert (out[row, 0], out[:, 1:].min(initial=0)) == (-1, 0)
+    if cell is np.float64:
+        changed = cells.astype(cell)
+        changed[3] = np.nan
+        assert kernels.encode_cells(changed, low, size, starts, lookup, out)
+        assert (out[3] == -1).all()
+        assert not kernels.encode_cells(cells + 1e-3, low, size, starts, lookup, out)
+
+
+def test_any_infinite_takes_no_hole_for_one(kernels, n_rows):
+    cells = np.full((n_rows, 3), 1e308)
+    cells[:, 1] = np.nan
+    assert not kernels.any_infinite(cells)
+    for infinity in (np.inf, -np.inf):
+        assert kernels.any_infinite(np.vstack([cells, [[0.0, 0.0, infinity]]]))
+
+
+def test_first_rows_of_labels(kernels):
+    first = np.full(4, 5)
+    kernels.first_rows(np.array([7, 9, 7, 9, 6]), 6, first)
+    assert first.tolist() == [4, 0, 5, 1]
+    kernels.first_rows(np.zeros(0, dtype=np.int64), 6, first)
+
+
+# ---- the most probable component -------------------------------------------------------------------------------------
+
+
+def test_group_codes_numbers_the_combinations_of_neighbouring_columns(kernels, n_rows, rng):
+    codes = some_codes(n_rows, rng)
+    cells = np.full((n_rows, 2), 999, dtype=np.uint16)
+    kernels.group_codes(codes, np.array([1, 4, 1]), np.array([2, 3]), np.array([5, 9]), cells)
+    assert cells.tolist() == [[5 + row[0] + 4 * row[1], 9 + row[2]] for row in codes.tolist()]
+
+
+def test_group_codes_accepts_no_columns(kernels):
+    none = np.zeros(0, dtype=np.int64)
+    kernels.group_codes(np.zeros((4, 0), dtype=np.int8), none, none, none, np.zeros((4, 0), dtype=np.uint16))
+
+
+def log_parameters(rng, n_components=K, n_numbers=2, n_counts=2, width=8):
+    """Parameters of a mixture as `mixture_best` reads them; some cells and events are impossible in some components."""
+    logs = np.log(rng.random((sum(SIZES), n_components)))
+    logs[1, 0] = -np.inf
+    padded = {
+        "log_mix": np.full((1, width), -np.inf),
+        "log_table": np.zeros((sum(SIZES), width)),
+        "mean": np.zeros((n_numbers, width)),
+        "half_precision": np.zeros((n_numbers, width)),
+        "half_log": np.full((n_numbers, width), 1e300),
+        "rate": np.full((n_counts, width), 1e300),
+        "log_rate": np.full((n_counts, width), 300 * np.log(10)),
+    }
+    rate = rng.gamma(2.0, size=(n_counts, n_components))
+    rate[:1, :1] = 0.0
+    var = rng.gamma(2.0, size=(n_numbers, n_components))
+    own = {
+        "log_mix": np.log(rng.dirichlet(np.ones(n_components)))[None],
+        "log_table": logs,
+        "mean": rng.normal(size=(n_numbers, n_components)),
+        "half_precision": 0.5 / var,
+        "half_log": 0.5 * np.log(2 * np.pi * var),
+        "rate": rate,
+        "log_rate": np.log(np.where(rate > 0, rate, 1.0)) - 1e300 * (rate == 0),
+    }
+    for name, values in own.items():
+        padded[name][:, :n_components] = values
+    padded["log_table"] = np.insert(padded["log_table"], STARTS, 0.0, axis=0)
+    padded["log_mix"] = padded["log_mix"][0]
+    return padded, own
+
+
+def joint_by_hand(codes, values, counts, own):
+    """log p(row, component), cell by cell."""
+    joint = np.tile(own["log_mix"][0], (len(codes), 1))
+    for n in range(len(codes)):
+        for start, code in zip(STARTS, codes[n], strict=True):
+            joint[n] += own["log_table"][start + code] if code >= 0 else 0.0
+        for d in np.flatnonzero(~np.isnan(values[n])):
+            joint[n] -= own["half_log"][d] + own["half_precision"][d] * (values[n, d] - own["mean"][d]) ** 2
+        for p in np.flatnonzero(~np.isnan(counts[n])):
+            joint[n] += distributions.poisson.logpmf(counts[n, p], own["rate"][p])
+    return joint
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 32, 33, 100])
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_mixture_best_is_the_largest_log_joint(kernels, rng, rows, dtype):
+    params, own = log_parameters(rng)
+    codes, values = some_codes(rows, rng).astype(dtype), some_numbers(rows, rng)
+    values[: rows // 2] = np.nan_to_num(values[: rows // 2])  # some tiles with holes, some without
+    counts = some_numbers(rows, rng, whole=True)
+    factorials = np.where(np.isnan(counts), 0.0, gammaln(counts + 1))
+    best = np.full(rows, 99)
+    kernels.mixture_best(codes, STARTS, values, counts, factorials, *params.values(), best)
+    assert best.tolist() == joint_by_hand(codes, values, counts, own).argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize("n_numbers", [1, 31, 32, 33, 70])
+def test_mixture_best_accepts_any_number_of_numbers(kernels, rng, n_numbers):
+    params, own = log_parameters(rng, 5, n_numbers, 0)
+    none, empty = np.zeros((50, 3), dtype=np.int8) - 1, np.zeros((50, 0))
+    values = rng.normal(size=(50, n_numbers)) / n_numbers
+    values[7, 0] = np.nan
+    best = np.empty(50, dtype=np.int64)
+    kernels.mixture_best(none, STARTS, values, empty, empty, *params.values(), best)
+    assert best.tolist() == joint_by_hand(none, values, empty, own).argmax(axis=1).tolist()
+
+
+def test_mixture_best_takes_the_first_among_equals_and_none_where_none_is_possible(kernels):
+    """Categories alone; component 3 is the padding."""
+    with np.errstate(divide="ignore"):
+        log_mix = np.log([0.25, 0.5, 0.25, 0.0])
+        log_table = np.log([[1, 1, 1, 1], [0.5, 0.2, 0.5, 0], [0.5, 0.8, 0.5, 0], [0, 0, 0, 0]])
+    codes = np.array([[-1], [0], [1], [2]], dtype=np.int8)
+    best, empty, unused = np.empty(4, dtype=np.int64), np.zeros((4, 0)), np.zeros((0, 4))
+    kernels.mixture_best(codes, np.array([0]), empty, empty, empty, log_mix, log_table, *[unused] * 5, best)
+    assert best.tolist() == [1, 0, 1, -1]
+
+
+def test_mixture_best_of_numbers_near_1e8_keeps_its_digits(kernels):
+    mean = 1e8 + np.array([[0.0, 1.0, 3.0, 0.0]])
+    half = np.array([[0.5, 0.5, 0.5, 0.0]])
+    log_mix = np.array([0.0, 0.0, 0.0, -np.inf])
+    values = 1e8 + np.array([[0.4], [0.6], [1.9], [2.1]])
+    best, empty = np.empty(4, dtype=np.int64), np.zeros((4, 0))
+    codes, starts, unused = np.zeros((4, 0), dtype=np.int8), np.zeros(0, dtype=np.int64), np.zeros((0, 4))
+    kernels.mixture_best(
+        codes, starts, values, empty, empty, log_mix, unused, mean, half, 0 * half, unused, unused, best
+    )
+    assert best.tolist() == [0, 1, 1, 2]

@@ -22,6 +22,7 @@ Examples
 (2, [1.0, 2.0])
 """
 
+from halfseen.data.arrays import Unsettled
 from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.files import FileTable, identifiers, open_table
 from halfseen.data.frames import RawColumn, Source, frame_from_dict, read
@@ -40,6 +41,7 @@ __all__ = [
     "Source",
     "Table",
     "TableWriter",
+    "Unsettled",
     "check_weight",
     "encode_column",
     "frame_from_dict",

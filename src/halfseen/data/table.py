@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from halfseen.data import spill
-from halfseen.data.arrays import encode_block, share_block, survey
+from halfseen.data.arrays import HEAD, Reader, Run, Unread, Unsettled, survey
 from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
@@ -61,7 +61,7 @@ class Schema:
     named: bool = field(default=False, compare=False)
 
     @classmethod
-    def learn(cls, source: Source, kinds: Mapping[str | int, str] | None = None) -> Schema:
+    def learn(cls, source: Source, kinds: Mapping[str | int, str] | None = None, run: Run = map) -> Schema:
         """Find out kind and categories of each column.
 
         Parameters
@@ -69,12 +69,14 @@ class Schema:
         source : Source
         kinds : mapping, optional
             The kind of some columns, by name or position, where the rule of `learn_column` is not wanted.
+        run : callable
+            Maps a task over slices of rows: `map`, or one with workers.
         """
         chosen = {_position(key, source.names, "columns"): kind for key, kind in (kinds or {}).items()}
         if source.streams:
             found = learn_columns(source, chosen)
             return cls(found, _group(column.kind for column in found), source.named)
-        known = survey(source)
+        known = survey(source, run)
 
         def learned(j: int, name: str) -> Column:
             if j not in chosen and j in known:
@@ -83,6 +85,21 @@ class Schema:
 
         columns = tuple(learned(j, name) for j, name in enumerate(source.names))
         return cls(columns, _group(column.kind for column in columns), source.named)
+
+    @classmethod
+    def guess(cls, source: Source, kinds: Mapping[str | int, str] | None = None) -> Schema | None:
+        """Return what the first rows suggest, where a single pass finds out whether it is right; None elsewhere.
+
+        It is right if all cells can be encoded by it: a column that has enough different numbers to be a quantity
+        stays one, and one that shows no further category has none.
+        """
+        if source.numbers() is None:
+            return None
+        try:
+            schema = cls.learn(source.take(np.arange(min(source.n_rows, HEAD))), kinds)
+        except DataError:  # which more rows may put right
+            return None
+        return None if any(schema._reader(source, name) is None for name in schema.blocks) else schema
 
     @classmethod
     def of(cls, columns: Iterable[Column]) -> Schema:
@@ -121,7 +138,13 @@ class Schema:
         """The number of categories of each column of a categorical block."""
         return tuple(len(_categories(column)) for column in self.block_columns(block))
 
-    def encode(self, source: Source, weight: ArrayLike | None = None, evidence: Evidence | None = None) -> Table:
+    def encode(
+        self,
+        source: Source,
+        weight: ArrayLike | None = None,
+        evidence: Evidence | None = None,
+        once: bool = False,
+    ) -> Table:
         """Turn a source into a table, one column at a time.
 
         Parameters
@@ -131,6 +154,10 @@ class Schema:
         weight : (N,) array-like, optional
             Row weights; ones by default.
         evidence : Evidence, optional
+        once : bool
+            For a single pass over the chunks: where it can be done, each is encoded when it is looked at, by the worker
+            that needs it, and nothing is kept. A cell that has to be complained about then raises `Unsettled`, an
+            infinite one when `settle` is called, as is due where results are not finite. Without `once` it is named.
 
         Warns
         -----
@@ -150,17 +177,15 @@ class Schema:
             raise DataError(f"evidence is about {len(evidence.index)} rows, but X has {source.n_rows}.")
         if source.streams:
             return self._encode_batches(source, row_weight(source, weight), evidence)
+        checked = row_weight(source, weight)
+        readers = {name: self._reader(source, name) for name in self.blocks}
+        if once and None not in readers.values():
+            unread = Unread(readers, range(source.n_rows))  # type: ignore[arg-type]
+            return Table(self, unread, checked, evidence)
         unknown: Counter[tuple[str, Any]] = Counter()
-        blocks = {}
-        for name, js in self.blocks.items():
-            shared = share_block(source, js, self.block_columns(name))
-            if shared is not None:
-                blocks[name] = shared
-                continue
-            blocks[name] = np.empty((source.n_rows, len(js)), self._dtype(name))
-            unknown += self._encode_block(source, name, blocks[name])
+        blocks = {name: self._block(source, name, reader, unknown) for name, reader in readers.items()}
         _warn_unknown(unknown)
-        return Table(self, blocks, row_weight(source, weight), evidence)
+        return Table(self, blocks, checked, evidence)
 
     def gather(self, source: Source, weight: ArrayLike | None = None, evidence: Evidence | None = None) -> Table:
         """Turn a source into a canonical table: `encode`, then `Table.canonical`.
@@ -179,16 +204,24 @@ class Schema:
             source = source.grouped() or source
         return self.encode(source, weight, evidence).canonical(overwrite=True)
 
-    def _encode_block(self, source: Source, name: str, out: NDArray[Any]) -> Counter[tuple[str, Any]]:
-        """Write the columns of a block; return unknown categories, by column, and how often each was met."""
-        unknown: Counter[tuple[str, Any]] = Counter()
-        if encode_block(source, self.blocks[name], self.block_columns(name), out):
-            return unknown
+    def _reader(self, source: Source, name: str) -> Reader | None:
+        return Reader.find(source, self.blocks[name], self.block_columns(name), self._dtype(name))
+
+    def _block(
+        self, source: Source, name: str, reader: Reader | None, unknown: Counter[tuple[str, Any]]
+    ) -> NDArray[Any]:
+        """Encode a block, all at once if it can be done; count the categories that are not known, by column."""
+        if reader is not None:
+            try:
+                return reader.whole()
+            except Unsettled:
+                pass
+        block = np.empty((source.n_rows, len(self.blocks[name])), self._dtype(name))
         for d, j in enumerate(self.blocks[name]):
             column = self.columns[j]
-            for value, count in encode_column(source.column(j), column, out[:, d]).items():
+            for value, count in encode_column(source.column(j), column, block[:, d]).items():
                 unknown[column.name, value] += count
-        return unknown
+        return block
 
     def _encode_batches(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> Table:
         """Turn a source into a table that lies in temporary files, batch by batch."""
@@ -197,7 +230,8 @@ class Schema:
 
         def encode(batch: Source, first: int) -> None:
             for name, block in blocks.items():
-                unknown.update(self._encode_block(batch, name, block[first : first + batch.n_rows]))
+                rows = slice(first, first + batch.n_rows)
+                block[rows] = self._block(batch, name, self._reader(batch, name), unknown)
 
         in_pieces(source, encode)
         _warn_unknown(unknown)
@@ -266,7 +300,7 @@ class Chunk:
     """
 
     index: int
-    blocks: dict[str, NDArray[Any]]
+    blocks: Mapping[str, NDArray[Any]]
     weight: NDArray[np.float64]
     evidence: Evidence | None = None
 
@@ -274,6 +308,11 @@ class Chunk:
     def n_rows(self) -> int:
         """Number of rows, n."""
         return len(self.weight)
+
+    def settle(self) -> None:
+        """Raise `Unsettled` if the rows are encoded on the way, and one has an infinite cell."""
+        if isinstance(self.blocks, Unread):
+            self.blocks.settle()
 
     @property
     def log_evidence(self) -> NDArray[np.float64] | None:
@@ -297,7 +336,7 @@ class Table:
     """
 
     schema: Schema
-    blocks: dict[str, NDArray[Any]]
+    blocks: Mapping[str, NDArray[Any]]
     weight: NDArray[np.float64]
     evidence: Evidence | None = None
     room: int | None = None
@@ -307,12 +346,19 @@ class Table:
         """Number of rows, N."""
         return len(self.weight)
 
+    def settle(self) -> None:
+        """Raise `Unsettled` if the rows are encoded on the way, and one has an infinite cell."""
+        if isinstance(self.blocks, Unread):
+            self.blocks.settle()
+
     def take(self, rows: Any) -> Table:
         """Some of the rows: an index array, a mask, or a slice (views, then)."""
         evidence = None if self.evidence is None else self.evidence.take(rows)
         if self.room is not None and not isinstance(rows, slice):
             *taken, weight = spill.take([*self.blocks.values(), self.weight], _numbers_of(rows), self.room)
             return Table(self.schema, dict(zip(self.blocks, taken, strict=True)), weight, evidence, self.room)
+        if isinstance(self.blocks, Unread):
+            return Table(self.schema, self.blocks.take(rows), self.weight[rows], evidence)
         blocks = {name: block[rows] for name, block in self.blocks.items()}
         return Table(self.schema, blocks, self.weight[rows], evidence, self.room)
 
@@ -324,7 +370,11 @@ class Table:
         if size is None:
             size = min(max(CHUNK, -(-self.n_rows // (16 * 64)) * 64), LARGEST)
         cuts = [slice(start, start + size) for start in range(0, self.n_rows, size)]
-        return [Chunk(i, part.blocks, part.weight, part.evidence) for i, part in enumerate(map(self.take, cuts))]
+        parts = list(map(self.take, cuts))
+        if self.weight.strides == (0,):  # one number for all rows: chunks share one array of it
+            same = self.weight[:size].copy()
+            return [Chunk(i, part.blocks, same[: part.n_rows], part.evidence) for i, part in enumerate(parts)]
+        return [Chunk(i, part.blocks, part.weight, part.evidence) for i, part in enumerate(parts)]
 
     def canonical(self, overwrite: bool = False) -> Table:
         """Merge equal rows and order the rest by content.
@@ -438,7 +488,7 @@ class Table:
 
 
 def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
-    """Check row weights and return them as a new float64 array.
+    """Check row weights and return them as a new float64 array, or a view of one number if that is what all rows have.
 
     Parameters
     ----------
@@ -453,7 +503,9 @@ def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     array([1. , 0.5])
     """
     if weight is None:
-        return np.ones(n_rows)
+        return np.broadcast_to(np.float64(1), n_rows)
+    if isinstance(weight, np.ndarray) and weight.strides == (0,) and len(weight) == n_rows:
+        return np.broadcast_to(check_weight(weight[:1].copy(), 1)[0], n_rows)
     try:
         values = np.array(weight, dtype=np.float64)
     except (TypeError, ValueError) as error:

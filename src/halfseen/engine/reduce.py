@@ -27,20 +27,34 @@ def reduce(model: Model, table: Table, runner: Runner = serial) -> Reduced:
     """
     if table.evidence is None:
         return _packed(model, table)
+    about = model.blank()
+    if all_certain(table.evidence):
+        return Reduced([], _counted(model, table, about, runner), about)
     known = certain(table.evidence)
     if not known.any():
         return Reduced(table.chunks())
-    about = model.blank()
-    counted = _counted(model, table if known.all() else table.take(np.flatnonzero(known)), about, runner)
+    counted = _counted(model, table.take(np.flatnonzero(known)), about, runner)
     rest = _packed(model, table.take(np.flatnonzero(~known)))
     return replace(rest, known=counted, about=about)
 
 
 def certain(evidence: Evidence) -> NDArray[np.bool_]:
     """Whether the labels of each row leave one component, with evidence 1; never so with one component in all."""
+    return _single(evidence)[evidence.index]
+
+
+def all_certain(evidence: Evidence) -> bool:
+    """Whether they do so in all rows."""
+    single = _single(evidence)
+    lowest = evidence.index.min(initial=len(single))  # pattern 0 is that of rows without a label, if there are any
+    return bool(single[lowest:].all() or single[evidence.index].all())
+
+
+def _single(evidence: Evidence) -> NDArray[np.bool_]:
+    """Whether each pattern leaves one component."""
     patterns = evidence.patterns
     single = (patterns == 0).sum(axis=1) + (patterns != -np.inf).sum(axis=1) == 2
-    return (single & (patterns.shape[1] > 1))[evidence.index]
+    return single & (patterns.shape[1] > 1)
 
 
 def _counted(model: Model, table: Table, about: Params, runner: Runner) -> Expected:
@@ -49,9 +63,7 @@ def _counted(model: Model, table: Table, about: Params, runner: Runner) -> Expec
     owner = table.evidence.patterns.argmax(axis=1)
     prepared = model.prepare(about)
     chunks = table.chunks()
-    parts: Iterable[Expected] = runner(
-        lambda chunk: model.known(prepared, chunk, owner[chunk.evidence.index].astype(np.int64)), chunks
-    )
+    parts: Iterable[Expected] = runner(lambda chunk: model.known(prepared, chunk, owner[chunk.evidence.index]), chunks)
     return fold(add, parts, Expected.zero(model.stats_shape[0]))
 
 

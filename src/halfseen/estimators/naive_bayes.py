@@ -14,15 +14,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from halfseen.assign import SOFT
-from halfseen.data import Evidence, Source, Table, read_target, row_weight
+from halfseen.data import Evidence, Schema, Source, Table, Unsettled, read_target, row_weight
 from halfseen.engine import Model
-from halfseen.engine.reduce import certain
+from halfseen.engine.reduce import all_certain
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import blocks, guard, options
 from halfseen.estimators.notes import column_notes
 from halfseen.estimators.state import State
 from halfseen.estimators.table_em import TableEM
-from halfseen.estimators.table_mixture import TableMixture
+from halfseen.estimators.table_mixture import TableMixture, in_one_pass
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
@@ -152,7 +152,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         source, weight, evidence = self._weighed(source, weight, evidence)
         self._fit_rows(source, weight, evidence)
         self.guard_ = None
-        if self.guard and not evidence.index.all():
+        if self.guard and evidence.index.min() == 0:
             self.guard_ = guard.compare(self, source, weight, evidence)
         return self
 
@@ -173,8 +173,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         self, source: Source, weight: NDArray[np.float64], evidence: Evidence
     ) -> tuple[Source, NDArray[np.float64], Evidence]:
         """Return the rows that count, rows without any evidence with their own weight."""
-        weight = np.where(evidence.index == 0, self.unlabeled_weight * weight, weight)
-        if weight.all():
+        if self.unlabeled_weight != 1:
+            weight = np.where(evidence.index == 0, self.unlabeled_weight * weight, weight)
+        if weight.min() > 0:
             return source, weight, evidence
         used = np.flatnonzero(weight)
         if not len(used):
@@ -183,11 +184,30 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def _fit_rows(self, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> None:
         inside = int(self.components_per_class)
-        table = self._learn_schema(source).encode(source, weight, evidence.repeated(inside))
-        if inside > 1 or not certain(evidence).all():  # counting needs no order of rows
-            table = table.canonical(overwrite=True)
-        self._remember(source, table.schema)
-        found = self._search(table, inside * len(self.classes_), self._seed())
+        counting = inside == 1 and all_certain(evidence)  # which needs no order of rows, and one pass
+        if counting and self._fit_at_once(source, weight, evidence):
+            return
+        schema = self._learn_schema(source)
+        self._remember(source, schema)
+        if counting:
+            in_one_pass(self._fit_table, schema, source, weight, evidence)
+        else:
+            self._fit_table(schema.encode(source, weight, evidence.repeated(inside)).canonical(overwrite=True))
+
+    def _fit_at_once(self, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> bool:
+        """Count with the columns that the first rows suggest; return whether the others agree."""
+        schema = Schema.guess(source, self.columns)
+        if schema is None:
+            return False
+        self._remember(source, self._arranged(schema))
+        try:
+            self._fit_table(self._schema.encode(source, weight, evidence, once=True))
+        except Unsettled:
+            return False
+        return True
+
+    def _fit_table(self, table: Table) -> None:
+        found = self._search(table, int(self.components_per_class) * len(self.classes_), self._seed())
         self._publish(found, self._component_names())
 
     def _recipe_for(self, summary: blocks.Summary, n_components: int) -> blocks.Recipe:
@@ -325,12 +345,13 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row; the first among equals."""
-        table = self._encode(X)
-        return self.classes_[self._most_probable(table)]
+        return self._over(X, lambda table: self._most_probable(table, self.classes_))
 
-    def _most_probable(self, table: Table) -> NDArray[np.int64]:
-        """Return the index of the most probable class of each row."""
-        return np.concatenate(self._posteriors(table, lambda resp: self._by_class(resp).argmax(axis=1)))
+    def _most_probable(self, table: Table, names: NDArray[Any]) -> NDArray[Any]:
+        """Return the name of the most probable class of each row; the first among equals."""
+        if self.components_per_class == 1:
+            return super()._most_probable(table, names)
+        return names[np.concatenate(self._posteriors(table, lambda resp: self._by_class(resp).argmax(axis=1)))]
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy: the share of rows whose predicted class is `y`."""

@@ -14,12 +14,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from halfseen.assign import SOFT, Assign, child
-from halfseen.data import Schema, Source, Table
+from halfseen.data import CHUNK, Schema, Source, Table
 from halfseen.engine import Model, Search, evaluate, fit
 from halfseen.engine.ascent import METHODS
 from halfseen.engine.em import Runner
 from halfseen.engine.model import Reduced
-from halfseen.engine.reduce import certain, reduce
+from halfseen.engine.reduce import all_certain, reduce
 from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.starts import STARTS, Start, from_known, split, whole
 from halfseen.engine.stopping import read_rule
@@ -109,7 +109,11 @@ class TableEM(TableMixture):
             raise ParameterError(f"anneal={self.anneal!r} makes {warm} passes: max_iter={self.max_iter} is too few.")
 
     def _learn_schema(self, source: Source) -> Schema:
-        schema = Schema.learn(source, self.columns)
+        with runner(self.n_jobs, source.n_rows // CHUNK) as run:
+            return self._arranged(Schema.learn(source, self.columns, run))
+
+    def _arranged(self, schema: Schema) -> Schema:
+        """Check the columns that options name, and give those that are treated apart blocks of their own."""
         blocks.read_names(list(self.start or ()), schema, "start")
         fixed = blocks.read_names(self.fixed, schema, "fixed")
         tied = blocks.read_names(self.tied, schema, "tied")
@@ -167,7 +171,7 @@ class TableEM(TableMixture):
 
     def _summarised(self, table: Table, n_components: int, run: Runner) -> tuple[blocks.Summary, Reduced | None]:
         """Return the summary of a table; where nothing is hidden, read off the counts that the fit needs anyway."""
-        if table.evidence is None or not certain(table.evidence).all():
+        if table.evidence is None or not all_certain(table.evidence):
             return blocks.summarise(table), None
         rough = blocks.roughly(table)
         summary, data = self._counted(table, rough, n_components, run)
@@ -183,6 +187,8 @@ class TableEM(TableMixture):
         with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are named below
             data = reduce(model, table, run)
         assert data.known is not None
+        if not np.isfinite(data.known.stats).all():
+            table.settle()
         return blocks.summary_of(model, data.known.stats, data.about, table.schema), data
 
     def _ordered(self, model: Model, params: Params, table: Table) -> Params:

@@ -5,9 +5,9 @@ All of it comes from the model and the structures that training uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfseen import __version__
 from halfseen.assign import SOFT
-from halfseen.data import Chunk, Schema, Source, Table, read
+from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read
 from halfseen.engine import Model
 from halfseen.engine.fused import FusedMixture
 from halfseen.engine.journal import settled
@@ -34,6 +34,8 @@ from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.structures import Inference
+
+Result = TypeVar("Result")
 
 MANY = 2000  # rows from which the fused path is worth its preparation
 
@@ -100,11 +102,36 @@ class TableMixture(BaseEstimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the posterior probability of each class for each row, (N, K)."""
-        return np.concatenate(self._posteriors(self._encode(X), lambda resp: resp))
+        return np.concatenate(self._over(X, lambda table: self._posteriors(table, lambda resp: resp)))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most probable class of each row; the lowest index among equals."""
-        return np.concatenate(self._posteriors(self._encode(X), lambda resp: resp.argmax(axis=1)))
+        return self._over(X, lambda table: self._most_probable(table, np.arange(len(self.weights_))))
+
+    def _most_probable(self, table: Table, names: NDArray[Any]) -> NDArray[Any]:
+        """Return the name of the most probable component of each row; the first among equals."""
+        fused = FusedMixture.find(self._model) if table.n_rows > MANY else None
+        if fused is None:
+            return names[np.concatenate(self._posteriors(table, lambda resp: resp.argmax(axis=1)))]
+        prepared = fused.prepare_best(self._params)
+        likely = self.weights_.argmax()
+        out = np.empty(table.n_rows, names.dtype)
+
+        def task(piece: tuple[Chunk, NDArray[Any]]) -> int:
+            chunk, own = piece
+            best = fused.best(prepared, chunk)
+            impossible = best < 0
+            if impossible.any():
+                chunk.settle()
+                best[impossible] = likely
+            names.take(best, out=own, mode="clip")  # the other modes would copy
+            return int(np.count_nonzero(impossible))
+
+        chunks = table.chunks()
+        pieces = list(zip(chunks, np.split(out, np.cumsum([chunk.n_rows for chunk in chunks])), strict=False))
+        with runner(self.n_jobs, len(pieces)) as run:
+            self._warn_impossible(sum(run(task, pieces)))
+        return out
 
     def _posteriors(self, table: Table, use: Callable[[Floats], Any]) -> list[Any]:
         """Return what `use` makes of the (n, K) posteriors of each chunk."""
@@ -114,13 +141,18 @@ class TableMixture(BaseEstimator):
 
     def score_samples(self, X: Any) -> Floats:
         """Return log p(observed cells) of each row; 0 for a row in which nothing was observed."""
-        return np.concatenate(self._infer(self._encode(X), lambda found: found.log_evidence[:, 0]))
+        return self._over(X, self._logliks)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean log-likelihood per row."""
-        table = self._encode(X, sample_weight)
-        logliks = np.concatenate(self._infer(table, lambda found: found.log_evidence[:, 0]))
-        return weighted_sum(table.weight, logliks) / float(table.weight.sum())
+
+        def mean(table: Table) -> float:
+            return weighted_sum(table.weight, self._logliks(table)) / float(table.weight.sum())
+
+        return self._over(X, mean, sample_weight)
+
+    def _logliks(self, table: Table) -> Floats:
+        return np.concatenate(self._infer(table, lambda found: found.log_evidence[:, 0]))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[np.int64]]:
         """Draw rows from the model.
@@ -292,7 +324,12 @@ class TableMixture(BaseEstimator):
         check_is_fitted(self)
         return self._schema.encode(self._read(X, reset=False), weight)
 
-    def _decoded(self, blocks: dict[str, Any]) -> list[Any]:
+    def _over(self, X: Any, use: Callable[[Table], Result], weight: ArrayLike | None = None) -> Result:
+        """Return what `use` makes of a table in one pass over its chunks."""
+        check_is_fitted(self)
+        return in_one_pass(use, self._schema, self._read(X, reset=False), weight)
+
+    def _decoded(self, blocks: Mapping[str, Any]) -> list[Any]:
         """Return blocks as columns of values in the order of the table."""
         columns: dict[int, Any] = {}
         for name, members in self._schema.blocks.items():
@@ -304,7 +341,7 @@ class TableMixture(BaseEstimator):
 
         A row that is impossible under every class falls back on the shares of the classes.
         """
-        fused = FusedMixture.find(self._model, table) if table.n_rows > MANY else None
+        fused = FusedMixture.find(self._model) if table.n_rows > MANY else None
         prepared = (fused or self._model).prepare(self._params)
 
         def task(chunk: Chunk) -> Any:
@@ -312,7 +349,9 @@ class TableMixture(BaseEstimator):
                 found = fused.infer(prepared, chunk)
             else:
                 found = self._model.infer(prepared, chunk.blocks, np.ones((chunk.n_rows, 1)), SOFT)
-            found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self._params["mix"]
+            if not np.isfinite(found.log_evidence).all():
+                chunk.settle()
+                found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self._params["mix"]
             return use(found)
 
         chunks = table.chunks()
@@ -367,6 +406,24 @@ class TableMixture(BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = False
         return tags
+
+
+def in_one_pass(
+    use: Callable[[Table], Result],
+    schema: Schema,
+    source: Source,
+    weight: ArrayLike | None = None,
+    evidence: Evidence | None = None,
+) -> Result:
+    """Return what `use` makes of a table in one pass over its chunks, which are encoded on the way.
+
+    Where a cell has to be complained about, the table is encoded first, and `use` begins again.
+    """
+    try:
+        return use(schema.encode(source, weight, evidence, once=True))
+    except Unsettled:
+        pass
+    return use(schema.encode(source, weight, evidence))
 
 
 def matching(overlap: Floats) -> NDArray[np.int64]:

@@ -7,6 +7,8 @@ Outputs come last and are allocated by the caller; `scores` are added to, so tha
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -65,6 +67,19 @@ def categorical_count(
         counts += np.bincount(cells, weight[seen], minlength=counts.size).reshape(counts.shape)
 
 
+def group_codes(
+    codes: Codes,  # (N, D)  in, -1 = missing
+    strides: NDArray[np.int64],  # (D,)  in
+    stops: NDArray[np.int64],  # (G,)  in, the column behind the last of each group
+    firsts: NDArray[np.int64],  # (G,)  in, where a row of zeros stands
+    cells: NDArray[np.uint16],  # (N, G)  out
+) -> None:
+    """cells[n, g] = firsts[g] + sum over the columns d of group g of codes[n, d] strides[d]."""
+    starts = [0, *stops[:-1]]
+    for g, (start, stop) in enumerate(zip(starts, stops, strict=False)):
+        cells[:, g] = firsts[g] + codes[:, start:stop].astype(np.int64) @ strides[start:stop]
+
+
 def survey_cells(
     cells: NDArray[np.int64] | Floats,  # (N, D)  in, NaN = missing
     close: int,
@@ -77,6 +92,35 @@ def survey_cells(
     inside = np.clip(np.where(observed, cells, 0), -close, close).astype(np.int64)
     columns = np.broadcast_to(np.arange(cells.shape[1]), cells.shape)
     seen[columns[observed], inside[observed] + close] = 1
+
+
+def survey_near(
+    cells: NDArray[np.int64] | Floats,  # (N, D)  in, NaN = missing
+    low: NDArray[np.int64] | Floats,  # (D,)  in, whole numbers in the type of the cells
+    seen: NDArray[np.uint64],  # (D,)  bit x - low set for every whole number x from low to low + 63
+    far: NDArray[np.uint64],  # (D,)  set to something else than 0 where another number is met
+) -> None:
+    """The same as `survey_cells` for cells that are expected close together, in few instructions."""
+    inside = (cells >= low) & (cells < low + 64) & (cells == np.rint(cells))
+    bits = np.uint64(1) << (np.where(inside, cells, low).astype(np.int64) - low).astype(np.uint64)
+    seen |= np.bitwise_or.reduce(np.where(inside, bits, np.uint64(0)), axis=0)
+    far |= (~inside & (cells == cells)).any(axis=0).astype(np.uint64)
+
+
+def any_infinite(
+    cells: Floats,  # (N, D)  in
+) -> bool:
+    """Return whether a cell is infinite."""
+    return bool(np.isinf(cells).any())
+
+
+def first_rows(
+    labels: NDArray[np.int64],  # (N,)  in
+    low: int,
+    first: NDArray[np.int64],  # (L,)  in: N or more; out: the first row with label low + l
+) -> None:
+    """first[l] = min over rows n with labels[n] = low + l of n."""
+    np.minimum.at(first, labels - low, np.arange(len(labels)))
 
 
 def encode_cells(
@@ -247,19 +291,47 @@ def mixture_posterior(
 ) -> None:
     """Infer only: usage[n] = weight[n] p(component | row n), and the log-evidence."""
     joint = _mixture_scores(
-        cells, values, counts, log_factorials, mix, table, mean, half_precision, half_log, rate, log_rate
+        cells, values, counts, log_factorials, _log(mix), _log(table), mean, half_precision, half_log, rate, log_rate
     )
     independent_soft(joint, weight, 1.0, log_evidence)
     usage[:] = joint[:, : usage.shape[1]]
 
 
+def mixture_best(
+    codes: Codes,  # (N, C)  in, -1 = missing
+    starts: NDArray[np.int64],  # (C,)    in, first cell of each column
+    values: Floats,  # (N, D)  in, and so on: as in `mixture_soft`
+    counts: Floats,
+    log_factorials: Floats,
+    log_mix: Floats,  # (W,)    in, logs of weights; -inf in the padding
+    log_table: Floats,  # (S + C, W)  in, logs of probabilities; each column begins with a row of zeros for 'missing'
+    mean: Floats,
+    half_precision: Floats,
+    half_log: Floats,
+    rate: Floats,
+    log_rate: Floats,
+    best: NDArray[np.int64],  # (N,)    out, the most probable component, the first among equals; -1 in impossible rows
+) -> None:
+    """best[n] = argmax_k of log p(row n, component k): infer no more than that."""
+    cells = starts + np.arange(1, len(starts) + 1) + codes
+    joint = _mixture_scores(
+        cells, values, counts, log_factorials, log_mix, log_table, mean, half_precision, half_log, rate, log_rate
+    )
+    best[:] = np.where(joint.max(axis=1) > -np.inf, joint.argmax(axis=1), -1)
+
+
+def _log(probabilities: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.log(probabilities)
+
+
 def _mixture_scores(
-    cells: NDArray[np.uint16],
+    cells: NDArray[Any],
     values: Floats,
     counts: Floats,
     log_factorials: Floats,
-    mix: Floats,
-    table: Floats,
+    log_mix: Floats,
+    log_table: Floats,
     mean: Floats,
     half_precision: Floats,
     half_log: Floats,
@@ -267,8 +339,7 @@ def _mixture_scores(
     log_rate: Floats,
 ) -> Floats:
     """Return log(mix prod_g table[cells[n, g]] prod_d Normal(values[n, d]) prod_p Poisson(counts[n, p]))."""
-    with np.errstate(divide="ignore"):
-        scores = np.log(mix) + np.log(table)[cells].sum(axis=1)
+    scores = log_mix + log_table[cells].sum(axis=1)
     seen, counted = ~np.isnan(values), ~np.isnan(counts)
     deviation = np.where(seen, values, 0.0)[:, :, None] - mean
     scores -= (seen[:, :, None] * (half_log + half_precision * deviation**2)).sum(axis=1)
@@ -301,7 +372,7 @@ def mixture_soft(
     usage[n] ~ weight[n] mix prod_g table[cells[n, g]] prod_d Normal(values[n, d]) prod_p Poisson(counts[n, p])
     """
     usage = _mixture_scores(
-        cells, values, counts, log_factorials, mix, table, mean, half_precision, half_log, rate, log_rate
+        cells, values, counts, log_factorials, _log(mix), _log(table), mean, half_precision, half_log, rate, log_rate
     )
     seen, counted = ~np.isnan(values), ~np.isnan(counts)
     deviation = np.where(seen, values, 0.0)[:, :, None] - mean
