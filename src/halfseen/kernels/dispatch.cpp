@@ -7,6 +7,8 @@ namespace halfseen {
     namespace isa {                                                                                                  \
     double mixture_soft(const Rows&, const Mixture&, const Sums&);                                                   \
     void mixture_posterior(const Rows&, const Mixture&, Matrix<double>, Span<double>);                               \
+    void lloyd(const Lloyd<double>&, const LloydSums<double>&);                                                      \
+    void lloyd(const Lloyd<float>&, const LloydSums<float>&);                                                        \
     }
 HALFSEEN_DECLARE(baseline)
 #ifdef HALFSEEN_X86
@@ -41,5 +43,9 @@ double mixture_soft(const Rows& rows, const Mixture& mixture, const Sums& out) {
 void mixture_posterior(const Rows& rows, const Mixture& mixture, Matrix<double> usage, Span<double> log_evidence) {
     HALFSEEN_PICK(mixture_posterior(rows, mixture, usage, log_evidence));
 }
+
+void lloyd(const Lloyd<double>& in, const LloydSums<double>& out) { HALFSEEN_PICK(lloyd(in, out)); }
+
+void lloyd(const Lloyd<float>& in, const LloydSums<float>& out) { HALFSEEN_PICK(lloyd(in, out)); }
 
 }  // namespace halfseen

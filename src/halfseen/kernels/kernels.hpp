@@ -133,4 +133,28 @@ void mixture_posterior(
     Matrix<double> usage,               // (N, K)  out; zero in impossible rows
     Span<double> log_evidence);         // (N,)    out
 
+// One sweep of k-means. Everything is less `pivot`, so that squares of numbers far from zero keep their digits.
+template <class T>
+struct Lloyd {
+    Matrix<const T> values;             // (N, D)   NaN = missing
+    Span<const double> weight;          // (N,)
+    Span<const T> pivot;                // (D,)
+    Matrix<const double> centres;       // (K, D)   less the pivot
+    Stack<const T> panels;              // (P, D, C) the same, C = 8 (float: 16) centres side by side; 0 in the padding
+    Span<const T> half;                 // (P C,)   -|centre|^2 / 2; -inf in the padding
+};
+
+template <class T>
+struct LloydSums {
+    Matrix<T> workspace;                // (12, D)  overwritten
+    Span<std::int32_t> labels;          // (N,)     in: the last ones; out: the nearest centre
+    Matrix<double> sums;                // (K, D)   added to: weighted rows less the pivot
+    Span<double> mass;                  // (K,)     added to: weight of complete rows
+    Matrix<double> cell_mass;           // (K, D)   added to: weight of what is seen of rows with holes
+    Span<double> totals;                // (2,)     added to: inertia, labels that changed
+};
+
+void lloyd(const Lloyd<double>& in, const LloydSums<double>& out);
+void lloyd(const Lloyd<float>& in, const LloydSums<float>& out);
+
 }  // namespace halfseen
