@@ -4,7 +4,9 @@ from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.explain import explain
 from halfseen.analysis.posterior import posterior
 from halfseen.app.versions import show_versions
+from halfseen.data.files import open_table
 from halfseen.datasets import load_penguins, load_votes
+from halfseen.engine.journal import checkpoint
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
 
@@ -16,11 +18,13 @@ __all__ = [
     "__version__",
     "bayes_risk",
     "bound",
+    "checkpoint",
     "decide",
     "errors",
     "explain",
     "load_penguins",
     "load_votes",
+    "open_table",
     "plot_bound",
     "posterior",
     "show_versions",

@@ -3,7 +3,8 @@
 Vocabulary, in the order in which data passes through:
 
 ==============  ======================================================================================
-`read`          any container (data frame, array, list of rows) to a `Source`
+`open_table`    a file of any size to a `FileTable`
+`read`          any container (data frame, array, list of rows, file) to a `Source`
 `RawColumn`     one column of it as given: numbers, True/False or text, and which cells are missing
 `Column`        what a column means: its kind (categorical, gaussian, poisson) and its categories
 `Schema`        all columns and their *blocks* (the columns that one leaf treats together)
@@ -22,15 +23,17 @@ Examples
 """
 
 from halfseen.data.columns import Column, encode_column, learn_column
+from halfseen.data.files import FileTable, identifiers, open_table
 from halfseen.data.frames import RawColumn, Source, frame_from_dict, read
 from halfseen.data.labels import Evidence, read_labels, read_target
-from halfseen.data.table import CHUNK, Chunk, Schema, Table, check_weight
+from halfseen.data.table import CHUNK, Chunk, Schema, Table, check_weight, row_weight
 
 __all__ = [
     "CHUNK",
     "Chunk",
     "Column",
     "Evidence",
+    "FileTable",
     "RawColumn",
     "Schema",
     "Source",
@@ -38,8 +41,11 @@ __all__ = [
     "check_weight",
     "encode_column",
     "frame_from_dict",
+    "identifiers",
     "learn_column",
+    "open_table",
     "read",
     "read_labels",
     "read_target",
+    "row_weight",
 ]

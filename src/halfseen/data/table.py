@@ -19,14 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from halfseen.data import spill
 from halfseen.data.arrays import encode_block, share_block, survey
 from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
+from halfseen.data.stream import in_pieces, learn_columns
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
 from halfseen.kernels import active as kernels
 
-__all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight"]
+__all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight", "row_weight"]
 
 CHUNK = 4096  # rows; with K = 8 doubles each their scores take 256 KB and stay in L2
 LARGEST = 16384  # rows; beyond, handing chunks to workers costs nothing any more, and their scores leave the cache
@@ -69,6 +71,9 @@ class Schema:
             The kind of some columns, by name or position, where the rule of `learn_column` is not wanted.
         """
         chosen = {_position(key, source.names, "columns"): kind for key, kind in (kinds or {}).items()}
+        if source.streams:
+            found = learn_columns(source, chosen)
+            return cls(found, _group(column.kind for column in found), source.named)
         known = survey(source)
 
         def learned(j: int, name: str) -> Column:
@@ -143,20 +148,60 @@ class Schema:
         self._check_names(source)
         if evidence is not None and len(evidence.index) != source.n_rows:
             raise DataError(f"evidence is about {len(evidence.index)} rows, but X has {source.n_rows}.")
-        blocks = {name: np.empty((source.n_rows, len(js)), self._dtype(name)) for name, js in self.blocks.items()}
-        unknown = {}
+        if source.streams:
+            return self._encode_batches(source, row_weight(source, weight), evidence)
+        unknown: Counter[tuple[str, Any]] = Counter()
+        blocks = {}
         for name, js in self.blocks.items():
             shared = share_block(source, js, self.block_columns(name))
             if shared is not None:
                 blocks[name] = shared
                 continue
-            if encode_block(source, js, self.block_columns(name), blocks[name]):
-                continue
-            for d, j in enumerate(js):
-                column = self.columns[j]
-                unknown[column.name] = encode_column(source.column(j), column, blocks[name][:, d])
-        _warn_unknown({name: counts for name, counts in unknown.items() if counts})
-        return Table(self, blocks, check_weight(weight, source.n_rows), evidence)
+            blocks[name] = np.empty((source.n_rows, len(js)), self._dtype(name))
+            unknown += self._encode_block(source, name, blocks[name])
+        _warn_unknown(unknown)
+        return Table(self, blocks, row_weight(source, weight), evidence)
+
+    def gather(self, source: Source, weight: ArrayLike | None = None, evidence: Evidence | None = None) -> Table:
+        """Turn a source into a canonical table: `encode`, then `Table.canonical`.
+
+        Equal rows of a table outside memory are merged out there, where nothing stands against it.
+
+        Examples
+        --------
+        >>> from halfseen.data import read
+        >>> source = read([["a"], ["b"], ["a"]])
+        >>> sorted(Schema.learn(source).gather(source).weight.tolist())
+        [1.0, 2.0]
+        """
+        discrete = all(column.kind == "categorical" for column in self.columns)
+        if source.streams and discrete and evidence is None and weight is None and source.weight is None:
+            source = source.grouped() or source
+        return self.encode(source, weight, evidence).canonical(overwrite=True)
+
+    def _encode_block(self, source: Source, name: str, out: NDArray[Any]) -> Counter[tuple[str, Any]]:
+        """Write the columns of a block; return unknown categories, by column, and how often each was met."""
+        unknown: Counter[tuple[str, Any]] = Counter()
+        if encode_block(source, self.blocks[name], self.block_columns(name), out):
+            return unknown
+        for d, j in enumerate(self.blocks[name]):
+            column = self.columns[j]
+            for value, count in encode_column(source.column(j), column, out[:, d]).items():
+                unknown[column.name, value] += count
+        return unknown
+
+    def _encode_batches(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> Table:
+        """Turn a source into a table that lies in temporary files, batch by batch."""
+        blocks = {name: spill.scratch((source.n_rows, len(js)), self._dtype(name)) for name, js in self.blocks.items()}
+        unknown: Counter[tuple[str, Any]] = Counter()
+
+        def encode(batch: Source, first: int) -> None:
+            for name, block in blocks.items():
+                unknown.update(self._encode_block(batch, name, block[first : first + batch.n_rows]))
+
+        in_pieces(source, encode)
+        _warn_unknown(unknown)
+        return Table(self, blocks, spill.moved(weight, source.room), evidence, source.room)
 
     def decode(self, block: str, array: NDArray[Any]) -> list[list[Any]]:
         """Turn rows of a block back into columns of values.
@@ -247,12 +292,15 @@ class Table:
     weight : (N,) float64 array
     evidence : Evidence or None
         What the labels say about the rows.
+    room : int or None
+        For a table whose arrays lie in files, the bytes of memory that work on it may take; None: in memory.
     """
 
     schema: Schema
     blocks: dict[str, NDArray[Any]]
     weight: NDArray[np.float64]
     evidence: Evidence | None = None
+    room: int | None = None
 
     @property
     def n_rows(self) -> int:
@@ -261,9 +309,12 @@ class Table:
 
     def take(self, rows: Any) -> Table:
         """Some of the rows: an index array, a mask, or a slice (views, then)."""
-        blocks = {name: block[rows] for name, block in self.blocks.items()}
         evidence = None if self.evidence is None else self.evidence.take(rows)
-        return Table(self.schema, blocks, self.weight[rows], evidence)
+        if self.room is not None and not isinstance(rows, slice):
+            *taken, weight = spill.take([*self.blocks.values(), self.weight], _numbers_of(rows), self.room)
+            return Table(self.schema, dict(zip(self.blocks, taken, strict=True)), weight, evidence, self.room)
+        blocks = {name: block[rows] for name, block in self.blocks.items()}
+        return Table(self.schema, blocks, self.weight[rows], evidence, self.room)
 
     def chunks(self, size: int | None = None) -> list[Chunk]:
         """Cut the table into chunks of `size` rows (the last may be shorter).
@@ -298,9 +349,17 @@ class Table:
         if not self.weight.all():
             return self.take(np.flatnonzero(self.weight)).canonical(overwrite=True)
         evidence = None if self.evidence is None else self.evidence.canonical()
+        if self.room is not None:
+            return self._canonical_in_files(evidence, self.room)
+        return self._merged(evidence, overwrite)
+
+    def _content(self, evidence: Evidence | None) -> list[NDArray[Any]]:
+        """What tells rows apart."""
         columns = [block[:, d] for block in self.blocks.values() for d in range(block.shape[1])]
-        if evidence is not None:
-            columns.append(evidence.index)  # canonical, so that equal numbers are equal patterns
+        return columns if evidence is None else [*columns, evidence.index]  # canonical: equal numbers, equal patterns
+
+    def _merged(self, evidence: Evidence | None, overwrite: bool) -> Table:
+        columns = self._content(evidence)
         order = _content_order(columns, self.weight)
         first = _first_of_equals(columns, order)
         weight = np.add.reduceat(self.weight[order], np.flatnonzero(first))
@@ -308,6 +367,26 @@ class Table:
         del order, first
         blocks = {name: _gather(block, rows, overwrite) for name, block in self.blocks.items()}
         return Table(self.schema, blocks, weight, None if evidence is None else evidence.take(rows))
+
+    def _canonical_in_files(self, evidence: Evidence | None, room: int) -> Table:
+        """The same, some rows in memory at a time."""
+        arrays = [*self.blocks.values(), self.weight, *([] if evidence is None else [evidence.index])]
+
+        def part(rows: spill.Arrays) -> Table:
+            own = None if evidence is None else Evidence(evidence.patterns, rows.pop())
+            *blocks, weight = rows
+            return Table(self.schema, dict(zip(self.blocks, blocks, strict=True)), weight, own)
+
+        def hashed(rows: spill.Arrays) -> NDArray[np.uint64]:
+            table = part(rows)
+            return _hash_rows(table._content(table.evidence), table.n_rows)[0]
+
+        def merged(rows: spill.Arrays) -> spill.Arrays:
+            table = part(rows)
+            found = table._merged(table.evidence, overwrite=False)
+            return [*found.blocks.values(), found.weight, *([] if found.evidence is None else [found.evidence.index])]
+
+        return replace(part(spill.sorted_and_merged(arrays, hashed, merged, room)), room=room)
 
     def moments(self, block: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Weighted mean and variance of each column of a block over its observed cells.
@@ -400,7 +479,21 @@ def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     return values
 
 
+def row_weight(source: Source, weight: ArrayLike | None) -> NDArray[np.float64]:
+    """Return the weights of the rows of a source: those given, else those that came with it, else ones."""
+    given = source.weight if weight is None else weight
+    if given is None and source.streams:
+        return np.broadcast_to(np.float64(1), source.n_rows)  # without taking any memory
+    return check_weight(given, source.n_rows)
+
+
 # -------------------------------------------------------------------------------------------------------------- columns
+
+
+def _numbers_of(rows: Any) -> NDArray[np.intp]:
+    """Which rows an index array or a mask means."""
+    rows = np.asarray(rows)
+    return np.flatnonzero(rows) if rows.dtype == bool else rows
 
 
 def _position(key: str | int, names: Sequence[str], what: str) -> int:
@@ -440,11 +533,14 @@ def _bullets(names: Sequence[str]) -> str:
     return "".join(f"- {name}\n" for name in names[:5]) + ("- ...\n" if len(names) > 5 else "")
 
 
-def _warn_unknown(unknown: Mapping[str, Counter[Any]]) -> None:
+def _warn_unknown(unknown: Counter[tuple[str, Any]]) -> None:
     if not unknown:
         return
+    by_column: dict[str, Counter[Any]] = {}
+    for (name, value), count in unknown.items():
+        by_column.setdefault(name, Counter())[value] = count
     lines = []
-    for name, counts in unknown.items():
+    for name, counts in by_column.items():
         shown = ", ".join(f"{value!r:.40} ({count}x)" for value, count in counts.most_common(5))
         more = f" and {len(counts) - 5} others" if len(counts) > 5 else ""
         lines.append(f"column {name!r}: {shown}{more}")

@@ -66,7 +66,7 @@ class FusedMixture:
         self.gaussian = {name: leaf for name, leaf in blocks.items() if isinstance(leaf, Gaussian)}
         self.poisson = {name: leaf for name, leaf in blocks.items() if isinstance(leaf, Poisson)}
         sizes = [size for leaf in self.categorical.values() for size in leaf.cardinalities]
-        holes = [bool((column < 0).any()) for name in self.categorical for column in table.blocks[name].T]
+        holes = [hole for name in self.categorical for hole in _holes(table, name)]
         self.groups = _Groups(sizes, holes)
         self.n_numbers = sum(len(leaf.scale) for leaf in self.gaussian.values())
         self.n_counts = sum(len(leaf.scale) for leaf in self.poisson.values())
@@ -224,6 +224,14 @@ class _Groups:
                 cell += (columns[d].astype(np.int64) + self.first_digit[d]) * self.strides[d]
             out[:, g] = cell
         return out
+
+
+def _holes(table: Table, block: str) -> list[bool]:
+    """Return which columns of a block have a missing cell; chunk by chunk, as the table may lie in a file."""
+    found = np.zeros(table.blocks[block].shape[1], dtype=bool)
+    for chunk in table.chunks():
+        found |= (chunk.blocks[block] < 0).any(axis=0)
+    return found.tolist()
 
 
 def _greedy(sizes: Sequence[int]) -> list[list[int]]:

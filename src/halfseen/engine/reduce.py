@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import reduce as fold
 from operator import add
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,4 +61,21 @@ def _packed(model: Model, table: Table) -> Reduced:
         table = replace(table, evidence=None)
     path = None if table.evidence is not None else FusedMixture.find(model, table)
     chunks = table.chunks()
-    return Reduced(chunks) if path is None else Reduced([path.pack(chunk) for chunk in chunks], path=path)
+    if path is None:
+        return Reduced(chunks)
+    packed = Later(chunks, path.pack) if table.room is not None else [path.pack(chunk) for chunk in chunks]
+    return Reduced(packed, path=path)
+
+
+class Later(Sequence[Any]):
+    """Chunks that are made each time they are asked for: those of a table that does not fit into memory."""
+
+    def __init__(self, chunks: Sequence[Any], make: Callable[[Any], Any]) -> None:
+        self._chunks = chunks
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._chunks)
+
+    def __getitem__(self, i: Any) -> Any:
+        return Later(self._chunks[i], self._make) if isinstance(i, slice) else self._make(self._chunks[i])

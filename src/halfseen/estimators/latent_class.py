@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from halfseen.assign import child
-from halfseen.data import Evidence, Source, Table, check_weight, read, read_labels
+from halfseen.data import Evidence, Source, Table, read, read_labels, row_weight
 from halfseen.errors import ParameterError
 from halfseen.estimators import blocks, options, selection, stepwise
 from halfseen.estimators.table_em import Found, TableEM
@@ -194,7 +194,8 @@ class LatentClass(TableEM):
         sizes = selection.read_sizes(self.n_components)
         options.one_of("criterion", self.criterion, selection.CRITERIA)
         source = self._read(X, reset=True)
-        weight = check_weight(sample_weight, source.n_rows)
+        weight = row_weight(source, sample_weight)
+        labels = source.target if labels is None else labels
         if labels is None and (classes is not None or unlabeled is not None):
             raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
         if len(sizes) > 1 and self.start:
@@ -229,7 +230,8 @@ class LatentClass(TableEM):
             used = np.flatnonzero(weight)
             source, weight = source.take(used), weight[used]
             evidence = None if evidence is None else evidence.take(used)
-        return source, self._learn_schema(source).encode(source, weight, evidence).canonical(overwrite=True)
+        weighed = None if source.streams and (weight == 1).all() else weight
+        return source, self._learn_schema(source).gather(source, weighed, evidence)
 
     @available_if(_one_size)
     def partial_fit(

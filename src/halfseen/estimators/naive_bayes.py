@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from halfseen.assign import SOFT
-from halfseen.data import Evidence, Source, Table, check_weight, read_target
+from halfseen.data import Evidence, Source, Table, read_target, row_weight
 from halfseen.engine import Model
 from halfseen.engine.reduce import certain
 from halfseen.errors import DataError, ParameterError
@@ -123,7 +123,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: ArrayLike | None = None,
         *,
         classes: Sequence[Any] | None = None,
@@ -145,8 +145,8 @@ class NaiveBayes(ClassifierMixin, TableEM):
         """
         self._check_options()
         source = self._read(X, reset=True)
-        weight = check_weight(sample_weight, source.n_rows)
-        evidence, names = read_target(_target(y), source.n_rows, classes, unlabeled)
+        weight = row_weight(source, sample_weight)
+        evidence, names = read_target(_target(y, source), source.n_rows, classes, unlabeled)
         self._begin(names)
         source, weight, evidence = self._weighed(source, weight, evidence)
         self._fit_rows(source, weight, evidence)
@@ -206,7 +206,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
     def partial_fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         classes: Sequence[Any] | None = None,
         sample_weight: ArrayLike | None = None,
         *,
@@ -221,9 +221,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         self._check_options()
         first = not hasattr(self, "_params")
         source = self._read(X, reset=first)
-        weight = check_weight(sample_weight, source.n_rows)
+        weight = row_weight(source, sample_weight)
         listed = classes if first else self.classes_.tolist()
-        evidence, names = read_target(_target(y), source.n_rows, listed, unlabeled, may_lack=not first)
+        evidence, names = read_target(_target(y, source), source.n_rows, listed, unlabeled, may_lack=not first)
         if first:
             self._begin(names)
         source, weight, evidence = self._weighed(source, weight, evidence)
@@ -311,7 +311,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy: the share of rows whose predicted class is `y`."""
-        return float(ClassifierMixin.score(self, X, y, sample_weight))
+        source = self._read(X, reset=False)
+        weight = source.weight if sample_weight is None else sample_weight
+        return float(ClassifierMixin.score(self, source, source.target if y is None else y, weight))
 
     def relabel(self, order: Sequence[int]) -> Self:
         """Return a copy in which class i is the former class order[i]."""
@@ -347,7 +349,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         return X, self.classes_[components // int(self.components_per_class)]
 
 
-def _target(y: Any) -> Any:
+def _target(y: Any, source: Source) -> Any:
+    """Return the labels: those given, else those that came with the table."""
+    y = source.target if y is None else y
     if y is None:
         raise DataError("NaiveBayes requires y to be passed, but the target y is None.")
     if hasattr(y, "__array__") and not hasattr(y, "__iter__"):

@@ -26,7 +26,7 @@ from halfseen.engine.stopping import read_rule
 from halfseen.errors import CollapseWarning, InterruptedWarning, ParameterError, warn
 from halfseen.estimators import blocks, options
 from halfseen.estimators.notes import column_notes
-from halfseen.estimators.table_mixture import TableMixture, default_name, measure, seed_of
+from halfseen.estimators.table_mixture import TableMixture, default_name, lasting_seed, measure
 from halfseen.leaves.leaf import NO_MASS, Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
@@ -255,7 +255,7 @@ class TableEM(TableMixture):
         log.info("fitted %d classes: %s after %d passes", len(mass), self.stop_reason_, self.n_iter_)
 
     def _seed(self) -> np.random.SeedSequence:
-        return seed_of(self.random_state)
+        return lasting_seed(self.random_state)
 
 
 def _check_rows(table: Table, n_components: int) -> None:

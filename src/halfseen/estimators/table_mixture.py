@@ -21,6 +21,7 @@ from halfseen.assign import SOFT
 from halfseen.data import Chunk, Schema, Source, Table, read
 from halfseen.engine import Model
 from halfseen.engine.fused import FusedMixture
+from halfseen.engine.journal import settled
 from halfseen.engine.model import Chunk as AnyChunk
 from halfseen.engine.model import weighted_sum
 from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
@@ -276,9 +277,10 @@ class TableMixture(BaseEstimator):
     def _read(self, X: Any, reset: bool) -> Source:
         """Read a table, and remember or check what scikit-learn wants to know of it."""
         source = read(X)
+        face = source.face(X)
         if not reset and self._without_data:  # the schema checks names, if there are any
-            X = np.empty((1, len(source.names)))
-        validate_data(self, X, reset=reset, skip_check_array=True)
+            face = np.empty((1, len(source.names)))
+        validate_data(self, face, reset=reset, skip_check_array=True)
         return source
 
     def _encode(self, X: Any, weight: ArrayLike | None = None) -> Table:
@@ -369,6 +371,11 @@ def seed_of(random_state: Any) -> np.random.SeedSequence:
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
         return np.random.SeedSequence(int(random_state))
     raise ParameterError(f"random_state={random_state!r} is not None, a whole number of at least 0 or a generator.")
+
+
+def lasting_seed(random_state: Any) -> np.random.SeedSequence:
+    """Return a seed that an interrupted run finds again: inside `checkpoint` a drawn seed is kept in the file."""
+    return settled(seed_of(random_state), chosen=isinstance(random_state, int | np.integer))
 
 
 def _carry(names: tuple[str, ...], order: NDArray[np.int64]) -> tuple[str, ...]:
