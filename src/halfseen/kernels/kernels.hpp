@@ -140,13 +140,13 @@ struct Lloyd {
     Span<const double> weight;          // (N,)
     Span<const T> pivot;                // (D,)
     Matrix<const double> centres;       // (K, D)   less the pivot
-    Stack<const T> panels;              // (P, D, C) the same, C = 8 (float: 16) centres side by side; 0 in the padding
-    Span<const T> half;                 // (P C,)   -|centre|^2 / 2; -inf in the padding
+    Stack<const T> panels;              // (P, 2 D, C) C = 8 (float: 16) centres side by side, then their -c^2 / 2
+    Matrix<const T> half;               // (2, P C) -|centre|^2 / 2, and 0; -inf in the padding
 };
 
 template <class T>
 struct LloydSums {
-    Matrix<T> workspace;                // (12, D)  overwritten
+    Matrix<T> workspace;                // (36, D)  overwritten
     Span<std::int32_t> labels;          // (N,)     in: the last ones; out: the nearest centre
     Matrix<double> sums;                // (K, D)   added to: weighted rows less the pivot
     Span<double> mass;                  // (K,)     added to: weight of complete rows
