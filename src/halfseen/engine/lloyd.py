@@ -55,17 +55,18 @@ class Rows:
     weight: Floats
     pivot: NDArray[Any]
 
-    def parts(self) -> list[slice]:
-        """Cut the rows into parts: the number of rows alone decides."""
-        size = max(SMALLEST, -(-len(self.values) // PARTS))
-        return [slice(first, first + size) for first in range(0, len(self.values), size)]
-
     def centred(self, part: Any) -> tuple[Floats, NDArray[np.bool_]]:
         """Return some rows less the pivot in float64 with 0 in the holes, and which cells are seen."""
         rows = (self.values[part] - self.pivot).astype(np.float64)
         seen = ~np.isnan(rows)
         rows[~seen] = 0.0
         return rows, seen
+
+
+def parts(n_rows: int) -> list[slice]:
+    """Cut rows into parts: their number alone decides."""
+    size = max(SMALLEST, -(-n_rows // PARTS))
+    return [slice(first, first + size) for first in range(0, n_rows, size)]
 
 
 class Swept(NamedTuple):
@@ -92,7 +93,7 @@ def sweep(rows: Rows, centres: Floats, labels: NDArray[np.int32], runner: Runner
         return sums, mass, cell_mass, totals
 
     sums, mass, cell_mass, totals = (np.zeros(shape) for shape in (centres.shape, len(centres), centres.shape, 2))
-    for found in runner(task, rows.parts()):
+    for found in runner(task, parts(len(rows.values))):
         for total, part in zip((sums, mass, cell_mass, totals), found, strict=True):
             total += part
     return Swept(sums, mass[:, None] + cell_mass, float(totals[0]), int(totals[1]))
@@ -111,11 +112,14 @@ def pack(centres: Floats, dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     width = LINE // np.dtype(dtype).itemsize
     n_panels = -(-n_centres // width)
     half = np.full((2, n_panels * width), -np.inf, dtype)
-    half[0, :n_centres] = -(centres**2).sum(axis=1) / 2
-    half[1, :n_centres] = 0.0
     padded = np.zeros((n_panels * width, 2 * n_columns), dtype)
-    padded[:n_centres, :n_columns] = centres
-    padded[:n_centres, n_columns:] = -(centres**2) / 2
+    with np.errstate(over="ignore"):
+        half[0, :n_centres] = -(centres**2).sum(axis=1) / 2
+        half[1, :n_centres] = 0.0
+        padded[:n_centres, :n_columns] = centres
+        padded[:n_centres, n_columns:] = -(centres**2) / 2
+    if not np.isfinite(half[0, :n_centres]).all():  # squares beyond float32: NaN sends every row to the differences
+        half[:] = np.nan
     return np.ascontiguousarray(padded.reshape(n_panels, width, -1).transpose(0, 2, 1)), half
 
 
@@ -136,6 +140,7 @@ class Run:
     ----------
     rows : Rows
     centres : (K, D) less the pivot
+    variance : float       mean variance of the columns: what rounding is measured by
     labels : (N,)
     trace : list           inertia of the centres before each sweep; in the end, of those returned too
     n_iter : int
@@ -145,12 +150,12 @@ class Run:
 
     rows: Rows
     centres: Floats
+    variance: float
     labels: NDArray[np.int32] = field(init=False)
     trace: list[float] = field(default_factory=list)
     n_iter: int = 0
     reason: str | None = None
     events: list[str] = field(default_factory=list)
-    spread: float = 0.0  # rises below 1e-12 of this are rounding too
 
     def __post_init__(self) -> None:
         self.labels = np.full(len(self.rows.values), -1, dtype=np.int32)
@@ -189,7 +194,8 @@ class Run:
             self.reason = "max_iter"
 
     def _record(self, inertia: float) -> None:
-        if self.trace and inertia > self.trace[-1] * (1 + ROUNDING) + 1e-12 * self.spread:
+        nothing = 1e-12 * self.variance * float(self.rows.weight.sum()) * self.centres.shape[1]
+        if self.trace and inertia > self.trace[-1] * (1 + ROUNDING) + nothing:
             raise ObjectiveFell(self.n_iter, -self.trace[-1], -inertia)
         self.trace.append(inertia)
 

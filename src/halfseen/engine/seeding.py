@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.engine.em import Runner, serial
-from halfseen.engine.lloyd import Rows, distances
+from halfseen.engine.lloyd import Rows, distances, parts
 from halfseen.leaves.leaf import Floats
 
 LIMIT = 1 << 15  # distinct rows; a sample of 500 rows for each of 64 centres
@@ -26,35 +26,36 @@ class Sample(NamedTuple):
 
     Attributes
     ----------
-    rows : Rows
-    whole : bool    whether these are all distinct rows of the table
+    values : (M, D) array
+    weight : (M,) array
+    whole : bool             whether these are all distinct rows of the table
     """
 
-    rows: Rows
+    values: NDArray[Any]
+    weight: Floats
     whole: bool
 
 
-def sample(rows: Rows, limit: int = LIMIT, runner: Runner = serial) -> Sample:
-    """Return at most `limit` distinct rows (a few more where many are equal), their weights added.
+def sample(values: NDArray[Any], weight: Floats, limit: int = LIMIT, runner: Runner = serial) -> Sample:
+    """Return at most `limit` distinct rows, the weights of equal ones added; rows of weight 0 are left out.
 
     Examples
     --------
-    >>> values = np.array([[1.0], [2.0], [1.0]])
-    >>> found = sample(Rows(values, np.array([1.0, 1.0, 3.0]), np.zeros(1)))
-    >>> sorted(zip(found.rows.values[:, 0].tolist(), found.rows.weight.tolist())), found.whole
+    >>> values, weight, whole = sample(np.array([[1.0], [2.0], [1.0]]), np.array([1.0, 1.0, 3.0]))
+    >>> sorted(zip(values[:, 0].tolist(), weight.tolist())), whole
     ([(1.0, 4.0), (2.0, 1.0)], True)
     """
-    hashes = np.concatenate(list(runner(lambda part: hash_rows(rows.values[part]), rows.parts())))
-    used = rows.weight > 0
+    hashes = np.concatenate(list(runner(lambda part: hash_rows(values[part]), parts(len(values)))))
+    used = weight > 0
     distinct = np.unique(hashes[used])
     last = distinct[min(limit, len(distinct)) - 1]
     chosen = np.flatnonzero(used & (hashes <= last))
-    chosen = chosen[np.lexsort((rows.weight[chosen], hashes[chosen]))]
-    values = rows.values[chosen]
-    different = (values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+    chosen = chosen[np.lexsort((weight[chosen], hashes[chosen]))]
+    ordered = values[chosen]
+    different = (ordered[1:] != ordered[:-1]) & ~(np.isnan(ordered[1:]) & np.isnan(ordered[:-1]))
     first = np.flatnonzero(np.append(True, different.any(axis=1)))
-    weight = np.add.reduceat(rows.weight[chosen], first)
-    return Sample(Rows(np.ascontiguousarray(values[first]), weight, rows.pivot), len(distinct) <= limit)
+    added = np.add.reduceat(weight[chosen], first)
+    return Sample(np.ascontiguousarray(ordered[first]), added, len(distinct) <= limit)
 
 
 def hash_rows(values: NDArray[Any]) -> NDArray[np.uint64]:

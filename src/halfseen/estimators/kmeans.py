@@ -16,7 +16,7 @@ from halfseen.assign import child
 from halfseen.data import Source, check_weight, read, row_weight
 from halfseen.data.matrix import as_matrix
 from halfseen.engine.em import Runner
-from halfseen.engine.lloyd import CONVERGED, PARTS, Plan, Rows, Run, distances, move, race, sweep
+from halfseen.engine.lloyd import CONVERGED, PARTS, Plan, Rows, Run, distances, move, parts, race, sweep
 from halfseen.engine.seeding import STARTS, sample
 from halfseen.errors import DataError, InterruptedWarning, ParameterError, warn
 from halfseen.estimators import options
@@ -130,15 +130,40 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             )
         given = self._given(values)
         with runner(self.n_jobs, PARTS) as run:
-            rows, variance = _centred(source, values, weight, run)
-            plan = Plan(self.tol * variance, self.max_iter, run)
-            found = self._run(rows, given, variance, plan)
+            found = self._seeded(source, values, weight, run) if given is None else self._from(
+                given, *_centred(source, values, weight, run), run
+            )  # fmt: skip
             labels = found.labels
-            if found.rows is not rows:  # the rows of the table, not the distinct ones
+            if len(labels) < len(values) or found.rows.values is not values:  # fitted to the distinct rows
                 labels = np.full(len(values), -1, dtype=np.int32)
-                sweep(rows, found.centres, labels, run)
+                if not np.isfinite(sweep(Rows(values, weight, found.rows.pivot), found.centres, labels, run).inertia):
+                    _find_infinity(source)
         self._publish(found, labels, given is not None)
         return self
+
+    def _from(self, centres: Floats, rows: Rows, variance: float, run: Runner) -> Run:
+        """Return the run from given centres."""
+        only = Run(rows, centres - rows.pivot.astype(np.float64), variance)
+        only.finish(Plan(self.tol * variance, self.max_iter, run))
+        return only
+
+    def _seeded(self, source: Source, values: NDArray[Any], weight: Floats, run: Runner) -> Run:
+        """Return the best run from starts of our own: of distinct rows, then (if there are more) of all rows."""
+        some = sample(values, weight, runner=run)
+        rows, variance = _centred(source, some.values, some.weight, run)
+        seed = lasting_seed(self.random_state)
+        starts = (
+            STARTS[str(self.init)](rows, self.n_clusters, np.random.default_rng(child(seed, i)))
+            for i in range(self.n_init)
+        )
+        best = race([Run(rows, start, variance) for start in starts], Plan(self.tol * variance, self.max_iter, run))
+        if some.whole:
+            return best
+        everything, variance = _centred(source, values, weight, run)
+        final = Run(everything, best.centres + (rows.pivot - everything.pivot.astype(np.float64)), variance)
+        final.reason = "interrupted" if best.reason == "interrupted" else None
+        final.finish(Plan(self.tol * variance, self.max_iter, run))
+        return final
 
     def _check_options(self) -> None:
         options.whole("n_clusters", self.n_clusters)
@@ -155,9 +180,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         try:
             centres = np.array(self.init, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ParameterError(
-                f"init is neither one of {', '.join(map(repr, STARTS))} nor numbers: {error}"
-            ) from None
+            words = ", ".join(map(repr, STARTS))
+            raise ParameterError(f"init is neither one of {words} nor an array of numbers: {error}") from None
         wanted = (self.n_clusters, values.shape[1])
         if centres.shape != wanted:
             raise ParameterError(f"init has shape {centres.shape}, not (n_clusters, n_features) = {wanted}.")
@@ -165,28 +189,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             k, d = np.argwhere(~np.isfinite(centres))[0]
             raise ParameterError(f"init: centre {k} has {centres[k, d]} in column {d}. Give finite numbers.")
         return centres
-
-    def _run(self, rows: Rows, given: Floats | None, variance: float, plan: Plan) -> Run:
-        """Return the best run."""
-        spread = variance * float(rows.weight.sum()) * rows.values.shape[1]
-        if given is not None:
-            only = Run(rows, given - rows.pivot.astype(np.float64), spread=spread)
-            only.finish(plan)
-            return only
-        some = sample(rows, runner=plan.runner)
-        seed = lasting_seed(self.random_state)
-        starts = (
-            STARTS[str(self.init)](some.rows, self.n_clusters, np.random.default_rng(child(seed, i)))
-            for i in range(self.n_init)
-        )
-        best = race([Run(some.rows, start, spread=spread) for start in starts], plan)
-        if some.whole:
-            return best
-        final = Run(rows, best.centres, spread=spread)
-        if best.reason == "interrupted":
-            final.reason = "interrupted"
-        final.finish(plan)
-        return final
 
     def _publish(self, found: Run, labels: NDArray[np.int32], as_given: bool) -> None:
         """Set the fitted attributes."""
@@ -275,10 +277,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         def task(part: slice) -> None:
             for first in range(part.start, min(part.stop, len(values)), FEW):
                 few = slice(first, min(first + FEW, part.stop))
-                out[few] = np.sqrt(distances(*rows.centred(few), self._centred))
+                with np.errstate(invalid="ignore", over="ignore"):  # infinite cells are named below
+                    out[few] = np.sqrt(distances(*rows.centred(few), self._centred))
 
         with runner(self.n_jobs, PARTS) as run:
-            list(run(task, rows.parts()))
+            list(run(task, parts(len(values))))
         if not np.isfinite(out).all():
             _find_infinity(source)
         return out
