@@ -55,12 +55,71 @@ class Rows:
     weight: Floats
     pivot: NDArray[Any]
 
-    def centred(self, part: Any) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return some rows less the pivot in float64 with 0 in the holes, and which cells are seen."""
-        rows = (self.values[part] - self.pivot).astype(np.float64)
-        seen = ~np.isnan(rows)
-        rows[~seen] = 0.0
-        return rows, seen
+    def centred(self, part: slice) -> Cells:
+        """Return some rows less the pivot."""
+        return Cells.of(self.values[part] - self.pivot)
+
+
+class Cells(NamedTuple):
+    """Some rows in float64, ready for distances to centres.
+
+    Attributes
+    ----------
+    values : (n, D)            0 in the holes
+    seen : (n, D) or None      1 for each cell that is not a hole; None if there is no hole
+    norm : (n,)                squared
+    scale : (n,) or None       D / number of cells seen, 0 where none is
+    """
+
+    values: Floats
+    seen: Floats | None
+    norm: Floats
+    scale: Floats | None
+
+    @classmethod
+    def of(cls, rows: NDArray[Any]) -> Cells:
+        """Return the cells of rows with NaN in the holes."""
+        values = rows.astype(np.float64)
+        holes = np.isnan(values)
+        seen = scale = None
+        if holes.any():
+            values[holes] = 0.0
+            seen = (~holes).astype(np.float64)
+            n_seen = seen.sum(axis=1)
+            scale = np.where(n_seen > 0, values.shape[1] / np.maximum(n_seen, 1), 0.0)
+        return cls(values, seen, np.einsum("nd,nd->n", values, values), scale)
+
+    def distances(self, centres: Floats) -> Floats:
+        """Return the scaled squared distances to centres, (K, n), with all their digits.
+
+        Examples
+        --------
+        >>> Cells.of(np.array([[3.0, np.nan]])).distances(np.array([[1.0, 7.0]]))
+        array([[8.]])
+        """
+        squares = centres**2
+        size = squares.sum(axis=1)[:, None] if self.seen is None else squares @ self.seen.T
+        squared = (-2 * centres) @ self.values.T
+        squared += self.norm + size
+        for k, row in enumerate(squared):
+            close = np.flatnonzero(row <= CLOSE * (self.norm + size[k]))
+            row[close] = self._apart(close, centres[k])
+        return squared if self.scale is None else squared * self.scale
+
+    def to_own(self, centres: Floats) -> Floats:
+        """Return the scaled squared distance of row n to centre n, (n,)."""
+        apart = self._apart(slice(None), centres)
+        return apart if self.scale is None else apart * self.scale
+
+    def filled(self, rows: Any, default: Floats) -> Floats:
+        """Return some rows with `default` in their holes."""
+        return self.values[rows] if self.seen is None else np.where(self.seen[rows] > 0, self.values[rows], default)
+
+    def _apart(self, rows: Any, centres: Floats) -> Floats:
+        gaps = self.values[rows] - centres
+        if self.seen is not None:
+            gaps *= self.seen[rows]
+        return np.einsum("nd,nd->n", gaps, gaps)
 
 
 def parts(n_rows: int) -> list[slice]:
@@ -222,44 +281,19 @@ def farthest(rows: Rows, labels: NDArray[np.int32], centres: Floats, n_wanted: i
     Holes are filled from the row's own centre. Fewer are returned when no other row is away from its centre.
     """
     gaps = np.empty(len(labels))
-    for first in range(0, len(labels), SLICE):
-        part = slice(first, first + SLICE)
-        cells, seen = rows.centred(part)
+    slices = [slice(first, first + SLICE) for first in range(0, len(labels), SLICE)]
+    for part in slices:
         own = centres[labels[part]]
-        gaps[part] = scaled((seen * (cells - own) ** 2).sum(axis=1), seen)
-        gaps[part][gaps[part] <= NOWHERE * (own**2).sum(axis=1)] = 0.0
+        apart = rows.centred(part).to_own(own)
+        gaps[part] = np.where(apart > NOWHERE * (own**2).sum(axis=1), apart, 0.0)
     gaps[rows.weight == 0] = 0.0
     found: list[Floats] = []
-    while len(found) < n_wanted and (row := int(gaps.argmax()), gaps[row] > 0)[1]:
-        cells, seen = rows.centred(slice(row, row + 1))
-        found.append(np.where(seen[0], cells[0], centres[labels[row]]))
-        for first in range(0, len(labels), SLICE):
-            part = slice(first, first + SLICE)
-            gaps[part] = np.minimum(gaps[part], distances(*rows.centred(part), found[-1][None])[:, 0])
+    while len(found) < n_wanted and gaps.max() > 0:
+        row = int(gaps.argmax())
+        found.append(rows.centred(slice(row, row + 1)).filled(0, centres[labels[row]]))
+        for part in slices:
+            gaps[part] = np.minimum(gaps[part], rows.centred(part).distances(found[-1][None])[0])
     return found
-
-
-def distances(rows: Floats, seen: NDArray[np.bool_], centres: Floats) -> Floats:
-    """Return the scaled squared distances of rows (0 in the holes) to centres, (N, K), with all their digits.
-
-    Examples
-    --------
-    >>> distances(np.array([[3.0, 0.0]]), np.array([[True, False]]), np.array([[1.0, 7.0]]))
-    array([[8.]])
-    """
-    size = (rows**2).sum(axis=1)[:, None] + seen @ (centres**2).T
-    squared = size - 2 * (rows @ centres.T)
-    close = squared <= CLOSE * size
-    for k in np.flatnonzero(close.any(axis=0)):
-        at = close[:, k]
-        squared[at, k] = (seen[at] * (rows[at] - centres[k]) ** 2).sum(axis=1)
-    return scaled(squared.T, seen).T
-
-
-def scaled(squared: Floats, seen: NDArray[np.bool_]) -> Floats:
-    """Return squared distances as if what is not seen were as far as what is; 0 where nothing is seen."""
-    n_seen = seen.sum(axis=1)
-    return np.where(n_seen > 0, squared * (seen.shape[1] / np.maximum(n_seen, 1)), 0.0)
 
 
 def race(runs: Sequence[Run], plan: Plan) -> Run:

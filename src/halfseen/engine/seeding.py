@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.engine.em import Runner, serial
-from halfseen.engine.lloyd import Rows, distances, parts
+from halfseen.engine.lloyd import Cells, Rows, parts
 from halfseen.leaves.leaf import Floats
 
-LIMIT = 1 << 15  # distinct rows; a sample of 500 rows for each of 64 centres
+LIMIT = 1 << 15  # distinct rows that starts are raced on
+ENOUGH = 1 << 12  # distinct rows that k-means++ draws from, or
+ROWS_EACH = 64  # so many for each centre, if that is more: its cost grows with the rows, what it finds hardly
 _ODD = 0x9E3779B97F4A7C15
 
 
@@ -85,20 +87,19 @@ def spread(drawn_from: Rows, n_centres: int, rng: np.random.Generator) -> Floats
     Each next row is drawn with chances weight * distance to the nearest centre so far; of 2 + log(K) such rows the one
     that leaves the smallest inertia is kept. Holes of the rows drawn are filled with the column's mean.
     """
-    rows, seen = drawn_from.centred(slice(None))
-    mean = _means(rows, seen, drawn_from.weight)
+    size = max(ENOUGH, ROWS_EACH * n_centres)  # the first rows are a fair sample
+    cells, weight = drawn_from.centred(slice(size)), drawn_from.weight[:size]
+    mean = _means(cells, weight)
     n_tried = 2 + int(np.log(n_centres))
-    centres = np.empty((n_centres, rows.shape[1]))
-    [first] = _drawn(drawn_from.weight, 1, rng)
-    centres[0] = np.where(seen[first], rows[first], mean)
-    nearest = distances(rows, seen, centres[:1])[:, 0]
+    centres = np.empty((n_centres, len(mean)))
+    centres[0] = cells.filled(_drawn(weight, 1, rng), mean)[0]
+    [nearest] = cells.distances(centres[:1])
     for k in range(1, n_centres):
-        potential = drawn_from.weight * nearest
-        tried = _drawn(potential if potential.any() else drawn_from.weight, n_tried, rng)
-        candidates = np.where(seen[tried], rows[tried], mean)
-        left = np.minimum(distances(rows, seen, candidates), nearest[:, None])
-        best = int((drawn_from.weight @ left).argmin())
-        centres[k], nearest = candidates[best], left[:, best]
+        potential = weight * nearest
+        candidates = cells.filled(_drawn(potential if potential.any() else weight, n_tried, rng), mean)
+        left = np.minimum(cells.distances(candidates), nearest)
+        best = int((left @ weight).argmin())
+        centres[k], nearest = candidates[best], left[best]
     return centres
 
 
@@ -106,17 +107,17 @@ def random(drawn_from: Rows, n_centres: int, rng: np.random.Generator) -> Floats
     """Return centres at different rows drawn by weight, with holes filled with the column's mean."""
     weight = drawn_from.weight
     picked = rng.choice(len(weight), n_centres, replace=len(weight) < n_centres, p=weight / weight.sum())
-    rows, seen = drawn_from.centred(slice(None))
-    return np.where(seen[picked], rows[picked], _means(rows, seen, weight))
+    cells = drawn_from.centred(slice(None))
+    return cells.filled(picked, _means(cells, weight))
 
 
 STARTS: dict[str, Callable[[Rows, int, np.random.Generator], Floats]] = {"k-means++": spread, "random": random}
 
 
-def _means(rows: Floats, seen: NDArray[np.bool_], weight: Floats) -> Floats:
+def _means(cells: Cells, weight: Floats) -> Floats:
     """Return the mean of the observed cells of each column; 0, the pivot, where there is none."""
-    mass = weight @ seen
-    return np.where(mass > 0, (weight @ rows) / np.where(mass > 0, mass, 1.0), 0.0)
+    mass = weight.sum() if cells.seen is None else weight @ cells.seen
+    return np.where(mass > 0, (weight @ cells.values) / np.where(mass > 0, mass, 1.0), 0.0)
 
 
 def _drawn(chances: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -16,7 +16,7 @@ from halfseen.assign import child
 from halfseen.data import Source, check_weight, read, row_weight
 from halfseen.data.matrix import as_matrix
 from halfseen.engine.em import Runner
-from halfseen.engine.lloyd import CONVERGED, PARTS, Plan, Rows, Run, distances, move, parts, race, sweep
+from halfseen.engine.lloyd import CONVERGED, PARTS, Plan, Rows, Run, move, parts, race, sweep
 from halfseen.engine.seeding import STARTS, sample
 from halfseen.errors import DataError, InterruptedWarning, ParameterError, warn
 from halfseen.estimators import options
@@ -46,8 +46,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     n_clusters : int, default 8
     init : {"k-means++", "random"} or (K, D) array, default "k-means++"
         Where to begin: rows far from each other (greedy, as in scikit-learn), any rows, or given centres.
-    n_init : int, default 8
-        Number of starts (one with given centres). They are raced: after 5 sweeps the worse half is dropped, again
+    n_init : int, default 4
+        Number of starts (one with given centres). They are raced: after 5 sweeps the worse half is dropped, of 8 again
         after 10 more, and the last two run to the end. Of more than 32768 different rows a fair sample of that size is
         used for the race, and the winner goes on with all rows. (scikit-learn makes one start with "k-means++".)
     max_iter : int, default 300
@@ -93,7 +93,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         n_clusters: int = 8,
         *,
         init: str | ArrayLike = "k-means++",
-        n_init: int = 8,
+        n_init: int = 4,
         max_iter: int = 300,
         tol: float = 1e-4,
         n_jobs: int | None = None,
@@ -130,15 +130,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             )
         given = self._given(values)
         with runner(self.n_jobs, PARTS) as run:
-            found = self._seeded(source, values, weight, run) if given is None else self._from(
-                given, *_centred(source, values, weight, run), run
-            )  # fmt: skip
-            labels = found.labels
-            if len(labels) < len(values) or found.rows.values is not values:  # fitted to the distinct rows
-                labels = np.full(len(values), -1, dtype=np.int32)
-                if not np.isfinite(sweep(Rows(values, weight, found.rows.pivot), found.centres, labels, run).inertia):
-                    _find_infinity(source)
-        self._publish(found, labels, given is not None)
+            if given is not None:
+                found = self._from(given, *_centred(source, values, weight, run), run)
+            else:
+                found = self._seeded(source, values, weight, run)
+                sizes = np.bincount(found.labels, found.rows.weight, minlength=self.n_clusters)
+                found.centres = found.centres[np.argsort(-sizes, kind="stable")]
+        self._publish(found)
+        if given is None:  # fitted to the distinct rows, or in another order of the centres
+            self.labels_ = self._assigned(values, weight)[0]
+        self._note(int(np.count_nonzero(np.bincount(self.labels_, weight))))
         return self
 
     def _from(self, centres: Floats, rows: Rows, variance: float, run: Runner) -> Run:
@@ -152,11 +153,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         some = sample(values, weight, runner=run)
         rows, variance = _centred(source, some.values, some.weight, run)
         seed = lasting_seed(self.random_state)
-        starts = (
-            STARTS[str(self.init)](rows, self.n_clusters, np.random.default_rng(child(seed, i)))
-            for i in range(self.n_init)
-        )
-        best = race([Run(rows, start, variance) for start in starts], Plan(self.tol * variance, self.max_iter, run))
+
+        def start(i: int) -> Run:
+            rng = np.random.default_rng(child(seed, i))
+            return Run(rows, STARTS[str(self.init)](rows, self.n_clusters, rng), variance)
+
+        best = race(list(run(start, range(self.n_init))), Plan(self.tol * variance, self.max_iter, run))
         if some.whole:
             return best
         everything, variance = _centred(source, values, weight, run)
@@ -190,24 +192,18 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             raise ParameterError(f"init: centre {k} has {centres[k, d]} in column {d}. Give finite numbers.")
         return centres
 
-    def _publish(self, found: Run, labels: NDArray[np.int32], as_given: bool) -> None:
+    def _publish(self, found: Run) -> None:
         """Set the fitted attributes."""
-        n_clusters = len(found.centres)
-        sizes = np.bincount(found.labels, found.rows.weight, minlength=n_clusters)
-        order = np.arange(n_clusters) if as_given else np.argsort(-sizes, kind="stable")
-        place = np.empty(n_clusters, dtype=np.int32)
-        place[order] = np.arange(n_clusters, dtype=np.int32)
-        self._pivot, self._centred = found.rows.pivot, found.centres[order]
+        self._pivot, self._centred = found.rows.pivot, found.centres
         self._centred.flags.writeable = False
-        self._n_features_out = n_clusters
-        self.labels_ = place[labels]
+        self._n_features_out = len(found.centres)
+        self.labels_ = found.labels
         self.inertia_ = found.trace[-1]
         self.trace_ = list(found.trace)
         self.n_iter_ = max(found.n_iter, 1)
         self.stop_reason_ = str(found.reason)
         self.converged_ = found.reason in CONVERGED
         self.events_ = list(found.events)
-        self._note(int(np.count_nonzero(sizes)))
 
     def _note(self, n_used: int) -> None:
         if n_used < self.n_clusters:
@@ -278,7 +274,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             for first in range(part.start, min(part.stop, len(values)), FEW):
                 few = slice(first, min(first + FEW, part.stop))
                 with np.errstate(invalid="ignore", over="ignore"):  # infinite cells are named below
-                    out[few] = np.sqrt(distances(*rows.centred(few), self._centred))
+                    out[few] = np.sqrt(rows.centred(few).distances(self._centred)).T
 
         with runner(self.n_jobs, PARTS) as run:
             list(run(task, parts(len(values))))
