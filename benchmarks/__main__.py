@@ -15,17 +15,19 @@ import sys
 import tempfile
 import time
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.workloads import CSV, MEMORY, NAIVE_BAYES, OPTIMUM, WORKLOADS
+from benchmarks.workloads import CSV, KMEANS, MEMORY, NAIVE_BAYES, OPTIMUM, WORKLOADS
 from halfseen.app.versions import versions
 
 CONTESTANTS = ("halfseen", "halfseen plain", "one-hot NumPy", "StepMix")
 ROUNDS = 3  # contestants run in turn, the best of each counts: a shared machine changes its speed between minutes
+PEERS_OF_KMEANS = {"scikit-learn": "sklearn", "scikit-learn-intelex": "sklearnex"}  # and what each is imported as
 AGREE = 1e-8  # relative difference of log-likelihoods that rounding explains
 IMPORTS = {"halfseen": "import halfseen", "scikit-learn": "import sklearn.mixture"}
 FIRST_FITS = {
@@ -77,6 +79,28 @@ def iterations(name: str) -> dict[str, Any]:
     if not agree:
         console.print(f"[bold red]{name}: log-likelihoods differ")
     return {"size": work.size, "results": results, "limit": bound, "agree": agree}
+
+
+def k_means(name: str) -> dict[str, Any]:
+    """Time sweeps of k-means with every contestant that is installed."""
+    work = KMEANS[name]
+    absent = [who for who, module in PEERS_OF_KMEANS.items() if not find_spec(module)]
+    for who in absent:
+        console.print(f"[bold yellow]{name}: {who} is not installed and left out. Run: pip install {who}")
+    able = ["halfseen", "halfseen plain", *(who for who in PEERS_OF_KMEANS if who not in absent)]
+    rounds = [{who: contestant(who, name) for who in able} for _ in range(ROUNDS)]
+    results = {who: best([result[who] for result in rounds]) for who in able}
+    reference = results["halfseen"]["loglik"]
+    tolerance = AGREE if work.dtype == "float64" else 1e-4  # others sum in float32 too
+    table = Table("contestant", "ms per sweep", "halfseen is faster by", "inertia", title=f"{name}: {work.size}")
+    for who, result in results.items():
+        ratio = result["seconds"] / results["halfseen"]["seconds"]
+        table.add_row(who, f"{1e3 * result['seconds']:.2f}", f"{ratio:.1f}x", f"{-result['loglik']:.6f}")
+    console.print(table)
+    agree = all(abs(result["loglik"] - reference) <= tolerance * abs(reference) for result in results.values())
+    if not agree:
+        console.print(f"[bold red]{name}: inertias differ")
+    return {"size": work.size, "results": results, "absent": absent, "agree": agree}
 
 
 def naive_bayes(name: str) -> dict[str, Any]:
@@ -199,6 +223,7 @@ def main() -> int:
     """Run what was asked for; fail when results differ."""
     parts = {**{name: lambda name=name: iterations(name) for name in WORKLOADS}}
     parts |= {name: lambda name=name: naive_bayes(name) for name in NAIVE_BAYES}
+    parts |= {name: lambda name=name: k_means(name) for name in KMEANS}
     parts |= {"optimum": optimum, "memory": memory, "csv": csv, "start_up": start_up, "command_line": command_line}
     wanted = sys.argv[1:] or list(parts)
     unknown = [name for name in wanted if name not in parts]

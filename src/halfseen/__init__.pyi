@@ -11,12 +11,14 @@ from halfseen.app.versions import show_versions
 from halfseen.data.files import open_table
 from halfseen.datasets import load_penguins, load_votes
 from halfseen.engine.journal import checkpoint
+from halfseen.estimators.kmeans import KMeans
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
 
 __version__: str
 
 __all__ = [
+    "KMeans",
     "LatentClass",
     "NaiveBayes",
     "__version__",

@@ -25,6 +25,8 @@ import halfseen as hs
         hs.LatentClass(prior=None),
         hs.LatentClass(assign="hard"),
         hs.LatentClass(range(1, 4), n_init=4),
+        hs.KMeans(2),
+        hs.KMeans(3, init="random"),
         hs.NaiveBayes(),
         hs.NaiveBayes(assign="hard"),
         hs.NaiveBayes(components_per_class=2, n_init=4),

@@ -410,3 +410,120 @@ def test_mixture_best_of_numbers_near_1e8_keeps_its_digits(kernels):
         codes, starts, values, empty, empty, log_mix, unused, mean, half, 0 * half, unused, unused, best
     )
     assert best.tolist() == [0, 1, 1, 2]
+
+
+# ---- k-means ---------------------------------------------------------------------------------------------------------
+
+
+def packed(centres, dtype):
+    """Centres side by side as the C++ kernel takes them, cell by cell."""
+    n_centres, n_columns = centres.shape
+    width = 64 // np.dtype(dtype).itemsize
+    n_panels = -(-n_centres // width)
+    panels = np.zeros((n_panels, 2 * n_columns, width), dtype)
+    half = np.full((2, n_panels * width), -np.inf, dtype)
+    for k, centre in enumerate(centres):
+        panels[k // width, :n_columns, k % width] = centre
+        panels[k // width, n_columns:, k % width] = -(centre**2) / 2
+        half[:, k] = -(centre @ centre) / 2, 0.0
+    return panels, half
+
+
+class Swept:
+    """One sweep; the sums begin at 1, to see that they are added to."""
+
+    def __init__(self, kernels, values, centres, weight=None, pivot=None, labels=None):
+        n_rows, n_columns = values.shape
+        weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
+        pivot = np.zeros(n_columns, values.dtype) if pivot is None else pivot
+        self.labels = np.full(n_rows, -1, dtype=np.int32) if labels is None else labels
+        self.sums, self.cell_mass = np.ones((2, *centres.shape))
+        self.mass, self.totals = np.ones(len(centres)), np.ones(2)
+        workspace = np.full((36, n_columns), np.nan, values.dtype)
+        out = self.labels, self.sums, self.mass, self.cell_mass, self.totals
+        kernels.lloyd(values, weight, pivot, centres, *packed(centres, values.dtype), workspace, *out)
+
+
+def slowly(values, centres, weight, pivot):
+    """The same by loops over rows and centres; sums begin at 0."""
+    sums, cell_mass = np.zeros((2, *centres.shape))
+    labels, mass, inertia = [], np.zeros(len(centres)), 0.0
+    for row, w in zip(values - pivot, weight, strict=True):
+        seen = ~np.isnan(row)
+        row = row.astype(float)
+        scale = len(row) / seen.sum() if seen.any() else 0.0
+        apart = [((row - centre)[seen] ** 2).sum() for centre in centres]
+        k = int(np.argmin(apart))
+        labels.append(k)
+        inertia += w * scale * apart[k]
+        sums[k, seen] += w * scale * row[seen]
+        if seen.all():
+            mass[k] += w
+        else:
+            cell_mass[k, seen] += w * scale
+    return np.array(labels, dtype=np.int32), sums, mass, cell_mass, inertia
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("missing", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(
+    ("size", "n_centres"), [((0, 3), 2), ((1, 3), 9), ((50, 1), 1), ((101, 11), 17), ((40, 8), 64)]
+)
+def test_lloyd_sums_the_rows_of_the_nearest_centre(kernels, rng, dtype, missing, size, n_centres):
+    values = rng.normal(size=size).astype(dtype)
+    values[rng.random(size) < missing] = np.nan
+    centres, weight = rng.normal(size=(n_centres, size[1])), rng.integers(0, 3, size[0]) / 2
+    pivot = rng.normal(size=size[1]).astype(dtype)
+    found = Swept(kernels, values, centres, weight, pivot)
+    labels, sums, mass, cell_mass, inertia = slowly(values, centres, weight, pivot)
+    np.testing.assert_array_equal(found.labels, labels)
+    np.testing.assert_allclose(found.sums, 1 + sums, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(found.mass, 1 + mass, rtol=1e-12)
+    np.testing.assert_allclose(found.cell_mass, 1 + cell_mass, rtol=1e-12)
+    np.testing.assert_allclose(found.totals, [1 + inertia, 1 + len(labels)], rtol=1e-12)
+
+
+def test_lloyd_counts_the_labels_that_changed(kernels, rng):
+    values, centres = rng.normal(size=(30, 4)), rng.normal(size=(5, 4))
+    labels = Swept(kernels, values, centres).labels
+    assert Swept(kernels, values, centres, labels=labels.copy()).totals[1] == 1
+    labels[[3, 17]] += 1
+    assert Swept(kernels, values, centres, labels=labels).totals[1] == 3
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("hole", [False, True])
+def test_lloyd_gives_ties_to_the_lowest_index(kernels, dtype, hole):
+    values = np.array([[0.0, 0.0, 5.0], [3.0, 0.0, 5.0]] * 20, dtype=dtype)
+    if hole:
+        values[:, 2] = np.nan
+    centres = np.array([[9.0, 9.0, 5.0], *[[1.0, 0.0, 5.0], [-1.0, 0.0, 5.0]] * 12, [3.0, 0.0, 5.0], [3.0, 0.0, 5.0]])
+    assert Swept(kernels, values, centres).labels.tolist() == [1, 25] * 20
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_lloyd_finds_the_nearest_where_the_expanded_square_has_no_digits_left(kernels, dtype, rng):
+    """Centres 0.5 apart, numbers of 1e4 (float32) or 1e8 (float64): squares of these round to more than 0.5."""
+    far = 1e8 if dtype is np.float64 else 1e4
+    close = rng.integers(0, 8, 200)
+    values = np.stack([np.where(rng.random(200) < 0.5, far, -far), close / 2], axis=1).astype(dtype)
+    centres = np.stack([np.repeat([far, -far], 8), np.tile(np.arange(8) / 2, 2)], axis=1)
+    found = Swept(kernels, values, centres)
+    assert found.labels.tolist() == np.where(values[:, 0] > 0, close, close + 8).tolist()
+    assert found.totals[0] == 1  # every row is at a centre
+
+
+def test_lloyd_puts_a_row_of_nothing_into_the_first_centre_without_weight(kernels):
+    found = Swept(kernels, np.full((1, 2), np.nan), np.array([[1.0, 1.0], [0.0, 0.0]]))
+    assert found.labels.tolist() == [0]
+    assert found.totals[0] == 1
+    assert (found.sums == 1).all()
+    assert (found.cell_mass == 1).all()
+
+
+def test_lloyd_never_points_outside_the_centres(kernels):
+    """Infinities are refused at the door by what comes out of here: it must come out."""
+    with np.errstate(invalid="ignore"):
+        found = Swept(kernels, np.array([[np.inf, 1.0]] * 7), np.zeros((3, 2)))
+    assert set(found.labels.tolist()) <= {0, 1, 2}
+    assert not np.isfinite(found.totals[0])

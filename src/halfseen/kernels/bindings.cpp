@@ -131,6 +131,16 @@ void bind_mixture(nb::module_& m) {
          });
 }
 
+template <class T>
+void bind_lloyd(nb::module_& m) {
+    bind(m, "lloyd", [](Array2<const T> values, In1 weight, Array1<const T> pivot, In2 centres, Array3<const T> panels,
+                        Array2<const T> half, Array2<T> workspace, Array1<std::int32_t> labels, Out2 sums, Out1 mass,
+                        Out2 cell_mass, Out1 totals) {
+        lloyd(Lloyd<T>{view(values), view(weight), view(pivot), view(centres), view(panels), view(half)},
+              LloydSums<T>{view(workspace), view(labels), view(sums), view(mass), view(cell_mass), view(totals)});
+    });
+}
+
 }  // namespace
 
 NB_MODULE(compiled, m) {
@@ -147,6 +157,8 @@ NB_MODULE(compiled, m) {
     bind(m, "first_rows", [](Index labels, std::int64_t low, Array1<std::int64_t> first) {
         first_rows(view(labels), low, view(first));
     });
+    bind_lloyd<double>(m);
+    bind_lloyd<float>(m);
     bind(m, "gaussian_score", [](In2 values, In2 mean, In2 var, Out2 scores) {
         gaussian_score(view(values), view(mean), view(var), view(scores));
     });

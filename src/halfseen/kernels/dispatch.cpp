@@ -17,6 +17,8 @@ namespace halfseen {
     bool any_infinite(Matrix<const double>);                                                                         \
     void gaussian_count(Matrix<const double>, Matrix<const double>, Span<const std::int64_t>, Span<const double>,    \
                         Stack<double>);                                                                              \
+    void lloyd(const Lloyd<double>&, const LloydSums<double>&);                                                      \
+    void lloyd(const Lloyd<float>&, const LloydSums<float>&);                                                        \
     }
 HALFSEEN_DECLARE(baseline)
 #ifdef HALFSEEN_X86
@@ -90,5 +92,9 @@ void gaussian_count(Matrix<const double> values, Matrix<const double> mean, Span
                     Span<const double> weight, Stack<double> moments) {
     HALFSEEN_PICK(gaussian_count(values, mean, component, weight, moments));
 }
+
+void lloyd(const Lloyd<double>& in, const LloydSums<double>& out) { HALFSEEN_PICK(lloyd(in, out)); }
+
+void lloyd(const Lloyd<float>& in, const LloydSums<float>& out) { HALFSEEN_PICK(lloyd(in, out)); }
 
 }  // namespace halfseen

@@ -175,4 +175,28 @@ void mixture_best(
     const Rows& rows, const Mixture& logs,  // logs.table: (S + C, W), each column begins with zeros for 'missing'
     Span<std::int64_t> best);           // (N,)    out, the first among equals; -1 in impossible rows
 
+// One sweep of k-means. Everything is less `pivot`, so that squares of numbers far from zero keep their digits.
+template <class T>
+struct Lloyd {
+    Matrix<const T> values;             // (N, D)   NaN = missing
+    Span<const double> weight;          // (N,)
+    Span<const T> pivot;                // (D,)
+    Matrix<const double> centres;       // (K, D)   less the pivot
+    Stack<const T> panels;              // (P, 2 D, C) C = 8 (float: 16) centres side by side, then their -c^2 / 2
+    Matrix<const T> half;               // (2, P C) -|centre|^2 / 2, and 0; -inf in the padding
+};
+
+template <class T>
+struct LloydSums {
+    Matrix<T> workspace;                // (36, D)  overwritten
+    Span<std::int32_t> labels;          // (N,)     in: the last ones; out: the nearest centre
+    Matrix<double> sums;                // (K, D)   added to: weighted rows less the pivot
+    Span<double> mass;                  // (K,)     added to: weight of complete rows
+    Matrix<double> cell_mass;           // (K, D)   added to: weight of what is seen of rows with holes
+    Span<double> totals;                // (2,)     added to: inertia, labels that changed
+};
+
+void lloyd(const Lloyd<double>& in, const LloydSums<double>& out);
+void lloyd(const Lloyd<float>& in, const LloydSums<float>& out);
+
 }  // namespace halfseen

@@ -17,6 +17,8 @@ from scipy.special import gammaln
 Floats = NDArray[np.float64]
 Codes = NDArray[np.signedinteger]
 
+SLICE = 1 << 12  # rows looked at together where all pairs of rows and components are needed at once
+
 
 def _indicator(codes: Codes, starts: NDArray[np.int64], n_cells: int) -> csr_array:
     """Return the (N, S + D) matrix with a one where a row holds a cell; each column begins with its 'missing' cell."""
@@ -387,3 +389,56 @@ def mixture_soft(
         sum_ += factor.T @ usage
     used = weight > 0
     return float(weight[used] @ log_evidence[used])
+
+
+def lloyd(
+    values: NDArray[Any],  # (N, D)  in, float32 or float64 (T); NaN = missing
+    weight: Floats,  # (N,)    in
+    pivot: NDArray[Any],  # (D,)    in, T; all else is less this
+    centres: Floats,  # (K, D)  in, less the pivot
+    panels: NDArray[Any],  # (P, 2 D, C)  in, T: C = 64 bytes of centres side by side, then -c^2 / 2; looked at in C++
+    half: NDArray[Any],  # (2, P C)  in, T: -|centre|^2 / 2, and 0; -inf in the padding; looked at in C++
+    workspace: NDArray[Any],  # (36, D)  overwritten, T; used in C++
+    labels: NDArray[np.int32],  # (N,)    in: the last ones; out: the nearest centre, the lowest index among equals
+    sums: Floats,  # (K, D)  added to: weighted rows less the pivot
+    mass: Floats,  # (K,)    added to: weight of complete rows
+    cell_mass: Floats,  # (K, D)  added to: weight of what is seen of rows with holes
+    totals: Floats,  # (2,)    added to: inertia, labels that changed
+) -> None:
+    """One sweep of k-means: each row joins its nearest centre k and adds to the sums of k.
+
+    distance[n, k] = scale[n] sum_d seen[n, d] (values[n, d] - centres[k, d])^2,  scale[n] = D / sum_d seen[n, d]
+    sums[k] += weight scale values,  mass[k, d] += weight scale seen[d],  inertia += weight distance
+    """
+    n_columns = values.shape[1]
+    for first in range(0, len(values), SLICE):
+        part = slice(first, first + SLICE)
+        rows = (values[part] - pivot).astype(np.float64)
+        seen = ~np.isnan(rows)
+        rows[~seen] = 0.0
+        nearest = _nearest(rows, seen, centres)
+        n_seen = seen.sum(axis=1)
+        weights = weight[part] * np.where(n_seen > 0, n_columns / np.maximum(n_seen, 1), 0.0)
+        inside = np.zeros((len(rows), len(centres)))
+        inside[np.arange(len(rows)), nearest] = weights
+        whole = n_seen == n_columns
+        sums += inside.T @ rows
+        mass += inside[whole].sum(axis=0)
+        cell_mass += inside[~whole].T @ seen[~whole].astype(np.float64)
+        totals[0] += weights @ (seen * (rows - centres[nearest]) ** 2).sum(axis=1)
+        totals[1] += np.count_nonzero(labels[part] != nearest)
+        labels[part] = nearest
+
+
+def _nearest(rows: Floats, seen: NDArray[np.bool_], centres: Floats) -> NDArray[np.intp]:
+    """Return the nearest centre of each row: by the square expanded, and by differences where rounding could tell."""
+    scores = rows @ centres.T - seen @ (centres**2).T / 2
+    nearest = scores.argmax(axis=1)
+    if len(centres) == 1 or not len(rows):
+        return nearest
+    second, best = np.partition(scores, -2, axis=1)[:, -2:].T
+    slack = 5 * np.finfo(np.float64).eps * (2 * rows.shape[1] + 4)  # see kmeans.cpp
+    close = np.flatnonzero(~(best - second > slack * ((rows**2).sum(axis=1) - best)))
+    apart = [(seen[close] * (rows[close] - centre) ** 2).sum(axis=1) for centre in centres]
+    nearest[close] = np.argmin(apart, axis=0)
+    return nearest
