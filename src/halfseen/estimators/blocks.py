@@ -76,9 +76,7 @@ def summarise(table: Table) -> Summary:
 
 def roughly(table: Table) -> Summary:
     """Return the summary of the first rows: pivots near the numbers, so that moments about them keep their digits."""
-    head = table.take(slice(0, HEAD))
-    head.settle()
-    found = summarise(head)
+    found = summarise(table.take(slice(0, HEAD)))
     moments = {name: (np.nan_to_num(mean), np.where(var > 0, var, 1.0)) for name, (mean, var) in found.moments.items()}
     return Summary(moments, found.frequencies)
 
