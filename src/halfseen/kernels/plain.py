@@ -329,8 +329,10 @@ def lloyd(
     centres: Floats,  # (K, D)  in, less the pivot
     panels: NDArray[Any],  # (P, 2 D, C)  in, T: C = 64 bytes of centres side by side, then -c^2 / 2; looked at in C++
     half: NDArray[Any],  # (2, P C)  in, T: -|centre|^2 / 2, and 0; -inf in the padding; looked at in C++
+    drift: Floats,  # (K,)    in, how far any other centre moved since the bounds were made; looked at in C++
     workspace: NDArray[Any],  # (36, D)  overwritten, T; used in C++
     labels: NDArray[np.int32],  # (N,)    in: the last ones; out: the nearest centre, the lowest index among equals
+    bounds: Floats,  # (N,)    in, out: no centre but the own is nearer than this; 0 is always true, and given here
     sums: Floats,  # (K, D)  added to: weighted rows less the pivot
     mass: Floats,  # (K,)    added to: weight of complete rows
     cell_mass: Floats,  # (K, D)  added to: weight of what is seen of rows with holes
@@ -342,6 +344,7 @@ def lloyd(
     sums[k] += weight scale values,  mass[k, d] += weight scale seen[d],  inertia += weight distance
     """
     n_columns = values.shape[1]
+    bounds[:] = 0.0
     for first in range(0, len(values), SLICE):
         part = slice(first, first + SLICE)
         rows = (values[part] - pivot).astype(np.float64)
