@@ -345,23 +345,24 @@ def lloyd(
     """
     n_columns = values.shape[1]
     bounds[:] = 0.0
-    for first in range(0, len(values), SLICE):
-        part = slice(first, first + SLICE)
-        rows = (values[part] - pivot).astype(np.float64)
-        seen = ~np.isnan(rows)
-        rows[~seen] = 0.0
-        nearest = _nearest(rows, seen, centres)
-        n_seen = seen.sum(axis=1)
-        weights = weight[part] * np.where(n_seen > 0, n_columns / np.maximum(n_seen, 1), 0.0)
-        inside = np.zeros((len(rows), len(centres)))
-        inside[np.arange(len(rows)), nearest] = weights
-        whole = n_seen == n_columns
-        sums += inside.T @ rows
-        mass += inside[whole].sum(axis=0)
-        cell_mass += inside[~whole].T @ seen[~whole].astype(np.float64)
-        totals[0] += weights @ (seen * (rows - centres[nearest]) ** 2).sum(axis=1)
-        totals[1] += np.count_nonzero(labels[part] != nearest)
-        labels[part] = nearest
+    with np.errstate(over="ignore", invalid="ignore"):  # the inertia says so, as in C++
+        for first in range(0, len(values), SLICE):
+            part = slice(first, first + SLICE)
+            rows = (values[part] - pivot).astype(np.float64)
+            seen = ~np.isnan(rows)
+            rows[~seen] = 0.0
+            nearest = _nearest(rows, seen, centres)
+            n_seen = seen.sum(axis=1)
+            weights = weight[part] * np.where(n_seen > 0, n_columns / np.maximum(n_seen, 1), 0.0)
+            inside = np.zeros((len(rows), len(centres)))
+            inside[np.arange(len(rows)), nearest] = weights
+            whole = n_seen == n_columns
+            sums += inside.T @ rows
+            mass += inside[whole].sum(axis=0)
+            cell_mass += inside[~whole].T @ seen[~whole].astype(np.float64)
+            totals[0] += weights @ (seen * (rows - centres[nearest]) ** 2).sum(axis=1)
+            totals[1] += np.count_nonzero(labels[part] != nearest)
+            labels[part] = nearest
 
 
 def _nearest(rows: Floats, seen: NDArray[np.bool_], centres: Floats) -> NDArray[np.intp]:
