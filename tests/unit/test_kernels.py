@@ -432,7 +432,7 @@ def packed(centres, dtype):
 class Swept:
     """One sweep; the sums begin at 1, to see that they are added to."""
 
-    def __init__(self, kernels, values, centres, weight=None, pivot=None, labels=None):
+    def __init__(self, kernels, values, centres, weight=None, pivot=None, labels=None, bounds=None, drift=None):
         n_rows, n_columns = values.shape
         weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
         pivot = np.zeros(n_columns, values.dtype) if pivot is None else pivot
@@ -440,8 +440,10 @@ class Swept:
         self.sums, self.cell_mass = np.ones((2, *centres.shape))
         self.mass, self.totals = np.ones(len(centres)), np.ones(2)
         workspace = np.full((36, n_columns), np.nan, values.dtype)
-        out = self.labels, self.sums, self.mass, self.cell_mass, self.totals
-        kernels.lloyd(values, weight, pivot, centres, *packed(centres, values.dtype), workspace, *out)
+        self.bounds = np.zeros(n_rows) if bounds is None else bounds
+        drift = np.zeros(len(centres)) if drift is None else drift
+        out = self.labels, self.bounds, self.sums, self.mass, self.cell_mass, self.totals
+        kernels.lloyd(values, weight, pivot, centres, *packed(centres, values.dtype), drift, workspace, *out)
 
 
 def slowly(values, centres, weight, pivot):
@@ -519,6 +521,34 @@ def test_lloyd_puts_a_row_of_nothing_into_the_first_centre_without_weight(kernel
     assert found.totals[0] == 1
     assert (found.sums == 1).all()
     assert (found.cell_mass == 1).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_lloyd_gives_bounds_that_hold_and_the_same_answer_with_them(kernels, rng, dtype, missing):
+    """No other centre is nearer than the bound; after all moved a little, rows that stay are not looked at again."""
+    values = (3 * rng.integers(-1, 2, (200, 5)) + rng.normal(size=(200, 5))).astype(dtype)
+    values[rng.random(values.shape) < missing] = np.nan
+    centres = 3.0 * rng.integers(-1, 2, (9, 5)) + rng.normal(size=(9, 5))
+    first = Swept(kernels, values, centres)
+    apart = np.sqrt(np.nansum((values[:, None].astype(float) - centres) ** 2, axis=2))
+    apart[np.arange(200), first.labels] = np.inf
+    assert (first.bounds <= apart.min(axis=1)).all()
+    for size in (1e-3, 0.3, 3.0):
+        steps = size * rng.normal(size=centres.shape)
+        ways = np.linalg.norm(steps, axis=1)
+        drift = np.array([np.delete(ways, k).max() for k in range(9)])
+        fresh = Swept(kernels, values, centres + steps)
+        again = Swept(
+            kernels, values, centres + steps, labels=first.labels.copy(), bounds=first.bounds.copy(), drift=drift
+        )
+        np.testing.assert_array_equal(again.labels, fresh.labels)
+        np.testing.assert_allclose(again.sums, fresh.sums, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(again.totals[0], fresh.totals[0], rtol=1e-12)
+        assert again.totals[1] == 1 + np.count_nonzero(first.labels != fresh.labels)
+        apart = np.sqrt(np.nansum((values[:, None].astype(float) - centres - steps) ** 2, axis=2))
+        apart[np.arange(200), again.labels] = np.inf
+        assert (again.bounds <= apart.min(axis=1) * (1 + 1e-15)).all()
 
 
 def test_lloyd_never_points_outside_the_centres(kernels):

@@ -137,18 +137,44 @@ class Swept(NamedTuple):
     n_changed: int
 
 
-def sweep(rows: Rows, centres: Floats, labels: NDArray[np.int32], runner: Runner = serial) -> Swept:
+class Bounds(NamedTuple):
+    """What spares work: how near other centres may be to each row, and how far they moved since.
+
+    Attributes
+    ----------
+    least : (N,)      no centre but the row's own is nearer; 0 is always true. Written by each sweep
+    drift : (K,)      the longest way that any other centre went since `least` was written
+    """
+
+    least: Floats
+    drift: Floats
+
+    @classmethod
+    def none(cls, n_rows: int, n_centres: int) -> Bounds:
+        """Return bounds that say nothing."""
+        return cls(np.zeros(n_rows), np.zeros(n_centres))
+
+    def after(self, moved: Floats) -> Bounds:
+        """Return the bounds for centres of which k went the way `moved[k]`, (K, D)."""
+        ways = np.sqrt((moved**2).sum(axis=1)) * (1 + 1e-12)  # rounding must not make it shorter
+        longest = int(ways.argmax())
+        others = np.where(np.arange(len(ways)) == longest, np.delete(ways, longest).max(initial=0.0), ways[longest])
+        return Bounds(self.least, others)
+
+
+def sweep(
+    rows: Rows, centres: Floats, labels: NDArray[np.int32], runner: Runner = serial, bounds: Bounds | None = None
+) -> Swept:
     """Assign every row to its nearest centre (less the pivot), in `labels`, and sum the rows of each centre."""
+    least, drift = bounds or Bounds.none(len(labels), len(centres))
     panels, half = pack(centres, rows.values.dtype)
 
     def task(part: slice) -> tuple[Floats, Floats, Floats, Floats]:
         values = rows.values[part]
         sums, mass, cell_mass, totals = (np.zeros(shape) for shape in (centres.shape, len(centres), centres.shape, 2))
         workspace = np.empty((36, values.shape[1]), values.dtype)
-        kernels.lloyd(
-            values, rows.weight[part], rows.pivot, centres, panels, half, workspace, labels[part], sums, mass,
-            cell_mass, totals,
-        )  # fmt: skip
+        inputs = values, rows.weight[part], rows.pivot, centres, panels, half, drift
+        kernels.lloyd(*inputs, workspace, labels[part], least[part], sums, mass, cell_mass, totals)
         return sums, mass, cell_mass, totals
 
     sums, mass, cell_mass, totals = (np.zeros(shape) for shape in (centres.shape, len(centres), centres.shape, 2))
@@ -211,6 +237,7 @@ class Run:
     centres: Floats
     variance: float
     labels: NDArray[np.int32] = field(init=False)
+    bounds: Bounds = field(init=False)
     trace: list[float] = field(default_factory=list)
     n_iter: int = 0
     reason: str | None = None
@@ -218,6 +245,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.labels = np.full(len(self.rows.values), -1, dtype=np.int32)
+        self.bounds = Bounds.none(len(self.labels), len(self.centres))
 
     def advance(self, plan: Plan, n_sweeps: int) -> None:
         """Make so many more sweeps, or fewer if the run ends."""
@@ -235,19 +263,21 @@ class Run:
                 raise
             self.reason = "interrupted"
         if self.reason != "assignments unchanged":  # the last assignment was to other centres
-            self._record(sweep(self.rows, self.centres, self.labels, plan.runner).inertia)
+            self._record(sweep(self.rows, self.centres, self.labels, plan.runner, self.bounds).inertia)
 
     def _step(self, plan: Plan) -> None:
-        swept = sweep(self.rows, self.centres, self.labels, plan.runner)
+        swept = sweep(self.rows, self.centres, self.labels, plan.runner, self.bounds)
         self._record(swept.inertia)
         self.n_iter += 1
         centres = move(self.centres, swept)
         filled = self._fill_empty(centres, swept)
-        moved = float(((centres - self.centres) ** 2).sum())
-        self.centres = centres
         if swept.n_changed == 0 and not filled:
             self.reason = "assignments unchanged"
-        elif moved <= plan.tol:
+            return  # these are the means already, and what the labels belong to
+        moved = centres - self.centres
+        self.bounds = self.bounds.after(moved)
+        self.centres = centres
+        if float((moved**2).sum()) <= plan.tol:
             self.reason = "tolerance"
         elif self.n_iter >= plan.max_iter:
             self.reason = "max_iter"

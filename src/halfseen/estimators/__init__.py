@@ -3,5 +3,6 @@
 `blocks`          a table's columns as leaves: priors, floors, fixed and tied columns, starts given by the user
 `table_mixture`   everything a fitted mixture over a table can do
 `latent_class`    hidden classes behind a table
+`kmeans`          centres of rows of numbers, by Lloyd's algorithm
 `profile`         classes in tables and in words
 """

@@ -345,7 +345,7 @@ def _centred(source: Source, values: NDArray[Any], weight: Floats, run: Runner) 
     head = values[:HEAD].astype(np.float64)
     seen = np.isfinite(head)
     pivot = np.where(seen, head, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    labels, centre = np.empty(len(values), dtype=np.int32), np.zeros((1, values.shape[1]))
+    labels, centre = np.full(len(values), -1, dtype=np.int32), np.zeros((1, values.shape[1]))
     for _ in range(2):
         rows = Rows(values, weight, pivot.astype(values.dtype))
         swept = sweep(rows, centre, labels, run)

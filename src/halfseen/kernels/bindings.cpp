@@ -134,10 +134,11 @@ void bind_mixture(nb::module_& m) {
 template <class T>
 void bind_lloyd(nb::module_& m) {
     bind(m, "lloyd", [](Array2<const T> values, In1 weight, Array1<const T> pivot, In2 centres, Array3<const T> panels,
-                        Array2<const T> half, Array2<T> workspace, Array1<std::int32_t> labels, Out2 sums, Out1 mass,
-                        Out2 cell_mass, Out1 totals) {
-        lloyd(Lloyd<T>{view(values), view(weight), view(pivot), view(centres), view(panels), view(half)},
-              LloydSums<T>{view(workspace), view(labels), view(sums), view(mass), view(cell_mass), view(totals)});
+                        Array2<const T> half, In1 drift, Array2<T> workspace, Array1<std::int32_t> labels, Out1 bounds,
+                        Out2 sums, Out1 mass, Out2 cell_mass, Out1 totals) {
+        lloyd(Lloyd<T>{view(values), view(weight), view(pivot), view(centres), view(panels), view(half), view(drift)},
+              LloydSums<T>{view(workspace), view(labels), view(bounds), view(sums), view(mass), view(cell_mass),
+                           view(totals)});
     });
 }
 

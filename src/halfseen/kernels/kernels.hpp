@@ -184,12 +184,14 @@ struct Lloyd {
     Matrix<const double> centres;       // (K, D)   less the pivot
     Stack<const T> panels;              // (P, 2 D, C) C = 8 (float: 16) centres side by side, then their -c^2 / 2
     Matrix<const T> half;               // (2, P C) -|centre|^2 / 2, and 0; -inf in the padding
+    Span<const double> drift;           // (K,)     how far any other centre moved since the bounds were made
 };
 
 template <class T>
 struct LloydSums {
     Matrix<T> workspace;                // (36, D)  overwritten
     Span<std::int32_t> labels;          // (N,)     in: the last ones; out: the nearest centre
+    Span<double> bounds;                // (N,)     in, out: no centre but the own is nearer than this (0 is always true)
     Matrix<double> sums;                // (K, D)   added to: weighted rows less the pivot
     Span<double> mass;                  // (K,)     added to: weight of complete rows
     Matrix<double> cell_mass;           // (K, D)   added to: weight of what is seen of rows with holes

@@ -7,10 +7,15 @@
 // distances are small beside the numbers. So the second best is kept too: a row whose two best are closer than rounding
 // could have moved them is looked at again, by differences in double. The nearest centre is the nearest, in float too.
 //
+// A row is not multiplied at all while it is surely nearest to the same centre: its distance to that one, computed in
+// full for the inertia, is below the bound of its distances to all others, which fell by no more than centres moved.
+//
 // Of a row with holes the product has twice the columns: its cells (0 in a hole) beside the centres', and a 1 for each
 // cell seen beside -c^2 / 2 of the centres.
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "kernels.hpp"
 
@@ -70,6 +75,16 @@ inline Lanes<T> all(T x) {
     T copies[Vector<T>::width];
     for (T& copy : copies) copy = x;
     std::memcpy(&out, copies, sizeof out);
+    return out;
+}
+
+// first, first + 1, ...
+template <class T>
+inline Lanes<T> counted(T first) {
+    Lanes<T> out;
+    T numbers[Vector<T>::width];
+    for (int i = 0; i < Vector<T>::width; ++i) numbers[i] = first + T(i);
+    std::memcpy(&out, numbers, sizeof out);
     return out;
 }
 
@@ -145,25 +160,31 @@ struct Found {
     std::int32_t centre;
 };
 
-// The best of all lanes.
-template <class T>
-inline Found<T> best_lane(const Pair<T>& pair) {
+// Lane i of the result is lane i ^ STEP.
+template <class T, int STEP>
+inline Lanes<T> exchanged(Lanes<T> lanes) {
     constexpr int WIDTH = Vector<T>::width;
-    T best[WIDTH], second[WIDTH], centre[WIDTH];
-    std::memcpy(best, &pair.best, sizeof best);
-    std::memcpy(second, &pair.second, sizeof second);
-    std::memcpy(centre, &pair.centre, sizeof centre);
-    for (int c = 0; c < WIDTH; ++c) centre[c] += T(c);
-    for (int half = WIDTH / 2; half > 0; half /= 2)
-        for (int c = 0; c < half; ++c) {
-            const bool better = best[c + half] > best[c];
-            const T worse = better ? best[c] : best[c + half];
-            const T rest = second[c] > second[c + half] ? second[c] : second[c + half];
-            best[c] = better ? best[c + half] : best[c];
-            centre[c] = better ? centre[c + half] : centre[c];
-            second[c] = worse > rest ? worse : rest;
-        }
-    return {best[0], second[0], std::int32_t(centre[0])};
+#if defined(__GNUC__) && !defined(__clang__)
+    typedef std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t> Whole;
+    typedef Whole Places __attribute__((vector_size(HALFSEEN_BYTES)));
+    Places places;
+    for (int i = 0; i < WIDTH; ++i) places[i] = Whole(i ^ STEP);
+    return __builtin_shuffle(lanes, places);
+#else
+    T from[WIDTH], to[WIDTH];
+    std::memcpy(from, &lanes, sizeof from);
+    for (int i = 0; i < WIDTH; ++i) to[i] = from[i ^ STEP];
+    std::memcpy(&lanes, to, sizeof to);
+    return lanes;
+#endif
+}
+
+// Every lane becomes the best of all.
+template <class T, int STEP = Vector<T>::width / 2>
+inline void merge_lanes(Pair<T>& pair) {
+    merge<T>(pair, Pair<T>{exchanged<T, STEP>(pair.best), exchanged<T, STEP>(pair.second),
+                           exchanged<T, STEP>(pair.centre)});
+    if constexpr (STEP > 1) merge_lanes<T, STEP / 2>(pair);
 }
 
 constexpr int PARTS = 8;  // sums kept side by side: one after the other each addition would wait for the last
@@ -195,7 +216,7 @@ struct Sweep {
         for (std::size_t p = 0; p < n_panels; ++p) {
             const Tile<T, R> scores = multiply<T, R>(rows, n_columns, in.panels.data + p * stride, half + p * PANEL<T>);
             for (int v = 0; v < V; ++v) {
-                const Lanes<T> centre = all<T>(T(p * PANEL<T> + v * Vector<T>::width));
+                const Lanes<T> centre = counted<T>(T(p * PANEL<T> + v * Vector<T>::width));
                 for (int r = 0; r < R; ++r) {
                     if (p == 0)
                         found_in[r][v] = {scores.at[r][v], all<T>(-std::numeric_limits<T>::infinity()), centre};
@@ -206,7 +227,12 @@ struct Sweep {
         }
         for (int r = 0; r < R; ++r) {
             for (int v = 1; v < V; ++v) merge<T>(found_in[r][0], found_in[r][v]);
-            found[r] = best_lane<T>(found_in[r][0]);
+            merge_lanes<T>(found_in[r][0]);
+            T best, second, centre;
+            std::memcpy(&best, &found_in[r][0].best, sizeof best);
+            std::memcpy(&second, &found_in[r][0].second, sizeof second);
+            std::memcpy(&centre, &found_in[r][0].centre, sizeof centre);
+            found[r] = {best, second, std::int32_t(centre)};
         }
     }
 
@@ -237,22 +263,31 @@ struct Sweep {
         return squared;
     }
 
+    // The nearest centre by differences; `next` becomes the squared distance of the second.
     template <bool HOLES>
-    std::size_t nearest(const T* row) const {
+    std::size_t nearest(const T* row, double& next) const {
         double least = std::numeric_limits<double>::infinity();
         std::size_t k = 0;
+        next = least;
         for (std::size_t j = 0; j < in.centres.rows; ++j) {
             const double squared = distance<HOLES>(row, in.centres[j]);
+            next = squared < least ? least : squared < next ? squared : next;
             if (squared < least) least = squared, k = j;
         }
         return k;
     }
 
+    // A squared distance that no centre but the best is below, from the expanded squares. Their error, see `sure`, is a
+    // part `off` of |x|^2 and of the squared distance itself.
+    double at_least(const Found<T>& found, T norm, std::size_t n_columns) const {
+        const double off = 5 * double(std::numeric_limits<T>::epsilon()) * double(n_columns + 4);
+        const double squared = double(norm) - 2 * double(found.second) - off * double(norm);
+        return squared > 0 ? squared / (1 + off) : 0.0;
+    }
+
     // A row joins its centre. One with holes counts as if what is not seen of it were as far as what is.
     template <bool HOLES>
-    void add(std::size_t n, const T* row, std::size_t k) {
-        changed += out.labels[n] != std::int32_t(k);
-        out.labels[n] = std::int32_t(k);
+    void add(std::size_t n, const T* row, std::size_t k, double squared) {
         const std::size_t n_columns = in.centres.cols;
         double weight = in.weight[n];
         if constexpr (HOLES) {
@@ -268,7 +303,21 @@ struct Sweep {
         }
         double* sum = out.sums[k];
         for (std::size_t d = 0; d < n_columns; ++d) sum[d] += weight * double(row[d]);
-        inertia += weight * distance<HOLES>(row, in.centres[k]);
+        inertia += weight * squared;
+    }
+
+    // Whether a row surely stays where it was; then it is added there.
+    template <bool HOLES>
+    bool stays(std::size_t n, const T* row) {
+        const std::int32_t k = out.labels[n];
+        if (k < 0 || std::size_t(k) >= in.centres.rows) return false;
+        const double bound = out.bounds[n] - in.drift[k];
+        if (!(bound > 0)) return false;
+        const double squared = distance<HOLES>(row, in.centres[k]);
+        if (!(squared * (1 + 1e-12) < bound * bound)) return false;
+        out.bounds[n] = bound;
+        add<HOLES>(n, row, std::size_t(k), squared);
+        return true;
     }
 
     template <bool HOLES>
@@ -281,9 +330,18 @@ struct Sweep {
             for (int r = 0; r < queue.size; ++r)
                 best<1>(queue.rows + r * queue.n_columns, queue.n_columns, queue.half, found + r);
         for (int r = 0; r < queue.size; ++r) {
+            const std::size_t n = queue.at[r];
             const T* row = queue.rows + r * queue.n_columns;
-            const bool certain = sure(found[r], queue.norm[r], queue.n_columns);
-            add<HOLES>(queue.at[r], row, certain ? std::size_t(found[r].centre) : nearest<HOLES>(row));
+            std::size_t k = std::size_t(found[r].centre);
+            double next;
+            if (sure(found[r], queue.norm[r], queue.n_columns))
+                next = at_least(found[r], queue.norm[r], queue.n_columns);
+            else
+                k = nearest<HOLES>(row, next);
+            out.bounds[n] = std::sqrt(next) * (1 - 1e-12);
+            changed += out.labels[n] != std::int32_t(k);
+            out.labels[n] = std::int32_t(k);
+            add<HOLES>(n, row, k, distance<HOLES>(row, in.centres[k]));
         }
         queue.size = 0;
     }
@@ -329,12 +387,15 @@ struct Sweep {
             T* row = whole.rows + whole.size * n_columns;
             const T norm = centred(n, row);
             if (norm == norm) {
+                if (stays<false>(n, row)) continue;
                 whole.at[whole.size] = n;
                 whole.norm[whole.size++] = norm;
                 if (whole.size == R) flush<false>(whole);
             } else {
+                T* wide = holed.rows + holed.size * holed.n_columns;
+                holed.norm[holed.size] = marked(row, wide);
+                if (stays<true>(n, wide)) continue;
                 holed.at[holed.size] = n;
-                holed.norm[holed.size] = marked(row, holed.rows + holed.size * holed.n_columns);
                 if (++holed.size == R) flush<true>(holed);
             }
         }

@@ -398,8 +398,10 @@ def lloyd(
     centres: Floats,  # (K, D)  in, less the pivot
     panels: NDArray[Any],  # (P, 2 D, C)  in, T: C = 64 bytes of centres side by side, then -c^2 / 2; looked at in C++
     half: NDArray[Any],  # (2, P C)  in, T: -|centre|^2 / 2, and 0; -inf in the padding; looked at in C++
+    drift: Floats,  # (K,)    in, how far any other centre moved since the bounds were made; looked at in C++
     workspace: NDArray[Any],  # (36, D)  overwritten, T; used in C++
     labels: NDArray[np.int32],  # (N,)    in: the last ones; out: the nearest centre, the lowest index among equals
+    bounds: Floats,  # (N,)    in, out: no centre but the own is nearer than this; 0 is always true, and given here
     sums: Floats,  # (K, D)  added to: weighted rows less the pivot
     mass: Floats,  # (K,)    added to: weight of complete rows
     cell_mass: Floats,  # (K, D)  added to: weight of what is seen of rows with holes
@@ -411,23 +413,25 @@ def lloyd(
     sums[k] += weight scale values,  mass[k, d] += weight scale seen[d],  inertia += weight distance
     """
     n_columns = values.shape[1]
-    for first in range(0, len(values), SLICE):
-        part = slice(first, first + SLICE)
-        rows = (values[part] - pivot).astype(np.float64)
-        seen = ~np.isnan(rows)
-        rows[~seen] = 0.0
-        nearest = _nearest(rows, seen, centres)
-        n_seen = seen.sum(axis=1)
-        weights = weight[part] * np.where(n_seen > 0, n_columns / np.maximum(n_seen, 1), 0.0)
-        inside = np.zeros((len(rows), len(centres)))
-        inside[np.arange(len(rows)), nearest] = weights
-        whole = n_seen == n_columns
-        sums += inside.T @ rows
-        mass += inside[whole].sum(axis=0)
-        cell_mass += inside[~whole].T @ seen[~whole].astype(np.float64)
-        totals[0] += weights @ (seen * (rows - centres[nearest]) ** 2).sum(axis=1)
-        totals[1] += np.count_nonzero(labels[part] != nearest)
-        labels[part] = nearest
+    bounds[:] = 0.0
+    with np.errstate(over="ignore", invalid="ignore"):  # the inertia says so, as in C++
+        for first in range(0, len(values), SLICE):
+            part = slice(first, first + SLICE)
+            rows = (values[part] - pivot).astype(np.float64)
+            seen = ~np.isnan(rows)
+            rows[~seen] = 0.0
+            nearest = _nearest(rows, seen, centres)
+            n_seen = seen.sum(axis=1)
+            weights = weight[part] * np.where(n_seen > 0, n_columns / np.maximum(n_seen, 1), 0.0)
+            inside = np.zeros((len(rows), len(centres)))
+            inside[np.arange(len(rows)), nearest] = weights
+            whole = n_seen == n_columns
+            sums += inside.T @ rows
+            mass += inside[whole].sum(axis=0)
+            cell_mass += inside[~whole].T @ seen[~whole].astype(np.float64)
+            totals[0] += weights @ (seen * (rows - centres[nearest]) ** 2).sum(axis=1)
+            totals[1] += np.count_nonzero(labels[part] != nearest)
+            labels[part] = nearest
 
 
 def _nearest(rows: Floats, seen: NDArray[np.bool_], centres: Floats) -> NDArray[np.intp]:
