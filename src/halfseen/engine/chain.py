@@ -103,7 +103,7 @@ class Chain:
     def _walk(self, step: Step) -> None:
         """Accept a plain EM step; stop, leap, or walk on."""
         before, self.step = self.step, step
-        if before is not None and self.assign.climbs:
+        if before is not None and self.assign.climbs and self.model.exact:
             _check_climb(before, step, self)
         self.trace.append(step.objective)
         self.params = self.model.improved(step)

@@ -14,6 +14,7 @@ from halfseen.data import Evidence, Table
 from halfseen.engine.em import Runner, serial
 from halfseen.engine.expected import Expected
 from halfseen.engine.fused import FusedMixture
+from halfseen.engine.fused_normal import FusedNormal
 from halfseen.engine.model import Model, Reduced
 from halfseen.leaves.limits import Params
 
@@ -24,15 +25,24 @@ def reduce(model: Model, table: Table, runner: Runner = serial) -> Reduced:
     A row whose labels leave one component has the same usage under any parameters. With labels for all rows nothing
     is left to iterate over, and EM is counting.
     """
+    table = _arranged(model, table)
     if table.evidence is None:
         return _packed(model, table)
-    known = certain(table.evidence)
+    known = countable(model, table)
     if not known.any():
         return Reduced(table.chunks())
     about = model.blank()
     counted = _counted(model, table if known.all() else table.take(np.flatnonzero(known)), about, runner)
     rest = _packed(model, table.take(np.flatnonzero(~known)))
     return replace(rest, known=counted, about=about)
+
+
+def countable(model: Model, table: Table) -> NDArray[np.bool_]:
+    """Whether each row has the same statistics under any parameters: its component is known, nothing else is hidden."""
+    assert table.evidence is not None
+    settled = model.leaves["emit"].settled(table.blocks)
+    known = certain(table.evidence)
+    return known if settled is None else known & settled
 
 
 def certain(evidence: Evidence) -> NDArray[np.bool_]:
@@ -54,10 +64,16 @@ def _counted(model: Model, table: Table, about: Params, runner: Runner) -> Expec
     return fold(add, parts, Expected.zero(model.stats_shape[0]))
 
 
+def _arranged(model: Model, table: Table) -> Table:
+    """Return the table with rows that share work one after the other: those with the same cells missing."""
+    order = model.leaves["emit"].arrange(table.blocks)
+    return table if order is None else table.take(order)
+
+
 def _packed(model: Model, table: Table) -> Reduced:
     """Return the chunks of a table, packed for the fused path where there is one and no row has labels."""
     if table.evidence is not None and not table.evidence.index.any():  # pattern 0: nothing is known
         table = replace(table, evidence=None)
-    path = None if table.evidence is not None else FusedMixture.find(model, table)
+    path = None if table.evidence is not None else FusedNormal.find(model, table) or FusedMixture.find(model, table)
     chunks = table.chunks()
     return Reduced(chunks) if path is None else Reduced([path.pack(chunk) for chunk in chunks], path=path)

@@ -7,6 +7,12 @@ namespace halfseen {
     namespace isa {                                                                                                  \
     double mixture_soft(const Rows&, const Mixture&, const Sums&);                                                   \
     void mixture_posterior(const Rows&, const Mixture&, Matrix<double>, Span<double>);                               \
+    void normal_score(Matrix<const double>, const Normals&, Matrix<double>);                                         \
+    void normal_expect(Matrix<const double>, const Normals&, Matrix<const double>, Matrix<double>);                  \
+    double normal_soft(Matrix<const double>, Span<const double>, Span<const double>, const Normals&, Span<double>,   \
+                       Matrix<double>);                                                                              \
+    double diagonal_soft(Matrix<const double>, Span<const double>, Span<const double>, const Diagonals&,             \
+                         Span<double>, Stack<double>);                                                               \
     }
 HALFSEEN_DECLARE(baseline)
 #ifdef HALFSEEN_X86
@@ -40,6 +46,25 @@ double mixture_soft(const Rows& rows, const Mixture& mixture, const Sums& out) {
 
 void mixture_posterior(const Rows& rows, const Mixture& mixture, Matrix<double> usage, Span<double> log_evidence) {
     HALFSEEN_PICK(mixture_posterior(rows, mixture, usage, log_evidence));
+}
+
+void normal_score(Matrix<const double> values, const Normals& normals, Matrix<double> scores) {
+    HALFSEEN_PICK(normal_score(values, normals, scores));
+}
+
+void normal_expect(Matrix<const double> values, const Normals& normals, Matrix<const double> usage,
+                   Matrix<double> sums) {
+    HALFSEEN_PICK(normal_expect(values, normals, usage, sums));
+}
+
+double normal_soft(Matrix<const double> values, Span<const double> weight, Span<const double> log_mix,
+                   const Normals& normals, Span<double> mix_usage, Matrix<double> sums) {
+    HALFSEEN_PICK(normal_soft(values, weight, log_mix, normals, mix_usage, sums));
+}
+
+double diagonal_soft(Matrix<const double> values, Span<const double> weight, Span<const double> log_mix,
+                     const Diagonals& diagonals, Span<double> mix_usage, Stack<double> moments) {
+    HALFSEEN_PICK(diagonal_soft(values, weight, log_mix, diagonals, mix_usage, moments));
 }
 
 }  // namespace halfseen
