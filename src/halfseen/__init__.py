@@ -9,6 +9,8 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOME = {
+    "GaussianClassifier": "halfseen.estimators.gaussian_classifier",
+    "GaussianMixture": "halfseen.estimators.gaussian_mixture",
     "LatentClass": "halfseen.estimators.latent_class",
     "NaiveBayes": "halfseen.estimators.naive_bayes",
     "bayes_risk": "halfseen.analysis.decisions",
@@ -23,6 +25,8 @@ _HOME = {
 _MODULES = ("errors",)
 
 __all__ = [
+    "GaussianClassifier",
+    "GaussianMixture",
     "LatentClass",
     "NaiveBayes",
     "__version__",

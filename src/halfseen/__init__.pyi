@@ -5,12 +5,16 @@ from halfseen.analysis.explain import explain
 from halfseen.analysis.posterior import posterior
 from halfseen.app.versions import show_versions
 from halfseen.datasets import load_penguins
+from halfseen.estimators.gaussian_classifier import GaussianClassifier
+from halfseen.estimators.gaussian_mixture import GaussianMixture
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
 
 __version__: str
 
 __all__ = [
+    "GaussianClassifier",
+    "GaussianMixture",
     "LatentClass",
     "NaiveBayes",
     "__version__",

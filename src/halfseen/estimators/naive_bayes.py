@@ -86,6 +86,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
     """
 
     classes_: NDArray[Any]
+    _covariance: str = "diag"
 
     def __init__(
         self,
@@ -146,7 +147,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         self._check_options()
         source = self._read(X, reset=True)
         weight = check_weight(sample_weight, source.n_rows)
-        evidence, names = read_target(_target(y), source.n_rows, classes, unlabeled)
+        evidence, names = read_target(_target(y, type(self).__name__), source.n_rows, classes, unlabeled)
         self._begin(names)
         source, weight, evidence = self._weighed(source, weight, evidence)
         self._fit_rows(source, weight, evidence)
@@ -186,12 +187,22 @@ class NaiveBayes(ClassifierMixin, TableEM):
         if inside > 1 or not certain(evidence).all():  # counting needs no order of rows
             table = table.canonical(overwrite=True)
         self._remember(source, table.schema)
-        found = self._search(table, inside * len(self.classes_), self._seed())
+        found = self._search(table, inside * len(self.classes_), self._seed(), covariance=self._covariance)
         self._publish(found, self._component_names())
 
-    def _mixture(self, summary: blocks.Summary, n_components: int) -> Model:
+    def _mixture(self, summary: blocks.Summary, n_components: int, covariance: str = "diag") -> Model:
         prior = blocks.read_prior(self.prior)
-        return blocks.mixture(self._schema, summary, n_components, prior, self.variance_floor, self.fixed, self._masses)
+        return blocks.mixture(
+            self._schema,
+            summary,
+            n_components,
+            prior,
+            self.variance_floor,
+            self.fixed,
+            self._masses,
+            covariance,
+            self.reg_covar,
+        )
 
     def _ordered(self, model: Model, params: Params, table: Table) -> Params:
         return params
@@ -223,7 +234,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         source = self._read(X, reset=first)
         weight = check_weight(sample_weight, source.n_rows)
         listed = classes if first else self.classes_.tolist()
-        evidence, names = read_target(_target(y), source.n_rows, listed, unlabeled, may_lack=not first)
+        evidence, names = read_target(
+            _target(y, type(self).__name__), source.n_rows, listed, unlabeled, may_lack=not first
+        )
         if first:
             self._begin(names)
         source, weight, evidence = self._weighed(source, weight, evidence)
@@ -233,7 +246,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
             self._remember(source, schema)
             summary = blocks.summarise(table)
             self.events_ = column_notes(schema, summary.frequencies)
-            self._model = self._mixture(summary, len(self.classes_))
+            self._model = self._mixture(summary, len(self.classes_), self._covariance)
             self._params = self._model.blank()
             self._stats = np.zeros(self._model.stats_shape)
         self._add(table)
@@ -247,7 +260,8 @@ class NaiveBayes(ClassifierMixin, TableEM):
         for chunk in table.chunks():
             batch = self._model.expected(prepared, chunk, SOFT).stats
             stats = stats + self._model.recentre(batch, self._params, pivot)
-        self._model = self._mixture(blocks.summary_of(self._model, stats, pivot, self._schema), len(self.classes_))
+        summary = blocks.summary_of(self._model, stats, pivot, self._schema)
+        self._model = self._mixture(summary, len(self.classes_), self._covariance)
         pseudo = self._model.prior(pivot)
         self._params = self._model.maximise(stats if pseudo is None else stats + pseudo, pivot)
         self._stats = self._model.recentre(stats, pivot, self._params)
@@ -347,9 +361,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         return X, self.classes_[components // int(self.components_per_class)]
 
 
-def _target(y: Any) -> Any:
+def _target(y: Any, name: str) -> Any:
     if y is None:
-        raise DataError("NaiveBayes requires y to be passed, but the target y is None.")
+        raise DataError(f"{name} requires y to be passed, but the target y is None.")
     if hasattr(y, "__array__") and not hasattr(y, "__iter__"):
         y = np.asarray(y)
     if getattr(y, "shape", ())[1:] == (1,):

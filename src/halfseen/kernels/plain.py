@@ -169,7 +169,7 @@ def complete_rows(
     inner = precision[np.ix_(missing, missing)]
     if not np.isfinite(inner).all():  # a singular covariance
         return np.full(values.shape, np.nan), np.full(inner.shape, np.nan)
-    factor: Floats = np.linalg.cholesky(inner)
+    factor = np.asarray(np.linalg.cholesky(inner), dtype=np.float64)
     if missing.any():
         deviation[:, missing] = -cho_solve((factor, True), (deviation @ precision[:, missing]).T).T
     return deviation, factor

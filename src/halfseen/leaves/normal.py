@@ -50,7 +50,7 @@ class NormalParams(NamedTuple):
     @property
     def var(self) -> Floats:
         """Variances, (K, D)."""
-        return np.diagonal(self.cov, axis1=1, axis2=2)
+        return np.diagonal(self.cov, axis1=-2, axis2=-1)
 
 
 class Factors(NamedTuple):
@@ -309,7 +309,7 @@ class Normal(Leaf):
 
     def free(self, params: NormalParams, limits: Limits = FREE) -> Floats:
         """Return (mean - centre) / scale; and of the lower factor of cov / unit its rows, the diagonal in logs."""
-        factor: Floats = np.linalg.cholesky(self._covs(params) / self._unit)
+        factor = np.array(np.linalg.cholesky(self._covs(params) / self._unit), dtype=np.float64)
         diagonal = np.arange(self._width)
         factor[:, diagonal, diagonal] = np.log(factor[:, diagonal, diagonal])
         return np.concatenate([((params.mean - self.centre) / self.scale).ravel(), self._triangle(factor).ravel()])
@@ -535,11 +535,8 @@ class Normal(Leaf):
             return []
         covs = self._covs(params) / self._unit
         free = ~self._fixed(limits).cov[: len(covs)]
-        low = [
-            k
-            for k in np.flatnonzero(free).tolist()
-            if np.linalg.eigvalsh(covs[k])[0] <= _on_floor(covs, limits.floor)[k]
-        ]
+        lowest, floors = np.linalg.eigvalsh(covs)[:, 0], _on_floor(covs, limits.floor)
+        low = np.flatnonzero(free & (lowest <= floors)).tolist()
         return list(range(self.n_components)) if self.tied and low else low
 
     def feasible(self, params: NormalParams, limits: Limits = FREE) -> bool:
