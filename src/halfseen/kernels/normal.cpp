@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::size_t TILE = 64;       // rows; with 16 columns their deviations take 8 KB
 constexpr std::size_t BLOCK = 4;       // columns of the factor, or rows of the sums, done together
+constexpr double SLIGHT = 1e-25;       // a row used less than this share of the mass so far adds nothing but rounding
 constexpr double LEAST = -1e300;       // stands for log 0 in arithmetic, where infinity less infinity would be NaN
 constexpr double IMPOSSIBLE = -1e299;  // log-probabilities below this stand for log 0
 constexpr double INF = std::numeric_limits<double>::infinity();
@@ -77,6 +78,31 @@ bool turn(Matrix<const double> values, std::size_t first, std::size_t size, doub
     return whole;
 }
 
+double total_of(const double* usage) {
+    Lanes total = all(0.0);
+    for (std::size_t t = 0; t < TILE; t += WIDTH) total += load(usage + t);
+    return sum(total);
+}
+
+// List the rows of a tile that count beside a mass; return how many.
+std::size_t list_used(const double* usage, double mass, std::size_t* rows) {
+    const double least = SLIGHT * mass;
+    Lanes lowest = load(usage);
+    for (std::size_t t = WIDTH; t < TILE; t += WIDTH) lowest = choose(load(usage + t) < lowest, load(usage + t), lowest);
+    bool every = true;
+    for (int i = 0; i < WIDTH; ++i) every &= lowest[i] > least;
+    if (every) {
+        for (std::size_t t = 0; t < TILE; ++t) rows[t] = t;
+        return TILE;
+    }
+    std::size_t n = 0;
+    for (std::size_t t = 0; t < TILE; ++t) {
+        rows[n] = t;
+        n += usage[t] > least;
+    }
+    return n;
+}
+
 // Overwrite the log-joints of a tile, (K, TILE), with weighted responsibilities; return the log-likelihood.
 double complete(double* joint, std::size_t n_components, const double* weight, std::size_t size, double* mix_usage) {
     alignas(64) double weights[TILE] = {};
@@ -101,18 +127,10 @@ double complete(double* joint, std::size_t n_components, const double* weight, s
         }
     }
     for (std::size_t k = 0; k < n_components; ++k) {
-        double used = 0;
-        for (std::size_t t = 0; t < size; ++t) used += joint[k * TILE + t];
-        mix_usage[k] += used;
         for (std::size_t t = padded(size, WIDTH); t < TILE; ++t) joint[k * TILE + t] = 0;
+        mix_usage[k] += total_of(joint + k * TILE);
     }
     return sum(loglik);
-}
-
-bool unused(const double* usage) {
-    Lanes total = all(0.0);
-    for (std::size_t t = 0; t < TILE; t += WIDTH) total += load(usage + t);
-    return sum(total) == 0;
 }
 
 // ---- jointly normal -------------------------------------------------------------------------------------------------
@@ -316,19 +334,19 @@ struct Normal {
                 if (!runs[r].n_observed) std::fill(usage + runs[r].from, usage + runs[r].to, 0.0);
             }
         }
-        if (unused(usage)) return;
+        std::size_t used[TILE];
+        const std::size_t n_used = list_used(usage, sums[0], used);
+        sums[0] += total_of(usage);
+        if (!n_used) return;
         if (!whole) {
             line_up_completed(size, k);
             for (std::size_t r = 0; r < n_runs; ++r) add_spread(k, runs[r], usage, sums);
         }
-        Lanes mass = all(0.0);
-        for (std::size_t t = 0; t < TILE; t += WIDTH) mass += load(usage + t);
-        sums[0] += sum(mass);
         for (std::size_t j = 0; j < wide; j += WIDTH) {
-            const Lanes total = weigh(size, k, j, usage);
+            const Lanes total = n_used == TILE && whole ? weigh_all(k, j, usage) : weigh(used, n_used, k, j, usage);
             for (std::size_t d = j; d < std::min(j + WIDTH, D); ++d) sums[2 + d] += total[d - j];
         }
-        add_products(k, size);
+        add_products(k, n_used);
     }
 
     // Completed deviations as rows.
@@ -339,18 +357,34 @@ struct Normal {
         }
     }
 
-    // WIDTH columns of the deviations, times their usage; returns the sums of these.
-    Lanes weigh(std::size_t size, std::size_t k, std::size_t j, const double* usage) {
+    // The same as `weigh` for a tile without holes in which every row is used.
+    Lanes weigh_all(std::size_t k, std::size_t j, const double* usage) {
         const Lanes centre = load(mean.data() + k * wide + j);
         const double* in = values.data() + j;
         double *out = rows.data() + j, *times = weighted.data() + j;
         Lanes total = all(0.0);
-        for (std::size_t t = 0; t < size; ++t) {
+        for (std::size_t t = 0; t < TILE; ++t, in += wide, out += wide, times += wide) {
+            const Lanes deviation = load(in) - centre, product = deviation * all(usage[t]);
+            store(out, deviation);
+            store(times, product);
+            total += product;
+        }
+        return total;
+    }
+
+    // WIDTH columns of the deviations of the rows used, moved together, and times their usage; returns their sums.
+    Lanes weigh(const std::size_t* used, std::size_t n_used, std::size_t k, std::size_t j, const double* usage) {
+        const Lanes centre = load(mean.data() + k * wide + j);
+        const double* in = values.data() + j;
+        double *out = rows.data() + j, *times = weighted.data() + j;
+        Lanes total = all(0.0);
+        for (std::size_t a = 0; a < n_used; ++a) {
+            const std::size_t t = used[a];
             const Lanes deviation = whole ? load(in + t * wide) - centre : load(out + t * wide);
-            const Lanes used = deviation * all(usage[t]);
-            if (whole) store(out + t * wide, deviation);
-            store(times + t * wide, used);
-            total += used;
+            const Lanes product = deviation * all(usage[t]);
+            store(out + a * wide, deviation);
+            store(times + a * wide, product);
+            total += product;
         }
         return total;
     }
@@ -426,12 +460,12 @@ struct Diagonal {
     Work turned;                      // (D, TILE)
     Work rows;                        // (TILE, wide)
     Work sums;                        // (3, K, wide)
-    Work mean;                        // (K, wide)
+    Work mean, mass;                  // (K, wide) and (K,)
     bool whole = true;
 
     explicit Diagonal(const Diagonals& m)
         : m(m), K(m.mean.rows), D(m.mean.cols), wide(padded(D, WIDTH)), turned(D * TILE), rows(TILE * wide),
-          sums(3 * K * wide), mean(K * wide) {
+          sums(3 * K * wide), mean(K * wide), mass(K) {
         for (std::size_t k = 0; k < K; ++k) std::copy_n(m.mean[k], D, mean.data() + k * wide);
     }
 
@@ -466,28 +500,30 @@ struct Diagonal {
         }
     }
 
-    void expect(std::size_t size, std::size_t k, const double* usage) {
-        if (unused(usage)) return;
-        std::size_t j = 0;
-        for (; j + 2 * WIDTH <= wide; j += 2 * WIDTH) whole ? add<2, true>(size, k, j, usage) : add<2, false>(size, k, j, usage);
-        if (j < wide) whole ? add<1, true>(size, k, j, usage) : add<1, false>(size, k, j, usage);
+    void expect(std::size_t k, const double* usage) {
+        std::size_t used[TILE], j = 0;
+        const std::size_t size = list_used(usage, mass[k], used);
+        mass[k] += total_of(usage);
+        if (!size) return;
+        for (; j + 2 * WIDTH <= wide; j += 2 * WIDTH) whole ? add<2, true>(used, size, k, j, usage) : add<2, false>(used, size, k, j, usage);
+        if (j < wide) whole ? add<1, true>(used, size, k, j, usage) : add<1, false>(used, size, k, j, usage);
     }
 
     template <int N, bool WHOLE>
-    void add(std::size_t size, std::size_t k, std::size_t j, const double* usage) {
+    void add(const std::size_t* used, std::size_t size, std::size_t k, std::size_t j, const double* usage) {
         Lanes centre[N], mass[N], first[N], second[N];
         for (int b = 0; b < N; ++b) {
             centre[b] = load(mean.data() + k * wide + j + b * WIDTH);
             mass[b] = first[b] = second[b] = all(0.0);
         }
-        const double* row = rows.data() + j;
-        for (std::size_t t = 0; t < size; ++t, row += wide) {
-            const Lanes used = all(usage[t]);
+        for (std::size_t a = 0; a < size; ++a) {
+            const double* row = rows.data() + used[a] * wide + j;
+            const Lanes times = all(usage[used[a]]);
             for (int b = 0; b < N; ++b) {
                 const Lanes x = load(row + b * WIDTH);
                 const Lanes deviation = WHOLE ? x - centre[b] : only(seen(x), x - centre[b]);
-                const Lanes weighted = used * deviation;
-                mass[b] += WHOLE ? used : only(seen(x), used);
+                const Lanes weighted = times * deviation;
+                mass[b] += WHOLE ? times : only(seen(x), times);
                 first[b] += weighted;
                 second[b] += weighted * deviation;
             }
@@ -579,7 +615,7 @@ double diagonal_soft(Matrix<const double> values, Span<const double> weight, Spa
         for (std::size_t k = 0; k < tile.K; ++k) tile.score(k, joint.data() + k * TILE);
         mix_in(log_mix, joint.data());
         loglik += complete(joint.data(), tile.K, weight.data + first, size, mix_usage.data);
-        for (std::size_t k = 0; k < tile.K; ++k) tile.expect(size, k, joint.data() + k * TILE);
+        for (std::size_t k = 0; k < tile.K; ++k) tile.expect(k, joint.data() + k * TILE);
     });
     tile.finish(moments);
     return loglik;
