@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from benchmarks.machine import CORES, limit
-from benchmarks.workloads import KMEANS, MEMORY, NAIVE_BAYES, OPTIMUM, WORKLOADS, Clusters, Workload
+from benchmarks.workloads import KMEANS, MEMORY, NAIVE_BAYES, NORMALS, OPTIMUM, WORKLOADS, Clusters, Normals, Workload
 
 Array = NDArray[np.float64]
 
@@ -246,6 +246,77 @@ def k_means(name: str, work: Clusters) -> dict[str, Any]:
     return timed(run, work.iterations)
 
 
+def _gmm_halfseen(work: Normals, X: Array, start: dict[str, Array]) -> dict[str, Any]:
+    import halfseen as hs
+
+    inverse = np.linalg.inv(start["covariances"]) if work.covariance == "full" else 1 / start["covariances"]
+
+    def run(n: int) -> float:
+        model = hs.GaussianMixture(
+            work.n_components,
+            covariance_type=work.covariance,
+            weights_init=start["weights"],
+            means_init=start["means"],
+            precisions_init=inverse,
+            stop="iterations",
+            max_iter=n + 1,
+            n_init=1,
+            accelerate=False,
+            n_jobs=2,
+        )
+        return model.fit(X).loglik_
+
+    return timed(run, work.iterations, repeats=2)
+
+
+def _gmm_sklearn(work: Normals, X: Array, start: dict[str, Array]) -> dict[str, Any]:
+    from sklearn.mixture import GaussianMixture
+
+    inverse = np.linalg.inv(start["covariances"]) if work.covariance == "full" else 1 / start["covariances"]
+
+    def run(n: int) -> float:
+        model = GaussianMixture(
+            work.n_components,
+            covariance_type=work.covariance,
+            weights_init=start["weights"],
+            means_init=start["means"],
+            precisions_init=inverse,
+            init_params="random_from_data",
+            max_iter=n,
+            tol=0,
+            reg_covar=0,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return float(model.fit(X).score(X)) * len(X) if n == CHECKED else float(model.fit(X).lower_bound_)
+
+    return timed(run, work.peer_iterations, repeats=1)
+
+
+def _gmm_daal4py(work: Normals, X: Array, start: dict[str, Array]) -> dict[str, Any] | None:
+    """Time Intel's library, which scikit-learn-intelex is built on; None where it is not installed."""
+    try:
+        import daal4py
+    except ImportError:
+        return None
+
+    def run(n: int) -> float:
+        storage = "full" if work.covariance == "full" else "diagonal"
+        method = daal4py.em_gmm(work.n_components, maxIterations=n, accuracyThreshold=0.0, covarianceStorage=storage)
+        covariances = [cov if cov.ndim == 2 else cov[None] for cov in start["covariances"]]
+        found = method.compute(X, start["weights"][None], start["means"], covariances)
+        return float(found.goalFunction[0, 0])
+
+    return timed(run, work.peer_iterations, repeats=2) | {"loglik": None}  # its own scale: not compared
+
+
+def gmm(name: str, work: Normals) -> dict[str, Any] | None:
+    """Time the iterations of a Gaussian mixture."""
+    X = work.data()
+    run = {"halfseen": _gmm_halfseen, "scikit-learn": _gmm_sklearn, "daal4py": _gmm_daal4py}[name]
+    return run(work, X, work.start(X))
+
+
 def main() -> None:
     """Run one contestant."""
     name, workload, path = sys.argv[1:]
@@ -265,6 +336,8 @@ def main() -> None:
     elif workload in KMEANS:
         with threadpool_limits(CORES):
             result = k_means(name, KMEANS[workload])
+    elif workload in NORMALS:
+        result = gmm(name, NORMALS[workload])
     elif workload in NAIVE_BAYES:
         result = naive_bayes(name, NAIVE_BAYES[workload])
     else:

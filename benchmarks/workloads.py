@@ -91,6 +91,60 @@ class Clusters:
         return X, X[rng.choice(self.n_rows, self.n_clusters, replace=False)]
 
 
+@dataclass(frozen=True)
+class Normals:
+    """Rows of a mixture of normal distributions, and where everybody starts."""
+
+    name: str
+    n_rows: int
+    n_columns: int
+    n_components: int
+    covariance: str
+    missing: float = 0.0
+    seed: int = 0
+    iterations: tuple[int, int] = (2, 22)
+    peer_iterations: tuple[int, int] = (1, 4)
+
+    @property
+    def size(self) -> str:
+        """Say the size in words."""
+        holes = f", {self.missing:.0%} missing" if self.missing else ""
+        return (
+            f"{self.n_rows:,} rows, {self.n_columns} columns, {self.n_components} components, {self.covariance}{holes}"
+        )
+
+    def data(self) -> NDArray[np.float64]:
+        """Draw the rows."""
+        rng = np.random.default_rng(self.seed)
+        hidden = rng.integers(0, self.n_components, self.n_rows)
+        means = rng.normal(0, 1.5, (self.n_components, self.n_columns))
+        X = rng.normal(size=(self.n_rows, self.n_columns))
+        for k in range(self.n_components):
+            turn = np.eye(self.n_columns) + 0.3 * rng.normal(size=(self.n_columns, self.n_columns))
+            X[hidden == k] = means[k] + (X[hidden == k] @ turn if self.covariance == "full" else X[hidden == k])
+        X[rng.random(X.shape) < self.missing] = np.nan
+        return X
+
+    def start(self, X: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Return weights, means and covariances to start from: rows, and the columns' variances."""
+        rows = np.random.default_rng(1).choice(np.flatnonzero(~np.isnan(X).any(axis=1)), self.n_components, False)
+        var = np.nanvar(X, axis=0)
+        shape = (self.n_components, 1, 1) if self.covariance == "full" else (self.n_components, 1)
+        return {
+            "weights": np.full(self.n_components, 1 / self.n_components),
+            "means": X[rows],
+            "covariances": np.tile(np.diag(var) if self.covariance == "full" else var, shape),
+        }
+
+
+NORMALS = {
+    work.name: work
+    for work in [
+        Normals("gmm_full", 200_000, 16, 16, "full"),
+        Normals("gmm_diag", 500_000, 32, 32, "diag"),
+        Normals("gmm_holes", 200_000, 16, 16, "full", missing=0.1),
+    ]
+}
 WORKLOADS = {
     work.name: work
     for work in [

@@ -9,6 +9,8 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOME = {
+    "GaussianClassifier": "halfseen.estimators.gaussian_classifier",
+    "GaussianMixture": "halfseen.estimators.gaussian_mixture",
     "KMeans": "halfseen.estimators.kmeans",
     "LatentClass": "halfseen.estimators.latent_class",
     "NaiveBayes": "halfseen.estimators.naive_bayes",
@@ -36,6 +38,8 @@ _HOME = {
 _MODULES = ("errors",)
 
 __all__ = [
+    "GaussianClassifier",
+    "GaussianMixture",
     "KMeans",
     "LatentClass",
     "NaiveBayes",

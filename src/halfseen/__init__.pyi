@@ -11,6 +11,8 @@ from halfseen.app.versions import show_versions
 from halfseen.data.files import open_table
 from halfseen.datasets import load_penguins, load_votes
 from halfseen.engine.journal import checkpoint
+from halfseen.estimators.gaussian_classifier import GaussianClassifier
+from halfseen.estimators.gaussian_mixture import GaussianMixture
 from halfseen.estimators.kmeans import KMeans
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
@@ -18,6 +20,8 @@ from halfseen.estimators.naive_bayes import NaiveBayes
 __version__: str
 
 __all__ = [
+    "GaussianClassifier",
+    "GaussianMixture",
     "KMeans",
     "LatentClass",
     "NaiveBayes",

@@ -20,7 +20,7 @@ from halfseen.assign import SOFT, Assign
 from halfseen.data import Table
 from halfseen.engine import Model, Reduced, Step, evaluate
 from halfseen.estimators.blocks import mixture, summarise
-from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, Product, Tied
+from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, NormalParams, Product, Tied
 from halfseen.structures import Independent
 from tests.strategies import FRACTIONS, WHOLE, anywhere, generators, tables
 
@@ -82,12 +82,13 @@ def mixtures(
     fixed: tuple[str, ...] = (),
     offset: float = 0.0,
     wrap: Callable[[str, Any, np.random.Generator], Any] | None = None,
+    covariance: str = "diag",
 ) -> Case:
     """Draw a mixture over a table as the estimators build it; `wrap(block, leaf, rng)` may replace its leaves."""
     n_components = draw(_sizes)
     labelled = n_components if labels else None
     table = draw(tables(kinds, weights=weights, n_labels=labelled, offset=offset))
-    model = mixture(table.schema, summary(table), n_components, prior, FLOOR, fixed)
+    model = mixture(table.schema, summary(table), n_components, prior, FLOOR, fixed, covariance=covariance)
     if wrap is not None:
         emit, rng = model.leaves["emit"], draw(generators)
         wrapped = {name: wrap(name, leaf, rng) for name, leaf in emit.leaves.items()}
@@ -101,6 +102,14 @@ def frozen_entries(block, leaf, rng):
     shape = inside.stats_shape if isinstance(inside, Categorical) else inside.stats_shape[1:]
     mask = rng.random((2, *shape)) < 0.4
     return Frozen(leaf, GaussianParams(*mask) if isinstance(inside, Gaussian) else mask[0])
+
+
+def frozen_normal(block, leaf, rng):
+    """Freeze some means and some covariances."""
+    fixed = rng.random((2, leaf.n_components)) < 0.4
+    parts = zip(fixed, leaf.blank(), strict=True)
+    masks = [np.broadcast_to(mask.reshape(-1, *[1] * (part.ndim - 1)), part.shape) for mask, part in parts]
+    return Frozen(leaf, NormalParams(*masks))
 
 
 def frozen_whole(block, leaf, rng):
@@ -174,6 +183,15 @@ MODELS = [
     Entry("mixed", mixtures()),
     Entry("mixed, one pseudo-row", mixtures(prior="row")),
     Entry("mixed, add one", mixtures(prior=1.0)),
+    Entry("spherical", mixtures("g", covariance="spherical")),
+    Entry("normal", mixtures("g", covariance="full")),
+    Entry("normal far from zero", mixtures("g", covariance="full", offset=1e8)),
+    Entry("normal, one pseudo-row", mixtures("gc", covariance="full", prior="row")),
+    Entry("normal with labels", mixtures("gp", covariance="full", labels=True)),
+    Entry("normal of a fixed covariance", mixtures("g", covariance="fixed")),
+    Entry("normal, some components fixed", mixtures("g", covariance="full", wrap=frozen_normal), exchangeable=False),
+    Entry("tied covariance", mixtures("g", covariance="tied")),
+    Entry("tied covariance, one pseudo-row", mixtures("gc", covariance="tied", prior="row")),
     Entry("labels", mixtures(labels=True)),
     Entry("labels and prior", mixtures("cg", prior="row", labels=True)),
     Entry("fractional weights", mixtures(weights=FRACTIONS, prior="row"), whole=False),

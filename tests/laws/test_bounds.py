@@ -34,7 +34,8 @@ def test_the_parts_add_up_to_the_likelihood(entry, data):
     parts = parts_of(case, there)
     assert abs(parts.bound + parts.kl - parts.loglik) <= slack(parts.q, parts.kl, parts.loglik)
     assert parts.kl >= 0
-    assert parts.entropy >= -1e-12
+    if case.model.leaves["emit"].settled(case.table.blocks) is None:  # hidden numbers may have an entropy below 0
+        assert parts.entropy >= -1e-12
     close(parts.loglik, case.step(params=there).loglik)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from halfseen.assign import HARD, SOFT, Assign
 from halfseen.engine import Model
-from halfseen.leaves import Categorical, Gaussian, Poisson, Product
+from halfseen.leaves import Categorical, Gaussian, Normal, Poisson, Product
 from halfseen.leaves.wrappers import Wrapped
 from tests.laws.closeness import close
 from tests.laws.models import every_model
@@ -28,6 +28,8 @@ def check(leaf, stats, params, data, weight):
     elif isinstance(leaf, Categorical):
         for codes, counts in zip(data.T, np.split(stats.sum(axis=0), leaf.offsets[1:-1]), strict=True):
             close(counts, [weight[codes == v].sum() for v in range(len(counts))])
+    elif isinstance(leaf, Normal):
+        check_normal(leaf, stats, params, data, weight)
     else:
         seen = ~np.isnan(data)
         close(stats[0].sum(axis=0), weight @ seen)
@@ -36,6 +38,17 @@ def check(leaf, stats, params, data, weight):
             close(stats[1].sum(axis=0), total)
         if isinstance(leaf, Gaussian):
             close((stats[1] + params.mean * stats[0]).sum(axis=0), total)
+
+
+def check_normal(leaf, stats, params, data, weight):
+    """Mass is that of rows with any observed cell; fully observed tables have their sums and sums of squares."""
+    parts = leaf.parts(stats)
+    close(parts.mass.sum(), weight[~np.isnan(data).all(axis=1)].sum())
+    if not np.isnan(data).any():
+        raw = parts.first + parts.mass[:, None] * params.mean
+        close(raw.sum(axis=0), weight @ data)
+        second = parts.second + params.mean[:, :, None] * raw[:, None] + parts.first[:, :, None] * params.mean[:, None]
+        close(second.sum(axis=0), (weight[:, None] * data).T @ data)
 
 
 @every_model()

@@ -19,6 +19,8 @@ from halfseen.leaves import (
     Frozen,
     Gaussian,
     GaussianParams,
+    Normal,
+    NormalParams,
     Poisson,
     Product,
     PseudoRows,
@@ -298,3 +300,43 @@ def test_a_normal_fitted_to_a_weighted_sample_has_its_mean_and_variance():
     mean = np.average(x, weights=w)
     close(fitted.mean[0, 0], mean)
     close(fitted.var[0, 0], np.average((x - mean) ** 2, weights=w))
+
+
+# ---- jointly normal columns -----------------------------------------------------------------------------------------
+
+
+def some_moments(leaf, rng):
+    """Return statistics of rows that some components use: the last has fewer rows than columns."""
+    stats = np.zeros(leaf.stats_shape)
+    width = len(leaf.scale)
+    for k, total in enumerate(stats):
+        rows = rng.normal(size=(9 if k < 2 else 2, width)) * [1.0, 0.02, 2.0]
+        used = rng.random(len(rows))
+        total[:] = [used.sum(), 0.0, *(used @ rows), *((used[:, None] * rows).T @ rows).ravel()]
+    return stats
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("floor", [0.05, 0.5])
+@examples(2)
+@given(rng=generators)
+def test_the_covariance_on_a_floor_beats_an_optimiser(tied, floor, rng):
+    """cov = floor unit + L L' obeys the floor by construction: no L does better than lifted eigenvalues."""
+    inside = Normal(K, np.zeros(3), np.array([1.0, 0.5, 2.0]), tied=tied)
+    leaf, about = Floored(inside, floor), inside.jitter(inside.blank(), 0.3, rng)
+    stats = some_moments(inside, rng)
+    count = 1 if tied else K
+    unit = floor * np.diag(inside.scale**2)
+
+    def point(u):
+        lower = np.zeros((count, 3, 3))
+        lower[:, *np.tril_indices(3)] = u[9:].reshape(count, 6)
+        cov = np.repeat(unit + lower @ lower.transpose(0, 2, 1), K // count, axis=0)
+        return NormalParams(about.mean + u[:9].reshape(K, 3), cov)
+
+    best = inside.complete(stats, about, leaf.maximise(stats, about))
+    for _ in range(2):
+        start = 0.5 * rng.normal(size=9 + 6 * count)
+        found = minimize(lambda u: -inside.complete(stats, about, point(u)), start, method="BFGS")
+        assert best >= -found.fun - OPTIMISER * max(1.0, abs(best))
+    assert leaf.collapsed(leaf.maximise(stats, about))

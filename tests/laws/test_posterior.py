@@ -16,7 +16,20 @@ from scipy.integrate import quad
 from halfseen.engine import Model
 from halfseen.engine.gibbs import gibbs
 from halfseen.errors import FitError, ParameterError
-from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, Leaf, Poisson, Tied
+from halfseen.leaves import (
+    Categorical,
+    Cells,
+    Floored,
+    Frozen,
+    Gaussian,
+    GaussianParams,
+    Leaf,
+    Normal,
+    NormalParams,
+    Poisson,
+    Spherical,
+    Tied,
+)
 from halfseen.leaves.leaf import arrays
 from tests.laws.closeness import close, same_bits
 from tests.laws.models import Case, every_model, mixtures
@@ -276,3 +289,46 @@ def test_cells_draw_like_any_table():
     [draws] = drawn(leaf, np.array([[4.0, 0.0]]), leaf.blank(), 4000)
     assert_means(draws[:, 0, 0], 5 / 6)
     assert Model.draw is not Leaf.draw
+
+
+# ---- jointly normal columns -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("leaf", [Normal(1, np.zeros(1), np.ones(1)), Spherical(1, np.zeros(1), np.ones(1))])
+def test_one_column_has_the_posterior_of_a_gaussian_column(leaf):
+    plain, about = Gaussian(1, np.zeros(1), np.ones(1)), GaussianParams(np.array([[1.0]]), np.array([[2.0]]))
+    known = NormalParams(about.mean, about.var[:, :, None]) if isinstance(leaf, Normal) else about
+    stats, own = np.zeros(plain.stats_shape), np.zeros(leaf.stats_shape)
+    plain.expect(np.ones((7, 1)), about, X[:, :1], None, stats)
+    leaf.expect(np.ones((7, 1)), leaf.prepare(known), X[:, :1], None, own)
+    for found, expected in (
+        (leaf.average(own, known), plain.average(stats, about)),
+        (leaf.quantile(own, known, 0.1), plain.quantile(stats, about, 0.1)),
+    ):
+        close(np.ravel(found[0]), np.ravel(expected.mean))
+        close(np.ravel(found[1]), np.ravel(expected.var))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_draws_of_covariances_have_their_mean(tied):
+    rng = np.random.default_rng(0)
+    leaf = Normal(2, np.zeros(2), np.ones(2), tied=tied)
+    rows = rng.normal(size=(40, 2)) @ np.array([[1.0, 0.6], [0.0, 0.5]])
+    about, stats = leaf.blank(), np.zeros(leaf.stats_shape)
+    leaf.expect(np.repeat([[0.7, 0.3]], 40, axis=0), leaf.prepare(about), rows, None, stats)
+    mean, cov = drawn(leaf, stats, about, 4000)
+    expected = leaf.average(stats, about)
+    assert_means(mean, expected.mean)
+    assert_means(cov, expected.cov)
+    for q in (0.1, 0.5, 0.9):
+        cut = leaf.quantile(stats, about, q)
+        shares = [(mean <= cut.mean).mean(axis=0), (np.diagonal(cov, axis1=2, axis2=3) <= cut.var).mean(axis=0)]
+        assert np.all(np.abs(np.array(shares) - q) < SIGMAS * np.sqrt(q * (1 - q) / 4000))
+
+
+def test_a_covariance_on_too_few_rows_has_no_posterior():
+    leaf = Normal(1, np.zeros(3), np.ones(3))
+    stats = np.zeros(leaf.stats_shape)
+    leaf.expect(np.ones((5, 1)), leaf.prepare(leaf.blank()), np.random.default_rng(0).normal(size=(5, 3)), None, stats)
+    with pytest.raises(FitError, match=r"covariance of component 0.*mass of 5.*Use a prior"):
+        leaf.draw(stats, leaf.blank(), np.random.default_rng(0))

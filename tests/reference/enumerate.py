@@ -22,7 +22,7 @@ from scipy import stats as distributions
 from scipy.special import gammaln, logsumexp
 
 from halfseen.engine import Model
-from halfseen.leaves import Categorical, Gaussian, Poisson, Product
+from halfseen.leaves import Categorical, Gaussian, Normal, Poisson, Product
 from halfseen.leaves.wrappers import Wrapped
 
 
@@ -49,6 +49,8 @@ def in_component(leaf, params, k, row):
         return [Completion((), *_categories(leaf, params, k, row))]
     if isinstance(leaf, Gaussian):
         return [Completion((), *_normal(leaf, params, k, row))]
+    if isinstance(leaf, Normal):
+        return [Completion((), *_joint_normal(leaf, params, k, row))]
     if isinstance(leaf, Poisson):
         return [Completion((), *_counts(leaf, params, k, row))]
     if isinstance(leaf, Product):
@@ -74,6 +76,25 @@ def _normal(leaf, params, k, row):
             total += distributions.norm.logpdf(x, mean, np.sqrt(var))
             moments[:3, k, d] += 1, x - mean, (x - mean) ** 2
     return float(total), moments.ravel()
+
+
+def _joint_normal(leaf, params, k, row):
+    """From the covariance: the density of the observed cells, the regression of the missing ones on them."""
+    sums = np.zeros(leaf.stats_shape)
+    o, m = np.flatnonzero(~np.isnan(row)), np.flatnonzero(np.isnan(row))
+    if not len(o):
+        return 0.0, sums.ravel()
+    mean, cov = params.mean[k], params.cov[k]
+    deviation = np.zeros(len(row))
+    deviation[o] = row[o] - mean[o]
+    coefficients = np.linalg.solve(cov[np.ix_(o, o)], cov[np.ix_(o, m)])
+    deviation[m] = deviation[o] @ coefficients
+    second = np.outer(deviation, deviation)
+    second[np.ix_(m, m)] += cov[np.ix_(m, m)] - cov[np.ix_(m, o)] @ coefficients
+    sums[k] = [1, 0, *deviation, *second.ravel()]
+    inside = cov[np.ix_(o, o)]
+    loss = deviation[o] @ np.linalg.solve(inside, deviation[o]) + np.linalg.slogdet(2 * np.pi * inside)[1]
+    return float(-0.5 * loss), sums.ravel()
 
 
 def _counts(leaf, rate, k, row):

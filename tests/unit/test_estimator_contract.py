@@ -27,6 +27,8 @@ import halfseen as hs
         hs.LatentClass(range(1, 4), n_init=4),
         hs.KMeans(2),
         hs.KMeans(3, init="random"),
+        hs.LatentClass(covariance="full", n_init=4),
+        hs.LatentClass(covariance="auto", n_init=4),
         hs.NaiveBayes(),
         hs.NaiveBayes(assign="hard"),
         hs.NaiveBayes(components_per_class=2, n_init=4),
@@ -34,6 +36,23 @@ import halfseen as hs
 )
 def test_scikit_learn_checks(estimator, check):
     """All of them: no check is expected to fail."""
+    check(estimator)
+
+
+@parametrize_with_checks(
+    [
+        hs.GaussianMixture(2, prior="row"),
+        hs.GaussianMixture(2, covariance_type="diag"),
+        hs.GaussianMixture(2, covariance_type="tied", n_init=4),
+        hs.GaussianMixture(2, covariance_type="spherical", assign="hard", n_init=4),
+        hs.GaussianMixture(2, covariance_type="identity", weights="uniform", n_init=4),
+        hs.GaussianMixture(range(1, 3), covariance_type=["full", "diag"], n_init=2),
+        hs.GaussianClassifier(),
+        hs.GaussianClassifier(covariance_type="tied", reg_covar=1e-6),
+    ]
+)
+@pytest.mark.filterwarnings("ignore::halfseen.errors.CollapseWarning")  # some checks fit two distinct rows
+def test_scikit_learn_checks_of_gaussian_estimators(estimator, check):
     check(estimator)
 
 
@@ -70,6 +89,7 @@ def test_get_params_names_every_option():
         "columns",
         "assign",
         "draws",
+        "covariance",
         "prior",
         "init",
         "start",

@@ -177,6 +177,127 @@ def test_independent_hard_accepts_no_rows(kernels):
     kernels.independent_hard(np.empty((0, K)), np.empty(0), np.empty(0, dtype=np.int64), np.empty(0))
 
 
+# ---- jointly normal columns ------------------------------------------------------------------------------------------
+
+
+def some_normals(width, rng, n_components=K):
+    """Return means, factors, precisions, offsets and covariances."""
+    root = rng.normal(size=(n_components, width, width)) + 2 * np.eye(width)
+    cov = root @ root.transpose(0, 2, 1)
+    precision = np.linalg.inv(cov)
+    factor = np.linalg.inv(np.linalg.cholesky(cov)).transpose(0, 2, 1).copy()
+    offset = -0.5 * np.linalg.slogdet(2 * np.pi * cov)[1]
+    return rng.normal(size=(n_components, width)), factor, precision, offset, cov
+
+
+def holed_rows(n_rows, width, rng):
+    """Rows with holes, some without any observed cell, some patterns several times in a row."""
+    values = rng.normal(size=(n_rows, width))
+    values[np.repeat(rng.random((n_rows, width)) < 0.3, 2, axis=0)[:n_rows]] = np.nan
+    values[2::7] = np.nan
+    return values
+
+
+WIDTHS = [1, 2, 3, 5, 8, 11]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("n", [0, 1, 7, 150])
+def test_normal_score_is_the_log_density_of_observed_cells(kernels, n, width, rng):
+    values = holed_rows(n, width, rng)
+    mean, factor, precision, offset, cov = some_normals(width, rng)
+    scores = rng.normal(size=(n, K))
+    expected = scores.copy()
+    for row, out in zip(values, expected, strict=True):
+        o = ~np.isnan(row)
+        if o.any():
+            out += [
+                distributions.multivariate_normal.logpdf(row[o], m[o], c[np.ix_(o, o)])
+                for m, c in zip(mean, cov, strict=True)
+            ]
+    kernels.normal_score(values, mean, factor, precision, offset, scores)
+    np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("n", [0, 1, 7, 150])
+def test_normal_expect_adds_moments_of_completed_rows(kernels, n, width, rng):
+    """By regression on the observed cells, from the covariance."""
+    values, usage = holed_rows(n, width, rng), rng.random((n, K))
+    mean, _, precision, _, cov = some_normals(width, rng)
+    sums = rng.random((K, 2 + width + width**2))
+    expected = sums.copy()
+    for n, row in enumerate(values):
+        o, m = np.flatnonzero(~np.isnan(row)), np.flatnonzero(np.isnan(row))
+        for k in range(K) if len(o) else ():
+            e = np.where(np.isnan(row), 0.0, row - mean[k])
+            slopes = np.linalg.solve(cov[k][np.ix_(o, o)], cov[k][np.ix_(o, m)])
+            e[m] = e[o] @ slopes
+            second = np.outer(e, e)
+            second[np.ix_(m, m)] += cov[k][np.ix_(m, m)] - cov[k][np.ix_(m, o)] @ slopes
+            expected[k] += usage[n, k] * np.array([1, 0, *e, *second.ravel()])
+    kernels.normal_expect(values, mean, precision, usage, sums)
+    np.testing.assert_allclose(sums, expected, rtol=1e-8, atol=1e-8 * max(1, n))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("n_components", [1, 3, 9])
+@pytest.mark.parametrize("holes", [False, True])
+def test_normal_soft_is_score_infer_expect(kernels, holes, n_components, width, rng):
+    values = holed_rows(150, width, rng) if holes else rng.normal(size=(150, width))
+    *normals, _ = some_normals(width, rng, n_components)
+    weight, mix = rng.random(150), rng.dirichlet(np.ones(n_components))
+    weight[3] = 0.0
+    scores, log_evidence = np.tile(np.log(mix), (150, 1)), np.empty(150)
+    plain.normal_score(values, *normals, scores)
+    plain.independent_soft(scores, weight, 1.0, log_evidence)
+    expected = np.zeros((n_components, 2 + width + width**2))
+    plain.normal_expect(values, normals[0], normals[2], scores, expected)
+    used, sums = np.zeros(n_components), np.zeros_like(expected)
+    loglik = kernels.normal_soft(values, weight, np.log(mix), *normals, used, sums)
+    np.testing.assert_allclose(loglik, weight @ log_evidence, rtol=1e-11)
+    np.testing.assert_allclose(used, scores.sum(axis=0), rtol=1e-11)
+    np.testing.assert_allclose(sums, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("n_components", [1, 3, 40])
+@pytest.mark.parametrize("holes", [False, True])
+def test_diagonal_soft_is_score_infer_expect(kernels, holes, n_components, width, rng):
+    values = holed_rows(150, width, rng) if holes else rng.normal(size=(150, width))
+    mean, var = rng.normal(size=(n_components, width)), rng.gamma(2.0, size=(n_components, width))
+    weight, mix = rng.random(150), rng.dirichlet(np.ones(n_components))
+    scores, log_evidence = np.tile(np.log(mix), (150, 1)), np.empty(150)
+    plain.gaussian_score(values, mean, var, scores)
+    plain.independent_soft(scores, weight, 1.0, log_evidence)
+    expected = np.zeros((3, n_components, width))
+    plain.gaussian_expect(values, mean, scores, expected)
+    used, moments = np.zeros(n_components), np.zeros_like(expected)
+    loglik = kernels.diagonal_soft(
+        values, weight, np.log(mix), mean, 0.5 / var, 0.5 * np.log(2 * np.pi * var), used, moments
+    )
+    np.testing.assert_allclose(loglik, weight @ log_evidence, rtol=1e-11)
+    np.testing.assert_allclose(used, scores.sum(axis=0), rtol=1e-11)
+    np.testing.assert_allclose(moments, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_component_without_weight_and_a_far_row_in_the_normal_kernels(kernels):
+    """log 0 stands as -1e300; a row a million standard deviations away has a most probable component all the same."""
+    values, weight = np.array([[0.0, 0.0], [1e6, 1e6], [np.nan, np.nan]]), np.array([1.0, 2.0, 1.0])
+    mean, eye = np.array([[0.0, 0.0], [1.0, 1.0]]), np.tile(np.eye(2), (2, 1, 1))
+    offset = np.full(2, -np.log(2 * np.pi))
+    for log_mix, mass in (([-1e300, 0.0], [0, 4]), (np.log([0.25, 0.75]), [0.475 + 0.25, 2.525 + 0.75])):
+        used, sums = np.zeros(2), np.zeros((2, 8))
+        loglik = kernels.normal_soft(values, weight, np.array(log_mix), mean, eye, eye, offset, used, sums)
+        assert np.isfinite(loglik)
+        np.testing.assert_allclose(used, mass, atol=1e-3)
+        assert used.sum() == pytest.approx(4.0)
+        moments = np.zeros((3, 2, 2))
+        half = np.full((2, 2), 0.5), np.full((2, 2), 0.5 * np.log(2 * np.pi))
+        again = kernels.diagonal_soft(values, weight, np.array(log_mix), mean, *half, np.zeros(2), moments)
+        np.testing.assert_allclose(again, loglik, rtol=1e-13)
+
+
 # ---- rows of a known component ---------------------------------------------------------------------------------------
 
 

@@ -29,9 +29,11 @@ from halfseen.engine.model import Chunk
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import blocks
 from halfseen.estimators.table_mixture import TableMixture
-from halfseen.leaves import Leaf, Product
+from halfseen.kernels.plain import complete_rows, patterns
+from halfseen.leaves import Leaf, Normal, Product
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
+from halfseen.leaves.normal import LOG_2PI, Factors
 from halfseen.leaves.wrappers import Wrapped
 from halfseen.optional import optional
 
@@ -177,7 +179,32 @@ def _hidden(leaf: Leaf, about: Any, params: Any, data: Any, usage: Floats) -> _H
     if isinstance(leaf, Product):
         parts = (_hidden(part, about[b], params[b], data[b], usage) for b, part in leaf.leaves.items())
         return sum(parts, _NOTHING)
+    if isinstance(leaf, Normal):
+        return _hidden_cells(about, params, data, usage)
     return _hidden_model(leaf, about, params, data, usage) if isinstance(leaf, Model) else _NOTHING
+
+
+def _hidden_cells(about: Factors, params: Factors, data: Any, usage: Floats) -> _Hidden:
+    """Return entropy and divergence of the missing cells of every row, normal given the observed ones and component.
+
+    Of a density: an entropy of numbers may be below 0.
+    """
+    entropy = kl = 0.0
+    for rows, missing in patterns(data):
+        if missing.all() or not missing.any():
+            continue
+        for k, used in enumerate(usage[rows].T):
+            (here, inner), (there, other) = (
+                complete_rows(data[rows], missing, ready.mean[k], ready.precision[k]) for ready in (about, params)
+            )
+            entropy += used.sum() * (0.5 * len(inner) * (LOG_2PI + 1) - np.log(np.diagonal(inner)).sum())
+            if np.array_equal(here, there) and np.array_equal(inner, other):
+                continue  # the divergence is 0, not rounding
+            moved = (here + about.mean[k] - there - params.mean[k])[:, missing] @ other
+            ratio = np.linalg.solve(inner, other)
+            logs = np.log(np.diagonal(inner)).sum() - np.log(np.diagonal(other)).sum()
+            kl += 0.5 * used @ (moved**2).sum(axis=1) + used.sum() * (logs + 0.5 * ((ratio**2).sum() - len(inner)))
+    return _Hidden(entropy, kl)
 
 
 def _hidden_model(

@@ -87,7 +87,8 @@ def posterior(
 
     The prior is that of the fit, whose density is over probabilities, means, variances and rates themselves: flat with
     `prior=None`. Where nothing is hidden, with one class or a label for every row, the answer is exact; missing cells
-    are simply not counted. Otherwise it comes from Gibbs draws that begin at the fitted parameters.
+    are simply not counted (but with dependent numbers they are hidden too). Otherwise it comes from Gibbs draws that
+    begin at the fitted parameters.
 
     The posterior does not know the order of the classes. Every draw is brought into that of the fitted model by the
     overlap of the classes, unless labels or fixed columns tell them apart.
@@ -117,7 +118,8 @@ def posterior(
     tails = (1 - options.number("level", level, 0, 1)) / 2
     table = _encoded(model, X, sample_weight, labels, classes)
     data = reduce(model._model, table)
-    if len(model.weights_) == 1 or not len(data.chunks):
+    alone = len(model.weights_) == 1 and model._model.leaves["emit"].settled(table.blocks) is None
+    if alone or not len(data.chunks):
         draws = None
         mean, low, high = _exact(model, data, tails)
     else:

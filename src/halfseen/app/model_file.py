@@ -47,6 +47,8 @@ __all__ = ["FAMILIES", "load", "read_record", "save"]
 FORMAT = "halfseen model"
 FORMAT_VERSION = 1
 FAMILIES = {  # class -> its module
+    "GaussianClassifier": "halfseen.estimators.gaussian_classifier",
+    "GaussianMixture": "halfseen.estimators.gaussian_mixture",
     "LatentClass": "halfseen.estimators.latent_class",
     "NaiveBayes": "halfseen.estimators.naive_bayes",
 }

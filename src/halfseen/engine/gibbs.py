@@ -19,7 +19,7 @@ from halfseen.engine.model import Model, Reduced
 from halfseen.errors import FitError
 from halfseen.leaves.limits import Params
 
-SAMPLE = Assign("sample")
+SAMPLE = Assign("sample", cells=True)
 
 
 def gibbs(

@@ -146,6 +146,10 @@ class Model(Bundle):
         """Add the statistics of the leaves inside, with `usage` as weights."""
         return self.gather(prepared, data, usage, assign, out).digest
 
+    def settled(self, data: Any) -> NDArray[np.bool_]:
+        """No row is: its component in here is hidden."""
+        return np.zeros(n_rows(data), dtype=bool)
+
     def relabel(self, params: Params, order: NDArray[np.int64]) -> Params:
         """Return the parameters with the model's own components in another order."""
         return super().take(params, order)

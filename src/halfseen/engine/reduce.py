@@ -15,6 +15,7 @@ from halfseen.data import Evidence, Table
 from halfseen.engine.em import Runner, serial
 from halfseen.engine.expected import Expected
 from halfseen.engine.fused import FusedMixture
+from halfseen.engine.fused_normal import FusedNormal
 from halfseen.engine.model import Model, Reduced
 from halfseen.leaves.limits import Params
 
@@ -25,17 +26,28 @@ def reduce(model: Model, table: Table, runner: Runner = serial) -> Reduced:
     A row whose labels leave one component has the same usage under any parameters. With labels for all rows nothing
     is left to iterate over, and EM is counting.
     """
+    table = _arranged(model, table)
     if table.evidence is None:
         return _packed(model, table)
     about = model.blank()
-    if all_certain(table.evidence):
+    known = countable(model, table)
+    if known.all():
         return Reduced([], _counted(model, table, about, runner), about)
-    known = certain(table.evidence)
     if not known.any():
         return Reduced(table.chunks())
     counted = _counted(model, table.take(np.flatnonzero(known)), about, runner)
     rest = _packed(model, table.take(np.flatnonzero(~known)))
     return replace(rest, known=counted, about=about)
+
+
+def countable(model: Model, table: Table) -> NDArray[np.bool_]:
+    """Whether each row has the same statistics under any parameters: its component is known, nothing else is hidden."""
+    assert table.evidence is not None
+    settled = model.leaves["emit"].settled(table.blocks)
+    if settled is None and all_certain(table.evidence):
+        return np.broadcast_to(np.True_, table.n_rows)  # without taking any memory
+    known = certain(table.evidence)
+    return known if settled is None else known & settled
 
 
 def certain(evidence: Evidence) -> NDArray[np.bool_]:
@@ -67,11 +79,17 @@ def _counted(model: Model, table: Table, about: Params, runner: Runner) -> Expec
     return fold(add, parts, Expected.zero(model.stats_shape[0]))
 
 
+def _arranged(model: Model, table: Table) -> Table:
+    """Return the table with rows that share work one after the other: those with the same cells missing."""
+    order = model.leaves["emit"].arrange(table.blocks)
+    return table if order is None else table.take(order)
+
+
 def _packed(model: Model, table: Table) -> Reduced:
     """Return the chunks of a table, packed for the fused path where there is one and no row has labels."""
     if table.evidence is not None and not table.evidence.index.any():  # pattern 0: nothing is known
         table = replace(table, evidence=None)
-    path = None if table.evidence is not None else FusedMixture.find(model, table)
+    path = None if table.evidence is not None else FusedNormal.find(model, table) or FusedMixture.find(model, table)
     chunks = table.chunks()
     if path is None:
         return Reduced(chunks)

@@ -21,18 +21,24 @@ from halfseen.leaves import (
     Gaussian,
     GaussianParams,
     Leaf,
+    Normal,
     Poisson,
     Portions,
     Product,
     PseudoRows,
+    Ridged,
+    Spherical,
     Tied,
 )
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
+from halfseen.leaves.wrappers import unwrapped
 from halfseen.structures import Independent
 
 Prior = str | float | None
+
+COVARIANCES = ("full", "tied", "diag", "spherical", "fixed", "identity")
 
 HEAD = 1000  # rows that say roughly where numbers lie
 
@@ -90,7 +96,7 @@ def summary_of(model: Model, stats: Stats, about: Params, schema: Schema) -> Sum
         if block.startswith("categorical"):
             frequencies[block] = part.sum(axis=0)
             continue
-        mass, first, second = part[:3].sum(axis=1)
+        mass, first, second = _sums(unwrapped(emit.leaves[block]), part)
         gaussian = block.startswith("gaussian")
         centre = about["emit"][block].mean[0] if gaussian else 0.0
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -98,6 +104,14 @@ def summary_of(model: Model, stats: Stats, about: Params, schema: Schema) -> Sum
             var = np.where(np.isinf(second), np.inf, np.maximum(second / mass - shift**2, 0.0)) if gaussian else shift
         moments[block] = (centre + shift, var)
     return _check_finite(Summary(moments, frequencies), schema)
+
+
+def _sums(leaf: Leaf, stats: Stats) -> tuple[Floats, ...]:
+    """Return mass and sums of a block of numbers or counts by column, over all components."""
+    if not isinstance(leaf, Normal):
+        return tuple(stats[:3].sum(axis=1))
+    parts = leaf.parts(stats.sum(axis=0, keepdims=True))
+    return np.repeat(parts.mass, len(leaf.scale)), parts.first[0], np.diagonal(parts.second[0])
 
 
 def lost_digits(summary: Summary, rough: Summary) -> bool:
@@ -135,10 +149,13 @@ def mixture(
     variance_floor: float = 0.0,
     fixed: Collection[str] = (),
     masses: Floats | None = None,
+    covariance: str = "diag",
+    ridge: float = 0.0,
 ) -> Model:
     """Return the mixture over a table: mixing weights and one leaf per block of columns.
 
-    `masses` are given shares of groups of neighbouring components, all of one size.
+    `masses` are given shares of groups of neighbouring components, all of one size; `covariance` is that of the block
+    of numbers (those that are fixed or tied are independent), `ridge` what is added to its variances.
     """
     rows = _pseudo_rows(prior, n_components)
     pseudo = None if rows is None else rows[None]
@@ -154,7 +171,8 @@ def mixture(
         if kind == "categorical":
             leaf = _categorical(schema.cardinalities(block), summary.frequencies[block], n_components, own_prior)
         elif kind == "gaussian":
-            leaf = _gaussian(*summary.moments[block], n_components, own_prior, variance_floor)
+            shape = "diag" if treatment else covariance
+            leaf = _gaussian(*summary.moments[block], n_components, own_prior, variance_floor, shape, ridge)
         else:
             leaf = _poisson(summary.moments[block][0], n_components, own_prior)
         leaves[block] = _treated(leaf, treatment)
@@ -171,6 +189,8 @@ class Recipe(NamedTuple):
     variance_floor: float = 0.0
     fixed: tuple[str, ...] = ()
     masses: Floats | None = None
+    covariance: str = "diag"
+    ridge: float = 0.0
 
     def model(self) -> Model:
         """Build the mixture."""
@@ -207,9 +227,22 @@ def _shares(counts: Floats, sizes: tuple[int, ...]) -> Floats:
     return np.concatenate(shares) if shares else np.zeros(0)
 
 
-def _gaussian(mean: Floats, var: Floats, n_components: int, prior: Prior, floor: float) -> Leaf:
+def _gaussian(
+    mean: Floats, var: Floats, n_components: int, prior: Prior, floor: float, covariance: str, ridge: float
+) -> Leaf:
+    """Return the leaf of a block of numbers, by the shape of its covariance."""
     rows = _pseudo_rows(prior, n_components)
-    leaf = Gaussian(n_components, mean, np.sqrt(var), None if rows is None else PseudoRows(rows, var))
+    pseudo = None if rows is None else PseudoRows(rows, var)
+    inside: Gaussian | Normal
+    if covariance in ("full", "tied", "fixed"):
+        inside = Normal(n_components, mean, np.sqrt(var), pseudo, tied=covariance == "tied")
+    else:
+        inside = (Spherical if covariance == "spherical" else Gaussian)(n_components, mean, np.sqrt(var), pseudo)
+    leaf: Leaf = Ridged(inside, ridge) if ridge > 0 else inside
+    if covariance in ("fixed", "identity"):
+        blank = inside.blank()
+        mask = [np.full(part.shape, fixed) for part, fixed in zip(blank, (False, True), strict=True)]
+        return Frozen(leaf, type(blank)(*mask))
     return Floored(leaf, floor) if floor > 0 else leaf
 
 
@@ -279,10 +312,20 @@ def _place(emit: dict[str, Any], name: str, value: Any, schema: Schema, n_compon
         emit[block][:, first : first + sizes[position]] = _read_categories(value, column, n_components)
     elif kind == "gaussian":
         for field, numbers in _read_gaussian(value, name, n_components).items():
-            getattr(emit[block], field)[:, position] = numbers
+            _set_numbers(emit[block], field, position, numbers)
     else:
         rate = value["rate"] if isinstance(value, Mapping) and set(value) == {"rate"} else value
         emit[block][:, position] = _read_numbers(rate, f"{name!r}: rate", n_components, 0.0, inclusive=True)
+
+
+def _set_numbers(block: Params, field: str, position: int, numbers: Floats) -> None:
+    """Write means or variances of one column; a covariance keeps its correlations."""
+    if field == "mean" or isinstance(block, GaussianParams):
+        getattr(block, field)[:, position] = numbers
+        return
+    factor = np.sqrt(numbers / block.cov[:, position, position])[:, None]
+    block.cov[:, position] *= factor
+    block.cov[:, :, position] *= factor
 
 
 def where(schema: Schema, name: str) -> tuple[str, int]:
@@ -338,8 +381,8 @@ def _read_numbers(value: Any, what: str, n_components: int, low: float, inclusiv
 
 
 def _writable(block: Params) -> Params:
-    return GaussianParams(*map(np.array, block)) if isinstance(block, GaussianParams) else np.array(block)
+    return type(block)(*map(np.array, block)) if isinstance(block, tuple) else np.array(block)
 
 
 def _frozen_block(block: Params) -> Params:
-    return GaussianParams(*map(frozen, block)) if isinstance(block, GaussianParams) else frozen(block)
+    return type(block)(*map(frozen, block)) if isinstance(block, tuple) else frozen(block)

@@ -6,27 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import Tags
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from halfseen.assign import child
-from halfseen.data import Evidence, Source, Table, read, read_labels, row_weight
-from halfseen.errors import InterruptedWarning, ParameterError, warn
-from halfseen.estimators import blocks, options, selection, stepwise
-from halfseen.estimators.table_em import Found, TableEM
+from halfseen.data import read
+from halfseen.estimators import blocks, options
+from halfseen.estimators.hidden_classes import HiddenClasses
 from halfseen.estimators.table_mixture import default_name
 
 
-def _one_size(model: LatentClass) -> bool:
-    if len(selection.read_sizes(model.n_components)) > 1:
-        raise AttributeError(
-            "partial_fit needs one number of classes, n_components: no rows stay to compare others on."
-        )
-    return True
-
-
-class LatentClass(TableEM):
+class LatentClass(HiddenClasses):
     """Find hidden classes in a table with mixed columns and holes, by expectation-maximization.
 
     Each row belongs to one of K classes that nobody recorded. Given the class the columns are independent: categories
@@ -50,6 +38,9 @@ class LatentClass(TableEM):
         How the hidden class is completed: in expectation, by the best class, or by a draw.
     draws : int, default 1
         With assign="sample": use the mean of this many draws (Monte Carlo EM).
+    covariance : {"diag", "full", "auto"}, default "diag"
+        Whether numbers are independent given the class, or jointly normal; "auto" tries both and keeps the better by
+        `criterion`. Fixed and tied columns are independent always.
     prior : "row", float or None, default "row"
         "row": one pseudo-row in all, 1 / K of it in each class: categories and counts as in the whole table, numbers
         about the class's own mean with the column's variance. It keeps estimates off the boundary.
@@ -105,6 +96,7 @@ class LatentClass(TableEM):
     restarts_ : dict                 n_init, n_finalists, n_reached_best, and the finalists' objectives, best first
     events_ : list of str            what else happened: empty classes, collapses, columns without information
     columns_ : dict                  the kind of each column
+    covariance_ : str                "diag" or "full": that of numbers within a class
     class_names_ : tuple of str
     n_features_in_, feature_names_in_
 
@@ -127,6 +119,7 @@ class LatentClass(TableEM):
         columns: Mapping[str | int, str] | None = None,
         assign: str = "soft",
         draws: int = 1,
+        covariance: str = "diag",
         prior: str | float | None = "row",
         init: str = "mixed",
         start: Mapping[str, Any] | None = None,
@@ -148,6 +141,7 @@ class LatentClass(TableEM):
         self.columns = columns
         self.assign = assign
         self.draws = draws
+        self.covariance = covariance
         self.prior = prior
         self.init = init
         self.start = start
@@ -164,134 +158,15 @@ class LatentClass(TableEM):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        labels: Any = None,
-        classes: Sequence[Any] | None = None,
-        unlabeled: Any = None,
-    ) -> Self:
-        """Fit to a table.
+    def _shapes(self) -> Sequence[str]:
+        options.one_of("covariance", self.covariance, ("diag", "full", "auto"))
+        return ("diag", "full") if self.covariance == "auto" else (self.covariance,)
 
-        Parameters
-        ----------
-        X : array, pandas, Polars or Arrow table, list of rows, or `open_table`; NaN, None and nulls are holes
-        y : ignored; Pipelines pass it
-        sample_weight : (N,) array, optional
-            How often each row counts; by default what the column named as weight in `open_table` says.
-        labels : array, optional
-            What is known of the rows' classes: a label or None for each row, a set of candidates, or an (N, K) array of
-            evidence that multiplies the model.
-        classes : sequence, optional
-            The labels in the order of the classes; sorted by default. Whole numbers from 0 to K - 1 are classes.
-        unlabeled : optional
-            The value that means 'no label'; by default None, NaN, and -1 among at least two other numbers.
-        """
-        self._check_options()
-        sizes = selection.read_sizes(self.n_components)
-        options.one_of("criterion", self.criterion, selection.CRITERIA)
-        source = self._read(X, reset=True)
-        weight = row_weight(source, sample_weight)
-        labels = source.target if labels is None else labels
-        if labels is None and (classes is not None or unlabeled is not None):
-            raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
-        if len(sizes) > 1 and self.start:
-            raise ParameterError("start= needs one number of classes, n_components: it gives a value for each class.")
-        if isinstance(self.n_components, str):
-            sizes = sizes[: int(np.count_nonzero(weight))]
-
-        def known(n_components: int) -> tuple[Evidence | None, tuple[Any, ...] | None]:
-            return read_labels(labels, source.n_rows, n_components, classes, unlabeled)
-
-        used, first = self._encoded(source, weight, known(sizes[0])[0])
-        self._remember(used, first.schema)
-        seed = self._seed()
-
-        def found(n_components: int, smaller: Found | None) -> Found:
-            table = first
-            if labels is not None and n_components != sizes[0]:  # the evidence has a column for each class
-                table = self._encoded(source, weight, known(n_components)[0])[1]
-            own_seed = child(seed, n_components) if len(sizes) > 1 else seed
-            return self._search(table, n_components, own_seed, None if smaller is None else smaller.params)
-
-        tried, interrupted = selection.search(sizes, found, self.criterion)
-        best = selection.best(tried, self.criterion)
-        self.n_components_ = best.n_components
-        self.selection_ = selection.table(tried, self.criterion, self._template)
-        self._publish(best, known(best.n_components)[1])
-        if interrupted and not best.search.interrupted:
-            warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
-        return self
-
-    def _encoded(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> tuple[Source, Table]:
-        """Return the rows that count, as they came and encoded."""
-        if not weight.all():  # a row of weight 0 is absent: it must not decide kinds or categories either
-            used = np.flatnonzero(weight)
-            source, weight = source.take(used), weight[used]
-            evidence = None if evidence is None else evidence.take(used)
-        weighed = None if source.streams and (weight == 1).all() else weight
-        return source, self._learn_schema(source).gather(source, weighed, evidence)
-
-    @available_if(_one_size)
-    def partial_fit(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, forget: float | None = None
-    ) -> Self:
-        """Go on learning from one more batch of rows: stepwise EM, for data that come in pieces.
-
-        The first batch fixes the columns, their kinds and categories (a category met later counts as missing, with a
-        warning), and is fitted as a whole: it must have 5 rows for each class, better many more, as what it misses is
-        seldom found later. Later batches may be of any size. After `fit`, learning goes on from what was fitted. The
-        objective need not rise from batch to batch; for data at hand `fit` is better.
-
-        Parameters
-        ----------
-        X : table
-        y : ignored
-        sample_weight : (N,) array, optional
-        forget : float in (0, 1), optional
-            Share of what was learned that each hundred rows replace: constant, for data that drift. By default the
-            share falls as (k + 2) ** -0.6 with the number k of updates, and all rows count in the end.
-
-        Examples
-        --------
-        >>> import halfseen as hs
-        >>> model = hs.LatentClass(2, random_state=0)
-        >>> for _ in range(3):
-        ...     _ = model.partial_fit([["a", 1.1]] * 25 + [["b", 5.2]] * 15)
-        >>> model.predict([["a", None], [None, 5.0]]).tolist()
-        [0, 1]
-        """
-        if forget is not None and not options.number("forget", forget, 0, 1) > 0:
-            raise ParameterError(f"forget={forget!r} is not a share between 0 and 1, both excluded.")
-        if not hasattr(self, "_params"):
-            [size] = selection.read_sizes(self.n_components)
-            stepwise.check_first(read(X).n_rows, size)
-            self.fit(X, sample_weight=sample_weight)
-            return self._in_pieces(stepwise.Running(self._stats, self._params, self._n_rows))
-        if self._without_data:
-            raise ParameterError("partial_fit: this model was built by from_params and has no statistics to add to.")
-        running = stepwise.Running(self._stats, self._params, getattr(self, "n_rows_seen_", self._n_rows))
-        table = self._encode(X, sample_weight)
-        return self._in_pieces(stepwise.learn(self._model, running, table, forget))
-
-    def _in_pieces(self, running: stepwise.Running) -> Self:
-        """Take over what was learned from a batch; what only belongs to a whole table is gone."""
-        self._stats, self._params = running.stats, running.params
-        self._n_rows = 0.0
-        self._origin = self._origin.in_pieces()
-        self.n_rows_seen_ = running.n_rows
-        for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "selection_"):
-            self.__dict__.pop(name, None)
-        return self
-
-    def fit_predict(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **labels: Any
-    ) -> NDArray[np.int64]:
-        """Fit (arguments as there), then return the most probable class of each row."""
-        return self.fit(X, y, sample_weight, **labels).predict(X)
+    @property
+    def covariance_(self) -> str:
+        """The covariance of numbers within a class that was chosen."""
+        check_is_fitted(self)
+        return self._covariance
 
     @classmethod
     def from_params(cls, weights: Sequence[float], columns: Mapping[str, Any]) -> Self:
@@ -326,11 +201,7 @@ class LatentClass(TableEM):
         model.columns_ = {column.name: column.kind for column in model._schema.columns}
         model.n_features_in_ = len(columns)
         model.n_components_ = len(weights)
+        model._covariance = "diag"
         model._n_rows = 0.0
         model._without_data = True
         return model
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = "density_estimator"
-        return tags

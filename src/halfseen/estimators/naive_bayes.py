@@ -87,6 +87,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
     """
 
     classes_: NDArray[Any]
+    _covariance: str = "diag"
 
     def __init__(
         self,
@@ -184,7 +185,8 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def _fit_rows(self, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> None:
         inside = int(self.components_per_class)
-        counting = inside == 1 and all_certain(evidence)  # which needs no order of rows, and one pass
+        # counting needs no order of rows, and one pass; joint normals may have to complete cells
+        counting = inside == 1 and self._covariance in ("diag", "spherical") and all_certain(evidence)
         if counting and self._fit_at_once(source, weight, evidence):
             return
         schema = self._learn_schema(source)
@@ -194,12 +196,17 @@ class NaiveBayes(ClassifierMixin, TableEM):
         else:
             self._fit_table(schema.encode(source, weight, evidence.repeated(inside)).canonical(overwrite=True))
 
+    def _guess(self, source: Source) -> Schema | None:
+        """Return the columns that the first rows suggest, if they may be guessed."""
+        schema = Schema.guess(source, self.columns)
+        return None if schema is None else self._arranged(schema)
+
     def _fit_at_once(self, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> bool:
         """Count with the columns that the first rows suggest; return whether the others agree."""
-        schema = Schema.guess(source, self.columns)
+        schema = self._guess(source)
         if schema is None:
             return False
-        self._remember(source, self._arranged(schema))
+        self._remember(source, schema)
         try:
             self._fit_table(self._schema.encode(source, weight, evidence, once=True))
         except Unsettled:
@@ -207,11 +214,12 @@ class NaiveBayes(ClassifierMixin, TableEM):
         return True
 
     def _fit_table(self, table: Table) -> None:
-        found = self._search(table, int(self.components_per_class) * len(self.classes_), self._seed())
+        n_components = int(self.components_per_class) * len(self.classes_)
+        found = self._search(table, n_components, self._seed(), covariance=self._covariance)
         self._publish(found, self._component_names())
 
-    def _recipe_for(self, summary: blocks.Summary, n_components: int) -> blocks.Recipe:
-        return super()._recipe_for(summary, n_components)._replace(masses=self._masses)
+    def _recipe_for(self, summary: blocks.Summary, n_components: int, covariance: str = "diag") -> blocks.Recipe:
+        return super()._recipe_for(summary, n_components, covariance)._replace(masses=self._masses)
 
     def _ordered(self, model: Model, params: Params, table: Table) -> Params:
         return params
@@ -253,7 +261,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
             self._remember(source, schema)
             summary = blocks.summarise(table)
             self.events_ = column_notes(schema, summary.frequencies)
-            self._recipe = self._recipe_for(summary, len(self.classes_))
+            self._recipe = self._recipe_for(summary, len(self.classes_), self._covariance)
             self._model = self._recipe.model()
             self._params = self._model.blank()
             self._stats = np.zeros(self._model.stats_shape)
@@ -269,7 +277,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
             batch = self._model.expected(prepared, chunk, SOFT).stats
             stats = stats + self._model.recentre(batch, self._params, pivot)
         summary = blocks.summary_of(self._model, stats, pivot, self._schema)
-        self._recipe = self._recipe_for(summary, len(self.classes_))
+        self._recipe = self._recipe_for(summary, len(self.classes_), self._covariance)
         self._model, self._origin = self._recipe.model(), self._origin.in_pieces()
         pseudo = self._model.prior(pivot)
         self._params = self._model.maximise(stats if pseudo is None else stats + pseudo, pivot)
@@ -401,7 +409,7 @@ def target_of(y: Any, source: Source | None = None) -> Any:
     """Return the labels: those given, else those that came with the table."""
     y = source.target if y is None and source is not None else y
     if y is None:
-        raise DataError("NaiveBayes requires y to be passed, but the target y is None.")
+        raise DataError("a classifier requires y to be passed, but the target y is None.")
     if hasattr(y, "__array__") and not hasattr(y, "__iter__"):
         y = np.asarray(y)
     if getattr(y, "shape", ())[1:] == (1,):

@@ -94,4 +94,6 @@ def table(tried: Sequence[Found], criterion: str, template: Source) -> Any:
     rows = [criteria(found) for found in tried]
     chosen = best(tried, criterion)
     columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in rows[0]}
+    if len({found.recipe.covariance for found in tried}) > 1:
+        columns = {"covariance": [found.recipe.covariance for found in tried], **columns}
     return frame_from_dict({**columns, "chosen": [found is chosen for found in tried]}, template)

@@ -22,11 +22,13 @@ import numpy as np
 from halfseen.data import Column, Schema, frame_from_dict
 from halfseen.data.columns import Kind
 from halfseen.data.template import described, rebuilt
+from halfseen.engine import Model
 from halfseen.errors import ParameterError
 from halfseen.estimators import blocks, options
-from halfseen.leaves import GaussianParams
+from halfseen.leaves import Leaf, Normal
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.leaves.limits import Params
+from halfseen.leaves.wrappers import unwrapped
 from halfseen.runners.threads import read_jobs
 
 if TYPE_CHECKING:
@@ -122,6 +124,8 @@ def taken(model: TableEM) -> State:
             "prior": recipe.prior,
             "variance_floor": recipe.variance_floor,
             "fixed": list(recipe.fixed),
+            "covariance": recipe.covariance,
+            "ridge": recipe.ridge,
             "from_params": model._without_data,
         },
         "training": _training(model),
@@ -177,9 +181,10 @@ def _tensors(model: TableEM) -> dict[str, Floats]:
     return found
 
 
-def _parts(params: Params) -> list[tuple[str, Floats]]:
-    if isinstance(params, GaussianParams):
-        return [("/mean", params.mean), ("/var", params.var)]
+def _parts(params: Any) -> list[tuple[str, Floats]]:
+    """Return the arrays of a block's parameters, and what to add to its name for each."""
+    if isinstance(params, tuple):
+        return [(f"/{name}", array) for name, array in zip(params._fields, params, strict=True)]  # type: ignore[attr-defined]
     return [("", params)]
 
 
@@ -197,12 +202,14 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     schema = _schema(record["columns"], record["named"])
     recipe = _recipe(schema, record["model"], tensors)
     model._schema, model._recipe = schema, recipe
-    model._model, model._params = recipe.model(), _params(schema, tensors)
+    model._model = recipe.model()
+    _check_shapes(tensors, _shapes(model._model, schema, tensors))
+    model._params = _params(model._model, tensors)
     flaw = model._model.flaw(model._params)
     if flaw is not None:
         raise ParameterError(flaw)
     if "stats/mix" in tensors:
-        model._stats = _stats(schema, tensors)
+        model._stats = _stats(model._model, schema, tensors)
     _restore_names(model, record)
     model._template.like(model._decoded(_every_category(schema)))
     _restore_training(model, record["training"])
@@ -265,15 +272,17 @@ def _read_column(column: Any) -> Column:
 
 
 def _recipe(schema: Schema, found: Any, tensors: Mapping[str, Floats]) -> blocks.Recipe:
-    """Return the recipe, once all arrays are known to have the shapes it implies."""
+    """Return the recipe, once the arrays it is made of are known to have the shapes it implies."""
     n_components = options.whole("n_components", found["n_components"])
-    groups = len(tensors["masses"]) if "masses" in tensors else 1
+    masses = tensors.get("masses")
+    groups = 1 if masses is None else len(masses)
     if groups == 0 or n_components % groups:
         raise ParameterError(f"{groups} given shares do not fit {n_components} components.")
-    _check_shapes(tensors, _shapes(schema, n_components, tensors))
-    masses = tensors.get("masses")
+    known = {name: array for name, array in tensors.items() if name.startswith("summary/") or name == "masses"}
+    _check_shapes(known, _summary_shapes(schema, tensors))
     if masses is not None and not (masses.min() >= 0 and abs(masses.sum() - 1) < 1e-6):
         raise ParameterError(f"masses: given shares must be at least 0 and sum to 1, got {masses.tolist()!r:.80}.")
+    covariance = options.one_of("covariance", found.get("covariance", "diag"), blocks.COVARIANCES)
     return blocks.Recipe(
         schema,
         _summary(schema, tensors),
@@ -282,27 +291,32 @@ def _recipe(schema: Schema, found: Any, tensors: Mapping[str, Floats]) -> blocks
         options.number("variance_floor", found["variance_floor"], 0, 1),
         blocks.read_names(found["fixed"], schema, "fixed"),
         masses,
+        covariance,
+        options.number("ridge", found.get("ridge", 0.0)),
     )
 
 
-def _shapes(schema: Schema, n_components: int, tensors: Mapping[str, Floats]) -> dict[str, Shape]:
-    """Return the name and shape of every array that there must be."""
-    shapes: dict[str, Shape] = {"params/mix": (1, n_components)}
-    stats: dict[str, Shape] = {"stats/mix": (1, n_components)}
+def _summary_shapes(schema: Schema, tensors: Mapping[str, Floats]) -> dict[str, Shape]:
+    """Return the name and shape of every array that a recipe is made of."""
+    shapes: dict[str, Shape] = {}
     for block, members in schema.blocks.items():
-        kind, width = block.partition(".")[0], len(members)
-        if kind == "categorical":
-            width = sum(schema.cardinalities(block))
-            shapes |= {f"params/emit/{block}": (n_components, width), f"summary/{block}/counts": (width,)}
-            stats[f"stats/emit/{block}"] = (n_components, width)
-            continue
-        parts = ("/mean", "/var") if kind == "gaussian" else ("",)
-        shapes |= {f"params/emit/{block}{part}": (n_components, width) for part in parts}
-        shapes |= {f"summary/{block}/{part}": (width,) for part in ("mean", "var")}
-        stats[f"stats/emit/{block}"] = (4 if kind == "gaussian" else 3, n_components, width)
-    if "masses" in tensors:
-        shapes["masses"] = tensors["masses"].shape[:1]
-    return shapes | (stats if "stats/mix" in tensors else {})
+        if block.startswith("categorical"):
+            shapes[f"summary/{block}/counts"] = (sum(schema.cardinalities(block)),)
+        else:
+            shapes |= {f"summary/{block}/{part}": (len(members),) for part in ("mean", "var")}
+    return shapes | ({"masses": tensors["masses"].shape[:1]} if "masses" in tensors else {})
+
+
+def _shapes(model: Model, schema: Schema, tensors: Mapping[str, Floats]) -> dict[str, Shape]:
+    """Return the name and shape of every array that there must be."""
+    blank, emit = model.blank(), model.leaves["emit"]
+    shapes = {"params/mix": blank["mix"].shape}
+    for block, params in blank["emit"].items():
+        shapes |= {f"params/emit/{block}{part}": array.shape for part, array in _parts(params)}
+    if "stats/mix" in tensors:
+        shapes["stats/mix"] = model.leaves["mix"].stats_shape
+        shapes |= {f"stats/emit/{block}": leaf.stats_shape for block, leaf in emit.leaves.items()}  # type: ignore[attr-defined]
+    return shapes | _summary_shapes(schema, tensors)
 
 
 def _check_shapes(tensors: Mapping[str, Floats], shapes: Mapping[str, Shape]) -> None:
@@ -330,21 +344,31 @@ def _summary(schema: Schema, tensors: Mapping[str, Floats]) -> blocks.Summary:
     return blocks.Summary(moments, frequencies)
 
 
-def _params(schema: Schema, tensors: Mapping[str, Floats]) -> Params:
+def _params(model: Model, tensors: Mapping[str, Floats]) -> Params:
     emit: dict[str, Any] = {}
-    for block in schema.blocks:
-        name = f"params/emit/{block}"
-        gaussian = block.startswith("gaussian")
-        emit[block] = GaussianParams(tensors[f"{name}/mean"], tensors[f"{name}/var"]) if gaussian else tensors[name]
+    for block, blank in model.blank()["emit"].items():
+        found = [tensors[f"params/emit/{block}{part}"] for part, _ in _parts(blank)]
+        emit[block] = type(blank)(*found) if isinstance(blank, tuple) else found[0]
     return {"mix": frozen(tensors["params/mix"]), "emit": emit}
 
 
-def _stats(schema: Schema, tensors: Mapping[str, Floats]) -> Floats:
+def _stats(model: Model, schema: Schema, tensors: Mapping[str, Floats]) -> Floats:
+    emit: Any = model.leaves["emit"]
     parts = [tensors["stats/mix"], *(tensors[f"stats/emit/{block}"] for block in schema.blocks)]
-    for part in parts:
-        if (part if part.ndim == 2 else part[0]).min(initial=0.0) < 0:
-            raise ParameterError("stats: an expected count is negative.")
+    masses = [
+        parts[0],
+        *(_mass(unwrapped(emit.leaves[block]), tensors[f"stats/emit/{block}"]) for block in schema.blocks),
+    ]
+    if any(mass.min(initial=0.0) < 0 for mass in masses):
+        raise ParameterError("stats: an expected count is negative.")
     return np.concatenate([part.ravel() for part in parts])
+
+
+def _mass(leaf: Leaf, stats: Floats) -> Floats:
+    """Return the expected counts among the statistics of a leaf."""
+    if isinstance(leaf, Normal):
+        return leaf.parts(stats).mass
+    return stats if stats.ndim == 2 else stats[0]
 
 
 def _every_category(schema: Schema) -> dict[str, Any]:

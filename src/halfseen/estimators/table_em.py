@@ -19,7 +19,7 @@ from halfseen.engine import Model, Search, evaluate, fit
 from halfseen.engine.ascent import METHODS
 from halfseen.engine.em import Runner
 from halfseen.engine.model import Reduced
-from halfseen.engine.reduce import all_certain, reduce
+from halfseen.engine.reduce import all_certain, countable, reduce
 from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.starts import STARTS, Start, from_known, split, whole
 from halfseen.engine.stopping import read_rule
@@ -87,6 +87,7 @@ class TableEM(TableMixture):
     method: str = "em"
     anneal: Sequence[float] = ()
     variance_floor: float = 1e-8
+    reg_covar: float = 0.0
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -96,6 +97,7 @@ class TableEM(TableMixture):
         options.one_of("init", self.init, STARTS)
         options.number("tol", self.tol)
         options.number("variance_floor", self.variance_floor, 0, 1)
+        options.number("reg_covar", self.reg_covar)
         options.one_of("method", self.method, METHODS)
         options.flag("accelerate", self.accelerate)
         options.mapping("start", self.start)
@@ -131,10 +133,20 @@ class TableEM(TableMixture):
         self._schema = schema
         self.columns_ = {column.name: column.kind for column in schema.columns}
 
-    def _recipe_for(self, summary: blocks.Summary, n_components: int) -> blocks.Recipe:
+    def _recipe_for(self, summary: blocks.Summary, n_components: int, covariance: str = "diag") -> blocks.Recipe:
         """Return the recipe of the mixture that the options describe."""
         prior, floor = blocks.read_prior(self.prior), float(self.variance_floor)
-        return blocks.Recipe(self._schema, summary, n_components, prior, floor, tuple(self.fixed))
+        fixed, ridge = tuple(self.fixed), float(self.reg_covar)
+        return blocks.Recipe(self._schema, summary, n_components, prior, floor, fixed, None, covariance, ridge)
+
+    def _overlaid(self, params: Params, n_components: int) -> Params:
+        """Return the parameters with those that the user gave put in their place."""
+        return blocks.overlay(params, self.start or {}, self._schema, n_components)
+
+    @property
+    def _told_apart(self) -> bool:
+        """Whether the user says what some components are: then they keep their order."""
+        return bool(self.start or self.fixed or self.tied)
 
     def _search(
         self,
@@ -142,13 +154,14 @@ class TableEM(TableMixture):
         n_components: int,
         seed: np.random.SeedSequence,
         smaller: Params | None = None,
+        covariance: str = "diag",
     ) -> Found:
         """Fit a mixture of so many components; `smaller` is the solution with one component less, if there is one."""
         _check_rows(table, n_components)
         assign = Assign.read(self.assign, self.draws)
         with runner(self.n_jobs, len(table.chunks())) as run:
-            summary, data = self._summarised(table, n_components, run)
-            recipe = self._recipe_for(summary, n_components)
+            summary, data = self._summarised(table, n_components, covariance, run)
+            recipe = self._recipe_for(summary, n_components, covariance)
             model = recipe.model()
             data = data or reduce(model, table, run)
             plan = Plan(
@@ -169,21 +182,25 @@ class TableEM(TableMixture):
         n_rows = float(table.weight.sum())
         return Found(model, params, search, step.expected.stats, loglik, uncertain, n_rows, recipe, seed)
 
-    def _summarised(self, table: Table, n_components: int, run: Runner) -> tuple[blocks.Summary, Reduced | None]:
+    def _summarised(
+        self, table: Table, n_components: int, covariance: str, run: Runner
+    ) -> tuple[blocks.Summary, Reduced | None]:
         """Return the summary of a table; where nothing is hidden, read off the counts that the fit needs anyway."""
         if table.evidence is None or not all_certain(table.evidence):
             return blocks.summarise(table), None
         rough = blocks.roughly(table)
-        summary, data = self._counted(table, rough, n_components, run)
+        if not countable(self._recipe_for(rough, n_components, covariance).model(), table).all():
+            return blocks.summarise(table), None
+        summary, data = self._counted(table, rough, n_components, covariance, run)
         if blocks.lost_digits(summary, rough):  # the first rows are unlike the others
-            summary, data = self._counted(table, summary, n_components, run)
+            summary, data = self._counted(table, summary, n_components, covariance, run)
         return summary, data
 
     def _counted(
-        self, table: Table, rough: blocks.Summary, n_components: int, run: Runner
+        self, table: Table, rough: blocks.Summary, n_components: int, covariance: str, run: Runner
     ) -> tuple[blocks.Summary, Reduced]:
         """Count rows of known components about rough means, and read the summary of the table off the counts."""
-        model = self._recipe_for(rough, n_components).model()
+        model = self._recipe_for(rough, n_components, covariance).model()
         with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are named below
             data = reduce(model, table, run)
         assert data.known is not None
@@ -193,7 +210,7 @@ class TableEM(TableMixture):
 
     def _ordered(self, model: Model, params: Params, table: Table) -> Params:
         """Return the parameters with the largest component first, unless something else tells components apart."""
-        if self.start or self.fixed or self.tied or table.evidence is not None:
+        if self._told_apart or table.evidence is not None:
             return params
         return model.relabel(params, np.argsort(-params["mix"][0], kind="stable"))
 
@@ -201,10 +218,10 @@ class TableEM(TableMixture):
         self, model: Model, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
     ) -> list[Params]:
         """Return the parameters that the restarts begin with."""
-        if not data.chunks:  # nothing is hidden: from anywhere the first step is the last
-            return [model.blank()]
-        chunks = table.chunks()
         n_components = model.leaves["emit"].n_components
+        if not data.chunks:  # nothing is hidden: from anywhere the first step is the last
+            return [self._overlaid(model.blank(), n_components)]
+        chunks = table.chunks()
         begin = Start(model, whole(model.leaves["emit"], chunks), chunks)
         starts = []
         for i in range(self.n_init):
@@ -214,7 +231,7 @@ class TableEM(TableMixture):
             else:
                 emit = from_known(begin, data, STARTS[self.init](begin, rng))
                 params = {"mix": model.leaves["mix"].blank(), "emit": emit}
-            params = blocks.overlay(params, self.start or {}, self._schema, n_components)
+            params = self._overlaid(params, n_components)
             starts.append(model.conform(params, params))
         return _distinct(model, starts)
 

@@ -38,6 +38,7 @@ Stack<T> view(const Array3<T>& a) {
 using In1 = Array1<const double>;
 using In2 = Array2<const double>;
 using Index = Array1<const std::int64_t>;
+using In3 = Array3<const double>;
 using Out1 = Array1<double>;
 using Out2 = Array2<double>;
 using Out3 = Array3<double>;
@@ -142,6 +143,25 @@ void bind_lloyd(nb::module_& m) {
     });
 }
 
+void bind_normal(nb::module_& m) {
+    bind(m, "normal_score", [](In2 values, In2 mean, In3 factor, In3 precision, In1 offset, Out2 scores) {
+        normal_score(view(values), {view(mean), view(factor), view(precision), view(offset)}, view(scores));
+    });
+    bind(m, "normal_expect", [](In2 values, In2 mean, In3 precision, In2 usage, Out2 sums) {
+        normal_expect(view(values), {view(mean), view(precision), view(precision), {}}, view(usage), view(sums));
+    });
+    bind(m, "normal_soft", [](In2 values, In1 weight, In1 log_mix, In2 mean, In3 factor, In3 precision, In1 offset,
+                              Out1 mix_usage, Out2 sums) {
+        return normal_soft(view(values), view(weight), view(log_mix),
+                           {view(mean), view(factor), view(precision), view(offset)}, view(mix_usage), view(sums));
+    });
+    bind(m, "diagonal_soft", [](In2 values, In1 weight, In1 log_mix, In2 mean, In2 half_precision, In2 half_log,
+                                Out1 mix_usage, Out3 moments) {
+        return diagonal_soft(view(values), view(weight), view(log_mix),
+                             {view(mean), view(half_precision), view(half_log)}, view(mix_usage), view(moments));
+    });
+}
+
 }  // namespace
 
 NB_MODULE(compiled, m) {
@@ -160,6 +180,7 @@ NB_MODULE(compiled, m) {
     });
     bind_lloyd<double>(m);
     bind_lloyd<float>(m);
+    bind_normal(m);
     bind(m, "gaussian_score", [](In2 values, In2 mean, In2 var, Out2 scores) {
         gaussian_score(view(values), view(mean), view(var), view(scores));
     });

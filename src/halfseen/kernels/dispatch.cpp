@@ -19,6 +19,12 @@ namespace halfseen {
                         Stack<double>);                                                                              \
     void lloyd(const Lloyd<double>&, const LloydSums<double>&);                                                      \
     void lloyd(const Lloyd<float>&, const LloydSums<float>&);                                                        \
+    void normal_score(Matrix<const double>, const Normals&, Matrix<double>);                                         \
+    void normal_expect(Matrix<const double>, const Normals&, Matrix<const double>, Matrix<double>);                  \
+    double normal_soft(Matrix<const double>, Span<const double>, Span<const double>, const Normals&, Span<double>,   \
+                       Matrix<double>);                                                                              \
+    double diagonal_soft(Matrix<const double>, Span<const double>, Span<const double>, const Diagonals&,             \
+                         Span<double>, Stack<double>);                                                               \
     }
 HALFSEEN_DECLARE(baseline)
 #ifdef HALFSEEN_X86
@@ -96,5 +102,24 @@ void gaussian_count(Matrix<const double> values, Matrix<const double> mean, Span
 void lloyd(const Lloyd<double>& in, const LloydSums<double>& out) { HALFSEEN_PICK(lloyd(in, out)); }
 
 void lloyd(const Lloyd<float>& in, const LloydSums<float>& out) { HALFSEEN_PICK(lloyd(in, out)); }
+
+void normal_score(Matrix<const double> values, const Normals& normals, Matrix<double> scores) {
+    HALFSEEN_PICK(normal_score(values, normals, scores));
+}
+
+void normal_expect(Matrix<const double> values, const Normals& normals, Matrix<const double> usage,
+                   Matrix<double> sums) {
+    HALFSEEN_PICK(normal_expect(values, normals, usage, sums));
+}
+
+double normal_soft(Matrix<const double> values, Span<const double> weight, Span<const double> log_mix,
+                   const Normals& normals, Span<double> mix_usage, Matrix<double> sums) {
+    HALFSEEN_PICK(normal_soft(values, weight, log_mix, normals, mix_usage, sums));
+}
+
+double diagonal_soft(Matrix<const double> values, Span<const double> weight, Span<const double> log_mix,
+                     const Diagonals& diagonals, Span<double> mix_usage, Stack<double> moments) {
+    HALFSEEN_PICK(diagonal_soft(values, weight, log_mix, diagonals, mix_usage, moments));
+}
 
 }  // namespace halfseen

@@ -46,6 +46,47 @@ void gaussian_count(
     Span<const double> weight,          // (N,)       in
     Stack<double> moments);             // (3, K, D)  added to
 
+struct Normals {
+    Matrix<const double> mean;          // (K, D)
+    Stack<const double> factor;         // (K, D, D)  upper triangular, factor factor' = precision
+    Stack<const double> precision;      // (K, D, D)
+    Span<const double> offset;          // (K,)       log-density at the mean
+};
+
+void normal_score(
+    Matrix<const double> values,        // (N, D)  in, NaN = missing
+    const Normals& normals,
+    Matrix<double> scores);             // (N, K)  added to
+
+void normal_expect(
+    Matrix<const double> values,        // (N, D)  in, NaN = missing
+    const Normals& normals,             // factor and offset are not read
+    Matrix<const double> usage,         // (N, K)  in
+    Matrix<double> sums);               // (K, 2 + D + D D)  added to: mass, -, first and second moments
+
+// Score, infer and expect at once; returns the log-likelihood.
+double normal_soft(
+    Matrix<const double> values,        // (N, D)  in, NaN = missing
+    Span<const double> weight,          // (N,)    in
+    Span<const double> log_mix,         // (K,)    in, -1e300 for log 0
+    const Normals& normals,
+    Span<double> mix_usage,             // (K,)    added to
+    Matrix<double> sums);               // (K, 2 + D + D D)  added to
+
+struct Diagonals {
+    Matrix<const double> mean;          // (K, D)
+    Matrix<const double> half_precision;// (K, D)  1 / (2 var)
+    Matrix<const double> half_log;      // (K, D)  log(2 pi var) / 2
+};
+
+double diagonal_soft(
+    Matrix<const double> values,        // (N, D)  in, NaN = missing
+    Span<const double> weight,          // (N,)    in
+    Span<const double> log_mix,         // (K,)    in, -1e300 for log 0
+    const Diagonals& diagonals,
+    Span<double> mix_usage,             // (K,)    added to
+    Stack<double> moments);             // (3, K, D)  added to, about `mean`
+
 void poisson_score(
     Matrix<const double> counts,        // (N, D)  in, NaN = missing
     Matrix<const double> rate,          // (K, D)  in

@@ -7,10 +7,12 @@ Outputs come last and are allocated by the caller; `scores` are added to, so tha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_solve
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
@@ -188,6 +190,82 @@ def gaussian_count(
         deviation = column[seen] - mean[own, d]
         for power in range(3):
             moments[power, :, d] += np.bincount(own, used * deviation**power, minlength=n_components)
+
+
+def patterns(values: Floats) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
+    """Yield the rows that have the same cells missing, and which these are, (D,)."""
+    missing = np.isnan(values)
+    if not missing.any():
+        yield np.arange(len(values)), np.zeros(values.shape[1], dtype=bool)
+        return
+    kinds, kind = np.unique(missing, axis=0, return_inverse=True)
+    order = np.argsort(kind.ravel(), kind="stable")
+    yield from zip(np.split(order, np.cumsum(np.bincount(kind.ravel()))[:-1]), kinds, strict=True)
+
+
+def complete_rows(
+    values: Floats,  # (N, D)  in, NaN where `missing`
+    missing: NDArray[np.bool_],  # (D,)  in
+    mean: Floats,  # (D,)  in
+    precision: Floats,  # (D, D)  in
+) -> tuple[Floats, Floats]:
+    """Return deviations from the mean, expected where missing, and L with L L' = precision of the missing cells."""
+    deviation = np.where(missing, 0.0, values - mean)
+    inner = precision[np.ix_(missing, missing)]
+    if not np.isfinite(inner).all():  # a singular covariance
+        return np.full(values.shape, np.nan), np.full(inner.shape, np.nan)
+    factor = np.asarray(np.linalg.cholesky(inner), dtype=np.float64)
+    if missing.any():
+        deviation[:, missing] = -cho_solve((factor, True), (deviation @ precision[:, missing]).T).T
+    return deviation, factor
+
+
+def normal_score(
+    values: Floats,  # (N, D)     in, NaN = missing
+    mean: Floats,  # (K, D)     in
+    factor: Floats,  # (K, D, D)  in, upper triangular, factor factor' = precision
+    precision: Floats,  # (K, D, D)  in
+    offset: Floats,  # (K,)       in, log-density at the mean
+    scores: Floats,  # (N, K)     added to
+) -> None:
+    """scores[n, k] += log Normal(observed cells of values[n]; mean[k], precision[k]^-1); nothing without any.
+
+    With e the deviation from the mean, completed by its expectation, and m of D cells missing,
+    offset - |e factor|^2 / 2 + m / 2 log 2 pi - log |precision of the missing cells| / 2.
+    """
+    for rows, missing in patterns(values):
+        if missing.all():
+            continue
+        for k in range(len(mean)):
+            deviation, inner = complete_rows(values[rows], missing, mean[k], precision[k])
+            hidden = 0.5 * len(inner) * np.log(2 * np.pi) - np.log(np.diagonal(inner)).sum()
+            scores[rows, k] += offset[k] + hidden - 0.5 * ((deviation @ factor[k]) ** 2).sum(axis=1)
+
+
+def normal_expect(
+    values: Floats,  # (N, D)     in, NaN = missing
+    mean: Floats,  # (K, D)     in, the pivot of the moments
+    precision: Floats,  # (K, D, D)  in
+    usage: Floats,  # (N, K)     in
+    sums: Floats,  # (K, 2 + D + D D)  added to: mass, -, first and second moments
+) -> None:
+    """mass += usage[n], first += usage[n] e[n], second += usage[n] (e[n] e[n]' + c[n]), of each component.
+
+    e is the completed deviation, c the conditional covariance of the missing cells.
+    """
+    width = values.shape[1]
+    for rows, missing in patterns(values):
+        if missing.all():
+            continue
+        for k, total in enumerate(sums):
+            used = usage[rows, k]
+            deviation, inner = complete_rows(values[rows], missing, mean[k], precision[k])
+            second = (used[:, None] * deviation).T @ deviation
+            if missing.any():
+                second[np.ix_(missing, missing)] += used.sum() * cho_solve((inner, True), np.eye(len(inner)))
+            total[0] += used.sum()
+            total[2 : 2 + width] += used @ deviation
+            total[2 + width :] += second.ravel()
 
 
 def poisson_score(
@@ -446,3 +524,51 @@ def _nearest(rows: Floats, seen: NDArray[np.bool_], centres: Floats) -> NDArray[
     apart = [(seen[close] * (rows[close] - centre) ** 2).sum(axis=1) for centre in centres]
     nearest[close] = np.argmin(apart, axis=0)
     return nearest
+
+
+def normal_soft(
+    values: Floats,  # (N, D)  in, NaN = missing
+    weight: Floats,  # (N,)    in
+    log_mix: Floats,  # (K,)    in, -1e300 for log 0
+    mean: Floats,  # (K, D)  in
+    factor: Floats,  # (K, D, D)  in
+    precision: Floats,  # (K, D, D)  in
+    offset: Floats,  # (K,)    in
+    mix_usage: Floats,  # (K,)    added to
+    sums: Floats,  # (K, 2 + D + D D)  added to: mass, -, first and second moments
+) -> float:
+    """Score, infer and expect a mixture of jointly normal rows at once; return the log-likelihood."""
+    usage = np.zeros((len(values), len(mean)))
+    normal_score(values, mean, factor, precision, offset, usage)
+    loglik = _infer(usage, log_mix, weight, mix_usage)
+    normal_expect(values, mean, precision, usage, sums)
+    return loglik
+
+
+def diagonal_soft(
+    values: Floats,  # (N, D)  in, NaN = missing
+    weight: Floats,  # (N,)    in
+    log_mix: Floats,  # (K,)    in, -1e300 for log 0
+    mean: Floats,  # (K, D)  in
+    half_precision: Floats,  # (K, D)  in, 1 / (2 var)
+    half_log: Floats,  # (K, D)  in, log(2 pi var) / 2
+    mix_usage: Floats,  # (K,)    added to
+    moments: Floats,  # (3, K, D)  added to, about `mean`
+) -> float:
+    """Score, infer and expect a mixture of independent normal columns at once; return the log-likelihood."""
+    deviation = values[:, None] - mean
+    usage = -np.nansum(half_precision * deviation**2 + half_log, axis=2)
+    loglik = _infer(usage, log_mix, weight, mix_usage)
+    gaussian_expect(values, mean, usage, moments)
+    return loglik
+
+
+def _infer(usage: Floats, log_mix: Floats, weight: Floats, mix_usage: Floats) -> float:
+    """Overwrite scores with weighted responsibilities, add these up, and return the log-likelihood."""
+    usage += log_mix
+    usage[usage < -1e299] = -np.inf
+    log_evidence = np.empty(len(usage))
+    independent_soft(usage, weight, 1.0, log_evidence)
+    mix_usage += usage.sum(axis=0)
+    used = weight > 0
+    return float(weight[used] @ log_evidence[used])

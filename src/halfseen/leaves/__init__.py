@@ -8,9 +8,11 @@ from halfseen.leaves.categorical import Categorical, Cells, Portions
 from halfseen.leaves.gaussian import Gaussian, GaussianParams, PseudoRows
 from halfseen.leaves.leaf import Leaf
 from halfseen.leaves.limits import FREE, Limits
+from halfseen.leaves.normal import Normal, NormalParams
 from halfseen.leaves.poisson import Poisson
 from halfseen.leaves.product import Bundle, Product
-from halfseen.leaves.wrappers import Floored, Frozen, Tied
+from halfseen.leaves.spherical import Spherical
+from halfseen.leaves.wrappers import Floored, Frozen, Ridged, Tied
 
 __all__ = [
     "FREE",
@@ -23,9 +25,13 @@ __all__ = [
     "GaussianParams",
     "Leaf",
     "Limits",
+    "Normal",
+    "NormalParams",
     "Poisson",
     "Portions",
     "Product",
     "PseudoRows",
+    "Ridged",
+    "Spherical",
     "Tied",
 ]

@@ -152,7 +152,7 @@ class Gaussian(Leaf):
         if limits.fixed is not None:
             shift = np.where(limits.fixed.mean, 0.0, shift)
         squares = stats[2] - 2 * shift * stats[1] + shift**2 * stats[0]
-        mass = stats[0] + stats[3]
+        squares, mass = self._even(squares), self._even(stats[0] + stats[3])
         var = np.divide(squares, mass, out=np.array(params.var), where=mass > NO_MASS)
         var = np.maximum(var, self._lowest(limits))
         if limits.fixed is not None:
@@ -161,6 +161,10 @@ class Gaussian(Leaf):
 
     def _lowest(self, limits: Limits) -> Floats:
         return (limits.floor or 0.0) * self.scale**2
+
+    def _even(self, by_column: Floats) -> Floats:
+        """Return what stands for each column; a leaf whose columns share a variance takes the mean over them."""
+        return by_column
 
     def complete(self, stats: Stats, about: GaussianParams, params: GaussianParams) -> float:
         """-1/2 sum ((mass + pseudo-mass) log(2 pi var) + squares / var), squares = second moment about params.mean."""
@@ -178,13 +182,13 @@ class Gaussian(Leaf):
         """Return centre + scale * vector and exp(vector), at least the floor."""
         mean, log_var = vector.reshape(2, *like.mean.shape)
         with np.errstate(over="ignore"):  # a variance of inf makes the data impossible, and the step is refused
-            moved = GaussianParams(self.centre + self.scale * mean, np.exp(log_var))
+            moved = GaussianParams(self.centre + self.scale * mean, np.exp(self._even(log_var)))
         return self.conform(moved, like, limits)
 
     def slope(self, stats: Stats, params: GaussianParams, limits: Limits = FREE) -> Floats:
         """Return scale * stats[1] / var and (stats[2] / var - mass - pseudo-mass) / 2."""
         mean = self.scale * stats[1] / params.var
-        log_var = 0.5 * (stats[2] / params.var - stats[0] - stats[3])
+        log_var = self._even(0.5 * (stats[2] / params.var - stats[0] - stats[3]))
         at_floor = params.var <= self._lowest(limits) * (1 + AT_FLOOR)
         log_var = np.where(at_floor & (log_var < 0), 0.0, log_var)
         if limits.fixed is not None:
@@ -200,9 +204,13 @@ class Gaussian(Leaf):
         a fixed mean shape = (mass + pseudo-mass) / 2 - 1 and squares is about that mean.
         """
         known = self._posterior(stats, about, limits)
-        var = np.where(known.fixed.var, about.var, known.var(rng.random(about.var.shape)))
+        var = np.where(known.fixed.var, about.var, known.var(self._uniforms(rng)))
         mean = known.centre + np.sqrt(var / known.mass) * rng.standard_normal(about.mean.shape)
         return known.fixing(mean, var)
+
+    def _uniforms(self, rng: np.random.Generator) -> Floats:
+        """Return the shares at which variances are drawn."""
+        return rng.random((self.n_components, len(self.scale)))
 
     def average(self, stats: Stats, about: GaussianParams, limits: Limits = FREE) -> GaussianParams:
         """Return the centre, and rate / (shape - 1): infinite where shape is at most 1."""
@@ -230,12 +238,15 @@ class Gaussian(Leaf):
         mass = np.where(fixed.mean, 1.0, stats[0])
         shift = np.where(fixed.mean, 0.0, stats[1] / mass)
         total = stats[0] + stats[3]
-        shape = (total - np.where(fixed.mean, 2.0, 3.0)) / 2
-        rate = (stats[2] - np.where(fixed.mean, 0.0, stats[1] * shift)) / 2
+        shape, rate = self._spread(total - np.where(fixed.mean, 0.0, 1.0), stats[2] - stats[1] * shift)
         flat = ~fixed.var & ((shape < LEAST_SHAPE) | (rate <= NO_MASS))
         refuse_improper("gaussian: variance", flat, total, "3.1 rows that differ (2.1 about a fixed mean)")
         shape, rate = np.where(fixed.var, 1.0, shape), np.where(fixed.var, 1.0, rate)
         return _Posterior(about, fixed, about.mean + shift, mass, shape, rate, self._lowest(limits))
+
+    def _spread(self, freedom: Floats, squares: Floats) -> tuple[Floats, Floats]:
+        """Return shape and rate of the inverse gamma density of every variance."""
+        return (freedom - 2) / 2, squares / 2
 
     def prior(self, params: GaussianParams) -> Stats | None:
         """Return second moment and pseudo-mass of the pseudo-rows."""
@@ -252,15 +263,19 @@ class Gaussian(Leaf):
         first = stats[1] + shift * stats[0]
         return np.stack([stats[0], first, stats[2] + shift * (stats[1] + first), stats[3]])
 
+    def widened(self, params: GaussianParams, amount: float) -> GaussianParams:
+        """Return the parameters with `amount` added to every variance."""
+        return GaussianParams(params.mean, frozen(params.var + amount))
+
     def jitter(self, params: GaussianParams, amount: float, rng: np.random.Generator) -> GaussianParams:
         """Move each mean by `amount` standard deviations of its component, each variance by a factor exp(amount z)."""
         mean = params.mean + amount * np.sqrt(params.var) * rng.standard_normal(params.mean.shape)
-        var = params.var * np.exp(amount * rng.standard_normal(params.var.shape))
+        var = params.var * np.exp(amount * self._even(rng.standard_normal(params.var.shape)))
         return GaussianParams(frozen(mean), frozen(var))
 
     def conform(self, params: GaussianParams, like: GaussianParams, limits: Limits = FREE) -> GaussianParams:
         """Lift variances to the floor and take fixed entries from `like`."""
-        mean, var = params.mean, np.maximum(params.var, self._lowest(limits))
+        mean, var = params.mean, np.maximum(self._even(params.var), self._lowest(limits))
         if limits.fixed is not None:
             mean = np.where(limits.fixed.mean, like.mean, mean)
             var = np.where(limits.fixed.var, like.var, var)
@@ -314,4 +329,4 @@ class Gaussian(Leaf):
     def unpack(self, vector: Floats, like: GaussianParams) -> GaussianParams:
         """Invert `pack`."""
         mean, var = vector.reshape(2, *like.mean.shape)
-        return GaussianParams(frozen(mean * self.scale), frozen(var * self.scale**2))
+        return GaussianParams(frozen(mean * self.scale), frozen(self._even(var * self.scale**2)))

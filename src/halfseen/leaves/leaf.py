@@ -30,6 +30,8 @@ prepare                      the identity; override to take logs or factors once
 flaw                         whether parameters from outside are finite; override to check more
 pack, unpack, feasible       the parameters as one raw vector, for acceleration
 count                        statistics of rows of a known component, from `expect`; override to do less work
+settled                      which rows have the same statistics under any parameters (default: all)
+arrange                      an order of the rows in which neighbours share work (default: any)
 take, reorder                parameters and statistics with components in another order
 pool, recentre               , tying, and statistics restated about another pivot
 """
@@ -61,6 +63,7 @@ class Leaf(ABC):
     n_components: int
     axes: tuple[int, ...] = (0,)  # which axes of the parameter arrays run over components
     stats_axis: int = 0  # which axis of the statistics runs over components
+    exact: bool = True  # whether `maximise` is a maximiser: then the objective never falls
 
     @property
     @abstractmethod
@@ -91,6 +94,14 @@ class Leaf(ABC):
         usage = np.zeros((len(component), self.n_components))
         usage[np.arange(len(component)), component] = weight
         self.expect(usage, prepared, data, SOFT, out)
+
+    def settled(self, data: Any) -> NDArray[np.bool_] | None:
+        """Whether the statistics of each row, (N,), are the same under any parameters; None where they all are."""
+        return None
+
+    def arrange(self, data: Any) -> NDArray[np.intp] | None:
+        """Return an order of the rows in which neighbours share work; None where none is better."""
+        return None
 
     @abstractmethod
     def maximise(self, stats: Stats, params: Params, limits: Limits = FREE) -> Params:

@@ -38,6 +38,11 @@ class Bundle(Leaf):
         """One flat vector: the statistics of the leaves, one after the other."""
         return (sum(prod(leaf.stats_shape) for leaf in self.leaves.values()),)
 
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """Whether every leaf maximises."""
+        return all(leaf.exact for leaf in self.leaves.values())
+
     def view(self, stats: Stats) -> dict[str, Stats]:
         """Return the leaves' own statistics as views of the flat vector."""
         return {name: stats[self._slices[name]].reshape(leaf.stats_shape) for name, leaf in self.leaves.items()}
@@ -206,6 +211,17 @@ class Product(Bundle):
         parts = self.view(out)
         for name, leaf in self.leaves.items():
             leaf.count(component, weight, prepared[name], data[name], parts[name])
+
+    def settled(self, data: Any) -> NDArray[np.bool_] | None:
+        """Whether a row is settled in every block."""
+        found = [leaf.settled(data[name]) for name, leaf in self.leaves.items()]
+        masks = [mask for mask in found if mask is not None]
+        return np.logical_and.reduce(masks) if masks else None
+
+    def arrange(self, data: Any) -> NDArray[np.intp] | None:
+        """Return what the first block that has a wish wants."""
+        found = (leaf.arrange(data[name]) for name, leaf in self.leaves.items())
+        return next((order for order in found if order is not None), None)
 
     def sample(self, params: Params, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
         """Draw rows, block by block."""

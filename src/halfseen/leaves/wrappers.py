@@ -41,6 +41,11 @@ class Wrapped(Leaf):
         return self.leaf.stats_axis
 
     @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """As inside."""
+        return self.leaf.exact
+
+    @property
     def stats_shape(self) -> tuple[int, ...]:
         """As inside."""
         return self.leaf.stats_shape
@@ -68,6 +73,14 @@ class Wrapped(Leaf):
     def count(self, component: NDArray[np.int64], weight: Floats, prepared: Any, data: Any, out: Stats) -> None:
         """As inside."""
         self.leaf.count(component, weight, prepared, data, out)
+
+    def settled(self, data: Any) -> NDArray[np.bool_] | None:
+        """As inside."""
+        return self.leaf.settled(data)
+
+    def arrange(self, data: Any) -> NDArray[np.intp] | None:
+        """As inside."""
+        return self.leaf.arrange(data)
 
     def maximise(self, stats: Stats, params: Params, limits: Limits = FREE) -> Params:
         """Maximise inside, within these limits too."""
@@ -379,6 +392,22 @@ class Floored(Wrapped):
 
     def _within(self, limits: Limits) -> Limits:
         return limits.with_floor(self.floor)
+
+
+@dataclass(frozen=True, eq=False)
+class Ridged(Wrapped):
+    """A normal leaf with `amount` added to every variance after each step: scikit-learn's `reg_covar`.
+
+    The one wrapper that is no maximiser: the objective may fall. A floor or a prior keeps the climb.
+    """
+
+    leaf: Any  # Gaussian or Normal
+    amount: float
+    exact = False
+
+    def maximise(self, stats: Stats, params: Params, limits: Limits = FREE) -> Params:
+        """Maximise inside, then widen."""
+        return self.leaf.widened(self.leaf.maximise(stats, params, limits), self.amount)
 
 
 def _refuse_overlap(leaf: Leaf, above: list[Wrapped]) -> None:
