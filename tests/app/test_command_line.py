@@ -148,6 +148,23 @@ def test_a_target_makes_a_classifier(parties):
     assert model.classes_.tolist() == ["democrat", "republican"]
 
 
+def test_a_gaussian_mixture_and_its_classifier(tmp_path):
+    birds = ("fit", "example:penguins", "--model", "gaussian", "--restarts", 4)
+    left_out = "--ignore", "year,island,sex"
+    mixture, classifier = tmp_path / "m.halfseen", tmp_path / "c.halfseen"
+    shown = halfseen(
+        *birds, "--ignore", "species,year,island,sex", "-k", "2..3", "--covariance", "full,tied", "-o", mixture
+    )
+    assert "tied" in shown.stdout
+    assert hs.load(mixture).covariance_type_ in ("full", "tied")
+    halfseen(*birds, *left_out, "--target", "species", "-o", classifier, "--report", tmp_path / "r.html")
+    assert json.loads(halfseen("score", classifier, "example:penguins", "--json").stdout)["accuracy"] > 0.98
+    filled = table(halfseen("impute", mixture, "example:penguins").stdout)
+    assert all(row["bill_length_mm"] for row in filled)
+    assert "species" in halfseen(*birds, "-k", 2, code=1).stderr  # not a number
+    assert "--model gaussian" in halfseen("fit", "example:votes", "--covariance", "full", code=2).stderr
+
+
 def test_report_beside_the_model(tmp_path):
     shell("fit", "example:votes", "--ignore", "party", "-k", 2, "--restarts", 2, "--report", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -383,3 +383,10 @@ def test_unfitted_and_foreign_models_are_refused():
         residuals(hs.LatentClass(2), [[0, 1]])
     with pytest.raises(ParameterError, match="str is not a fitted LatentClass"):
         uncertain_rows("model", [[0, 1]])
+
+
+def test_columns_that_are_jointly_normal_leave_no_residual():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 1)) + 0.3 * rng.normal(size=(200, 2))
+    assert len(residuals(hs.GaussianMixture(1, covariance_type="diag").fit(X), X)) == 1
+    assert residuals(hs.GaussianMixture(1).fit(X), X) == []

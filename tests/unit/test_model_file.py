@@ -115,6 +115,14 @@ MODELS = {
     "guarded": lambda: bayes(LABELS, components_per_class=2, random_state=0, n_init=2),
     "class prior": lambda: bayes(LABELS, class_prior=[0.9, 0.1], guard=False),
     "bayes in pieces": bayes_in_pieces,
+    "full covariance": lambda: latent(PENGUINS, 2, covariance="full"),
+    "gaussian full": lambda: (hs.GaussianMixture(2, **QUICK).fit(NUMBERS), NUMBERS),
+    "gaussian shapes": lambda: (
+        hs.GaussianMixture([1, 2], covariance_type=["tied", "spherical"], **QUICK).fit(NUMBERS),
+        NUMBERS,
+    ),
+    "gaussian prior": lambda: (hs.GaussianMixture(2, prior=1.0, weights="uniform", **QUICK).fit(NUMBERS), NUMBERS),
+    "gaussian classes": lambda: (hs.GaussianClassifier().fit(NUMBERS, np.arange(80) % 2), NUMBERS),
 }
 
 

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 from halfseen.analysis.contrast import cut
 from halfseen.analysis.seen import Seen, look, missing_cells
 from halfseen.data import Column, Table
+from halfseen.leaves import NormalParams
 from halfseen.leaves.leaf import Floats
 
 UNLIKELY = 3.84  # the 95 % point of chi-square with one degree of freedom
@@ -94,7 +95,9 @@ def residuals_of(seen: Seen, columns: Sequence[str] | None = None) -> list[Resid
     """Return the residuals of rows already looked at."""
     parts = _parts(seen, columns)
     sums = _gather(seen, parts)
-    found = [_pair(sums, parts[a], parts[b]) for a, b in combinations(range(len(parts)), 2)]
+    joint = {block for block, params in seen.model._params["emit"].items() if isinstance(params, NormalParams)}
+    pairs = [(a, b) for a, b in combinations(parts, 2) if not (a.block == b.block and a.block in joint)]
+    found = [_pair(sums, a, b) for a, b in pairs]  # columns that are jointly normal may be related: the model says how
     return sorted((pair for pair in found if pair is not None), key=lambda pair: (-pair.value, pair.first, pair.second))
 
 

@@ -63,7 +63,9 @@ def fit(
     output: Annotated[
         str | None, Option("--output", "-o", metavar="FILE", help="Model file to write, for instance M.halfseen.")
     ] = None,
-    model: Annotated[str, Option("--model", metavar="NAME", help="Family: classes.")] = "classes",
+    model: Annotated[
+        str, Option("--model", metavar="NAME", help="classes, or gaussian: numbers, jointly normal.")
+    ] = "classes",
     k: Annotated[
         str, Option("-k", "--classes", metavar="K", help="Number of classes: 3, 2..8, or auto: by BIC.")
     ] = "auto",
@@ -72,6 +74,10 @@ def fit(
     ] = None,
     columns: Annotated[
         str | None, Option("--columns", metavar="KINDS", help="Kinds: age=gaussian,visits=poisson.")
+    ] = None,
+    covariance: Annotated[
+        str | None,
+        Option("--covariance", metavar="SHAPES", help="Of gaussian: full, tied, diag, spherical, or several."),
     ] = None,
     ignore: Ignore = None,
     missing: Missing = None,

@@ -14,8 +14,10 @@ from typing import Any
 
 from halfseen.errors import ParameterError
 
-BY_WORD = {"classes": "halfseen.app.families.tables"}
+BY_WORD = {"classes": "halfseen.app.families.tables", "gaussian": "halfseen.app.families.tables"}
 BY_ESTIMATOR = {
+    "GaussianClassifier": "halfseen.app.families.tables",
+    "GaussianMixture": "halfseen.app.families.tables",
     "LatentClass": "halfseen.app.families.tables",
     "NaiveBayes": "halfseen.app.families.tables",
 }

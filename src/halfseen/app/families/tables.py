@@ -28,6 +28,8 @@ from halfseen.data.files import FileTable
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import why as reasons
+from halfseen.estimators.gaussian_classifier import GaussianClassifier
+from halfseen.estimators.gaussian_mixture import GaussianMixture
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
 
@@ -62,25 +64,40 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     return Fitted(model, table, reading)
 
 
-def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> LatentClass | NaiveBayes:
+def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> Any:
     common: dict[str, Any] = {
-        "columns": dict(kinds) or None,
         "assign": request["assign"],
         "n_init": request["restarts"],
         "max_iter": request["max_iter"],
         "n_jobs": request["jobs"],
         "random_state": request["seed"],
     }
+    if request["target"] is not None and request["k"] != "auto":
+        raise ParameterError("-k has no meaning with --target: the classes are those of the target.")
+    if request["model"] == "gaussian":
+        return _gaussian(request, kinds, common)
+    if request["covariance"] is not None:
+        raise ParameterError("--covariance needs --model gaussian.")
+    common["columns"] = dict(kinds) or None
     if request["target"] is not None:
-        if request["k"] != "auto":
-            raise ParameterError("-k has no meaning with --target: the classes are those of the target.")
         return NaiveBayes(prior=options.prior(request["prior"], 1.0), **common)
-    return LatentClass(
-        options.sizes(request["k"]),
-        prior=options.prior(request["prior"], "row"),
-        criterion=request["criterion"],
-        **common,
-    )
+    sizes, prior = options.sizes(request["k"]), options.prior(request["prior"], "row")
+    return LatentClass(sizes, prior=prior, criterion=request["criterion"], **common)
+
+
+def _gaussian(request: Mapping[str, Any], kinds: Mapping[str | int, str], common: dict[str, Any]) -> Any:
+    """Return a mixture of joint normals, or with a target the classifier by them."""
+    if kinds:
+        raise ParameterError("--columns has no meaning with --model gaussian: all its columns are numbers.")
+    shapes = options.names(request["covariance"]) or ["full"]
+    prior = options.prior(request["prior"], None)
+    if request["target"] is None:
+        shape = shapes[0] if len(shapes) == 1 else shapes
+        sizes = options.sizes(request["k"])
+        return GaussianMixture(sizes, covariance_type=shape, prior=prior, criterion=request["criterion"], **common)
+    if len(shapes) > 1:
+        raise ParameterError("--covariance: a classifier needs one shape.")
+    return GaussianClassifier(covariance_type=shapes[0], prior=prior, **common)
 
 
 # ---- rows in, answers out --------------------------------------------------------------------------------------------
@@ -240,20 +257,27 @@ def _opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: A
 
 def describe(model: Any) -> None:
     """Print what was found."""
-    if isinstance(model, LatentClass):
+    if hasattr(model, "selection_"):
         _show_selection(model)
     console.show_classes(model.describe(top=3))
 
 
-def _show_selection(model: LatentClass) -> None:
+def _show_selection(model: Any) -> None:
     tried = pa.table(nw.from_native(model.selection_).to_dict(as_series=False))
     if len(tried) < 2:
         return
     rows = [
-        (row["n_components"], f"{row['loglik']:,.1f}", f"{row['bic']:,.1f}", f"{row['entropy']:.2f}")
+        (
+            row["n_components"],
+            row.get("covariance", ""),
+            *[f"{row[name]:,.1f}" for name in ("loglik", "bic")],
+            f"{row['entropy']:.2f}",
+        )
         for row in tried.to_pylist()
     ]
     chosen = [row["chosen"] for row in tried.to_pylist()]
     marked = [(*row, "<- chosen" if keep else "") for row, keep in zip(rows, chosen, strict=True)]
-    console.show_table(("classes", "log-likelihood", "BIC", "entropy", ""), marked, left=0)
+    head = ("classes", "covariance", "log-likelihood", "BIC", "entropy", "")
+    kept = [j for j, name in enumerate(head) if name != "covariance" or "covariance" in tried.column_names]
+    console.show_table([head[j] for j in kept], [[row[j] for j in kept] for row in marked], left=0)
     console.show()

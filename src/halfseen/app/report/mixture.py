@@ -251,6 +251,8 @@ def _heat_cell(row: Any, k: int) -> HeatCell:
 
 TABLE_SECTIONS = [answer, classes, profile, trust, holes, rows]
 
-SECTIONS["LatentClass"] = [*TABLE_SECTIONS, reproduce]
-SECTIONS["NaiveBayes"] = [*TABLE_SECTIONS, classifier, reproduce]
-MATERIAL["LatentClass"] = MATERIAL["NaiveBayes"] = TableMaterial.gathered
+for _name in ("LatentClass", "GaussianMixture"):
+    SECTIONS[_name] = [*TABLE_SECTIONS, reproduce]
+for _name in ("NaiveBayes", "GaussianClassifier"):
+    SECTIONS[_name] = [*TABLE_SECTIONS, classifier, reproduce]
+MATERIAL |= dict.fromkeys(SECTIONS, TableMaterial.gathered)
