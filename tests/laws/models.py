@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from halfseen.assign import SOFT, Assign
 from halfseen.data import Table
-from halfseen.engine import Model, Reduced, Step, evaluate
+from halfseen.engine import Mixture, Reduced, Step, evaluate
 from halfseen.estimators.blocks import mixture, summarise
 from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, Product, Tied
 from halfseen.structures import Independent
@@ -32,7 +32,7 @@ FLOOR = 1e-3  # of a column's variance: no floor at all lets a component shrink 
 class Case(NamedTuple):
     """A model, a table for it, and parameters to start from."""
 
-    model: Model
+    model: Mixture
     table: Table
     params: Any
 
@@ -126,9 +126,9 @@ def floored(block, leaf, rng):
     return Floored(leaf, rng.choice([0.01, 0.1, 0.25]))
 
 
-def inner_mixture(emit, n_groups: int, n_inside: int) -> Model:
+def inner_mixture(emit, n_groups: int, n_inside: int) -> Mixture:
     """Return a leaf of `n_groups` components, each a mixture of its own."""
-    return Model(Independent(n_groups), {"mix": Cells(n_groups, [n_inside]), "emit": emit})
+    return Mixture(Independent(n_groups), {"mix": Cells(n_groups, [n_inside]), "emit": emit})
 
 
 @st.composite
@@ -138,7 +138,7 @@ def mixtures_of_mixtures(draw, prior: Any = None) -> Case:
     table = draw(tables("cg", most=6))
     flat = mixture(table.schema, summary(table), n_groups * n_inside, prior, FLOOR)
     emit = inner_mixture(flat.leaves["emit"], n_groups, n_inside)
-    model = Model(Independent(), {"mix": Cells(1, [n_groups], axes=(1,)), "emit": emit})
+    model = Mixture(Independent(), {"mix": Cells(1, [n_groups], axes=(1,)), "emit": emit})
     return Case(model, table, anywhere(model, draw(generators)))
 
 
@@ -152,7 +152,7 @@ def products_with_mixtures(draw) -> Case:
         mixture(table.schema, summary(table), n_inside * n_components, "row", FLOOR).leaves["emit"].leaves["gaussian"]
     )
     blocks = {**outside.leaves["emit"].leaves, "gaussian": inner_mixture(inside, n_components, n_inside)}
-    model = Model(Independent(), {**outside.leaves, "emit": Product(n_components, blocks)})
+    model = Mixture(Independent(), {**outside.leaves, "emit": Product(n_components, blocks)})
     return Case(model, table, anywhere(model, draw(generators)))
 
 

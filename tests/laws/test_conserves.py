@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfseen.assign import HARD, SOFT, Assign
-from halfseen.engine import Model
+from halfseen.engine import Mixture
 from halfseen.leaves import Categorical, Gaussian, Poisson, Product
 from halfseen.leaves.wrappers import Wrapped
 from tests.laws.closeness import close
@@ -21,7 +21,7 @@ def check(leaf, stats, params, data, weight):
     elif isinstance(leaf, Product):
         for name, part in leaf.leaves.items():
             check(part, leaf.view(stats)[name], params[name], data[name], weight)
-    elif isinstance(leaf, Model):
+    elif isinstance(leaf, Mixture):
         parts = leaf.view(stats)
         close(parts["mix"].sum(), weight.sum())
         check(leaf.leaves["emit"], parts["emit"], params["emit"], data, weight)

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import stats as distributions
 from scipy.special import gammaln, logsumexp
 
-from halfseen.engine import Model
+from halfseen.engine import Mixture
 from halfseen.leaves import Categorical, Gaussian, Poisson, Product
 from halfseen.leaves.wrappers import Wrapped
 
@@ -98,7 +98,7 @@ def _together(parts):
 
 def _mixture(model, params, g, row, log_labels=None):
     """Return the completions of a row that came from group g of a model: its M components, each with its own."""
-    assert isinstance(model, Model)
+    assert isinstance(model, Mixture)
     mix, emit = params["mix"], model.leaves["emit"]
     width = mix.shape[1]
     found = []

@@ -14,11 +14,12 @@ from halfseen.data import Evidence, Table
 from halfseen.engine.em import Runner, serial
 from halfseen.engine.expected import Expected
 from halfseen.engine.fused import FusedMixture
-from halfseen.engine.model import Model, Reduced
+from halfseen.engine.mixture import Mixture
+from halfseen.engine.model import Reduced
 from halfseen.leaves.limits import Params
 
 
-def reduce(model: Model, table: Table, runner: Runner = serial) -> Reduced:
+def reduce(model: Mixture, table: Table, runner: Runner = serial) -> Reduced:
     """Return the chunks in which something is hidden, and the statistics of the rows in which nothing is.
 
     A row whose labels leave one component has the same usage under any parameters. With labels for all rows nothing
@@ -42,7 +43,7 @@ def certain(evidence: Evidence) -> NDArray[np.bool_]:
     return (single & (patterns.shape[1] > 1))[evidence.index]
 
 
-def _counted(model: Model, table: Table, about: Params, runner: Runner) -> Expected:
+def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Expected:
     """Return the statistics of rows whose components are known."""
     assert table.evidence is not None
     owner = table.evidence.patterns.argmax(axis=1)
@@ -54,7 +55,7 @@ def _counted(model: Model, table: Table, about: Params, runner: Runner) -> Expec
     return fold(add, parts, Expected.zero(model.stats_shape[0]))
 
 
-def _packed(model: Model, table: Table) -> Reduced:
+def _packed(model: Mixture, table: Table) -> Reduced:
     """Return the chunks of a table, packed for the fused path where there is one and no row has labels."""
     if table.evidence is not None and not table.evidence.index.any():  # pattern 0: nothing is known
         table = replace(table, evidence=None)

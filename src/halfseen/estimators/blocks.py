@@ -11,7 +11,7 @@ import numpy as np
 
 from halfseen.data import Schema, Table
 from halfseen.data.columns import Column
-from halfseen.engine import Model
+from halfseen.engine import Mixture
 from halfseen.errors import DataError, ParameterError
 from halfseen.leaves import (
     Categorical,
@@ -81,7 +81,7 @@ def roughly(table: Table) -> Summary:
     return Summary(moments, found.frequencies)
 
 
-def summary_of(model: Model, stats: Stats, about: Params, schema: Schema) -> Summary:
+def summary_of(model: Mixture, stats: Stats, about: Params, schema: Schema) -> Summary:
     """Return the summary of the rows behind statistics gathered about `about`, whose components are all alike."""
     emit = model.leaves["emit"]
     assert isinstance(emit, Product)
@@ -135,7 +135,7 @@ def mixture(
     variance_floor: float = 0.0,
     fixed: Collection[str] = (),
     masses: Floats | None = None,
-) -> Model:
+) -> Mixture:
     """Return the mixture over a table: mixing weights and one leaf per block of columns.
 
     `masses` are given shares of groups of neighbouring components, all of one size.
@@ -158,7 +158,7 @@ def mixture(
         else:
             leaf = _poisson(summary.moments[block][0], n_components, own_prior)
         leaves[block] = _treated(leaf, treatment)
-    return Model(Independent(), {"mix": mix, "emit": Product(n_components, leaves)})
+    return Mixture(Independent(), {"mix": mix, "emit": Product(n_components, leaves)})
 
 
 def _treated(leaf: Leaf, treatment: str) -> Leaf:

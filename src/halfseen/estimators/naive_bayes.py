@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from halfseen.assign import SOFT
 from halfseen.data import Evidence, Source, Table, check_weight, read_target
-from halfseen.engine import Model
+from halfseen.engine import Mixture
 from halfseen.engine.reduce import certain
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import blocks, guard, options
@@ -189,11 +189,11 @@ class NaiveBayes(ClassifierMixin, TableEM):
         found = self._search(table, inside * len(self.classes_), self._seed())
         self._publish(found, self._component_names())
 
-    def _mixture(self, summary: blocks.Summary, n_components: int) -> Model:
+    def _mixture(self, summary: blocks.Summary, n_components: int) -> Mixture:
         prior = blocks.read_prior(self.prior)
         return blocks.mixture(self._schema, summary, n_components, prior, self.variance_floor, self.fixed, self._masses)
 
-    def _ordered(self, model: Model, params: Params, table: Table) -> Params:
+    def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
         return params
 
     def _component_names(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import Schema, Source, Table
-from halfseen.engine import Model, Search, evaluate, fit
+from halfseen.engine import Mixture, Search, evaluate, fit
 from halfseen.engine.ascent import METHODS
 from halfseen.engine.em import Runner
 from halfseen.engine.model import Reduced
@@ -50,7 +50,7 @@ class Found(NamedTuple):
     summary : Summary      what the leaves had to know of the table
     """
 
-    model: Model
+    model: Mixture
     params: Params
     search: Search
     stats: Stats
@@ -124,7 +124,7 @@ class TableEM(TableMixture):
         self._schema = schema
         self.columns_ = {column.name: column.kind for column in schema.columns}
 
-    def _mixture(self, summary: blocks.Summary, n_components: int) -> Model:
+    def _mixture(self, summary: blocks.Summary, n_components: int) -> Mixture:
         """Return the mixture that the options describe."""
         prior = blocks.read_prior(self.prior)
         return blocks.mixture(self._schema, summary, n_components, prior, self.variance_floor, self.fixed)
@@ -181,14 +181,14 @@ class TableEM(TableMixture):
         assert data.known is not None
         return blocks.summary_of(model, data.known.stats, data.about, table.schema), data
 
-    def _ordered(self, model: Model, params: Params, table: Table) -> Params:
+    def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
         """Return the parameters with the largest component first, unless something else tells components apart."""
         if self.start or self.fixed or self.tied or table.evidence is not None:
             return params
         return model.relabel(params, np.argsort(-params["mix"][0], kind="stable"))
 
     def _starts(
-        self, model: Model, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
+        self, model: Mixture, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
     ) -> list[Params]:
         """Return the parameters that the restarts begin with."""
         if not data.chunks:  # nothing is hidden: from anywhere the first step is the last
@@ -272,6 +272,6 @@ def _twins(overlap: Floats) -> list[str]:
     return [f"classes {i} and {j} are identical; start them apart, or use fewer classes" for i, j in same.tolist()]
 
 
-def _distinct(model: Model, starts: Sequence[Params]) -> list[Params]:
+def _distinct(model: Mixture, starts: Sequence[Params]) -> list[Params]:
     """Drop starts that repeat an earlier one, as when labels or the user leave nothing to chance."""
     return list({model.pack(params).tobytes(): params for params in starts}.values())

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Schema, Source, Table, read
-from halfseen.engine import Model
+from halfseen.engine import Mixture
 from halfseen.engine.fused import FusedMixture
 from halfseen.engine.model import Chunk as AnyChunk
 from halfseen.engine.model import weighted_sum
@@ -37,7 +37,7 @@ MANY = 2000  # rows from which the fused path is worth its preparation
 class TableMixture(BaseEstimator):
     """A mixture over a table, once it has a model, parameters and a schema."""
 
-    _model: Model
+    _model: Mixture
     _params: Params
     _schema: Schema
     _template: Source
@@ -341,7 +341,7 @@ def matching(overlap: Floats) -> NDArray[np.int64]:
     return rows[np.argsort(columns)]
 
 
-def measure(model: Model, params: Params, chunks: Sequence[AnyChunk]) -> tuple[float, float, float]:
+def measure(model: Mixture, params: Params, chunks: Sequence[AnyChunk]) -> tuple[float, float, float]:
     """Return log-likelihood, classification entropy -sum resp log resp, and number of rows, all weighted."""
     prepared = model.prepare(params)
     loglik = uncertain = n_rows = 0.0
