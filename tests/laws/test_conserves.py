@@ -38,7 +38,7 @@ def check(leaf, stats, params, data, weight):
             close((stats[1] + params.mean * stats[0]).sum(axis=0), total)
 
 
-@every_model()
+@every_model("rows")
 @pytest.mark.parametrize("assign", [SOFT, HARD, Assign("sample"), Assign("sample", draws=3)], ids=str)
 @examples(4)
 @given(data=st.data())
@@ -49,7 +49,7 @@ def test_statistics_sum_to_what_was_seen(entry, assign, data):
     check(case.model, step.expected.stats, case.params, case.table.blocks, case.table.weight)
 
 
-@every_model()
+@every_model("rows")
 @examples(4)
 @given(data=st.data())
 def test_probabilities_still_sum_to_one_after_a_step(entry, data):

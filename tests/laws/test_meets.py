@@ -112,7 +112,7 @@ def test_soft_at_zero_temperature_is_hard(entry, data):
     close(cold.loglik, hard.loglik, 1e-5)  # log(K) / beta for each row
 
 
-@every_model()
+@every_model("rows")
 @examples(3)
 @given(data=st.data())
 def test_at_infinite_temperature_every_completion_counts_alike(entry, data):

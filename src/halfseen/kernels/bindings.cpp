@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "chain.hpp"
 #include "kernels.hpp"
 
 namespace nb = nanobind;
@@ -114,6 +115,40 @@ void bind_mixture(nb::module_& m) {
          });
 }
 
+void bind_chain(nb::module_& m) {
+    bind(m, "chain_room", [](Index lengths, std::size_t n_states) { return chain_room(view(lengths), n_states); });
+    bind(m, "chain_soft", [](In1 start, In2 trans, Index lengths, In1 outer, Out2 scores, Out1 work, Out1 start_usage,
+                             Out2 trans_usage, Out1 log_evidence) {
+        chain_soft(view(start), view(trans), view(lengths), view(outer), view(scores), view(work), view(start_usage),
+                   view(trans_usage), view(log_evidence));
+    });
+    bind(m, "chain_counts", [](In1 start, In2 trans, In2 table, Index lengths, In1 outer,
+                               Array2<const std::uint16_t> cells, Out1 work, Out1 start_usage, Out2 trans_usage,
+                               Out2 table_usage, Out1 log_evidence) {
+        chain_counts(view(start), view(trans), view(table), view(lengths), view(outer), view(cells), view(work),
+                     view(start_usage), view(trans_usage), view(table_usage), view(log_evidence));
+    });
+    bind(m, "chain_filter", [](In1 start, In2 trans, Index lengths, Out2 scores, Out1 work, Out1 log_evidence) {
+        chain_filter(view(start), view(trans), view(lengths), view(scores), view(work), view(log_evidence));
+    });
+    bind(m, "chain_soft_log", [](In1 start, In2 trans, Index lengths, In1 outer, Out2 scores, Out2 work,
+                                 Out1 start_usage, Out2 trans_usage, Out1 log_evidence) {
+        chain_soft_log(view(start), view(trans), view(lengths), view(outer), view(scores), view(work),
+                       view(start_usage), view(trans_usage), view(log_evidence));
+    });
+    bind(m, "chain_filter_log", [](In1 start, In2 trans, Index lengths, Out2 scores, Out1 log_evidence) {
+        chain_filter_log(view(start), view(trans), view(lengths), view(scores), view(log_evidence));
+    });
+    bind(m, "chain_hard", [](In1 start, In2 trans, Index lengths, In1 outer, Out2 scores, Array2<std::int32_t> back,
+                             Array1<std::int64_t> path, Out1 start_usage, Out2 trans_usage, Out1 log_evidence) {
+        chain_hard(view(start), view(trans), view(lengths), view(outer), view(scores), view(back), view(path),
+                   view(start_usage), view(trans_usage), view(log_evidence));
+    });
+    bind(m, "chain_draw", [](In2 trans, Index lengths, In2 log_filtered, In1 uniforms, Array1<std::int64_t> path) {
+        chain_draw(view(trans), view(lengths), view(log_filtered), view(uniforms), view(path));
+    });
+}
+
 }  // namespace
 
 NB_MODULE(compiled, m) {
@@ -126,6 +161,7 @@ NB_MODULE(compiled, m) {
     bind_cells<std::int64_t>(m);
     bind_cells<double>(m);
     bind_mixture(m);
+    bind_chain(m);
     bind(m, "gaussian_score", [](In2 values, In2 mean, In2 var, Out2 scores) {
         gaussian_score(view(values), view(mean), view(var), view(scores));
     });
