@@ -9,6 +9,7 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOME = {
+    "HMM": "halfseen.estimators.hmm",
     "LatentClass": "halfseen.estimators.latent_class",
     "NaiveBayes": "halfseen.estimators.naive_bayes",
     "bayes_risk": "halfseen.analysis.decisions",
@@ -24,6 +25,7 @@ _HOME = {
 _MODULES = ("errors",)
 
 __all__ = [
+    "HMM",
     "LatentClass",
     "NaiveBayes",
     "__version__",

@@ -5,12 +5,14 @@ from halfseen.analysis.explain import explain
 from halfseen.analysis.posterior import posterior
 from halfseen.app.versions import show_versions
 from halfseen.datasets import load_penguins, load_votes
+from halfseen.estimators.hmm import HMM
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
 
 __version__: str
 
 __all__ = [
+    "HMM",
     "LatentClass",
     "NaiveBayes",
     "__version__",

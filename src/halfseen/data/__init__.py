@@ -25,7 +25,15 @@ Examples
 from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.frames import RawColumn, Source, frame_from_dict, read
 from halfseen.data.labels import Evidence, read_labels, read_target
-from halfseen.data.sequences import Cut, SequenceChunk, Sequences, Steps, check_sequence_weight, read_sequences
+from halfseen.data.sequences import (
+    Cut,
+    SequenceChunk,
+    Sequences,
+    Steps,
+    check_sequence_weight,
+    read_sequences,
+    rows_of,
+)
 from halfseen.data.table import CHUNK, Chunk, Schema, Table, check_weight
 
 __all__ = [
@@ -50,4 +58,5 @@ __all__ = [
     "read_labels",
     "read_sequences",
     "read_target",
+    "rows_of",
 ]

@@ -23,7 +23,7 @@ from halfseen.data.labels import Evidence
 from halfseen.data.table import CHUNK, LARGEST, Schema, Table, check_weight
 from halfseen.errors import DataError, ParameterError
 
-__all__ = ["Cut", "SequenceChunk", "Sequences", "Steps", "check_sequence_weight", "read_sequences"]
+__all__ = ["Cut", "SequenceChunk", "Sequences", "Steps", "check_sequence_weight", "read_sequences", "rows_of"]
 
 Ints = NDArray[np.int64]
 
@@ -116,10 +116,7 @@ class Sequences:
     def take(self, chosen: Any) -> Sequences:
         """Some of the sequences: an index array, a mask or a slice."""
         numbers = np.arange(len(self.lengths))[chosen]
-        firsts = np.cumsum(self.lengths) - self.lengths
-        rows = [np.arange(firsts[b], firsts[b] + self.lengths[b]) for b in numbers]
-        steps = self.steps.take(np.concatenate(rows) if rows else np.zeros(0, dtype=np.intp))
-        return Sequences(steps, self.lengths[numbers], self.weight[numbers])
+        return Sequences(self.steps.take(rows_of(self.lengths, numbers)), self.lengths[numbers], self.weight[numbers])
 
     def chunks(self, size: int | None = None) -> list[SequenceChunk]:
         """Cut into chunks of whole sequences, each of about `size` steps; one at least, however long.
@@ -321,7 +318,7 @@ def _grouped(groups: NDArray[Any] | None, time: NDArray[Any] | None, n_rows: int
     same = (np.diff(rank[order]) == 0) & (np.diff(when[order]) == 0)
     if time is not None and same.any():
         row, other = (int(order[int(same.argmax()) + i]) for i in (0, 1))
-        raise DataError(f"time: rows {row} and {other} of one sequence are both at {time[row]!r}. Leave one out.")
+        raise DataError(f"time: rows {row} and {other} of one sequence are both at {time[row]}. Leave one out.")
     return Cut(np.bincount(rank).astype(np.int64), order, names=names)
 
 
@@ -346,3 +343,17 @@ def check_sequence_weight(weight: ArrayLike | None, n_sequences: int) -> NDArray
             "Give one weight per sequence."
         )
     return check_weight(weight, n_sequences)
+
+
+def rows_of(lengths: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows of the chosen sequences, in their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows_of(np.array([2, 3, 1]), np.array([2, 0])).tolist()
+    [5, 0, 1]
+    """
+    firsts, sizes = (np.cumsum(lengths) - lengths)[chosen], lengths[chosen]
+    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.repeat(firsts, sizes) + within

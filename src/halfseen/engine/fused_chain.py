@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import SOFT, Assign
-from halfseen.data import SequenceChunk, Sequences, Steps
+from halfseen.data import SequenceChunk, Sequences, Steps, rows_of
 from halfseen.engine.expected import Expected
 from halfseen.engine.fused import WIDTH, _Groups
 from halfseen.engine.model import Model, weighted_sum
@@ -28,7 +28,6 @@ from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 from halfseen.leaves.wrappers import unwrapped
 from halfseen.structures import MarkovChain
-from halfseen.structures.chain import rows_of
 
 
 @dataclass(frozen=True)

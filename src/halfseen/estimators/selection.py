@@ -4,13 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from halfseen.data import Source, frame_from_dict
 from halfseen.errors import ParameterError
-from halfseen.estimators.table_em import Found
+
+
+class Found(Protocol):
+    """What is compared: a model fitted with some number of components."""
+
+    @property
+    def n_components(self) -> int:
+        """Number of components, K."""
+
+    @property
+    def model(self) -> Any:
+        """The model."""
+
+    @property
+    def search(self) -> Any:
+        """All runs."""
+
+    @property
+    def loglik(self) -> float:
+        """Log-likelihood."""
+
+    @property
+    def uncertain(self) -> float:
+        """Entropy of what is hidden, given what was seen."""
+
+    @property
+    def n_rows(self) -> float:
+        """Number of rows or steps, N."""
+
+
+Fitted = TypeVar("Fitted", bound=Found)
 
 CRITERIA = ("bic", "aic", "icl")
 PATIENCE = 2  # "auto" stops when the criterion has risen this often in a row
@@ -31,9 +61,9 @@ def read_sizes(n_components: Any) -> Sequence[int]:
     return [int(size) for size in sizes]
 
 
-def search(sizes: Sequence[int], fitted: Callable[[int, Found | None], Found], criterion: str) -> list[Found]:
+def search(sizes: Sequence[int], fitted: Callable[[int, Fitted | None], Fitted], criterion: str) -> list[Fitted]:
     """Fit every size; each may begin at the one before. A range from "auto" ends when the criterion keeps rising."""
-    tried: list[Found] = []
+    tried: list[Fitted] = []
     for size in sizes:
         neighbour = tried[-1] if tried and tried[-1].n_components == size - 1 else None
         tried.append(fitted(size, neighbour))
@@ -64,7 +94,7 @@ def criteria(found: Found) -> dict[str, float]:
     }
 
 
-def best(tried: Sequence[Found], criterion: str) -> Found:
+def best(tried: Sequence[Fitted], criterion: str) -> Fitted:
     """Return the fit with the lowest criterion; one that collapsed only if all did."""
     return min(tried, key=lambda found: (not found.search.best.healthy, criteria(found)[criterion]))
 

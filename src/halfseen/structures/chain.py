@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import Assign
+from halfseen.data import rows_of
 from halfseen.kernels import active as kernels
 from halfseen.structures.structure import Floats, Inference
 
@@ -224,17 +225,3 @@ def _probabilities(given: Potentials) -> tuple[tuple[Floats, Floats], Floats]:
     high, higher = max(0.0, given.start.max()), max(0.0, given.trans.max())
     shift = high + (given.lengths - 1) * higher
     return (np.exp(given.start - high), np.exp(given.trans - higher)), shift
-
-
-def rows_of(lengths: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rows of the chosen sequences, in their order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows_of(np.array([2, 3, 1]), np.array([2, 0])).tolist()
-    [5, 0, 1]
-    """
-    firsts, sizes = (np.cumsum(lengths) - lengths)[chosen], lengths[chosen]
-    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.repeat(firsts, sizes) + within
