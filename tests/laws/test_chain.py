@@ -265,6 +265,14 @@ def test_the_fused_path_gathers_what_three_steps_do(n_states, rng, width, holes)
         same_step(fused, case.step(params=params), 1e-9)
 
 
+@examples(8)
+@given(case=chains("cgp", weights=(1.0, 2.0)))
+def test_the_fused_path_serves_mixed_columns(case):
+    data = reduce_sequences(case.model, case.table)
+    [fused] = evaluate(case.model, data, [case.params])
+    same_step(fused, case.step(), 1e-8)
+
+
 def category_chain(rng, n_states, width, holes, lengths=(1, 7, 3, 12, 5, 5, 2, 30)):
     lengths = np.array(lengths)
     sizes = tuple(int(size) for size in rng.integers(1, 5, width))

@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 
 from halfseen.kernels import plain
 
@@ -193,26 +193,49 @@ def test_nan_scores_give_nan_evidence_in_logs(kernels):
             assert np.isnan(how(kernels, start, trans, lengths, outer, scores)[place][0]), how
 
 
-@pytest.mark.parametrize("n_groups", [1, 2, 6])
-def test_counts_are_the_usage_of_categories(kernels, n_groups):
-    """Padded by states that never happen."""
+@pytest.mark.parametrize("n_states", [3, 11])
+@pytest.mark.parametrize(("n_groups", "n_numbers", "n_counts"), [(1, 0, 0), (2, 0, 0), (6, 0, 0), (0, 3, 0), (1, 1, 1)])
+def test_fused_sums_are_those_of_three_steps(kernels, n_states, n_groups, n_numbers, n_counts):
+    """Padded by states that never happen; cells may be missing."""
     rng = np.random.default_rng(0)
-    start, trans, lengths, outer, _ = some_chain(3, [4, 1, 9, 4, 4, 6000])
-    wide = 8
-    starts, moves = np.zeros(wide), np.zeros((wide, wide))
-    starts[:3], moves[:3, :3] = start, trans
-    table = np.zeros((5 * n_groups, wide))
-    table[:, :3] = rng.random((5 * n_groups, 3)) + 0.1
-    cells = (rng.integers(0, 5, (lengths.sum(), n_groups)) + 5 * np.arange(n_groups)).astype(np.uint16)
-    scores = np.log(table[:, :3])[cells].sum(axis=1)
+    start, trans, lengths, outer, _ = some_chain(n_states, [4, 1, 9, 4, 4, 5000])
+    n_steps, wide = lengths.sum(), -(-n_states // 8) * 8
+
+    def padded(array, padding=0.0):
+        return np.concatenate([array, np.full((*array.shape[:-1], wide - n_states), padding)], axis=-1)
+
+    table = rng.random((5 * n_groups, n_states)) + 0.1
+    mean, var, rate = (rng.random((n, n_states)) + 0.5 for n in (n_numbers, n_numbers, n_counts))
+    cells = (rng.integers(0, 5, (n_steps, n_groups)) + 5 * np.arange(n_groups)).astype(np.uint16)
+    values, counts = rng.normal(size=(n_steps, n_numbers)), rng.integers(0, 4, (n_steps, n_counts)).astype(float)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    counts[rng.random(counts.shape) < 0.2] = np.nan
+    factorials = gammaln(np.nan_to_num(counts) + 1)
+    deviation = np.nan_to_num(values)[:, :, None] - mean
+    seen, counted = ~np.isnan(values), ~np.isnan(counts)
+    scores = np.log(table)[cells].sum(axis=1) if n_groups else np.zeros((n_steps, n_states))
+    scores -= 0.5 * (seen[:, :, None] * (np.log(2 * np.pi * var) + deviation**2 / var)).sum(axis=1)
+    scores += np.nan_to_num(counts) @ np.log(rate) - counted @ rate - factorials.sum(axis=1)[:, None]
     usage, used_starts, used_moves, expected = soft(plain, start, trans, lengths, outer, scores)
-    out = np.zeros(wide), np.zeros((wide, wide)), np.zeros(table.shape), np.empty(len(lengths))
+    out = [np.zeros(shape) for shape in ((wide,), (wide, wide), (len(table), wide))]
+    out += [np.zeros((3, n_numbers, wide)), np.zeros((3, n_counts, wide)), np.empty(len(lengths))]
+    moves = np.zeros((wide, wide))
+    moves[:n_states, :n_states] = trans
+    emissions = (
+        *(padded(table), padded(mean), padded(0.5 / var), padded(0.5 * np.log(2 * np.pi * var), 1e300)),
+        *(padded(rate, 1e300), padded(np.log(rate), 690.0)),
+    )
     work = np.empty(kernels.chain_room(lengths, wide))
-    kernels.chain_counts(starts, moves, table, lengths, outer, cells, work, *out)
-    counts = np.zeros((len(table), 3))
-    np.add.at(counts, cells, usage[:, None, :])
-    same((out[0][:3], out[1][:3, :3], out[2][:, :3], out[3]), (used_starts, used_moves, counts, expected))
-    assert not out[2][:, 3:].any()
+    columns = (lengths, outer, cells, values, counts, factorials)
+    kernels.chain_fused(padded(start), moves, *emissions, *columns, work, *out)
+    by_cell = np.zeros((len(table), n_states))
+    np.add.at(by_cell, cells, usage[:, None, :])
+    moments = [np.einsum("nw,nd,ndw->dw", usage, seen, deviation**power) for power in range(3)]
+    sums = [factor.T @ usage for factor in (counted, np.nan_to_num(counts), factorials * counted)]
+    found = [part[..., :n_states] for part in out[:-1]]
+    found[1] = found[1][:n_states]
+    same((*found, out[-1]), (used_starts, used_moves, by_cell, np.array(moments), np.array(sums), expected))
+    assert all(not part[..., n_states:].any() for part in out[:-1])
 
 
 def test_paths_are_drawn_by_the_uniforms(kernels):

@@ -122,12 +122,18 @@ void bind_chain(nb::module_& m) {
         chain_soft(view(start), view(trans), view(lengths), view(outer), view(scores), view(work), view(start_usage),
                    view(trans_usage), view(log_evidence));
     });
-    bind(m, "chain_counts", [](In1 start, In2 trans, In2 table, Index lengths, In1 outer,
-                               Array2<const std::uint16_t> cells, Out1 work, Out1 start_usage, Out2 trans_usage,
-                               Out2 table_usage, Out1 log_evidence) {
-        chain_counts(view(start), view(trans), view(table), view(lengths), view(outer), view(cells), view(work),
-                     view(start_usage), view(trans_usage), view(table_usage), view(log_evidence));
-    });
+    bind(m, "chain_fused",
+         [](In1 start, In2 trans, In2 table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,
+            Index lengths, In1 outer, Array2<const std::uint16_t> cells, In2 values, In2 counts, In2 log_factorials,
+            Out1 work, Out1 start_usage, Out2 trans_usage, Out2 table_usage, Out3 moments, Out3 sums,
+            Out1 log_evidence) {
+             const ChainEmissions model{view(table), view(mean), view(half_precision), view(half_log), view(rate),
+                                        view(log_rate)};
+             const ChainSteps steps{view(cells), view(values), view(counts), view(log_factorials)};
+             chain_fused(view(start), view(trans), model, view(lengths), view(outer), steps, view(work),
+                         view(start_usage), view(trans_usage), ChainSums{view(table_usage), view(moments), view(sums)},
+                         view(log_evidence));
+         });
     bind(m, "chain_filter", [](In1 start, In2 trans, Index lengths, Out2 scores, Out1 work, Out1 log_evidence) {
         chain_filter(view(start), view(trans), view(lengths), view(scores), view(work), view(log_evidence));
     });

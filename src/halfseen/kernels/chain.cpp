@@ -43,18 +43,21 @@ struct Lane {
     double* ahead;                   // (W,)
     const double* before;            // forward values of the step before `base`
     double* scores;                  // (length, K) or null
-    const std::uint16_t* cells;      // (length, G) or null
-    std::size_t n_states, n_groups;
-    const double* table;
-    bool look_up;                    // one group of columns: rows of the table are the emissions
+    const ChainSteps* steps;         // or null: the columns of all sequences,
+    const ChainEmissions* model;     // and what states make of them
+    std::size_t first;               // row of the sequence's first step
+    std::size_t n_states;
+    bool look_up;                    // one group of categories and nothing else: rows of the table are the emissions
+    bool numeric;                    // numbers or counts
     double weight, logs, product;
     bool kept;                       // whether no digits were lost so far
 
     double* row(std::size_t t) const { return filtered + (t - base) * width; }
     const double* past(std::size_t t) const { return t == base ? before : row(t - 1); }
     const double* emission(std::size_t t) const {
-        return look_up ? table + std::size_t(cells[t]) * width : emit + (t - base) * width;
+        return look_up ? model->table[steps->cells[first + t][0]] : emit + (t - base) * width;
     }
+    double* emission_row(std::size_t t) const { return emit + (t - base) * width; }
     // Fold the product of scales into the logs before it leaves the range.
     void take(double scale) {
         if (!(scale >= LEAST)) {
@@ -69,36 +72,67 @@ struct Lane {
     }
 };
 
-// Fill the emissions of steps [from, to); returns what the largest scores add to the log-evidence.
-double fill_emissions(const Lane lane, std::size_t from, std::size_t to) {
-    const std::size_t width = lane.width, n = lane.n_states;
-    double logs = 0;
-    if (lane.scores == nullptr) {
-        for (std::size_t t = from; t < to; ++t) {
-            double* out = lane.emit + (t - lane.base) * width;
-            const std::uint16_t* cells = lane.cells + t * lane.n_groups;
-            for (std::size_t k = 0; k < width; k += WIDTH) {
-                Lanes p = all(1.0);
-                for (std::size_t g = 0; g < lane.n_groups; ++g) p *= load(lane.table + cells[g] * width + k);
-                store(out + k, p);
+// Largest of a row of lanes.
+inline double row_largest(const double* row, std::size_t width) {
+    Lanes best = load(row);
+    for (std::size_t k = WIDTH; k < width; k += WIDTH) best = larger(best, load(row + k));
+    return largest(best);
+}
+
+// Emissions of a step from its columns: the product over groups of categories, times densities of numbers and counts
+// up to their largest. Returns the log of what was divided out.
+double emit_columns(const ChainSteps s, const ChainEmissions m, std::size_t n, double* out, std::size_t width) {
+    double best = 0;
+    if (m.mean.rows + m.rate.rows) {
+        const double *values = s.values[n], *counts = s.counts[n], *log_factorials = s.log_factorials[n];
+        for (std::size_t k = 0; k < width; k += WIDTH) {
+            Lanes logs = all(0.0);
+            for (std::size_t d = 0; d < m.mean.rows; ++d) {
+                const Lanes x = all(values[d]), deviation = x - load(m.mean[d] + k);
+                logs -= only(seen(x), load(m.half_log[d] + k) + deviation * deviation * load(m.half_precision[d] + k));
             }
+            for (std::size_t p = 0; p < m.rate.rows; ++p) {
+                if (counts[p] != counts[p]) continue;
+                logs += all(counts[p]) * load(m.log_rate[p] + k) - load(m.rate[p] + k) - all(log_factorials[p]);
+            }
+            store(out + k, logs);
         }
-        return 0;
+        best = row_largest(out, width);
+        for (std::size_t k = 0; k < width; k += WIDTH) store(out + k, exp_below_zero(load(out + k) - all(best)));
+    } else {
+        for (std::size_t k = 0; k < width; k += WIDTH) store(out + k, all(1.0));
     }
+    const std::uint16_t* cells = s.cells[n];
+    for (std::size_t g = 0; g < s.cells.cols; ++g) {
+        const double* factor = m.table[cells[g]];
+        for (std::size_t k = 0; k < width; k += WIDTH) store(out + k, load(out + k) * load(factor + k));
+    }
+    if (!(best > -1e299)) out[0] = NAN_;  // impossible, or not a number: the scale will not be a number either
+    return best;
+}
+
+// Emissions of a step from its scores, up to the largest, whose log is returned.
+double emit_scores(const double* scores, std::size_t n, double* out, std::size_t width) {
+    double best = scores[0];
+    for (std::size_t k = 1; k < n; ++k) best = best < scores[k] ? scores[k] : best;
+    bool whole = true;
+    for (std::size_t k = 0; k < n; ++k) {
+        out[k] = scores[k] - best;
+        whole &= scores[k] == scores[k];
+    }
+    for (std::size_t k = n; k < width; ++k) out[k] = -1e300;
+    for (std::size_t k = 0; k < width; k += WIDTH) store(out + k, exp_below_zero(load(out + k)));
+    if (!whole || !(best > -1e300)) out[0] = NAN_;
+    return best;
+}
+
+// Fill the emissions of steps [from, to); returns what was divided out of them, in logs.
+double fill_emissions(const Lane lane, std::size_t from, std::size_t to) {
+    double logs = 0;
     for (std::size_t t = from; t < to; ++t) {
-        const double* scores = lane.scores + t * n;
-        double* out = lane.emit + (t - lane.base) * width;
-        double best = scores[0];
-        for (std::size_t k = 1; k < n; ++k) best = best < scores[k] ? scores[k] : best;
-        bool whole = true;
-        for (std::size_t k = 0; k < n; ++k) {
-            out[k] = scores[k] - best;
-            whole &= scores[k] == scores[k];
-        }
-        for (std::size_t k = n; k < width; ++k) out[k] = -1e300;
-        for (std::size_t k = 0; k < width; k += WIDTH) store(out + k, exp_below_zero(load(out + k)));
-        if (!whole || !(best > -1e300)) out[0] = NAN_;  // the scale will not be a number
-        logs += best;
+        double* out = lane.emission_row(t);
+        logs += lane.scores == nullptr ? emit_columns(*lane.steps, *lane.model, lane.first + t, out, lane.width)
+                                       : emit_scores(lane.scores + t * lane.n_states, lane.n_states, out, lane.width);
     }
     return logs;
 }
@@ -113,7 +147,8 @@ struct Chain {
     double* pairs;                   // (W, W) sum of filtered[t-1, i] u[t, j]
 };
 
-// Registers of a row done at a time: with 16 registers in all, four rows of four would be spilled.
+// Registers of a row done at a time: with 16 registers in all four rows of four would be spilled, and one row of four
+// could not be split into enough sums.
 template <int V, int B>
 constexpr int SLIM = WIDTH < 8 && V == 4 && B > 2 ? 2 : V;
 
@@ -156,9 +191,10 @@ inline void scale_row(double* row, double factor, std::size_t width) {
 
 inline void rescale(Lane& lane, std::size_t t) {
     double* row = lane.row(t);
-    const double total = row_sum(row, lane.width);
+    const std::size_t width = lane.width;
+    const double total = row_sum(row, width);
     const double inverse = total >= LEAST ? 1 / total : 1.0;
-    scale_row(row, inverse, lane.width);
+    scale_row(row, inverse, width);
     lane.inverse[t - lane.base] = inverse;
     lane.take(total);
 }
@@ -220,44 +256,108 @@ inline void add_pairs(const Chain chain, const double* const (&past)[R], const d
 }
 
 struct Sink {
-    double* table_usage;             // (R, W) or null: usage goes to the scores
+    const ChainSums* sums;           // or null: usage goes to the scores
     double* start;                   // (W,)
 };
 
-// usage[t] = filtered[t] ahead, written where it belongs; ahead is zero where the state is impossible.
-inline void use(const Lane& lane, std::size_t t, const Sink sink, bool in_start) {
-    const double* row = lane.row(t);
-    const std::size_t width = lane.width;
+// One step back: usage[t] = filtered[t] ahead, written where it belongs, and u = emit ahead / scale, which the step
+// before needs. Ahead is zero where the state is impossible. Usage of numbers waits in the place of the emissions.
+// Pointers are copied first: a store might change what a reference refers to.
+inline void use(const Lane& lane, std::size_t t, const Sink sink, std::size_t every, double* u) {
+    const std::size_t width = lane.width, n = lane.n_states;
+    const double *row = lane.row(t), *emit = lane.emission(t);
+    const bool scaled = (t + 1) % every == 0;
+    const Lanes inverse = all(scaled ? lane.inverse[t - lane.base] : 1.0);
+    double* ahead = lane.ahead;
+    if (lane.look_up) {
+        double* to = sink.sums->table[lane.steps->cells[lane.first + t][0]];
+        for (std::size_t k = 0; k < width; k += WIDTH) {
+            const Lanes p = load(row + k), b = only(all(0.0) < p, load(ahead + k));
+            store(ahead + k, b);
+            store(to + k, load(to + k) + p * b);
+            store(u + k, load(emit + k) * b * inverse);
+        }
+        return;
+    }
+    double *scores = lane.scores, *waits = lane.numeric ? lane.emission_row(t) : nullptr;
     for (std::size_t k = 0; k < width; k += WIDTH) {
-        const Lanes p = load(row + k);
-        const Lanes b = choose(all(0.0) < p, load(lane.ahead + k), all(0.0));
-        store(lane.ahead + k, b);
-        const Lanes usage = p * b;
-        if (sink.table_usage != nullptr) {
-            const std::uint16_t* cells = lane.cells + t * lane.n_groups;
-            for (std::size_t g = 0; g < lane.n_groups; ++g) {
-                double* to = sink.table_usage + std::size_t(cells[g]) * width + k;
+        const Lanes p = load(row + k), b = only(all(0.0) < p, load(ahead + k)), usage = p * b;
+        store(ahead + k, b);
+        store(u + k, load(emit + k) * b * inverse);
+        if (waits != nullptr) store(waits + k, usage);
+        if (scores == nullptr) {
+            const Matrix<const std::uint16_t> cells = lane.steps->cells;
+            const Matrix<double> table = sink.sums->table;
+            for (std::size_t g = 0; g < cells.cols; ++g) {
+                double* to = table[cells[lane.first + t][g]] + k;
                 store(to, load(to) + usage);
             }
+        } else if (k + WIDTH <= n) {
+            store(scores + t * n + k, usage);
         } else {
-            double* to = lane.scores + t * lane.n_states + k;
-            if (k + WIDTH <= lane.n_states) {
-                store(to, usage);
-            } else {
-                for (std::size_t j = k; j < lane.n_states; ++j) to[j - k] = usage[int(j - k)];
-            }
+            for (std::size_t j = k; j < n; ++j) scores[t * n + j] = usage[int(j - k)];
         }
-        if (in_start) store(sink.start + k, load(sink.start + k) + usage);
     }
 }
 
-inline void make_used(const Lane& lane, std::size_t t, std::size_t every, double* u) {
-    const double* emit = lane.emission(t);
-    const bool scaled = (t + 1) % every == 0;
-    const Lanes inverse = all(scaled ? lane.inverse[t - lane.base] : 1.0);
-    for (std::size_t k = 0; k < lane.width; k += WIDTH) {
-        const Lanes x = load(emit + k) * load(lane.ahead + k);
-        store(u + k, scaled ? x * inverse : x);
+// What the first step adds to the starts.
+inline void use_start(const Lane& lane, const Sink sink) {
+    for (std::size_t k = 0; k < lane.width; k += WIDTH)
+        store(sink.start + k, load(sink.start + k) + load(lane.row(0) + k) * load(lane.ahead + k));
+}
+
+// Add the sums of numbers and counts over steps [from, to), whose usage waits in the place of the emissions: column by
+// column, so that sums stay in registers.
+template <int V>
+void add_sums(const Lane lane, std::size_t from, std::size_t to, const Sink sink) {
+    if (!lane.numeric) return;
+    constexpr std::size_t TILE = 128;  // steps whose usage stays in cache
+    const ChainSteps s = *lane.steps;
+    const ChainEmissions m = *lane.model;
+    const ChainSums sums = *sink.sums;
+    for (std::size_t begin = from; begin < to; begin += TILE) {
+        const std::size_t end = std::min(begin + TILE, to);
+        for (std::size_t first = 0; first < lane.width; first += V * WIDTH) {
+            for (std::size_t d = 0; d < m.mean.rows; ++d) {
+                Lanes mean[V], total[3][V];
+                for (int v = 0; v < V; ++v) {
+                    mean[v] = load(m.mean[d] + first + v * WIDTH);
+                    for (int p = 0; p < 3; ++p) total[p][v] = all(0.0);
+                }
+                for (std::size_t t = begin; t < end; ++t) {
+                    const double* usage = lane.emission_row(t) + first;
+                    const Lanes x = all(s.values[lane.first + t][d]);
+                    const Bits observed = seen(x);
+                    for (int v = 0; v < V; ++v) {
+                        const Lanes r = only(observed, load(usage + v * WIDTH));
+                        const Lanes deviation = only(observed, x - mean[v]), weighted = r * deviation;
+                        total[0][v] += r;
+                        total[1][v] += weighted;
+                        total[2][v] += weighted * deviation;
+                    }
+                }
+                for (std::size_t p = 0; p < 3; ++p)
+                    for (int v = 0; v < V; ++v) {
+                        double* out = sums.moments[p][d] + first + v * WIDTH;
+                        store(out, load(out) + total[p][v]);
+                    }
+            }
+            for (std::size_t c = 0; c < m.rate.rows; ++c) {
+                for (std::size_t t = begin; t < end; ++t) {
+                    const double count = s.counts[lane.first + t][c], factorial = s.log_factorials[lane.first + t][c];
+                    if (count != count) continue;
+                    const double* usage = lane.emission_row(t) + first;
+                    for (int v = 0; v < V; ++v) {
+                        const Lanes r = load(usage + v * WIDTH);
+                        const Lanes parts[3] = {r, r * all(count), r * all(factorial)};
+                        for (std::size_t p = 0; p < 3; ++p) {
+                            double* out = sums.sums[p][c] + first + v * WIDTH;
+                            store(out, load(out) + parts[p]);
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -278,10 +378,12 @@ void backward_one(const Chain chain, Lane& lane, std::size_t from, std::size_t t
     const double *past[4], *used[4];
     int full = 0;
     for (std::size_t t = to; t-- > from;) {
-        use(lane, t, sink, t == 0);
-        if (t == 0) break;
         double* u = ring + full * chain.width;
-        make_used(lane, t, chain.every, u);
+        use(lane, t, sink, chain.every, u);
+        if (t == 0) {
+            use_start(lane, sink);
+            break;
+        }
         past[full] = lane.past(t);
         used[full] = u;
         Lane* const lanes[1] = {&lane};
@@ -303,14 +405,15 @@ void backward_one(const Chain chain, Lane& lane, std::size_t from, std::size_t t
 template <int V>
 void backward_all(const Chain chain, Lane* const (&lanes)[SIDE], std::size_t to, const Sink sink, double* ring) {
     for (std::size_t t = to; t-- > 0;) {
-        for (std::size_t l = 0; l < SIDE; ++l) use(*lanes[l], t, sink, t == 0);
-        if (t == 0) break;
+        for (std::size_t l = 0; l < SIDE; ++l) use(*lanes[l], t, sink, chain.every, ring + l * chain.width);
+        if (t == 0) {
+            for (std::size_t l = 0; l < SIDE; ++l) use_start(*lanes[l], sink);
+            break;
+        }
         const double *past[SIDE], *used[SIDE];
         for (std::size_t l = 0; l < SIDE; ++l) {
-            double* u = ring + l * chain.width;
-            make_used(*lanes[l], t, chain.every, u);
             past[l] = lanes[l]->past(t);
-            used[l] = u;
+            used[l] = ring + l * chain.width;
         }
         add_pairs<V, SIDE>(chain, past, used);
         step_back<V, SIDE>(chain, lanes, used);
@@ -362,6 +465,7 @@ double run_long(const Chain chain, Lane& lane, const Sink sink, double* marks, d
             forward<V, 1>(chain, lanes, from, to);
         }
         backward_one<V>(chain, lane, from, to, sink, ring);
+        add_sums<SLIM<V, 4>>(lane, from, to, sink);
     }
     return found;
 }
@@ -388,13 +492,14 @@ void run_short(const Chain chain, Lane* lanes, std::size_t n, const Sink sink, d
     for (std::size_t l = 0; l < n; ++l)
         if (lanes[l].kept) backward_one<V>(chain, lanes[l], common, lanes[l].length, sink, ring);
     if (common) backward_all<V>(chain, side, common, sink, ring);
+    for (std::size_t l = 0; l < n; ++l)
+        if (lanes[l].kept) add_sums<SLIM<V, 4>>(lanes[l], 0, lanes[l].length, sink);
 }
 
 struct Source {
-    Matrix<double> scores;              // or
-    Matrix<const std::uint16_t> cells;
-    Matrix<const double> table;
-    bool fused;
+    Matrix<double> scores;           // or, where these are not null:
+    const ChainSteps* steps;
+    const ChainEmissions* model;
 };
 
 // Lay out scratch for one lane.
@@ -416,17 +521,17 @@ void begin(Lane& lane, const Source source, std::size_t first, std::size_t lengt
     lane.logs = 0;
     lane.product = 1;
     lane.kept = true;
-    if (source.fused) {
+    lane.first = first;
+    lane.steps = source.steps;
+    lane.model = source.model;
+    if (source.steps != nullptr) {
         lane.scores = nullptr;
-        lane.cells = source.cells[first];
-        lane.n_groups = source.cells.cols;
-        lane.table = source.table.data;
-        lane.look_up = lane.n_groups == 1;
+        lane.numeric = source.model->mean.rows + source.model->rate.rows > 0;
+        lane.look_up = source.steps->cells.cols == 1 && !lane.numeric;
         lane.n_states = lane.width;
     } else {
         lane.scores = source.scores[first];
-        lane.cells = nullptr;
-        lane.look_up = false;
+        lane.numeric = lane.look_up = false;
         lane.n_states = source.scores.cols;
     }
 }
@@ -465,16 +570,16 @@ Chain make_chain(Room& room, Span<const double> start, Matrix<const double> tran
 template <int V>
 void run(Span<const double> start, Matrix<const double> trans, std::size_t width, Span<const std::int64_t> lengths,
          Span<const double> outer, const Source source, Span<double> work, Span<double> start_usage,
-         Matrix<double> trans_usage, double* table_usage, Span<double> log_evidence) {
+         Matrix<double> trans_usage, const ChainSums* sums, Span<double> log_evidence) {
     Room room{work.data};
     Chain chain = make_chain(room, start, trans, width);
-    const std::size_t groups = source.fused ? source.cells.cols : 1;
+    const std::size_t groups = source.steps != nullptr ? source.steps->cells.cols : 1;
     chain.every = groups > 4 ? 1 : groups > 1 ? 2 : 8;
     double* ring = room.take(SIDE * width);
     double* marks = room.take((longest(lengths) / BLOCK + 2) * width);
     double* used_starts = room.take(width);
     std::fill(used_starts, used_starts + width, 0.0);
-    const Sink sink{table_usage, used_starts};
+    const Sink sink{sums, used_starts};
     const std::size_t steps = longest_held(lengths);
     Lane lanes[SIDE];
     for (auto& lane : lanes) lane = make_lane(room, steps, width);
@@ -522,7 +627,7 @@ void filter(Span<const double> start, Matrix<const double> trans, Span<const std
     Chain chain = make_chain(room, start, trans, width);
     chain.every = 1;
     double* mark = room.take(width);
-    const Source source{scores, {}, {}, false};
+    const Source source{scores, nullptr, nullptr};
     std::size_t first = 0;
     Lane lane = make_lane(room, longest_held(lengths), width);
     Lane* const lanes[1] = {&lane};
@@ -582,21 +687,20 @@ void chain_soft(Span<const double> start, Matrix<const double> trans, Span<const
                 Span<const double> outer, Matrix<double> scores, Span<double> work, Span<double> start_usage,
                 Matrix<double> trans_usage, Span<double> log_evidence) {
     const std::size_t width = padded(start.size);
-    const Source source{scores, {}, {}, false};
+    const Source source{scores, nullptr, nullptr};
 #define HALFSEEN_CALL(V)                                                                                             \
     run<V>(start, trans, width, lengths, outer, source, work, start_usage, trans_usage, nullptr, log_evidence)
     HALFSEEN_BY_WIDTH(width, HALFSEEN_CALL)
 #undef HALFSEEN_CALL
 }
 
-void chain_counts(Span<const double> start, Matrix<const double> trans, Matrix<const double> table,
-                  Span<const std::int64_t> lengths, Span<const double> outer, Matrix<const std::uint16_t> cells,
-                  Span<double> work, Span<double> start_usage, Matrix<double> trans_usage, Matrix<double> table_usage,
-                  Span<double> log_evidence) {
-    const Source source{{}, cells, table, true};
+void chain_fused(Span<const double> start, Matrix<const double> trans, const ChainEmissions& model,
+                 Span<const std::int64_t> lengths, Span<const double> outer, const ChainSteps& steps,
+                 Span<double> work, Span<double> start_usage, Matrix<double> trans_usage, const ChainSums& sums,
+                 Span<double> log_evidence) {
+    const Source source{{}, &steps, &model};
 #define HALFSEEN_CALL(V)                                                                                             \
-    run<V>(start, trans, start.size, lengths, outer, source, work, start_usage, trans_usage, table_usage.data,       \
-           log_evidence)
+    run<V>(start, trans, start.size, lengths, outer, source, work, start_usage, trans_usage, &sums, log_evidence)
     HALFSEEN_BY_WIDTH(start.size, HALFSEEN_CALL)
 #undef HALFSEEN_CALL
 }

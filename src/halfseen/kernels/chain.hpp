@@ -19,17 +19,39 @@ void chain_soft(
     Matrix<double> trans_usage,         // (K, K)  added to
     Span<double> log_evidence);         // (B,)    out; NaN: the sequence was left as it was
 
-void chain_counts(
+struct ChainEmissions {
+    Matrix<const double> table;         // (R, W)  probabilities of groups of categories
+    Matrix<const double> mean;          // (D, W)
+    Matrix<const double> half_precision;// (D, W)  1 / (2 var)
+    Matrix<const double> half_log;      // (D, W)  log(2 pi var) / 2
+    Matrix<const double> rate;          // (P, W)
+    Matrix<const double> log_rate;      // (P, W)  -1e300 for log 0
+};
+
+struct ChainSteps {
+    Matrix<const std::uint16_t> cells;  // (N, G)  row of `table` for each group of columns
+    Matrix<const double> values;        // (N, D)  NaN = missing
+    Matrix<const double> counts;        // (N, P)  NaN = missing
+    Matrix<const double> log_factorials;// (N, P)  log counts!, 0 where missing
+};
+
+struct ChainSums {
+    Matrix<double> table;               // (R, W)     added to
+    Stack<double> moments;              // (3, D, W)  added to, about `mean`
+    Stack<double> sums;                 // (3, P, W)  added to: mass, events, log-factorials
+};
+
+void chain_fused(
     Span<const double> start,           // (W,)    in
     Matrix<const double> trans,         // (W, W)  in
-    Matrix<const double> table,         // (R, W)  in
+    const ChainEmissions& model,
     Span<const std::int64_t> lengths,   // (B,)    in
     Span<const double> outer,           // (B,)    in
-    Matrix<const std::uint16_t> cells,  // (N, G)  in
+    const ChainSteps& steps,
     Span<double> work,                  // (chain_room,)  scratch
     Span<double> start_usage,           // (W,)    added to
     Matrix<double> trans_usage,         // (W, W)  added to
-    Matrix<double> table_usage,         // (R, W)  added to
+    const ChainSums& sums,
     Span<double> log_evidence);         // (B,)    out; NaN: the sequence added nothing
 
 void chain_filter(

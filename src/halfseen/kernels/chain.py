@@ -229,25 +229,47 @@ def chain_draw(
             states[t] = min(int((uniform[t] * cumulated[-1] >= cumulated).sum()), len(chances) - 1)
 
 
-def chain_counts(
+def chain_fused(
     start: Floats,  # (W,)    in, probabilities; 0 in the padding
     trans: Floats,  # (W, W)  in
     table: Floats,  # (R, W)  in, probabilities of groups of categories
+    mean: Floats,  # (D, W)  in
+    half_precision: Floats,  # (D, W)  in, 1 / (2 var)
+    half_log: Floats,  # (D, W)  in, log(2 pi var) / 2
+    rate: Floats,  # (P, W)  in
+    log_rate: Floats,  # (P, W)  in, -1e300 for log 0
     lengths: Ints,  # (B,)    in
     outer: Floats,  # (B,)    in
     cells: NDArray[np.uint16],  # (N, G)  in, row of `table` for each group of columns
+    values: Floats,  # (N, D)  in, NaN = missing
+    counts: Floats,  # (N, P)  in, NaN = missing
+    log_factorials: Floats,  # (N, P)  in, log counts!, 0 where missing
     work: Floats,  # scratch, see `chain_room`
     start_usage: Floats,  # (W,)    added to
     trans_usage: Floats,  # (W, W)  added to
     table_usage: Floats,  # (R, W)  added to
+    moments: Floats,  # (3, D, W)  added to, about `mean`
+    sums: Floats,  # (3, P, W)  added to: mass, events, log-factorials
     log_evidence: Floats,  # (B,)    out; NaN: the sequence added nothing
 ) -> None:
-    """Score, infer and expect a chain over categories at once: emit[t] = prod_g table[cells[t, g]]."""
+    """Score, infer and expect a chain over columns at once.
+
+    emit[t] = prod_g table[cells[t, g]] prod_d Normal(values[t, d]) prod_p Poisson(counts[t, p])
+    """
+    seen, counted = ~np.isnan(values), ~np.isnan(counts)
+    events, deviation = np.where(counted, counts, 0.0), np.where(seen, values, 0.0)[:, :, None] - mean
     with np.errstate(divide="ignore"):
         usage = np.log(table)[cells].sum(axis=1)
+    usage -= (seen[:, :, None] * (half_log + half_precision * deviation**2)).sum(axis=1)
+    usage += events @ log_rate - counted @ rate - log_factorials.sum(axis=1)[:, None]
+    usage[usage < -1e299] = -np.inf
     chain_soft(start, trans, lengths, outer, usage, work, start_usage, trans_usage, log_evidence)
-    for rows in _rows(lengths, np.flatnonzero(np.isfinite(log_evidence))):
-        np.add.at(table_usage, cells[rows], usage[rows][:, None, :])
+    usage[np.repeat(np.isnan(log_evidence), lengths)] = 0.0
+    np.add.at(table_usage, cells, usage[:, None, :])
+    for power in range(3):
+        moments[power] += np.einsum("nw,nd,ndw->dw", usage, seen, deviation**power)
+    for sum_, factor in zip(sums, (counted, events, log_factorials), strict=True):
+        sum_ += factor.T @ usage
 
 
 def chain_room(lengths: Ints, n_states: int) -> int:

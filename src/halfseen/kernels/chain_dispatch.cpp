@@ -14,9 +14,9 @@ const char* instruction_set();
     std::size_t chain_room(Span<const std::int64_t>, std::size_t);                                                   \
     void chain_soft(Span<const double>, Matrix<const double>, Span<const std::int64_t>, Span<const double>,          \
                     Matrix<double>, Span<double>, Span<double>, Matrix<double>, Span<double>);                       \
-    void chain_counts(Span<const double>, Matrix<const double>, Matrix<const double>, Span<const std::int64_t>,      \
-                      Span<const double>, Matrix<const std::uint16_t>, Span<double>, Span<double>, Matrix<double>,   \
-                      Matrix<double>, Span<double>);                                                                 \
+    void chain_fused(Span<const double>, Matrix<const double>, const ChainEmissions&, Span<const std::int64_t>,      \
+                     Span<const double>, const ChainSteps&, Span<double>, Span<double>, Matrix<double>,              \
+                     const ChainSums&, Span<double>);                                                                \
     void chain_filter(Span<const double>, Matrix<const double>, Span<const std::int64_t>, Matrix<double>,            \
                       Span<double>, Span<double>);                                                                   \
     void chain_best(Span<const double>, Matrix<const double>, std::size_t, double*, std::int32_t*);                  \
@@ -48,12 +48,12 @@ void chain_soft(Span<const double> start, Matrix<const double> trans, Span<const
     HALFSEEN_PICK(chain_soft(start, trans, lengths, outer, scores, work, start_usage, trans_usage, log_evidence));
 }
 
-void chain_counts(Span<const double> start, Matrix<const double> trans, Matrix<const double> table,
-                  Span<const std::int64_t> lengths, Span<const double> outer, Matrix<const std::uint16_t> cells,
-                  Span<double> work, Span<double> start_usage, Matrix<double> trans_usage, Matrix<double> table_usage,
-                  Span<double> log_evidence) {
-    HALFSEEN_PICK(chain_counts(start, trans, table, lengths, outer, cells, work, start_usage, trans_usage, table_usage,
-                               log_evidence));
+void chain_fused(Span<const double> start, Matrix<const double> trans, const ChainEmissions& model,
+                 Span<const std::int64_t> lengths, Span<const double> outer, const ChainSteps& steps,
+                 Span<double> work, Span<double> start_usage, Matrix<double> trans_usage, const ChainSums& sums,
+                 Span<double> log_evidence) {
+    HALFSEEN_PICK(chain_fused(start, trans, model, lengths, outer, steps, work, start_usage, trans_usage, sums,
+                              log_evidence));
 }
 
 void chain_filter(Span<const double> start, Matrix<const double> trans, Span<const std::int64_t> lengths,

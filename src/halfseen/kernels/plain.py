@@ -13,10 +13,10 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a file of their own
-    chain_counts,
     chain_draw,
     chain_filter,
     chain_filter_log,
+    chain_fused,
     chain_hard,
     chain_room,
     chain_soft,
