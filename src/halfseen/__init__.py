@@ -19,6 +19,7 @@ _HOME = {
     "load_penguins": "halfseen.datasets",
     "load_votes": "halfseen.datasets",
     "plot_bound": "halfseen.analysis.bound",
+    "plot_timeline": "halfseen.analysis.timeline",
     "posterior": "halfseen.analysis.posterior",
     "show_versions": "halfseen.app.versions",
 }
@@ -37,6 +38,7 @@ __all__ = [
     "load_penguins",
     "load_votes",
     "plot_bound",
+    "plot_timeline",
     "posterior",
     "show_versions",
 ]

@@ -3,6 +3,7 @@ from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.explain import explain
 from halfseen.analysis.posterior import posterior
+from halfseen.analysis.timeline import plot_timeline
 from halfseen.app.versions import show_versions
 from halfseen.datasets import load_penguins, load_votes
 from halfseen.estimators.hmm import HMM
@@ -24,6 +25,7 @@ __all__ = [
     "load_penguins",
     "load_votes",
     "plot_bound",
+    "plot_timeline",
     "posterior",
     "show_versions",
 ]
