@@ -1,8 +1,8 @@
 """Hidden Markov models beside hmmlearn: the same sequences, the same start, the same number of iterations.
 
 python -m benchmarks.sequences CONTESTANT WORKLOAD runs one contestant and prints a line of JSON; `make bench
-ONLY=hmm_long` and the like run all of them. hmmlearn is in the extra `peers`; without it only halfseen is timed, and the
-table says so.
+ONLY=hmm_long` and the like run all of them. hmmlearn is in the extra `peers`; without it only halfseen is timed, and
+the table says so.
 """
 
 from __future__ import annotations

@@ -185,6 +185,17 @@ def test_scaled_kernels_leave_what_they_cannot_do(kernels, spoil):
     assert np.isnan(log_evidence[1])
 
 
+@pytest.mark.parametrize("length", [900, 5000])
+def test_states_that_cannot_be_reached_do_not_overflow(kernels, length):
+    """They would explain the rest of the sequence better and better, the longer it is: beyond the range of floats."""
+    scores = np.tile([-1.0, 0.0], (length, 1))
+    lengths = np.array([length], dtype=np.int64)
+    usage, starts, moves, log_evidence = soft(kernels, np.array([1.0, 0.0]), np.eye(2), lengths, np.ones(1), scores)
+    np.testing.assert_allclose(log_evidence, -length)
+    np.testing.assert_allclose(usage, np.tile([1.0, 0.0], (length, 1)))
+    np.testing.assert_allclose(moves, [[length - 1, 0], [0, 0]])
+
+
 def test_nan_scores_give_nan_evidence_in_logs(kernels):
     start, trans, lengths, outer, scores = some_chain(3, [4])
     scores[2, 1] = np.nan

@@ -182,10 +182,6 @@ class Cut:
         filled = [[None] * n if part is None else part for part, n in zip(parts, self.lengths.tolist(), strict=True)]
         return [label for part in filled for label in part]
 
-    def arranged(self, evidence: Evidence | None) -> Evidence | None:
-        """Put evidence about the user's rows into the order of the steps."""
-        return evidence if evidence is None or self.order is None else evidence.take(self.order)
-
 
 def read_sequences(
     X: Any, lengths: ArrayLike | None = None, groups: Any = None, time: Any = None

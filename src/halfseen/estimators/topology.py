@@ -100,7 +100,6 @@ class Topology:
         size, firsts, lasts = self.n_states, self.firsts, self.lasts
         start, trans = np.zeros((1, size)), np.eye(size, k=1)
         start[0, firsts] = startprob
-        trans[lasts] = 0.0
         for k, last in enumerate(lasts):
             trans[last, firsts] = transmat[k]
             trans[last, firsts[k]] = 0.0
