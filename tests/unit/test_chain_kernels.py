@@ -193,6 +193,7 @@ def test_states_that_cannot_be_reached_do_not_overflow(kernels, length):
     usage, starts, moves, log_evidence = soft(kernels, np.array([1.0, 0.0]), np.eye(2), lengths, np.ones(1), scores)
     np.testing.assert_allclose(log_evidence, -length)
     np.testing.assert_allclose(usage, np.tile([1.0, 0.0], (length, 1)))
+    np.testing.assert_allclose(starts, [1.0, 0.0])
     np.testing.assert_allclose(moves, [[length - 1, 0], [0, 0]])
 
 

@@ -455,6 +455,17 @@ def test_estimators_are_cloned_and_say_what_they_are():
     assert "HMM" in repr(model)
 
 
+def test_the_long_run_begins_at_the_start_where_states_are_never_left():
+    column = {"x": {"mean": [0, 1, 2], "sd": [1, 1, 1]}}
+    apart = hs.HMM.from_params([0.2, 0.3, 0.5], np.eye(3), column)
+    assert_allclose(apart.stationary_, [0.2, 0.3, 0.5])
+    assert_allclose(apart.occupancy_, [0.2, 0.3, 0.5])
+    round_about = hs.HMM.from_params([1, 0, 0], [[0, 1, 0], [0, 0, 1], [1, 0, 0]], column)
+    assert_allclose(round_about.stationary_, [1 / 3] * 3)
+    trap = hs.HMM.from_params([1, 0, 0], [[0.5, 0.3, 0.2], [0, 1, 0], [0, 0, 1]], column)
+    assert_allclose(trap.stationary_, [0, 0.6, 0.4], atol=1e-9)
+
+
 def test_models_without_data_are_measured_on_data_only():
     with pytest.raises(ParameterError, match="built without data"):
         weather().bic()
