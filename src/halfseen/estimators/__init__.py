@@ -4,4 +4,8 @@
 `table_mixture`   everything a fitted mixture over a table can do
 `latent_class`    hidden classes behind a table
 `profile`         classes in tables and in words
+`topology`        which states may follow which, and how long they last at least
+`chain_use`       everything a fitted hidden Markov model can do
+`chain_em`        inside its fit
+`hmm`             hidden states behind sequences
 """
