@@ -19,13 +19,13 @@ help:          ## show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 
 demo: .venv/kernels.stamp ## find the hidden species in a table of penguins with holes
-	$(BIN)/python examples/penguins.py
+	@HALFSEEN=$(BIN)/halfseen sh examples/demo.sh
 
 test: .venv/dev.stamp .venv/kernels.stamp ## run all tests and docstring examples
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto $(ARGS)
 
 test-plain: .venv/dev.stamp ## the same on the NumPy kernels
-	HALFSEEN_KERNELS=plain $(BIN)/python -m pytest $(ARGS)
+	HALFSEEN_KERNELS=plain $(BIN)/python -m pytest -n auto $(ARGS)
 
 plain-wheel: .venv/dev.stamp ## build a wheel as on a machine without a compiler: pure Python
 	rm -rf build/plain-wheel

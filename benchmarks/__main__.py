@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,12 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.sequences import CHAINS
-from benchmarks.workloads import MEMORY, NAIVE_BAYES, OPTIMUM, WORKLOADS
+from benchmarks.workloads import CSV, KMEANS, MEMORY, NAIVE_BAYES, OPTIMUM, WORKLOADS
 from halfseen.app.versions import versions
 
 CONTESTANTS = ("halfseen", "halfseen plain", "one-hot NumPy", "StepMix")
 ROUNDS = 3  # contestants run in turn, the best of each counts: a shared machine changes its speed between minutes
+PEERS_OF_KMEANS = {"scikit-learn": "sklearn", "scikit-learn-intelex": "sklearnex"}  # and what each is imported as
 AGREE = 1e-8  # relative difference of log-likelihoods that rounding explains
 IMPORTS = {"halfseen": "import halfseen", "scikit-learn": "import sklearn.mixture"}
 FIRST_FITS = {
@@ -78,6 +80,28 @@ def iterations(name: str) -> dict[str, Any]:
     if not agree:
         console.print(f"[bold red]{name}: log-likelihoods differ")
     return {"size": work.size, "results": results, "limit": bound, "agree": agree}
+
+
+def k_means(name: str) -> dict[str, Any]:
+    """Time sweeps of k-means with every contestant that is installed."""
+    work = KMEANS[name]
+    absent = [who for who, module in PEERS_OF_KMEANS.items() if not find_spec(module)]
+    for who in absent:
+        console.print(f"[bold yellow]{name}: {who} is not installed and left out. Run: pip install {who}")
+    able = ["halfseen", "halfseen plain", *(who for who in PEERS_OF_KMEANS if who not in absent)]
+    rounds = [{who: contestant(who, name) for who in able} for _ in range(ROUNDS)]
+    results = {who: best([result[who] for result in rounds]) for who in able}
+    reference = results["halfseen"]["loglik"]
+    tolerance = AGREE if work.dtype == "float64" else 1e-4  # others sum in float32 too
+    table = Table("contestant", "ms per sweep", "halfseen is faster by", "inertia", title=f"{name}: {work.size}")
+    for who, result in results.items():
+        ratio = result["seconds"] / results["halfseen"]["seconds"]
+        table.add_row(who, f"{1e3 * result['seconds']:.2f}", f"{ratio:.1f}x", f"{-result['loglik']:.6f}")
+    console.print(table)
+    agree = all(abs(result["loglik"] - reference) <= tolerance * abs(reference) for result in results.values())
+    if not agree:
+        console.print(f"[bold red]{name}: inertias differ")
+    return {"size": work.size, "results": results, "absent": absent, "agree": agree}
 
 
 def naive_bayes(name: str) -> dict[str, Any]:
@@ -150,19 +174,58 @@ def memory() -> dict[str, Any]:
     return {"size": MEMORY.size, "results": result, "agree": True}
 
 
+def csv() -> dict[str, Any]:
+    """Time reading and encoding a CSV file beside DuckDB's own scan of it, in turn, the best of each."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "data.csv")
+        CSV.write(path)
+        size = Path(path).stat().st_size
+        rounds = [{who: contestant(who, "csv", path) for who in ("halfseen", "DuckDB")} for _ in range(ROUNDS)]
+    results = {who: min(found[who]["seconds"] for found in rounds) for who in rounds[0]}
+    ratios = [found["halfseen"]["seconds"] / found["DuckDB"]["seconds"] for found in rounds]
+    console.print(
+        f"CSV, {CSV.size}, {size / 1e6:.0f} MB: halfseen reads and encodes in {results['halfseen']:.2f} s, "
+        f"DuckDB scans in {results['DuckDB']:.2f} s; ratios of the rounds: {', '.join(f'{r:.2f}' for r in ratios)}"
+    )
+    return {"size": CSV.size, "results": results | {"ratios": ratios}, "agree": True}
+
+
 def start_up() -> dict[str, Any]:
-    """Time imports and first fits in new processes, the best of fifteen, contestants in turn."""
+    """Time imports and first fits in new processes."""
+    python = [sys.executable, "-c"]
     results = {}
     for what, programs in (("import", IMPORTS), ("first fit", FIRST_FITS)):
-        best = dict.fromkeys(programs, float("inf"))
-        for _ in range(15):
-            for who, program in programs.items():
-                begin = time.perf_counter()
-                subprocess.run([sys.executable, "-c", program], check=True)
-                best[who] = min(best[who], time.perf_counter() - begin)
-        results[what] = best
-        console.print(f"{what} in a new process: " + ", ".join(f"{who} {best[who]:.2f} s" for who in best))
+        results[what] = in_turn({who: [*python, program] for who, program in programs.items()})
+        console.print(f"{what} in a new process: " + ", ".join(f"{who} {s:.2f} s" for who, s in results[what].items()))
     return {"results": results, "agree": True}
+
+
+def command_line() -> dict[str, Any]:
+    """Time commands beside the imports that any program of their kind makes."""
+    python, halfseen = [sys.executable, "-c"], [sys.executable, "-m", "halfseen"]
+    results = {}
+    with tempfile.TemporaryDirectory() as folder:
+        fit = [*halfseen, "fit", "example:penguins", "--ignore", "species,year", "--report", f"{folder}/penguins.html"]
+        for what, command, imports in (
+            ("help", [*halfseen, "--help"], "import typer, rich"),
+            ("fit of the penguins with its report", fit, "import pandas, sklearn.mixture, matplotlib.pyplot"),
+        ):
+            best = in_turn({"halfseen": command, imports: [*python, imports]}, rounds=7)
+            ratio = best["halfseen"] / best[imports]
+            results[what] = best | {"ratio": ratio}
+            console.print(f"{what}: {best['halfseen']:.2f} s, '{imports}' {best[imports]:.2f} s: {ratio:.1f} times")
+    return {"results": results, "agree": True}
+
+
+def in_turn(programs: dict[str, list[str]], rounds: int = 15) -> dict[str, float]:
+    """Return the shortest time of each program in new processes, contestants in turn."""
+    best = dict.fromkeys(programs, float("inf"))
+    for _ in range(rounds):
+        for who, program in programs.items():
+            begin = time.perf_counter()
+            subprocess.run(program, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            best[who] = min(best[who], time.perf_counter() - begin)
+    return best
 
 
 def compared() -> dict[str, str]:
@@ -190,7 +253,8 @@ def main() -> int:
     parts = {**{name: lambda name=name: iterations(name) for name in WORKLOADS}}
     parts |= {name: lambda name=name: naive_bayes(name) for name in NAIVE_BAYES}
     parts |= {name: lambda name=name: chains(name) for name in CHAINS}
-    parts |= {"optimum": optimum, "memory": memory, "start_up": start_up}
+    parts |= {name: lambda name=name: k_means(name) for name in KMEANS}
+    parts |= {"optimum": optimum, "memory": memory, "csv": csv, "start_up": start_up, "command_line": command_line}
     wanted = sys.argv[1:] or list(parts)
     unknown = [name for name in wanted if name not in parts]
     if unknown:

@@ -48,6 +48,48 @@ class Workload:
         X[rng.random(X.shape) < self.missing] = np.nan
         return X
 
+    def write(self, path: str) -> None:
+        """Write the table into a CSV file, categories as words and numbers to four digits."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        X = self.data()
+        words = pa.array([f"level {v}" for v in range(self.n_values)])
+        columns = {}
+        for d, cells in enumerate(X.T):
+            if d < self.n_categorical:
+                codes = pa.array(np.where(np.isnan(cells), 0, cells).astype(np.int32), mask=np.isnan(cells))
+                columns[f"c{d}"] = pa.DictionaryArray.from_arrays(codes, words).cast(pa.string())
+            else:
+                columns[f"x{d}"] = pa.array(cells.round(4), from_pandas=True)
+        csv.write_csv(pa.table(columns), path, csv.WriteOptions(quoting_style="none"))
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Rows around centres, and where k-means begins."""
+
+    name: str
+    n_rows: int
+    n_columns: int
+    n_clusters: int
+    dtype: str
+    seed: int = 0
+    iterations: tuple[int, int] = (2, 22)
+
+    @property
+    def size(self) -> str:
+        """Say the size in words."""
+        return f"{self.n_rows:,} rows, {self.n_columns} columns of {self.dtype}, {self.n_clusters} clusters"
+
+    def data(self) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Draw the rows; the start is some of them."""
+        rng = np.random.default_rng(self.seed)
+        centres = rng.normal(size=(self.n_clusters, self.n_columns))
+        X = centres[rng.integers(0, self.n_clusters, self.n_rows)] + rng.normal(size=(self.n_rows, self.n_columns))
+        X = X.astype(self.dtype)
+        return X, X[rng.choice(self.n_rows, self.n_clusters, replace=False)]
+
 
 WORKLOADS = {
     work.name: work
@@ -60,6 +102,11 @@ WORKLOADS = {
 NAIVE_BAYES = {
     "nb_gaussian": Workload("nb_gaussian", 1_000_000, 0, 20, 10, 0.0),
     "nb_categorical": Workload("nb_categorical", 1_000_000, 20, 0, 10, 0.0),
+}
+CSV = Workload("csv", 1_000_000, 10, 10, 4, 0.05, n_values=12)
+KMEANS = {
+    "kmeans_f64": Clusters("kmeans_f64", 500_000, 32, 64, "float64"),
+    "kmeans_f32": Clusters("kmeans_f32", 500_000, 32, 64, "float32"),
 }
 OPTIMUM = Workload("optimum", 5_000, 10, 0, 5, 0.1, n_values=3, seed=3)
 MEMORY = Workload("memory", 1_000_000, 20, 0, 8, 0.0)

@@ -9,7 +9,7 @@ record. How many kinds of customer are there, and whom should the next letter go
 # %%
 # The table
 # ---------
-# Customers are private, so these are made up: 1,200 rows drawn from three kinds, then a fifth of the ages and a tenth of
+# Customers are private, so these are made up: 1,200 rows of three kinds, then a fifth of the ages and a tenth of
 # the channels lost. The kinds are what we look for; here we know them and can check.
 
 import numpy as np
@@ -53,7 +53,7 @@ print(f"\n{np.mean(model.predict(table) == kind):.0%} of the customers are in th
 # %%
 # Whom to write to
 # ----------------
-# A letter costs 1 and brings 6 from an enthusiast who gets it, 2 from a family, nothing from a bargain hunter. A gain is
+# A letter costs 1 and brings 6 from an enthusiast, 2 from a family, nothing from a bargain hunter. A gain is
 # a negative cost: rows are decisions (do not write, write), columns are profiles.
 
 cost = np.array([[0, 0, 0], [1, 1 - 2, 1 - 6]])

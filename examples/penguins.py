@@ -16,7 +16,6 @@ bird are there, what do they look like, and which bird is of which kind?
 from collections import Counter
 
 import narwhals as nw
-import numpy as np
 
 import halfseen as hs
 
@@ -85,32 +84,11 @@ print(f"\n{n_right} of {len(species)} birds are in a class of their own species.
 # known cell at random, fit again to what is left, and compare the guesses with the truth. The rival is the usual quick
 # repair: the mean of the column, or its most frequent value.
 
-rng = np.random.default_rng(0)
-hidden = {
-    name: [n for n, value in enumerate(column) if not missing(value) and rng.random() < 0.1]
-    for name, column in columns.items()
-}
-holed = {
-    name: [None if missing(value) or n in hidden[name] else value for n, value in enumerate(column)]
-    for name, column in columns.items()
-}
-incomplete = nw.from_dict(holed, backend=table.implementation).to_native()
-refit = hs.LatentClass(model.n_components_, random_state=0).fit(incomplete)
-guesses = nw.from_native(refit.impute(incomplete)).to_dict(as_series=False)
+print()
+print(hs.hidden_cells(model, X))
 
-print(f"\n{sum(map(len, hidden.values()))} known cells hidden, then guessed:")
-print("\ncolumn              cells              by halfseen   by mean or mode")
-for name, rows in hidden.items():
-    truth = [columns[name][n] for n in rows]
-    guess = [guesses[name][n] for n in rows]
-    left = [value for value in holed[name] if value is not None]
-    if refit.columns_[name] == "gaussian":
-        unit = "mean error"
-        errors = [np.abs(np.subtract(filled, truth)).mean() for filled in (guess, np.mean(left))]
-        shown = [f"{error:.1f}" for error in errors]
-    else:
-        unit = "wrong"
-        mode = Counter(left).most_common(1)[0][0]
-        wrong = [np.not_equal(filled, truth).mean() for filled in (guess, [mode] * len(truth))]
-        shown = [f"{share:.0%}" for share in wrong]
-    print(f"{name:18} {len(rows):6}   {unit:>10} {shown[0]:>11} {shown[1]:>17}")
+# %%
+# All of this on one page
+# -----------------------
+# ``hs.report(model, X, "penguins.html")`` writes a page with the answer, the classes, how far to trust them, the holes,
+# the rows worth a look, and how to get the same again.

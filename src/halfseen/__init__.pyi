@@ -2,11 +2,18 @@ from halfseen import errors as errors
 from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.explain import explain
+from halfseen.analysis.hidden import hidden_cells
+from halfseen.analysis.plots import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
 from halfseen.analysis.posterior import posterior
 from halfseen.analysis.timeline import plot_timeline
+from halfseen.app.model_file import load, save
+from halfseen.app.report.page import report
 from halfseen.app.versions import show_versions
+from halfseen.data.files import open_table
 from halfseen.datasets import load_penguins, load_votes
+from halfseen.engine.journal import checkpoint
 from halfseen.estimators.hmm import HMM
+from halfseen.estimators.kmeans import KMeans
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
 
@@ -14,18 +21,30 @@ __version__: str
 
 __all__ = [
     "HMM",
+    "KMeans",
     "LatentClass",
     "NaiveBayes",
     "__version__",
     "bayes_risk",
     "bound",
+    "checkpoint",
     "decide",
     "errors",
     "explain",
+    "hidden_cells",
+    "load",
     "load_penguins",
     "load_votes",
+    "open_table",
     "plot_bound",
+    "plot_certainty",
+    "plot_missing",
+    "plot_profiles",
+    "plot_selection",
     "plot_timeline",
+    "plot_trace",
     "posterior",
+    "report",
+    "save",
     "show_versions",
 ]

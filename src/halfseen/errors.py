@@ -7,6 +7,8 @@
         ├── DataError      (ValueError)     the data cannot be used: says which row and column, and what to do
         │   └── DataTypeError  (TypeError)  the data is of a type that cannot be read: sparse, dates, nested
         ├── ParameterError (ValueError)     an argument makes no sense: says which values do
+        ├── ModelFileError (ValueError)     a model file cannot be read or written: says what is wrong with which file
+        ├── CheckpointError (ValueError)    a checkpoint cannot be used: it is of another run, or damaged
         └── FitError       (RuntimeError)   a fit cannot go on: says at which step
             └── ObjectiveFell               the objective fell: a bug in halfseen, please report it
 
@@ -15,6 +17,7 @@
         ├── UnknownCategoryWarning      a category not seen when fitting is treated as missing
         ├── ImpossibleRowWarning        a row has probability zero under the model
         ├── CollapseWarning             the fit ended at a degenerate solution (an active variance floor)
+        ├── VersionWarning              a pickled model comes from another version of halfseen
         ├── UnlabeledWarning            unlabelled rows make a classifier worse
         └── InterruptedWarning          the fit was interrupted; the best model so far is kept
 
@@ -28,6 +31,7 @@ import warnings
 from pathlib import Path
 
 __all__ = [
+    "CheckpointError",
     "CollapseWarning",
     "DataError",
     "DataTypeError",
@@ -36,10 +40,12 @@ __all__ = [
     "HalfseenWarning",
     "ImpossibleRowWarning",
     "InterruptedWarning",
+    "ModelFileError",
     "ObjectiveFell",
     "ParameterError",
     "UnknownCategoryWarning",
     "UnlabeledWarning",
+    "VersionWarning",
     "warn",
 ]
 
@@ -58,6 +64,14 @@ class DataTypeError(DataError, TypeError):
 
 class ParameterError(HalfseenError, ValueError):
     """An argument makes no sense."""
+
+
+class ModelFileError(HalfseenError, ValueError):
+    """A model file cannot be read or written."""
+
+
+class CheckpointError(HalfseenError, ValueError):
+    """A checkpoint cannot be used."""
 
 
 class FitError(HalfseenError, RuntimeError):
@@ -112,6 +126,10 @@ class ImpossibleRowWarning(HalfseenWarning):
 
 class CollapseWarning(HalfseenWarning):
     """The fit ended at a degenerate solution."""
+
+
+class VersionWarning(HalfseenWarning):
+    """A pickled model comes from another version of halfseen."""
 
 
 class UnlabeledWarning(HalfseenWarning):

@@ -12,6 +12,7 @@ import halfseen as hs
 from halfseen.assign import HARD, SOFT
 from halfseen.data import Column, Evidence, Schema, Table
 from halfseen.engine import Mixture
+from halfseen.engine.lloyd import Rows, move, sweep
 from halfseen.estimators.blocks import mixture
 from halfseen.leaves import Categorical, Cells, Frozen, Gaussian, GaussianParams, Poisson, Product
 from halfseen.structures import Independent
@@ -98,6 +99,55 @@ def test_hard_assignment_with_one_frozen_variance_is_k_means(rng, n_components):
     np.testing.assert_array_equal(after["emit"]["x"].var, 1.0)
     inertia = distances.min(axis=1).sum()
     close(step.loglik, -inertia / 2 - 15 * np.log(2 * np.pi) - 15 * np.log(n_components))
+
+
+def equal_spheres(n_components, n_columns, centres):
+    """Return the mixture that k-means is: equal weights and unit variances, both frozen; and its parameters."""
+    shape = (n_components, n_columns)
+    fixed = GaussianParams(np.zeros(shape, dtype=bool), np.ones(shape, dtype=bool))
+    emit = Frozen(Gaussian(n_components, np.zeros(n_columns), np.ones(n_columns)), fixed)
+    model = Mixture(Independent(), {"mix": Frozen(weights(n_components)), "emit": Product(n_components, {"x": emit})})
+    mix = np.full((1, n_components), 1 / n_components)
+    return model, {"mix": mix, "emit": {"x": GaussianParams(centres, np.ones(shape))}}
+
+
+@examples(40)
+@given(rng=generators, n_components=st.integers(1, 9), holes=st.booleans())
+def test_the_fast_path_of_k_means_is_the_mixture_sweep_by_sweep(rng, n_components, holes):
+    """Same assignments, same centres, same objective. A row with holes has D / n_seen times its weight in k-means."""
+    rows = rng.normal(size=(40, 3)) + rng.choice([-2.0, 0.0, 2.0], (40, 1))
+    rows[rng.random(rows.shape) < (0.3 if holes else 0.0)] = np.nan
+    n_seen = (~np.isnan(rows)).sum(axis=1)
+    weight = rng.integers(0, 3, 40) / 2
+    scaled = weight * np.where(n_seen > 0, 3 / np.maximum(n_seen, 1), 0.0)
+    model, params = equal_spheres(n_components, 3, rng.normal(size=(n_components, 3)))
+    table, labels = as_table(weight=scaled, x=rows), np.full(40, -1, dtype=np.int32)
+    centres, pivot = params["emit"]["x"].mean, np.array([0.5, -0.25, 0.0])
+    for _ in range(4):
+        step = Case(model, table, params).step(HARD)
+        swept = sweep(Rows(rows, weight, pivot), centres - pivot, labels)
+        [chunk] = table.chunks()
+        usage = model.infer(model.prepare(params), chunk.blocks, np.ones((40, 1)), HARD).usage["emit"]
+        np.testing.assert_array_equal(labels, usage.argmax(axis=1))
+        constant = (scaled * n_seen).sum() * np.log(2 * np.pi) / 2 + scaled.sum() * np.log(n_components)
+        close(step.loglik, -swept.inertia / 2 - constant)
+        params, centres = model.improved(step), move(centres - pivot, swept) + pivot
+        close(centres, params["emit"]["x"].mean)
+        centres = params["emit"]["x"].mean
+
+
+@examples(20)
+@given(rng=generators, n_components=st.integers(1, 4))
+def test_k_means_ends_where_hard_em_ends(rng, n_components):
+    rows = rng.normal(size=(60, 2)) + rng.choice([-4.0, 0.0, 4.0], (60, 2))
+    start = rows[rng.choice(60, n_components, replace=False)]
+    fast = hs.KMeans(n_components, init=start, tol=0.0).fit(rows)
+    model, params = equal_spheres(n_components, 2, start)
+    for _ in range(fast.n_iter_):
+        params = model.improved(Case(model, as_table(x=rows), params).step(HARD))
+    close(fast.cluster_centers_, params["emit"]["x"].mean)
+    step = Case(model, as_table(x=rows), params).step(HARD)
+    close(step.loglik, -fast.inertia_ / 2 - 60 * np.log(2 * np.pi) - 60 * np.log(n_components))
 
 
 # ---- soft, hard and sampled agree where they must -------------------------------------------------------------------

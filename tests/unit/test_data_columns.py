@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 
 from halfseen.data import Column, Schema, encode_column, learn_column, read
+from halfseen.data.frames import CodedColumn
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning
 
 NAN = float("nan")
@@ -213,3 +215,31 @@ def test_the_callers_array_is_read_and_never_written():
     ordered = table.canonical(overwrite=True)
     assert_array_equal(X, before)
     assert not np.shares_memory(ordered.blocks["gaussian"], X)
+
+
+# ------------------------------------------------------------------------------------------------- text seen as codes
+
+CELLS = ["b", None, "a", "b", "é", ""]
+AS_TEXT = {
+    "arrow": lambda: pa.table({"a": CELLS}),
+    "arrow views": lambda: pa.table({"a": pa.array(CELLS, pa.string_view())}),
+    "arrow in chunks": lambda: pa.table({"a": pa.chunked_array([CELLS[:2], CELLS[2:]])}),
+    "polars": lambda: pl.DataFrame({"a": CELLS}),
+    "pandas": lambda: pd.DataFrame({"a": pd.Series(CELLS, dtype="string")}),
+    "arrow dictionary": lambda: pa.table({"a": pa.array(CELLS).dictionary_encode()}),
+    "pandas category": lambda: pd.DataFrame({"a": pd.Series(CELLS, dtype="category")}),
+}
+
+
+@pytest.mark.parametrize("make", AS_TEXT.values(), ids=AS_TEXT)
+def test_text_comes_as_codes_and_means_the_same(make):
+    coded = read(make()).column(0)
+    assert isinstance(coded, CodedColumn)
+    assert coded.values.tolist() == CELLS
+    assert coded.missing.tolist() == [cell is None for cell in CELLS]
+    column = learn_column(coded, "a")
+    assert column == learn_column(raw(CELLS), "a") == Column("a", "categorical", ("", "a", "b", "é"))
+    known = Column("a", "categorical", ("b", "a"))
+    out, other = np.empty(6, dtype=np.int8), np.empty(6, dtype=np.int8)
+    assert encode_column(coded, known, out) == encode_column(raw(CELLS), known, other)
+    assert out.tolist() == other.tolist() == [0, -1, 1, 0, -1, -1]

@@ -9,15 +9,22 @@ import io
 import os
 import re
 import runpy
+import shlex
+import subprocess
+import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from halfseen.app.cli import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 DEMO = re.compile(r"^```console\n\$ make demo\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"-?\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
 CLOSE = 0.02  # numbers are shown to two or three digits
@@ -53,18 +60,40 @@ def test_example_runs(example):
     assert out.getvalue()
 
 
-def test_readme_shows_the_demo():
+def test_readme_shows_the_demo(tmp_path):
     """The transcript in the README is what `make demo` prints, with dots for all classes but the first."""
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
     shown = DEMO.search(text)
-    with redirect_stdout(io.StringIO()) as out:
-        runpy.run_path(str(ROOT / "examples" / "penguins.py"))
-    printed = re.sub(r"^class 1 \(.*?\n\n", "...\n\n", out.getvalue(), count=1, flags=re.DOTALL | re.MULTILINE)
+    demo = (ROOT / "examples" / "demo.sh").read_text(encoding="utf-8")
+    environment = os.environ | {"HALFSEEN": str(Path(sys.executable).with_name("halfseen"))}
+    command = ["sh", "-c", demo, "demo", "build/demo"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    printed = re.sub(r"^class 1 \(.*?\n\n", "...\n\n", done.stdout, count=1, flags=re.DOTALL | re.MULTILINE)
     if os.environ.get("UPDATE_DOCS"):
         readme.write_text(text[: shown.start(1)] + printed + text[shown.end(1) :], encoding="utf-8")
     else:
         assert_alike(shown[1], printed, "README.md, make demo")
+
+
+def test_commands_print_what_the_page_shows(tmp_path, monkeypatch):
+    """Every command of the page on the command line, in its order; results only, without what goes beside them."""
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "command_line.md"
+    text = page.read_text(encoding="utf-8")
+    updated, end = "", 0
+    for block in CONSOLE.finditer(text):
+        printed = ""
+        for command in re.findall(r"^\$ halfseen (.*)$", block[1], flags=re.MULTILINE):
+            done = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
+            assert done.exit_code == 0, done.output
+            printed += f"$ halfseen {command}\n{done.stdout}"
+        updated += text[end : block.start(1)] + printed
+        end = block.end(1)
+        if not os.environ.get("UPDATE_DOCS"):
+            assert_alike(block[1], printed, page.name)
+    if os.environ.get("UPDATE_DOCS"):
+        page.write_text(updated + text[end:], encoding="utf-8")
 
 
 def run(code, name, namespace):

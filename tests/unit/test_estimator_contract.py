@@ -25,6 +25,8 @@ import halfseen as hs
         hs.LatentClass(prior=None),
         hs.LatentClass(assign="hard"),
         hs.LatentClass(range(1, 4), n_init=4),
+        hs.KMeans(2),
+        hs.KMeans(3, init="random"),
         hs.NaiveBayes(),
         hs.NaiveBayes(assign="hard"),
         hs.NaiveBayes(components_per_class=2, n_init=4),
@@ -178,7 +180,9 @@ def test_two_fits_in_two_threads_are_the_fits_one_after_the_other(table):
             same(threaded, alone)
 
 
-@pytest.mark.parametrize("seed", [0, np.int64(0), np.random.RandomState(0), np.random.default_rng(0)], ids=repr)
+@pytest.mark.parametrize(
+    "seed", [0, np.int64(0), np.random.RandomState(0), np.random.default_rng(0)], ids=lambda seed: type(seed).__name__
+)
 def test_every_kind_of_random_state(table, seed):
     model = hs.LatentClass(2, random_state=seed, n_init=2).fit(table)
     assert np.isfinite(model.loglik_)

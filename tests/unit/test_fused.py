@@ -201,6 +201,7 @@ def test_posteriors_of_many_rows_are_those_of_few():
     X[rng.random(X.shape) < 0.2] = np.nan
     model = hs.LatentClass(3, n_init=1, stop="iterations", max_iter=5, random_state=0).fit(X)
     parts = np.array_split(X, 50)
+    assert model.predict(X).tolist() == np.concatenate([model.predict(part) for part in parts]).tolist()
     assert_allclose(model.predict_proba(X), np.concatenate([model.predict_proba(part) for part in parts]), atol=1e-12)
     assert_allclose(
         model.score_samples(X), np.concatenate([model.score_samples(part) for part in parts]), rtol=1e-12, atol=1e-12
@@ -208,3 +209,19 @@ def test_posteriors_of_many_rows_are_those_of_few():
     built = hs.LatentClass.from_params([0.3, 0.7], {"x": {0: [1.0, 1.0], 1: [0.0, 0.0]}})
     with pytest.warns(ImpossibleRowWarning, match="2500 rows"):
         assert_allclose(built.predict_proba([[0], [1]] * 2500), np.full((5000, 2), [0.3, 0.7]))
+    with pytest.warns(ImpossibleRowWarning, match="2500 rows"):
+        assert built.predict([[0], [1]] * 2500).tolist() == [1] * 5000
+
+
+@needs_compiled
+@pytest.mark.parametrize("n_components", [1, 3, 11, 32])
+@pytest.mark.parametrize("kinds", ["c", "g", "p", "cgp"])
+def test_the_best_component_is_that_of_the_posterior(kinds, n_components):
+    rng = np.random.default_rng(n_components)
+    table = some_table(rng, 500, kinds)
+    model, params = some_model(rng, table, n_components)
+    fused = FusedMixture.find(model)
+    prepared, ready = fused.prepare_best(params), model.prepare(params)
+    for chunk in table.chunks():
+        joint = model.joint(ready, chunk.blocks)
+        assert fused.best(prepared, chunk).tolist() == joint.argmax(axis=1).tolist()

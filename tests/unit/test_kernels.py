@@ -235,3 +235,325 @@ def test_encode_looks_codes_up(kernels, code, cell):
         assert kernels.encode_cells(holes, low[:2], size[:2], starts[:2], lookup, coded)  # a hole is no complaint
         assert coded.tolist() == [[-1, 1], [1, -1]]
         assert not kernels.encode_cells(holes + 0.5, low[:2], size[:2], starts[:2], lookup, coded)
+
+
+@pytest.mark.parametrize("cell", [np.int64, np.float64])
+def test_survey_near_marks_the_whole_numbers_from_low_on(kernels, cell):
+    low = np.array([0, -3, -20]).astype(cell)
+    cells = np.array([[0, 7, 43], [63, -3, -20], [9, 60, -19]]).astype(cell)
+    seen, far = np.zeros((2, 3), dtype=np.uint64)
+    kernels.survey_near(cells, low, seen, far)
+    bits = [[i for i in range(64) if int(mask) >> i & 1] for mask in seen]
+    assert bits == [[0, 9, 63], [0, 10, 63], [0, 1, 63]]
+    assert far.tolist() == [0, 0, 0]
+    for x in (64, -1, 2**53):
+        far[:] = 0
+        kernels.survey_near(np.array([[x, 0, 0]]).astype(cell), low, seen, far)
+        assert (far != 0).tolist() == [True, False, False]
+    kernels.survey_near(np.zeros((0, 3), dtype=cell), low, seen, far)
+
+
+def test_survey_near_passes_over_holes_and_finds_fractions(kernels):
+    """1e-20 is lost when 4000 is added to it, and is no whole number all the same."""
+    low = np.array([-4000.0, 0.0, 0.0, 0.0])
+    seen, far = np.zeros((2, 4), dtype=np.uint64)
+    kernels.survey_near(np.array([[np.nan, np.nan, 3.0, -0.0]]), low, seen, far)
+    assert (seen.tolist(), far.tolist()) == ([0, 0, 8, 1], [0, 0, 0, 0])
+    kernels.survey_near(np.array([[-3960 + 1e-12, 2.5, np.inf, -np.inf]]), low, seen, far)
+    assert (far != 0).tolist() == [True] * 4
+    far[:] = 0
+    kernels.survey_near(np.array([[-4000.0, 1e-20, 63.0, 0.0]]), low, seen, far)
+    assert (far != 0).tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize("cell", [np.int64, np.float64])
+@pytest.mark.parametrize("n_columns", [1, 3, 20, 1025])
+def test_consecutive_categories_are_encoded_as_any_others(kernels, cell, n_columns, rng):
+    low, size = rng.integers(-5, 5, n_columns), rng.integers(1, 5, n_columns)
+    cells = low + rng.integers(0, size, (70, n_columns))
+    starts = np.cumsum(size) - size
+    lookup = np.concatenate([np.arange(n, dtype=np.int32) for n in size])
+    out = np.empty((70, n_columns), dtype=np.int8)
+    assert kernels.encode_cells(cells.astype(cell), low, size, starts, lookup, out)
+    assert np.array_equal(out, cells - low)
+    for row, wrong in ((0, low[0] - 1), (69, low[0] + size[0]), (40, 10**6)):
+        changed = cells.astype(cell)
+        changed[row, 0] = wrong
+        assert not kernels.encode_cells(changed, low, size, starts, lookup, out)
+        assert (out[row, 0], out[:, 1:].min(initial=0)) == (-1, 0)
+    if cell is np.float64:
+        changed = cells.astype(cell)
+        changed[3] = np.nan
+        assert kernels.encode_cells(changed, low, size, starts, lookup, out)
+        assert (out[3] == -1).all()
+        assert not kernels.encode_cells(cells + 1e-3, low, size, starts, lookup, out)
+
+
+def test_any_infinite_takes_no_hole_for_one(kernels, n_rows):
+    cells = np.full((n_rows, 3), 1e308)
+    cells[:, 1] = np.nan
+    assert not kernels.any_infinite(cells)
+    for infinity in (np.inf, -np.inf):
+        assert kernels.any_infinite(np.vstack([cells, [[0.0, 0.0, infinity]]]))
+
+
+def test_first_rows_of_labels(kernels):
+    first = np.full(4, 5)
+    kernels.first_rows(np.array([7, 9, 7, 9, 6]), 6, first)
+    assert first.tolist() == [4, 0, 5, 1]
+    kernels.first_rows(np.zeros(0, dtype=np.int64), 6, first)
+
+
+# ---- the most probable component -------------------------------------------------------------------------------------
+
+
+def test_group_codes_numbers_the_combinations_of_neighbouring_columns(kernels, n_rows, rng):
+    codes = some_codes(n_rows, rng)
+    cells = np.full((n_rows, 2), 999, dtype=np.uint16)
+    kernels.group_codes(codes, np.array([1, 4, 1]), np.array([2, 3]), np.array([5, 9]), cells)
+    assert cells.tolist() == [[5 + row[0] + 4 * row[1], 9 + row[2]] for row in codes.tolist()]
+
+
+def test_group_codes_accepts_no_columns(kernels):
+    none = np.zeros(0, dtype=np.int64)
+    kernels.group_codes(np.zeros((4, 0), dtype=np.int8), none, none, none, np.zeros((4, 0), dtype=np.uint16))
+
+
+def log_parameters(rng, n_components=K, n_numbers=2, n_counts=2, width=8):
+    """Parameters of a mixture as `mixture_best` reads them; some cells and events are impossible in some components."""
+    logs = np.log(rng.random((sum(SIZES), n_components)))
+    logs[1, 0] = -np.inf
+    padded = {
+        "log_mix": np.full((1, width), -np.inf),
+        "log_table": np.zeros((sum(SIZES), width)),
+        "mean": np.zeros((n_numbers, width)),
+        "half_precision": np.zeros((n_numbers, width)),
+        "half_log": np.full((n_numbers, width), 1e300),
+        "rate": np.full((n_counts, width), 1e300),
+        "log_rate": np.full((n_counts, width), 300 * np.log(10)),
+    }
+    rate = rng.gamma(2.0, size=(n_counts, n_components))
+    rate[:1, :1] = 0.0
+    var = rng.gamma(2.0, size=(n_numbers, n_components))
+    own = {
+        "log_mix": np.log(rng.dirichlet(np.ones(n_components)))[None],
+        "log_table": logs,
+        "mean": rng.normal(size=(n_numbers, n_components)),
+        "half_precision": 0.5 / var,
+        "half_log": 0.5 * np.log(2 * np.pi * var),
+        "rate": rate,
+        "log_rate": np.log(np.where(rate > 0, rate, 1.0)) - 1e300 * (rate == 0),
+    }
+    for name, values in own.items():
+        padded[name][:, :n_components] = values
+    padded["log_table"] = np.insert(padded["log_table"], STARTS, 0.0, axis=0)
+    padded["log_mix"] = padded["log_mix"][0]
+    return padded, own
+
+
+def joint_by_hand(codes, values, counts, own):
+    """log p(row, component), cell by cell."""
+    joint = np.tile(own["log_mix"][0], (len(codes), 1))
+    for n in range(len(codes)):
+        for start, code in zip(STARTS, codes[n], strict=True):
+            joint[n] += own["log_table"][start + code] if code >= 0 else 0.0
+        for d in np.flatnonzero(~np.isnan(values[n])):
+            joint[n] -= own["half_log"][d] + own["half_precision"][d] * (values[n, d] - own["mean"][d]) ** 2
+        for p in np.flatnonzero(~np.isnan(counts[n])):
+            joint[n] += distributions.poisson.logpmf(counts[n, p], own["rate"][p])
+    return joint
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 32, 33, 100])
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_mixture_best_is_the_largest_log_joint(kernels, rng, rows, dtype):
+    params, own = log_parameters(rng)
+    codes, values = some_codes(rows, rng).astype(dtype), some_numbers(rows, rng)
+    values[: rows // 2] = np.nan_to_num(values[: rows // 2])  # some tiles with holes, some without
+    counts = some_numbers(rows, rng, whole=True)
+    factorials = np.where(np.isnan(counts), 0.0, gammaln(counts + 1))
+    best = np.full(rows, 99)
+    kernels.mixture_best(codes, STARTS, values, counts, factorials, *params.values(), best)
+    assert best.tolist() == joint_by_hand(codes, values, counts, own).argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize("n_numbers", [1, 31, 32, 33, 70])
+def test_mixture_best_accepts_any_number_of_numbers(kernels, rng, n_numbers):
+    params, own = log_parameters(rng, 5, n_numbers, 0)
+    none, empty = np.zeros((50, 3), dtype=np.int8) - 1, np.zeros((50, 0))
+    values = rng.normal(size=(50, n_numbers)) / n_numbers
+    values[7, 0] = np.nan
+    best = np.empty(50, dtype=np.int64)
+    kernels.mixture_best(none, STARTS, values, empty, empty, *params.values(), best)
+    assert best.tolist() == joint_by_hand(none, values, empty, own).argmax(axis=1).tolist()
+
+
+def test_mixture_best_takes_the_first_among_equals_and_none_where_none_is_possible(kernels):
+    """Categories alone; component 3 is the padding."""
+    with np.errstate(divide="ignore"):
+        log_mix = np.log([0.25, 0.5, 0.25, 0.0])
+        log_table = np.log([[1, 1, 1, 1], [0.5, 0.2, 0.5, 0], [0.5, 0.8, 0.5, 0], [0, 0, 0, 0]])
+    codes = np.array([[-1], [0], [1], [2]], dtype=np.int8)
+    best, empty, unused = np.empty(4, dtype=np.int64), np.zeros((4, 0)), np.zeros((0, 4))
+    kernels.mixture_best(codes, np.array([0]), empty, empty, empty, log_mix, log_table, *[unused] * 5, best)
+    assert best.tolist() == [1, 0, 1, -1]
+
+
+def test_mixture_best_of_numbers_near_1e8_keeps_its_digits(kernels):
+    mean = 1e8 + np.array([[0.0, 1.0, 3.0, 0.0]])
+    half = np.array([[0.5, 0.5, 0.5, 0.0]])
+    log_mix = np.array([0.0, 0.0, 0.0, -np.inf])
+    values = 1e8 + np.array([[0.4], [0.6], [1.9], [2.1]])
+    best, empty = np.empty(4, dtype=np.int64), np.zeros((4, 0))
+    codes, starts, unused = np.zeros((4, 0), dtype=np.int8), np.zeros(0, dtype=np.int64), np.zeros((0, 4))
+    kernels.mixture_best(
+        codes, starts, values, empty, empty, log_mix, unused, mean, half, 0 * half, unused, unused, best
+    )
+    assert best.tolist() == [0, 1, 1, 2]
+
+
+# ---- k-means ---------------------------------------------------------------------------------------------------------
+
+
+def packed(centres, dtype):
+    """Centres side by side as the C++ kernel takes them, cell by cell."""
+    n_centres, n_columns = centres.shape
+    width = 64 // np.dtype(dtype).itemsize
+    n_panels = -(-n_centres // width)
+    panels = np.zeros((n_panels, 2 * n_columns, width), dtype)
+    half = np.full((2, n_panels * width), -np.inf, dtype)
+    for k, centre in enumerate(centres):
+        panels[k // width, :n_columns, k % width] = centre
+        panels[k // width, n_columns:, k % width] = -(centre**2) / 2
+        half[:, k] = -(centre @ centre) / 2, 0.0
+    return panels, half
+
+
+class Swept:
+    """One sweep; the sums begin at 1, to see that they are added to."""
+
+    def __init__(self, kernels, values, centres, weight=None, pivot=None, labels=None, bounds=None, drift=None):
+        n_rows, n_columns = values.shape
+        weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
+        pivot = np.zeros(n_columns, values.dtype) if pivot is None else pivot
+        self.labels = np.full(n_rows, -1, dtype=np.int32) if labels is None else labels
+        self.sums, self.cell_mass = np.ones((2, *centres.shape))
+        self.mass, self.totals = np.ones(len(centres)), np.ones(2)
+        workspace = np.full((36, n_columns), np.nan, values.dtype)
+        self.bounds = np.zeros(n_rows) if bounds is None else bounds
+        drift = np.zeros(len(centres)) if drift is None else drift
+        out = self.labels, self.bounds, self.sums, self.mass, self.cell_mass, self.totals
+        kernels.lloyd(values, weight, pivot, centres, *packed(centres, values.dtype), drift, workspace, *out)
+
+
+def slowly(values, centres, weight, pivot):
+    """The same by loops over rows and centres; sums begin at 0."""
+    sums, cell_mass = np.zeros((2, *centres.shape))
+    labels, mass, inertia = [], np.zeros(len(centres)), 0.0
+    for row, w in zip(values - pivot, weight, strict=True):
+        seen = ~np.isnan(row)
+        row = row.astype(float)
+        scale = len(row) / seen.sum() if seen.any() else 0.0
+        apart = [((row - centre)[seen] ** 2).sum() for centre in centres]
+        k = int(np.argmin(apart))
+        labels.append(k)
+        inertia += w * scale * apart[k]
+        sums[k, seen] += w * scale * row[seen]
+        if seen.all():
+            mass[k] += w
+        else:
+            cell_mass[k, seen] += w * scale
+    return np.array(labels, dtype=np.int32), sums, mass, cell_mass, inertia
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("missing", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(
+    ("size", "n_centres"), [((0, 3), 2), ((1, 3), 9), ((50, 1), 1), ((101, 11), 17), ((40, 8), 64)]
+)
+def test_lloyd_sums_the_rows_of_the_nearest_centre(kernels, rng, dtype, missing, size, n_centres):
+    values = rng.normal(size=size).astype(dtype)
+    values[rng.random(size) < missing] = np.nan
+    centres, weight = rng.normal(size=(n_centres, size[1])), rng.integers(0, 3, size[0]) / 2
+    pivot = rng.normal(size=size[1]).astype(dtype)
+    found = Swept(kernels, values, centres, weight, pivot)
+    labels, sums, mass, cell_mass, inertia = slowly(values, centres, weight, pivot)
+    np.testing.assert_array_equal(found.labels, labels)
+    np.testing.assert_allclose(found.sums, 1 + sums, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(found.mass, 1 + mass, rtol=1e-12)
+    np.testing.assert_allclose(found.cell_mass, 1 + cell_mass, rtol=1e-12)
+    np.testing.assert_allclose(found.totals, [1 + inertia, 1 + len(labels)], rtol=1e-12)
+
+
+def test_lloyd_counts_the_labels_that_changed(kernels, rng):
+    values, centres = rng.normal(size=(30, 4)), rng.normal(size=(5, 4))
+    labels = Swept(kernels, values, centres).labels
+    assert Swept(kernels, values, centres, labels=labels.copy()).totals[1] == 1
+    labels[[3, 17]] += 1
+    assert Swept(kernels, values, centres, labels=labels).totals[1] == 3
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("hole", [False, True])
+def test_lloyd_gives_ties_to_the_lowest_index(kernels, dtype, hole):
+    values = np.array([[0.0, 0.0, 5.0], [3.0, 0.0, 5.0]] * 20, dtype=dtype)
+    if hole:
+        values[:, 2] = np.nan
+    centres = np.array([[9.0, 9.0, 5.0], *[[1.0, 0.0, 5.0], [-1.0, 0.0, 5.0]] * 12, [3.0, 0.0, 5.0], [3.0, 0.0, 5.0]])
+    assert Swept(kernels, values, centres).labels.tolist() == [1, 25] * 20
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_lloyd_finds_the_nearest_where_the_expanded_square_has_no_digits_left(kernels, dtype, rng):
+    """Centres 0.5 apart, numbers of 1e4 (float32) or 1e8 (float64): squares of these round to more than 0.5."""
+    far = 1e8 if dtype is np.float64 else 1e4
+    close = rng.integers(0, 8, 200)
+    values = np.stack([np.where(rng.random(200) < 0.5, far, -far), close / 2], axis=1).astype(dtype)
+    centres = np.stack([np.repeat([far, -far], 8), np.tile(np.arange(8) / 2, 2)], axis=1)
+    found = Swept(kernels, values, centres)
+    assert found.labels.tolist() == np.where(values[:, 0] > 0, close, close + 8).tolist()
+    assert found.totals[0] == 1  # every row is at a centre
+
+
+def test_lloyd_puts_a_row_of_nothing_into_the_first_centre_without_weight(kernels):
+    found = Swept(kernels, np.full((1, 2), np.nan), np.array([[1.0, 1.0], [0.0, 0.0]]))
+    assert found.labels.tolist() == [0]
+    assert found.totals[0] == 1
+    assert (found.sums == 1).all()
+    assert (found.cell_mass == 1).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_lloyd_gives_bounds_that_hold_and_the_same_answer_with_them(kernels, rng, dtype, missing):
+    """No other centre is nearer than the bound; after all moved a little, rows that stay are not looked at again."""
+    values = (3 * rng.integers(-1, 2, (200, 5)) + rng.normal(size=(200, 5))).astype(dtype)
+    values[rng.random(values.shape) < missing] = np.nan
+    centres = 3.0 * rng.integers(-1, 2, (9, 5)) + rng.normal(size=(9, 5))
+    first = Swept(kernels, values, centres)
+    apart = np.sqrt(np.nansum((values[:, None].astype(float) - centres) ** 2, axis=2))
+    apart[np.arange(200), first.labels] = np.inf
+    assert (first.bounds <= apart.min(axis=1)).all()
+    for size in (1e-3, 0.3, 3.0):
+        steps = size * rng.normal(size=centres.shape)
+        ways = np.linalg.norm(steps, axis=1)
+        drift = np.array([np.delete(ways, k).max() for k in range(9)])
+        fresh = Swept(kernels, values, centres + steps)
+        again = Swept(
+            kernels, values, centres + steps, labels=first.labels.copy(), bounds=first.bounds.copy(), drift=drift
+        )
+        np.testing.assert_array_equal(again.labels, fresh.labels)
+        np.testing.assert_allclose(again.sums, fresh.sums, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(again.totals[0], fresh.totals[0], rtol=1e-12)
+        assert again.totals[1] == 1 + np.count_nonzero(first.labels != fresh.labels)
+        apart = np.sqrt(np.nansum((values[:, None].astype(float) - centres - steps) ** 2, axis=2))
+        apart[np.arange(200), again.labels] = np.inf
+        assert (again.bounds <= apart.min(axis=1) * (1 + 1e-15)).all()
+
+
+def test_lloyd_never_points_outside_the_centres(kernels):
+    """Infinities are refused at the door by what comes out of here: it must come out."""
+    with np.errstate(invalid="ignore"):
+        found = Swept(kernels, np.array([[np.inf, 1.0]] * 7), np.zeros((3, 2)))
+    assert set(found.labels.tolist()) <= {0, 1, 2}
+    assert not np.isfinite(found.totals[0])

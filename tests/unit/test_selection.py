@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import halfseen as hs
+from halfseen.engine import search
 from halfseen.errors import DataError, ParameterError
 
 
@@ -208,3 +209,23 @@ def test_pieces_go_on_after_relabelling():
     straight, turned = (hs.LatentClass(2, **options).fit(stream(0, 500)) for _ in range(2))
     turned = turned.relabel([1, 0]).partial_fit(stream(1, 500))
     assert_allclose(turned.weights_, straight.partial_fit(stream(1, 500)).weights_[::-1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("pass_", [1, 10])
+def test_an_interrupt_keeps_the_sizes_found_so_far(monkeypatch, pass_):
+    """Ctrl-C while a later size is fitted, at its first pass or in its middle, keeps the best of the earlier ones."""
+    X = hs.load_votes().drop(columns="party")
+    sizes = []
+    evaluate = search.evaluate
+
+    def interrupting(model, *rest, **how):
+        sizes.append(model.leaves["emit"].n_components)
+        if sizes.count(3) == pass_:
+            raise KeyboardInterrupt
+        return evaluate(model, *rest, **how)
+
+    monkeypatch.setattr(search, "evaluate", interrupting)
+    with pytest.warns(hs.errors.InterruptedWarning, match="best model so far"):
+        model = hs.LatentClass(range(1, 6), random_state=0).fit(X)
+    assert model.n_components_ in (2, 3)
+    assert max(sizes) == 3

@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.analysis.optional import optional
 from halfseen.engine import Mixture, Reduced, evaluate
 from halfseen.engine.model import Chunk
 from halfseen.errors import DataError, ParameterError
@@ -34,6 +33,7 @@ from halfseen.leaves import Leaf, Product
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 from halfseen.leaves.wrappers import Wrapped
+from halfseen.optional import optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

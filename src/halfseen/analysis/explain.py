@@ -30,7 +30,6 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import clone
 
-from halfseen.analysis.optional import optional
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import Table, read_labels
 from halfseen.engine import Mixture, Reduced, Step, evaluate
@@ -41,6 +40,8 @@ from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.table_mixture import default_name, seed_of
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
+from halfseen.optional import optional
+from halfseen.whole_file import whole_file
 
 MOST_ROWS = 30  # more than this nobody reads
 MOST_HIDDEN, MOST_COMPLETIONS = 12, 4096  # the largest joint table: rows, and lines
@@ -174,7 +175,8 @@ class Explanation:
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file."""
-        Path(path).write_text(self.html(), encoding="utf-8")
+        with whole_file(path) as file:
+            file.write(self.html().encode())
 
     @cached_property
     def quantity(self) -> str:

@@ -23,7 +23,7 @@ from halfseen.engine import Reduced, evaluate
 from halfseen.engine.gibbs import gibbs
 from halfseen.engine.reduce import reduce
 from halfseen.estimators import options
-from halfseen.estimators.table_mixture import TableMixture, matching, seed_of
+from halfseen.estimators.table_mixture import TableMixture, lasting_seed, matching
 from halfseen.leaves.leaf import Floats, map_arrays
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
@@ -121,7 +121,7 @@ def posterior(
         draws = None
         mean, low, high = _exact(model, data, tails)
     else:
-        seed = seed_of(getattr(model, "random_state", None) if random_state is None else random_state)
+        seed = lasting_seed(getattr(model, "random_state", None) if random_state is None else random_state)
         draws = _drawn(model, data, table, seed, slice(burn_in, burn_in + n_draws))
         mean, low, high = (map_arrays(how, draws) for how in (_mean, _quantile(tails), _quantile(1 - tails)))
     return Posterior(

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfseen.analysis.optional import optional
 from halfseen.assign import SOFT
 from halfseen.errors import ParameterError
 from halfseen.estimators.chain_use import ChainUse
+from halfseen.optional import optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,22 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "threadpoolctl", "pandas", "polars", "pyarrow")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "narwhals",
+    "threadpoolctl",
+    "safetensors",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "duckdb",
+    "typer",
+    "rich",
+    "jinja2",
+    "matplotlib",
+)
 
 
 def versions() -> dict[str, str]:

@@ -3,7 +3,8 @@
 Vocabulary, in the order in which data passes through:
 
 ==============  ======================================================================================
-`read`          any container (data frame, array, list of rows) to a `Source`
+`open_table`    a file of any size to a `FileTable`
+`read`          any container (data frame, array, list of rows, file) to a `Source`
 `RawColumn`     one column of it as given: numbers, True/False or text, and which cells are missing
 `Column`        what a column means: its kind (categorical, gaussian, poisson) and its categories
 `Schema`        all columns and their *blocks* (the columns that one leaf treats together)
@@ -22,7 +23,9 @@ Examples
 (2, [1.0, 2.0])
 """
 
+from halfseen.data.arrays import Unsettled
 from halfseen.data.columns import Column, encode_column, learn_column
+from halfseen.data.files import FileTable, identifiers, open_table
 from halfseen.data.frames import RawColumn, Source, frame_from_dict, read
 from halfseen.data.labels import Evidence, read_labels, read_target
 from halfseen.data.sequences import (
@@ -34,7 +37,8 @@ from halfseen.data.sequences import (
     read_sequences,
     rows_of,
 )
-from halfseen.data.table import CHUNK, Chunk, Schema, Table, check_weight
+from halfseen.data.table import CHUNK, Chunk, Schema, Table, check_weight, row_weight
+from halfseen.data.write import TableWriter, write_table
 
 __all__ = [
     "CHUNK",
@@ -42,6 +46,7 @@ __all__ = [
     "Column",
     "Cut",
     "Evidence",
+    "FileTable",
     "RawColumn",
     "Schema",
     "SequenceChunk",
@@ -49,14 +54,20 @@ __all__ = [
     "Source",
     "Steps",
     "Table",
+    "TableWriter",
+    "Unsettled",
     "check_sequence_weight",
     "check_weight",
     "encode_column",
     "frame_from_dict",
+    "identifiers",
     "learn_column",
+    "open_table",
     "read",
     "read_labels",
     "read_sequences",
     "read_target",
+    "row_weight",
     "rows_of",
+    "write_table",
 ]

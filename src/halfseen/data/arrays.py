@@ -6,7 +6,7 @@ Here some rows are read at a time, all columns of them. What cannot be settled l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,28 +16,70 @@ from halfseen.data.columns import CLOSE, MAX_DISTINCT, Category, Column, Kind, i
 from halfseen.data.frames import Source
 from halfseen.kernels import active as kernels
 
-SLICE = 1 << 12  # rows read at a time
-HEAD = 1000  # rows looked at first: they settle most quantities
+SLICE = 1 << 14  # rows read at a time: enough to hand over to a worker
+HEAD = 1000  # rows looked at first: they settle most quantities, and say where whole numbers lie
+BELOW = 16  # how far below those of the head other whole numbers are expected
+NEAR = 64  # how many are: a bit for each
+
+Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]  # `map`, or one with workers
+Known = dict[int, tuple[Kind, tuple[Category, ...] | None]]
 
 
-def survey(source: Source) -> dict[int, tuple[Kind, tuple[Category, ...] | None]]:
+class Unsettled(Exception):
+    """A cell has to be complained about, or its category is not known: column by column it can be named."""
+
+
+# ----------------------------------------------------------------------------------------------------------- the survey
+
+
+def survey(source: Source, run: Run = map) -> Known:
     """Kind and categories of the columns that can be settled: quantities, and whole numbers close together."""
     head = source.take(np.arange(min(source.n_rows, HEAD)))
     quantities = [j for j in range(len(source.names)) if is_quantity(head.column(j))]
-    known: dict[int, tuple[Kind, tuple[Category, ...] | None]] = dict.fromkeys(quantities, ("gaussian", None))
+    known: Known = dict.fromkeys(quantities, ("gaussian", None))
     rest = [j for j in range(len(source.names)) if j not in known]
     array = source.numbers()
     if not rest or array is None:
         return known
-    seen = np.zeros((len(rest), 2 * CLOSE + 1), dtype=np.uint8)
-    whole = np.ones(len(rest), dtype=np.uint8)
-    for _, cells in _slices(array):
-        kernels.survey_cells(_plain(cells, rest), CLOSE, seen, whole)
-    for i in np.flatnonzero(whole):
-        values = np.flatnonzero(seen[i]) - CLOSE
-        if 0 < len(values) <= MAX_DISTINCT and np.abs(values).max() < CLOSE:
-            known[rest[i]] = ("categorical", tuple(int(value) for value in values))
+    values = _near(array, rest, run)
+    far = [j for j in rest if j not in values]
+    if far:
+        values |= _close(array, far)
+    for j, found in values.items():
+        if 0 < len(found) <= MAX_DISTINCT:
+            known[j] = ("categorical", tuple(found))
     return known
+
+
+def _near(array: NDArray[Any], columns: Sequence[int], run: Run) -> dict[int, list[int]]:
+    """The values of columns of whole numbers that are all among the NEAR that the first rows suggest."""
+    head = _plain(array[:HEAD], columns)
+    lowest = np.min(head, axis=0, initial=CLOSE, where=head == head)
+    low = np.floor(np.clip(lowest, -CLOSE + BELOW, CLOSE)).astype(head.dtype) - head.dtype.type(BELOW)
+
+    def look(rows: slice) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        seen, far = np.zeros((2, len(columns)), dtype=np.uint64)
+        kernels.survey_near(_plain(array[rows], columns), low, seen, far)
+        return seen, far
+
+    seen, far = map(np.bitwise_or.reduce, zip(*run(look, _slices(len(array))), strict=True))
+    bits = (seen[:, None] >> np.arange(NEAR, dtype=np.uint64)) & np.uint64(1)
+    return {
+        j: (np.flatnonzero(bits[i]) + int(low[i])).tolist()
+        for i, j in enumerate(columns)
+        if not far[i] and abs(int(low[i])) < CLOSE - NEAR
+    }
+
+
+def _close(array: NDArray[Any], columns: Sequence[int]) -> dict[int, list[int]]:
+    """The values of columns of whole numbers that are all within CLOSE of 0."""
+    seen = np.zeros((len(columns), 2 * CLOSE + 1), dtype=np.uint8)
+    whole = np.ones(len(columns), dtype=np.uint8)
+    for rows in _slices(len(array)):
+        kernels.survey_cells(_plain(array[rows], columns), CLOSE, seen, whole)
+    beyond = seen[:, 0] | seen[:, -1]
+    settled = np.flatnonzero((whole == 1) & (beyond == 0)).tolist()
+    return {columns[i]: (np.flatnonzero(seen[i]) - CLOSE).tolist() for i in settled}
 
 
 def _plain(cells: NDArray[Any], columns: Sequence[int]) -> NDArray[Any]:
@@ -46,46 +88,104 @@ def _plain(cells: NDArray[Any], columns: Sequence[int]) -> NDArray[Any]:
     return np.ascontiguousarray(part, np.float64 if part.dtype.kind == "f" else np.int64)
 
 
-def _slices(array: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
-    """Some rows at a time, so that they stay in the cache while they are looked at."""
-    for first in range(0, len(array), SLICE):
-        rows = slice(first, first + SLICE)
-        yield rows, array[rows]
+def _slices(n_rows: int) -> list[slice]:
+    """Some rows at a time."""
+    return [slice(first, min(first + SLICE, n_rows)) for first in range(0, n_rows, SLICE)]
 
 
-def share_block(source: Source, columns: Sequence[int], meaning: Sequence[Column]) -> NDArray[np.float64] | None:
-    """The source's own array, to be read only, if that is all the columns of a gaussian block; None if not."""
-    array = source.numbers()
-    if array is None or meaning[0].kind != "gaussian" or len(columns) < len(source.names):
-        return None
-    if array.dtype != np.float64 or not array.flags.c_contiguous:
-        return None
-    if any(np.isinf(cells).any() for _, cells in _slices(array)):
-        return None
-    shared = array.view()
-    shared.flags.writeable = False
-    return shared
+# ----------------------------------------------------------------------------------------------------------- the blocks
 
 
-def encode_block(source: Source, columns: Sequence[int], meaning: Sequence[Column], out: NDArray[Any]) -> bool:
-    """Write columns into a block all at once, if they are cells of an array of numbers; False if that cannot be done.
+class Reader:
+    """Encodes rows of one block straight from an array of numbers, all columns at once.
 
-    It cannot where a cell has to be complained about: infinite, or a category that is not known.
+    Raises `Unsettled` where a cell has to be complained about: infinite, or a category that is not known.
     """
-    array = source.numbers()
-    if array is None or meaning[0].kind == "poisson":
-        return False
-    if meaning[0].kind == "gaussian":
-        return all(_write_numbers(_plain(cells, columns), out[rows]) for rows, cells in _slices(array))
-    if not all(type(value) is int and abs(value) < CLOSE for column in meaning for value in column.categories or ()):
-        return False
-    tables = _lookup(meaning)
-    return all(kernels.encode_cells(_plain(cells, columns), *tables, out[rows]) for rows, cells in _slices(array))
+
+    def __init__(self, array: NDArray[Any], columns: Sequence[int], meaning: Sequence[Column], dtype: Any) -> None:
+        self.array = array
+        self.columns = columns
+        self.dtype = dtype
+        self.tables = None if meaning[0].kind == "gaussian" else _lookup(meaning)
+        whole = len(columns) == array.shape[1] and array.dtype == np.float64 and array.flags.c_contiguous
+        self.shared = array.view() if whole and self.tables is None else None
+        if self.shared is not None:
+            self.shared.flags.writeable = False
+
+    @classmethod
+    def find(cls, source: Source, columns: Sequence[int], meaning: Sequence[Column], dtype: Any) -> Reader | None:
+        """Return the reader of a block, or None where its cells have to be read one by one."""
+        array = source.numbers()
+        if array is None or meaning[0].kind == "poisson":
+            return None
+        categories = [value for column in meaning for value in column.categories or ()]
+        settled = all(type(value) is int and abs(value) < CLOSE for value in categories)
+        return cls(array, columns, meaning, dtype) if settled else None
+
+    def read(self, rows: slice) -> NDArray[Any]:
+        """Some rows of the block; the array's own, to be read only and not `settled` yet, where that will do."""
+        if self.shared is not None:
+            return self.shared[rows]
+        cells = _plain(self.array[rows], self.columns)
+        out = np.empty(cells.shape, self.dtype)
+        self._write(cells, out)
+        return out
+
+    def whole(self) -> NDArray[Any]:
+        """All rows of the block."""
+        if self.shared is not None:
+            self.settle(slice(None))
+            return self.shared
+        out = np.empty((len(self.array), len(self.columns)), self.dtype)
+        for rows in _slices(len(out)):
+            self._write(_plain(self.array[rows], self.columns), out[rows])
+        return out
+
+    def settle(self, rows: slice) -> None:
+        """Look for what `read` did not look for: infinite cells in the array's own rows."""
+        if self.shared is not None and kernels.any_infinite(self.shared[rows]):
+            raise Unsettled
+
+    def _write(self, cells: NDArray[Any], out: NDArray[Any]) -> None:
+        if self.tables is not None:
+            if not kernels.encode_cells(cells, *self.tables, out):
+                raise Unsettled
+            return
+        np.add(cells, 0.0, out=out)  # which turns -0.0 into 0.0
+        if kernels.any_infinite(out):
+            raise Unsettled
 
 
-def _write_numbers(cells: NDArray[Any], out: NDArray[np.float64]) -> bool:
-    np.add(cells, 0.0, out=out)  # which turns -0.0 into 0.0
-    return not np.isinf(out).any()
+class Unread(Mapping[str, NDArray[Any]]):
+    """The blocks of consecutive rows, encoded each time they are looked at and never kept: for a single pass.
+
+    Numbers are not looked through for infinite ones, which would be a pass of its own: those make what is computed from
+    them infinite too, and `settle` then finds out.
+    """
+
+    def __init__(self, readers: Mapping[str, Reader], rows: range) -> None:
+        self.readers = readers
+        self.rows = rows
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.readers[name].read(slice(self.rows.start, self.rows.stop))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.readers)
+
+    def __len__(self) -> int:
+        return len(self.readers)
+
+    def settle(self) -> None:
+        """Raise `Unsettled` if a cell is infinite."""
+        for reader in self.readers.values():
+            reader.settle(slice(self.rows.start, self.rows.stop))
+
+    def take(self, rows: Any) -> Mapping[str, NDArray[Any]]:
+        """Some of the rows; unread still where they follow each other."""
+        if isinstance(rows, slice) and rows.step is None:
+            return Unread(self.readers, self.rows[rows])
+        return {name: block[rows] for name, block in self.items()}
 
 
 def _lookup(meaning: Sequence[Column]) -> tuple[NDArray[Any], ...]:

@@ -27,7 +27,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.data.frames import RawColumn
+from halfseen.data.frames import CodedColumn, RawColumn
 from halfseen.errors import DataError, ParameterError
 
 __all__ = ["Column", "Kind", "encode_column", "learn_column"]
@@ -83,7 +83,7 @@ def learn_column(raw: RawColumn, name: str, kind: str | None = None) -> Column:
         return Column(name, "categorical", _categories(raw))
     if kind == "poisson":
         _check_observed(raw, name, kind)
-        _counts(raw, name)
+        read_counts(raw, name)
         return Column(name, "poisson")
     _check_observed(raw, name, kind)
     _check_varies(raw, name)
@@ -117,12 +117,13 @@ def encode_column(raw: RawColumn, column: Column, out: NDArray[Any]) -> Counter[
     array([ 1, -1, -1], dtype=int8)
     """
     if column.categories is None:
-        values = _counts(raw, column.name) if column.kind == "poisson" else _numbers(raw, column.name, column.kind)
+        values = read_counts(raw, column.name) if column.kind == "poisson" else _numbers(raw, column.name, column.kind)
         np.add(values, 0.0, out=out)  # which turns -0.0 into 0.0
         out[raw.missing] = np.nan
         return Counter()
     out[:] = _codes(raw, column.categories)
-    return Counter(_canonical(raw.values[(out < 0) & ~raw.missing], raw.type))
+    unknown = (out < 0) & ~raw.missing
+    return Counter(_canonical(raw.values[unknown], raw.type)) if unknown.any() else Counter()
 
 
 # ------------------------------------------------------------------------------------------------------- the categories
@@ -131,8 +132,8 @@ def encode_column(raw: RawColumn, column: Column, out: NDArray[Any]) -> Counter[
 def _kind_by_value(raw: RawColumn) -> Kind:
     if raw.type != "number" or raw.levels is not None:
         return "categorical"
-    distinct = _distinct(raw)
-    if len(distinct) <= 1 or (len(distinct) <= MAX_DISTINCT and _whole(distinct).all()):
+    distinct = distinct_numbers(raw)
+    if len(distinct) <= 1 or (len(distinct) <= MAX_DISTINCT and is_whole(distinct).all()):
         return "categorical"
     return "gaussian"
 
@@ -142,16 +143,16 @@ def is_quantity(head: RawColumn) -> bool:
     if head.type != "number" or head.levels is not None:
         return False
     seen = head.values[~head.missing]
-    return bool(len(seen) and not _whole(seen).all() and (seen != seen[0]).any())
+    return bool(len(seen) and not is_whole(seen).all() and (seen != seen[0]).any())
 
 
-def _distinct(raw: RawColumn) -> NDArray[Any]:
+def distinct_numbers(raw: RawColumn) -> NDArray[Any]:
     """The distinct observed numbers, ascending; whole numbers close together are looked up, not sorted."""
     observed = raw.values[~raw.missing] if raw.missing.any() else raw.values
     if not len(observed):
         return observed
     low, high = observed.min(), observed.max()
-    if not high - low < CLOSE or not _whole(observed).all():
+    if not high - low < CLOSE or not is_whole(observed).all():
         return np.unique(observed)
     seen = np.zeros(int(high - low) + 1, dtype=bool)
     seen[(observed - low).astype(np.int64)] = True
@@ -162,7 +163,10 @@ def _categories(raw: RawColumn) -> tuple[Category, ...]:
     levels = _canonical(raw.levels or (), raw.type)
     if raw.ordered:
         return tuple(levels)
-    distinct = set(raw.values[~raw.missing]) if raw.type == "text" else _distinct(raw)
+    if isinstance(raw, CodedColumn):
+        distinct: Any = raw.seen
+    else:
+        distinct = set(raw.values[~raw.missing]) if raw.type == "text" else distinct_numbers(raw)
     return tuple(sorted({*levels, *_canonical(distinct, raw.type)}))  # all of one type
 
 
@@ -179,18 +183,20 @@ def _codes(raw: RawColumn, categories: tuple[Category, ...]) -> NDArray[np.integ
     """The position of each cell among the categories, or -1."""
     if raw.type == "text":
         code_of = {category: code for code, category in enumerate(categories)}
+        if isinstance(raw, CodedColumn):
+            return np.array([*map(code_of.get, raw.texts, repeat(-1)), -1], dtype=np.int32)[raw.codes]
         return np.fromiter(map(code_of.get, raw.values, repeat(-1)), np.int32, len(raw.values))
     known = {float(category): code for code, category in enumerate(categories) if not isinstance(category, str)}
     if not known:
         return np.full(len(raw.values), -1, dtype=np.int32)
     ordered = np.array(sorted(known))
     low, high = ordered[0], ordered[-1]
-    if high - low < CLOSE and _whole(ordered).all():  # whole numbers close together: a look-up
+    if high - low < CLOSE and is_whole(ordered).all():  # whole numbers close together: a look-up
         lookup = np.full(int(high - low) + 3, -1, dtype=np.int32)  # with room for smaller and larger ones
         lookup[(ordered - low).astype(np.int64) + 1] = [known[value] for value in ordered]
         place = np.clip(np.where(raw.missing, low - 1, raw.values) - low + 1, 0, len(lookup) - 1)
         codes = lookup[place.astype(np.int64)]
-        return np.where(_whole(place), codes, np.int32(-1))
+        return np.where(is_whole(place), codes, np.int32(-1))
     place = np.searchsorted(ordered, raw.values).clip(max=len(ordered) - 1)
     codes = np.array([known[value] for value in ordered], dtype=np.int32)
     return np.where(ordered[place] == raw.values, codes[place], np.int32(-1))
@@ -211,10 +217,10 @@ def _numbers(raw: RawColumn, name: str, kind: str) -> NDArray[np.float64]:
     return raw.values
 
 
-def _counts(raw: RawColumn, name: str) -> NDArray[np.float64]:
+def read_counts(raw: RawColumn, name: str) -> NDArray[np.float64]:
     """The values of a column that has to be of whole numbers from 0."""
     values = _numbers(raw, name, "poisson")
-    wrong = ~raw.missing & ~((values >= 0) & _whole(values))
+    wrong = ~raw.missing & ~((values >= 0) & is_whole(values))
     if wrong.any():
         row = int(wrong.argmax())
         raise DataError(
@@ -224,7 +230,8 @@ def _counts(raw: RawColumn, name: str) -> NDArray[np.float64]:
     return values
 
 
-def _whole(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+def is_whole(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which numbers have no fraction."""
     return np.equal(values, np.rint(values))
 
 

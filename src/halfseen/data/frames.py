@@ -25,9 +25,10 @@ from __future__ import annotations
 import datetime
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
@@ -74,6 +75,49 @@ class RawColumn:
     ordered: bool = False
 
 
+class CodedColumn(RawColumn):
+    """A raw column of text as codes into its distinct values: each is looked at once, not in every cell.
+
+    Parameters
+    ----------
+    codes : (N,) integer array
+        Which text each cell holds; -1 where missing.
+    texts : sequence of str
+        Distinct texts. Some may be held by no cell.
+    levels, ordered : as in `RawColumn`
+
+    Examples
+    --------
+    >>> CodedColumn(np.array([1, -1, 0]), ["a", "b"]).values
+    array(['b', None, 'a'], dtype=object)
+    """
+
+    codes: NDArray[np.integer[Any]]
+    texts: tuple[str, ...]
+
+    def __init__(
+        self,
+        codes: NDArray[np.integer[Any]],
+        texts: Sequence[str],
+        levels: tuple[Any, ...] | None = None,
+        ordered: bool = False,
+    ) -> None:
+        fields = {"codes": codes, "texts": tuple(texts), "missing": codes < 0, "type": "text"}
+        self.__dict__.update(fields, levels=levels, ordered=ordered)
+
+    @cached_property
+    def values(self) -> NDArray[Any]:
+        """The cells as Python objects."""
+        return np.array([*self.texts, None], dtype=object)[self.codes]  # -1 is None
+
+    @property
+    def seen(self) -> list[str]:
+        """The texts that some cell holds."""
+        held = np.zeros(len(self.texts) + 1, dtype=bool)
+        held[self.codes] = True
+        return [text for text, used in zip(self.texts, held, strict=False) if used]
+
+
 class Source(ABC):
     """A user's table: columns out one at a time, results back in the same library. Made by `read`.
 
@@ -86,20 +130,51 @@ class Source(ABC):
     n_rows : int
     backend : narwhals.Implementation or None
         The library of a data frame; None for arrays and lists.
+    weight, target : (N,) arrays or None
+        Row weights and labels that came with the table.
+    streams : bool
+        Whether the table is not in memory and is to be read by `batches`.
+    room : int
+        Bytes of memory that may be used for a table that streams.
     """
 
     names: tuple[str, ...]
     named: bool
     n_rows: int
     backend: nw.Implementation | None
+    weight: NDArray[np.float64] | None = None
+    target: Any = None
+    streams: bool = False
+    room: int = 0
 
     @abstractmethod
     def column(self, j: int) -> RawColumn:
         """Column `j`, converted now and not kept."""
 
+    @property
+    def frame(self) -> nw.DataFrame[Any] | None:
+        """The table as narwhals sees it; None for arrays and lists."""
+        return None
+
     def numbers(self) -> NDArray[Any] | None:
         """All cells as an array of numbers, NaN where missing, if that is what they came in; None if not."""
         return None
+
+    def batches(self) -> Iterator[Source]:
+        """Some rows after the other, each batch in memory."""
+        yield self
+
+    def grouped(self) -> Source | None:
+        """The same rows with equal ones merged outside memory, their numbers as weights; None where that cannot be."""
+        return None
+
+    def keep_codes(self) -> Source:
+        """The same source; it may keep what it finds out about text."""
+        return self
+
+    def face(self, X: Any) -> Any:
+        """What scikit-learn is to look at for names and the number of columns, if not `X` as it was given."""
+        return X
 
     @abstractmethod
     def take(self, rows: NDArray[np.intp]) -> Source:
@@ -159,8 +234,8 @@ def read(X: Any) -> Source:
     Parameters
     ----------
     X : data frame, array or nested list of shape (N, D)
-        Any eager data frame known to narwhals, a NumPy array (masked ones too), an object with ``__array__``, or a
-        list of rows.
+        Any eager data frame known to narwhals, a NumPy array (masked ones too), an object with ``__array__``, a list
+        of rows, or a table in a file (`open_table`).
 
     Raises
     ------
@@ -179,6 +254,9 @@ def read(X: Any) -> Source:
     """
     if isinstance(X, Source):
         return X
+    if hasattr(X, "__halfseen_source__"):  # a table in a file
+        opened: Source = X.__halfseen_source__()
+        return opened
     if sparse.issparse(X):
         raise DataTypeError(
             f"sparse data (a {type(X).__name__} of shape {X.shape}) is not supported: its zeros would be taken for "
@@ -250,6 +328,9 @@ class _ArraySource(Source):
             return _from_numbers(cells, "bool" if cells.dtype.kind == "b" else "number", where)
         return _from_objects(cells.tolist(), where)
 
+    def face(self, X: Any) -> Any:
+        return self._array if isinstance(X, Source) else X
+
     def numbers(self) -> NDArray[Any] | None:
         plain = not isinstance(self._array, np.ma.MaskedArray) and self._array.dtype.kind in "iuf"
         return self._array if plain and self._array.dtype != np.uint64 else None  # which does not fit into int64
@@ -280,6 +361,7 @@ class _FrameSource(Source):
 
     def __init__(self, frame: nw.DataFrame[Any]) -> None:
         self._frame = frame
+        self._codes: dict[int, CodedColumn] | None = None
         self.names = tuple(str(name) for name in frame.columns)
         self.named = True
         self.backend = frame.implementation
@@ -294,6 +376,10 @@ class _FrameSource(Source):
                     "required."
                 )
 
+    @property
+    def frame(self) -> nw.DataFrame[Any]:
+        return self._frame
+
     def column(self, j: int) -> RawColumn:
         series, where = self._frame[:, j], f"column {self.names[j]!r}"
         dtype = series.dtype
@@ -303,11 +389,29 @@ class _FrameSource(Source):
         if type(getattr(series.to_native(), "dtype", None)).__name__ == "SparseDtype":
             raise DataTypeError(f"{where} is sparse, which is not supported. Pass X.sparse.to_dense().")
         if not isinstance(dtype, (nw.Categorical, nw.Enum)):
-            return _from_objects(series.to_list(), where)
+            return self._coded(j) or _from_objects(series.to_list(), where)
         levels, ordered = _declared_levels(series)
+        coded = _coded(series, levels, ordered)
+        if coded is not None:
+            return coded
         declared = _from_objects(levels, f"levels of {where}")
         raw = _from_objects(series.to_list(), where, if_empty=declared.type)
         return replace(raw, levels=levels, ordered=ordered)
+
+    def keep_codes(self) -> Source:
+        """Keep the codes of text once they are made, for a table that is learned from and encoded."""
+        self._codes = {}
+        return self
+
+    def _coded(self, j: int) -> CodedColumn | None:
+        if self._codes is None:
+            return _coded(self._frame[:, j])
+        if j not in self._codes and (coded := _coded(self._frame[:, j])) is not None:
+            self._codes[j] = coded
+        return self._codes.get(j)
+
+    def face(self, X: Any) -> Any:
+        return self._frame.to_native() if isinstance(X, Source) or hasattr(X, "__halfseen_source__") else X
 
     def take(self, rows: NDArray[np.intp]) -> Source:
         if not self._frame.implementation.is_pyarrow():
@@ -440,6 +544,53 @@ def _declared_levels(series: nw.Series[Any]) -> tuple[tuple[Any, ...], bool]:
     if series.implementation.is_pandas_like() and hasattr(native.dtype, "categories"):
         return tuple(native.dtype.categories.tolist()), bool(native.dtype.ordered)
     return (), False  # Polars Categorical: its pool of strings is shared between columns and declares nothing
+
+
+def _coded(series: nw.Series[Any], levels: tuple[Any, ...] | None = None, ordered: bool = False) -> CodedColumn | None:
+    """A column of text as codes, where the library can make them quickly; None where it cannot, or it is not text."""
+    native = series.to_native()
+    if series.implementation.is_pandas_like():
+        if type(native.dtype).__name__ == "StringDtype":
+            codes, texts = native.factorize()
+        elif hasattr(native.dtype, "categories"):
+            codes, texts = native.cat.codes.to_numpy(), native.dtype.categories
+        else:
+            return None
+    elif series.implementation.is_pyarrow():
+        return _coded_arrow(native, levels, ordered)
+    elif series.implementation.is_polars() and find_spec("pyarrow"):
+        return _coded_arrow(native.to_arrow(), levels, ordered)
+    else:
+        return None
+    texts = texts.tolist()
+    if not texts or not all(type(text) is str for text in texts):
+        return None
+    return CodedColumn(codes, texts, levels, ordered)
+
+
+def _coded_arrow(column: Any, levels: tuple[Any, ...] | None, ordered: bool) -> CodedColumn | None:
+    """An Arrow column of text as codes; None for other types."""
+    import pyarrow as pa
+
+    if isinstance(column, pa.Array):
+        column = pa.chunked_array([column])
+    inside = str(column.type.value_type if pa.types.is_dictionary(column.type) else column.type)
+    if inside not in ("string", "large_string", "string_view"):
+        return None
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(pa.dictionary(pa.int32(), pa.large_string())) if inside == "string_view" else column
+        column = column.unify_dictionaries()
+    else:
+        column = (column.cast(pa.large_string()) if inside == "string_view" else column).dictionary_encode()
+    merged = column.combine_chunks()
+    texts = [] if isinstance(merged, pa.ChunkedArray) else merged.dictionary.to_pylist()
+    if not texts:
+        return None
+    codes = merged.indices.cast(pa.int32())
+    codes = (codes.fill_null(-1) if codes.null_count else codes).to_numpy(zero_copy_only=False)
+    if len(set(texts)) < len(texts) or None in texts:  # which a dictionary made elsewhere may have
+        return None
+    return CodedColumn(codes, texts, levels, ordered)
 
 
 # --------------------------------------------------------------------------------------------------- columns to cells

@@ -7,7 +7,7 @@ soft. It is kept as logs, once per distinct *pattern*; each row points to its pa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.errors import DataError, ParameterError
+from halfseen.kernels import active as kernels
 
 __all__ = ["Evidence", "read_labels", "read_target"]
 
@@ -23,6 +24,7 @@ CLOSE = 1 << 16  # whole-number labels within this range are looked up, not hash
 
 Label: TypeAlias = str | int | bool
 Names: TypeAlias = tuple[Label | None, ...]
+Spread: TypeAlias = Callable[[NDArray[np.int32]], NDArray[np.int32]]  # a number for each of few things -> for each row
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,24 +186,24 @@ def _is_soft(labels: Any) -> bool:
 
 
 class _Sets(NamedTuple):
-    """Candidate sets, each once: the labels it allows, its first row, which of them each row has, and all labels."""
+    """Candidate sets, each once: the labels it allows, and its first row; all labels; and from sets to rows."""
 
     sets: list[frozenset[Label]]
     rows: list[int]
-    place: NDArray[np.intp]
     seen: frozenset[Label]
+    spread: Spread
 
 
 def _sets(labels: Any, n_rows: int, unlabeled: Any) -> _Sets:
-    distinct, rows, place = _factorize_whole(labels, n_rows) or _factorize(_items(labels, n_rows))
+    distinct, rows, spread = _factorize_whole(labels, n_rows) or _factorize(_items(labels, n_rows))
     sets = _candidate_sets(distinct, rows, unlabeled)
-    return _Sets(sets, rows, place, frozenset().union(*sets))
+    return _Sets(sets, rows, frozenset().union(*sets), spread)
 
 
 def _evidence(found: _Sets, names: Names | None, n_components: int) -> Evidence:
     component = {label: k for k, label in enumerate(range(n_components) if names is None else names)}
     patterns, index = _distinct(_log_sets(found.sets, found.rows, component, n_components))
-    return Evidence(patterns, index[found.place])
+    return Evidence(patterns, found.spread(index))
 
 
 # ------------------------------------------------------------------------------------------------ labels and their sets
@@ -221,8 +223,8 @@ def _items(labels: Any, n_rows: int) -> list[Any]:
     return items
 
 
-def _factorize(items: list[Any]) -> tuple[list[Any], list[int], NDArray[np.intp]]:
-    """The distinct items, the first row of each, and which of them each row has."""
+def _factorize(items: list[Any]) -> tuple[list[Any], list[int], Spread]:
+    """The distinct items, the first row of each, and what gives each row the number of its item."""
     code_of: dict[Any, int] = {}
     rows: list[int] = []
     place = np.empty(len(items), dtype=np.intp)
@@ -236,25 +238,30 @@ def _factorize(items: list[Any]) -> tuple[list[Any], list[int], NDArray[np.intp]
             raise DataError(f"labels: row {row} is {item!r:.80}. Give a label, a set of labels, or None.") from None
         if code == len(rows):
             rows.append(row)
-    return list(code_of), rows, place
+    return list(code_of), rows, lambda numbers: numbers[place]
 
 
-def _factorize_whole(labels: Any, n_rows: int) -> tuple[list[Any], list[int], NDArray[np.intp]] | None:
+def _factorize_whole(labels: Any, n_rows: int) -> tuple[list[Any], list[int], Spread] | None:
     """The same for an array of whole numbers that lie close together, without a look at each; None for others."""
     if type(labels) is not np.ndarray or labels.dtype.kind not in "iub" or labels.shape != (n_rows,) or not n_rows:
         return None
     low = int(labels.min())
     size = int(labels.max()) - low + 1
-    if size > CLOSE:
+    if size > CLOSE or labels.dtype == np.uint64:
         return None
-    offsets = labels.astype(np.intp) - low
-    first = np.full(size, -1)
-    first[offsets[::-1]] = np.arange(n_rows)[::-1]  # the last write wins: the first row
-    codes = np.argsort(first[first >= 0]).argsort()
-    code_of = np.full(size, -1, dtype=np.intp)
-    code_of[first >= 0] = codes
-    rows = np.sort(first[first >= 0]).tolist()
-    return [labels[row].item() for row in rows], rows, code_of[offsets]
+    whole = np.ascontiguousarray(labels, np.int64)
+    first = np.full(size, n_rows, dtype=np.int64)
+    kernels.first_rows(whole, low, first)
+    offsets = np.argsort(first, kind="stable")[: np.count_nonzero(first < n_rows)]  # in the order they appear in
+    rows = first[offsets].tolist()
+
+    def spread(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+        lookup, out = np.full(size, -1, dtype=np.int32), np.empty((n_rows, 1), dtype=np.int32)
+        lookup[offsets] = numbers
+        kernels.encode_cells(whole[:, None], np.array([low]), np.array([size]), np.array([0]), lookup, out)
+        return out[:, 0]
+
+    return [labels[row].item() for row in rows], rows, spread
 
 
 def _candidate_sets(distinct: list[Any], rows: list[int], unlabeled: Any) -> list[frozenset[Label]]:

@@ -10,7 +10,7 @@ belongs to and one that says when. All become one table of steps, sequence after
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 class Steps(dict[str, NDArray[Any]]):
     """Blocks of columns, as leaves read them, that know the lengths of their sequences, as structures do."""
 
-    def __init__(self, blocks: dict[str, NDArray[Any]], lengths: Ints) -> None:
+    def __init__(self, blocks: Mapping[str, NDArray[Any]], lengths: Ints) -> None:
         super().__init__(blocks)
         self.lengths = lengths
 
@@ -86,7 +86,7 @@ class Sequences:
     @classmethod
     def of(cls, steps: Table, lengths: Ints, weight: NDArray[np.float64] | None = None) -> Sequences:
         """Return sequences from their stacked steps; the weights of the steps become those of their sequences."""
-        weight = np.ones(len(lengths)) if weight is None else weight
+        weight = np.ones(len(lengths)) if weight is None else np.ascontiguousarray(weight)
         table = Table(steps.schema, steps.blocks, np.repeat(weight, lengths), steps.evidence)
         return cls(table, lengths, weight)
 
@@ -96,7 +96,7 @@ class Sequences:
         return self.steps.schema
 
     @property
-    def blocks(self) -> dict[str, NDArray[Any]]:
+    def blocks(self) -> Mapping[str, NDArray[Any]]:
         """The steps' cells."""
         return self.steps.blocks
 

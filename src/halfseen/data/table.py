@@ -19,14 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halfseen.data.arrays import encode_block, share_block, survey
+from halfseen.data import spill
+from halfseen.data.arrays import HEAD, Reader, Run, Unread, Unsettled, survey
 from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
+from halfseen.data.stream import in_pieces, learn_columns
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
 from halfseen.kernels import active as kernels
 
-__all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight"]
+__all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight", "row_weight"]
 
 CHUNK = 4096  # rows; with K = 8 doubles each their scores take 256 KB and stay in L2
 LARGEST = 16384  # rows; beyond, handing chunks to workers costs nothing any more, and their scores leave the cache
@@ -59,7 +61,7 @@ class Schema:
     named: bool = field(default=False, compare=False)
 
     @classmethod
-    def learn(cls, source: Source, kinds: Mapping[str | int, str] | None = None) -> Schema:
+    def learn(cls, source: Source, kinds: Mapping[str | int, str] | None = None, run: Run = map) -> Schema:
         """Find out kind and categories of each column.
 
         Parameters
@@ -67,9 +69,14 @@ class Schema:
         source : Source
         kinds : mapping, optional
             The kind of some columns, by name or position, where the rule of `learn_column` is not wanted.
+        run : callable
+            Maps a task over slices of rows: `map`, or one with workers.
         """
         chosen = {_position(key, source.names, "columns"): kind for key, kind in (kinds or {}).items()}
-        known = survey(source)
+        if source.streams:
+            found = learn_columns(source, chosen)
+            return cls(found, _group(column.kind for column in found), source.named)
+        known = survey(source, run)
 
         def learned(j: int, name: str) -> Column:
             if j not in chosen and j in known:
@@ -78,6 +85,21 @@ class Schema:
 
         columns = tuple(learned(j, name) for j, name in enumerate(source.names))
         return cls(columns, _group(column.kind for column in columns), source.named)
+
+    @classmethod
+    def guess(cls, source: Source, kinds: Mapping[str | int, str] | None = None) -> Schema | None:
+        """Return what the first rows suggest, where a single pass finds out whether it is right; None elsewhere.
+
+        It is right if all cells can be encoded by it: a column that has enough different numbers to be a quantity
+        stays one, and one that shows no further category has none.
+        """
+        if source.numbers() is None:
+            return None
+        try:
+            schema = cls.learn(source.take(np.arange(min(source.n_rows, HEAD))), kinds)
+        except DataError:  # which more rows may put right
+            return None
+        return None if any(schema._reader(source, name) is None for name in schema.blocks) else schema
 
     @classmethod
     def of(cls, columns: Iterable[Column]) -> Schema:
@@ -116,7 +138,13 @@ class Schema:
         """The number of categories of each column of a categorical block."""
         return tuple(len(_categories(column)) for column in self.block_columns(block))
 
-    def encode(self, source: Source, weight: ArrayLike | None = None, evidence: Evidence | None = None) -> Table:
+    def encode(
+        self,
+        source: Source,
+        weight: ArrayLike | None = None,
+        evidence: Evidence | None = None,
+        once: bool = False,
+    ) -> Table:
         """Turn a source into a table, one column at a time.
 
         Parameters
@@ -126,6 +154,10 @@ class Schema:
         weight : (N,) array-like, optional
             Row weights; ones by default.
         evidence : Evidence, optional
+        once : bool
+            For a single pass over the chunks: where it can be done, each is encoded when it is looked at, by the worker
+            that needs it, and nothing is kept. A cell that has to be complained about then raises `Unsettled`, an
+            infinite one when `settle` is called, as is due where results are not finite. Without `once` it is named.
 
         Warns
         -----
@@ -143,20 +175,67 @@ class Schema:
         self._check_names(source)
         if evidence is not None and len(evidence.index) != source.n_rows:
             raise DataError(f"evidence is about {len(evidence.index)} rows, but X has {source.n_rows}.")
-        blocks = {name: np.empty((source.n_rows, len(js)), self._dtype(name)) for name, js in self.blocks.items()}
-        unknown = {}
-        for name, js in self.blocks.items():
-            shared = share_block(source, js, self.block_columns(name))
-            if shared is not None:
-                blocks[name] = shared
-                continue
-            if encode_block(source, js, self.block_columns(name), blocks[name]):
-                continue
-            for d, j in enumerate(js):
-                column = self.columns[j]
-                unknown[column.name] = encode_column(source.column(j), column, blocks[name][:, d])
-        _warn_unknown({name: counts for name, counts in unknown.items() if counts})
-        return Table(self, blocks, check_weight(weight, source.n_rows), evidence)
+        if source.streams:
+            return self._encode_batches(source, row_weight(source, weight), evidence)
+        checked = row_weight(source, weight)
+        readers = {name: self._reader(source, name) for name in self.blocks}
+        if once and None not in readers.values():
+            unread = Unread(readers, range(source.n_rows))  # type: ignore[arg-type]
+            return Table(self, unread, checked, evidence)
+        unknown: Counter[tuple[str, Any]] = Counter()
+        blocks = {name: self._block(source, name, reader, unknown) for name, reader in readers.items()}
+        _warn_unknown(unknown)
+        return Table(self, blocks, checked, evidence)
+
+    def gather(self, source: Source, weight: ArrayLike | None = None, evidence: Evidence | None = None) -> Table:
+        """Turn a source into a canonical table: `encode`, then `Table.canonical`.
+
+        Equal rows of a table outside memory are merged out there, where nothing stands against it.
+
+        Examples
+        --------
+        >>> from halfseen.data import read
+        >>> source = read([["a"], ["b"], ["a"]])
+        >>> sorted(Schema.learn(source).gather(source).weight.tolist())
+        [1.0, 2.0]
+        """
+        discrete = all(column.kind == "categorical" for column in self.columns)
+        if source.streams and discrete and evidence is None and weight is None and source.weight is None:
+            source = source.grouped() or source
+        return self.encode(source, weight, evidence).canonical(overwrite=True)
+
+    def _reader(self, source: Source, name: str) -> Reader | None:
+        return Reader.find(source, self.blocks[name], self.block_columns(name), self._dtype(name))
+
+    def _block(
+        self, source: Source, name: str, reader: Reader | None, unknown: Counter[tuple[str, Any]]
+    ) -> NDArray[Any]:
+        """Encode a block, all at once if it can be done; count the categories that are not known, by column."""
+        if reader is not None:
+            try:
+                return reader.whole()
+            except Unsettled:
+                pass
+        block = np.empty((source.n_rows, len(self.blocks[name])), self._dtype(name))
+        for d, j in enumerate(self.blocks[name]):
+            column = self.columns[j]
+            for value, count in encode_column(source.column(j), column, block[:, d]).items():
+                unknown[column.name, value] += count
+        return block
+
+    def _encode_batches(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> Table:
+        """Turn a source into a table that lies in temporary files, batch by batch."""
+        blocks = {name: spill.scratch((source.n_rows, len(js)), self._dtype(name)) for name, js in self.blocks.items()}
+        unknown: Counter[tuple[str, Any]] = Counter()
+
+        def encode(batch: Source, first: int) -> None:
+            for name, block in blocks.items():
+                rows = slice(first, first + batch.n_rows)
+                block[rows] = self._block(batch, name, self._reader(batch, name), unknown)
+
+        in_pieces(source, encode)
+        _warn_unknown(unknown)
+        return Table(self, blocks, spill.moved(weight, source.room), evidence, source.room)
 
     def decode(self, block: str, array: NDArray[Any]) -> list[list[Any]]:
         """Turn rows of a block back into columns of values.
@@ -221,7 +300,7 @@ class Chunk:
     """
 
     index: int
-    blocks: dict[str, NDArray[Any]]
+    blocks: Mapping[str, NDArray[Any]]
     weight: NDArray[np.float64]
     evidence: Evidence | None = None
 
@@ -229,6 +308,11 @@ class Chunk:
     def n_rows(self) -> int:
         """Number of rows, n."""
         return len(self.weight)
+
+    def settle(self) -> None:
+        """Raise `Unsettled` if the rows are encoded on the way, and one has an infinite cell."""
+        if isinstance(self.blocks, Unread):
+            self.blocks.settle()
 
     @property
     def log_evidence(self) -> NDArray[np.float64] | None:
@@ -247,23 +331,36 @@ class Table:
     weight : (N,) float64 array
     evidence : Evidence or None
         What the labels say about the rows.
+    room : int or None
+        For a table whose arrays lie in files, the bytes of memory that work on it may take; None: in memory.
     """
 
     schema: Schema
-    blocks: dict[str, NDArray[Any]]
+    blocks: Mapping[str, NDArray[Any]]
     weight: NDArray[np.float64]
     evidence: Evidence | None = None
+    room: int | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows, N."""
         return len(self.weight)
 
+    def settle(self) -> None:
+        """Raise `Unsettled` if the rows are encoded on the way, and one has an infinite cell."""
+        if isinstance(self.blocks, Unread):
+            self.blocks.settle()
+
     def take(self, rows: Any) -> Table:
         """Some of the rows: an index array, a mask, or a slice (views, then)."""
-        blocks = {name: block[rows] for name, block in self.blocks.items()}
         evidence = None if self.evidence is None else self.evidence.take(rows)
-        return Table(self.schema, blocks, self.weight[rows], evidence)
+        if self.room is not None and not isinstance(rows, slice):
+            *taken, weight = spill.take([*self.blocks.values(), self.weight], _numbers_of(rows), self.room)
+            return Table(self.schema, dict(zip(self.blocks, taken, strict=True)), weight, evidence, self.room)
+        if isinstance(self.blocks, Unread):
+            return Table(self.schema, self.blocks.take(rows), self.weight[rows], evidence)
+        blocks = {name: block[rows] for name, block in self.blocks.items()}
+        return Table(self.schema, blocks, self.weight[rows], evidence, self.room)
 
     def chunks(self, size: int | None = None) -> list[Chunk]:
         """Cut the table into chunks of `size` rows (the last may be shorter).
@@ -273,7 +370,11 @@ class Table:
         if size is None:
             size = min(max(CHUNK, -(-self.n_rows // (16 * 64)) * 64), LARGEST)
         cuts = [slice(start, start + size) for start in range(0, self.n_rows, size)]
-        return [Chunk(i, part.blocks, part.weight, part.evidence) for i, part in enumerate(map(self.take, cuts))]
+        parts = list(map(self.take, cuts))
+        if self.weight.strides == (0,):  # one number for all rows: chunks share one array of it
+            same = self.weight[:size].copy()
+            return [Chunk(i, part.blocks, same[: part.n_rows], part.evidence) for i, part in enumerate(parts)]
+        return [Chunk(i, part.blocks, part.weight, part.evidence) for i, part in enumerate(parts)]
 
     def canonical(self, overwrite: bool = False) -> Table:
         """Merge equal rows and order the rest by content.
@@ -298,9 +399,17 @@ class Table:
         if not self.weight.all():
             return self.take(np.flatnonzero(self.weight)).canonical(overwrite=True)
         evidence = None if self.evidence is None else self.evidence.canonical()
+        if self.room is not None:
+            return self._canonical_in_files(evidence, self.room)
+        return self._merged(evidence, overwrite)
+
+    def _content(self, evidence: Evidence | None) -> list[NDArray[Any]]:
+        """What tells rows apart."""
         columns = [block[:, d] for block in self.blocks.values() for d in range(block.shape[1])]
-        if evidence is not None:
-            columns.append(evidence.index)  # canonical, so that equal numbers are equal patterns
+        return columns if evidence is None else [*columns, evidence.index]  # canonical: equal numbers, equal patterns
+
+    def _merged(self, evidence: Evidence | None, overwrite: bool) -> Table:
+        columns = self._content(evidence)
         order = _content_order(columns, self.weight)
         first = _first_of_equals(columns, order)
         weight = np.add.reduceat(self.weight[order], np.flatnonzero(first))
@@ -308,6 +417,26 @@ class Table:
         del order, first
         blocks = {name: _gather(block, rows, overwrite) for name, block in self.blocks.items()}
         return Table(self.schema, blocks, weight, None if evidence is None else evidence.take(rows))
+
+    def _canonical_in_files(self, evidence: Evidence | None, room: int) -> Table:
+        """The same, some rows in memory at a time."""
+        arrays = [*self.blocks.values(), self.weight, *([] if evidence is None else [evidence.index])]
+
+        def part(rows: spill.Arrays) -> Table:
+            own = None if evidence is None else Evidence(evidence.patterns, rows.pop())
+            *blocks, weight = rows
+            return Table(self.schema, dict(zip(self.blocks, blocks, strict=True)), weight, own)
+
+        def hashed(rows: spill.Arrays) -> NDArray[np.uint64]:
+            table = part(rows)
+            return _hash_rows(table._content(table.evidence), table.n_rows)[0]
+
+        def merged(rows: spill.Arrays) -> spill.Arrays:
+            table = part(rows)
+            found = table._merged(table.evidence, overwrite=False)
+            return [*found.blocks.values(), found.weight, *([] if found.evidence is None else [found.evidence.index])]
+
+        return replace(part(spill.sorted_and_merged(arrays, hashed, merged, room)), room=room)
 
     def moments(self, block: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Weighted mean and variance of each column of a block over its observed cells.
@@ -359,7 +488,7 @@ class Table:
 
 
 def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
-    """Check row weights and return them as a new float64 array.
+    """Check row weights and return them as a new float64 array, or a view of one number if that is what all rows have.
 
     Parameters
     ----------
@@ -374,7 +503,9 @@ def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     array([1. , 0.5])
     """
     if weight is None:
-        return np.ones(n_rows)
+        return np.broadcast_to(np.float64(1), n_rows)
+    if isinstance(weight, np.ndarray) and weight.strides == (0,) and len(weight) == n_rows:
+        return np.broadcast_to(check_weight(weight[:1].copy(), 1)[0], n_rows)
     try:
         values = np.array(weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -400,7 +531,21 @@ def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     return values
 
 
+def row_weight(source: Source, weight: ArrayLike | None) -> NDArray[np.float64]:
+    """Return the weights of the rows of a source: those given, else those that came with it, else ones."""
+    given = source.weight if weight is None else weight
+    if given is None and source.streams:
+        return np.broadcast_to(np.float64(1), source.n_rows)  # without taking any memory
+    return check_weight(given, source.n_rows)
+
+
 # -------------------------------------------------------------------------------------------------------------- columns
+
+
+def _numbers_of(rows: Any) -> NDArray[np.intp]:
+    """Which rows an index array or a mask means."""
+    rows = np.asarray(rows)
+    return np.flatnonzero(rows) if rows.dtype == bool else rows
 
 
 def _position(key: str | int, names: Sequence[str], what: str) -> int:
@@ -440,11 +585,14 @@ def _bullets(names: Sequence[str]) -> str:
     return "".join(f"- {name}\n" for name in names[:5]) + ("- ...\n" if len(names) > 5 else "")
 
 
-def _warn_unknown(unknown: Mapping[str, Counter[Any]]) -> None:
+def _warn_unknown(unknown: Counter[tuple[str, Any]]) -> None:
     if not unknown:
         return
+    by_column: dict[str, Counter[Any]] = {}
+    for (name, value), count in unknown.items():
+        by_column.setdefault(name, Counter())[value] = count
     lines = []
-    for name, counts in unknown.items():
+    for name, counts in by_column.items():
         shown = ", ".join(f"{value!r:.40} ({count}x)" for value, count in counts.most_common(5))
         more = f" and {len(counts) - 5} others" if len(counts) > 5 else ""
         lines.append(f"column {name!r}: {shown}{more}")

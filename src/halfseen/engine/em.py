@@ -19,6 +19,7 @@ import numpy as np
 from halfseen.assign import SOFT, Assign
 from halfseen.engine.chain import Chain
 from halfseen.engine.expected import Expected, Step
+from halfseen.engine.journal import current
 from halfseen.engine.model import Model, Reduced
 from halfseen.engine.paths import Path, ThreeStep
 from halfseen.leaves.limits import Params
@@ -55,11 +56,32 @@ def evaluate(
     -------
     list of Step
         For each candidate its statistics and the objective that belongs to it.
+
+    Inside `checkpoint` what the pass finds is recorded, or taken from the record.
     """
-    path: Path = data.path if data.path is not None and assign == SOFT else ThreeStep(model)
-    prepared = [path.prepare(params) for params in candidates]
     keys = keys or [(i,) for i in range(len(candidates))]
     seed = seed or np.random.SeedSequence(0)
+
+    def one_pass() -> list[Expected]:
+        return _pass(model, data, candidates, assign, runner, seed, keys)
+
+    journal = current()
+    found = one_pass() if journal is None else journal.expected(model, data, candidates, assign, (seed, keys), one_pass)
+    return [Step(params, expected, model.log_prior(params)) for params, expected in zip(candidates, found, strict=True)]
+
+
+def _pass(
+    model: Model,
+    data: Reduced,
+    candidates: Sequence[Params],
+    assign: Assign,
+    runner: Runner,
+    seed: np.random.SeedSequence,
+    keys: Sequence[tuple[int, ...]],
+) -> list[Expected]:
+    """Return the statistics of every candidate: score, infer and expect every chunk, and add."""
+    path: Path = data.path if data.path is not None and assign == SOFT else ThreeStep(model)
+    prepared = [path.prepare(params) for params in candidates]
 
     def task(chunk: Any) -> list[Expected]:
         return [
@@ -69,10 +91,7 @@ def evaluate(
 
     zero = [path.zero() for _ in candidates]
     totals = reduce(lambda sums, parts: list(map(add, sums, parts)), runner(task, data.chunks), zero)
-    return [
-        Step(params, path.finish(total) + _known(model, data, params), model.log_prior(params))
-        for params, total in zip(candidates, totals, strict=True)
-    ]
+    return [path.finish(total) + _known(model, data, params) for params, total in zip(candidates, totals, strict=True)]
 
 
 def _known(model: Model, data: Reduced, params: Params) -> Expected:

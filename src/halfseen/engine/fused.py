@@ -56,7 +56,7 @@ class FusedMixture:
     Sums of a chunk are one vector: mix (W), usage of groups (R, W), moments (3, D, W), Poisson sums (3, P, W).
     """
 
-    def __init__(self, model: Model, emit: Product, table: Table) -> None:
+    def __init__(self, model: Model, emit: Product, table: Table | None) -> None:
         self.model = model
         self.emit = emit
         self.n_components = emit.n_components
@@ -66,14 +66,20 @@ class FusedMixture:
         self.gaussian = {name: leaf for name, leaf in blocks.items() if isinstance(leaf, Gaussian)}
         self.poisson = {name: leaf for name, leaf in blocks.items() if isinstance(leaf, Poisson)}
         sizes = [size for leaf in self.categorical.values() for size in leaf.cardinalities]
-        holes = [bool((column < 0).any()) for name in self.categorical for column in table.blocks[name].T]
+        holes = [True] * len(sizes)
+        if table is not None:
+            holes = [hole for name in self.categorical for hole in _holes(table, name)]
+        self.sizes = sizes
         self.groups = _Groups(sizes, holes)
         self.n_numbers = sum(len(leaf.scale) for leaf in self.gaussian.values())
         self.n_counts = sum(len(leaf.scale) for leaf in self.poisson.values())
 
     @classmethod
-    def find(cls, model: Model, table: Table) -> FusedMixture | None:
-        """Return the plan for a model and its data, or None where the kernel cannot serve it."""
+    def find(cls, model: Model, table: Table | None = None) -> FusedMixture | None:
+        """Return the plan for a model and its data, or None where the kernel cannot serve it.
+
+        Without the data, for one look at rows yet unknown, any column may have holes.
+        """
         if kernels is plain or model.structure != Independent():
             return None
         mix, emit = model.leaves["mix"], model.leaves["emit"]
@@ -107,14 +113,20 @@ class FusedMixture:
 
     def _read(self, chunk: Chunk) -> tuple[Any, ...]:
         """Return groups of categories, numbers, counts and their log-factorials."""
+        return self.groups.cells(self._codes(chunk)), *self._numbers(chunk)
+
+    def _codes(self, chunk: Chunk) -> NDArray[Any]:
+        """Return the codes of all categorical columns."""
+        if not self.categorical:
+            return np.zeros((len(chunk.weight), 0), dtype=np.int8)
+        return _beside([chunk.blocks[name] for name in self.categorical], len(chunk.weight))
+
+    def _numbers(self, chunk: Chunk) -> tuple[Floats, Floats, Floats]:
+        """Return numbers, counts and their log-factorials."""
         n_rows = len(chunk.weight)
         counts = _beside([chunk.blocks[name] for name in self.poisson], n_rows)
-        return (
-            self.groups.cells([chunk.blocks[name] for name in self.categorical], n_rows),
-            _beside([chunk.blocks[name] for name in self.gaussian], n_rows),
-            counts,
-            np.where(np.isnan(counts), 0.0, gammaln(np.where(np.isnan(counts), 0.0, counts) + 1)),
-        )
+        values = _beside([chunk.blocks[name] for name in self.gaussian], n_rows)
+        return values, counts, np.where(np.isnan(counts), 0.0, gammaln(np.where(np.isnan(counts), 0.0, counts) + 1))
 
     def prepare(self, params: Params) -> tuple[Floats, ...]:
         """Return the parameters as the kernel reads them, components last and padded."""
@@ -158,6 +170,24 @@ class FusedMixture:
         kernels.mixture_posterior(*rows, *prepared, usage, log_evidence)
         return Inference({"emit": usage}, log_evidence[:, None])
 
+    def prepare_best(self, params: Params) -> tuple[Floats, ...]:
+        """Return the parameters as `best` needs them: weights and probabilities, column by column, as logs."""
+        mix, _, *numbers = self.prepare(params)
+        with np.errstate(divide="ignore"):
+            log_probabilities = np.log(self._padded([params["emit"][name] for name in self.categorical], 1.0))
+            return np.log(mix), np.insert(log_probabilities, self._starts, 0.0, axis=0), *numbers
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        """First category of each column."""
+        return np.cumsum([0, *self.sizes])[:-1]
+
+    def best(self, prepared: tuple[Floats, ...], chunk: Chunk) -> NDArray[np.int64]:
+        """Return the most probable component of each row of a chunk, the first among equals; -1 where none can be."""
+        best = np.empty(len(chunk.weight), dtype=np.int64)
+        kernels.mixture_best(self._codes(chunk), self._starts, *self._numbers(chunk), *prepared, best)
+        return best
+
     def finish(self, total: Expected) -> Expected:
         """Return the model's statistics from the kernel's sums."""
         mix, usage, moments, sums = self._views(total.stats)
@@ -193,37 +223,41 @@ class _Groups:
 
     def __init__(self, sizes: Sequence[int], holes: Sequence[bool]) -> None:
         # Digit 0 is 'missing' where there are holes, and in a column without categories.
-        self.first_digit = [int(hole or size == 0) for size, hole in zip(sizes, holes, strict=True)]
-        digits = [size + first for size, first in zip(sizes, self.first_digit, strict=True)]
+        first_digit = [int(hole or size == 0) for size, hole in zip(sizes, holes, strict=True)]
+        digits = [size + first for size, first in zip(sizes, first_digit, strict=True)]
         self.members = _greedy(digits)
         self.strides = np.ones(len(sizes), dtype=np.int64)
-        self.firsts = []
+        self.firsts = np.zeros(len(self.members), dtype=np.int64)
+        self.stops = np.array([members[-1] + 1 for members in self.members], dtype=np.int64)
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         rows, cells, first = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
-        for members in self.members:
+        for g, members in enumerate(self.members):
             n_rows = 1
             for d in members:
                 self.strides[d] = n_rows
                 n_rows *= digits[d]
             for d in members:
-                code = np.arange(n_rows) // self.strides[d] % digits[d] - self.first_digit[d]
+                code = np.arange(n_rows) // self.strides[d] % digits[d] - first_digit[d]
                 rows.append(first + np.flatnonzero(code >= 0))
                 cells.append(offsets[d] + code[code >= 0])
-            self.firsts.append(first)
+            self.firsts[g] = first + sum(self.strides[d] * first_digit[d] for d in members)
             first += n_rows
         self.n_rows, self.n_cells = first, int(offsets[-1])
         self.rows, self.of_cells = np.concatenate(rows), np.concatenate(cells)
 
-    def cells(self, blocks: Sequence[NDArray[Any]], n_rows: int) -> NDArray[np.uint16]:
+    def cells(self, codes: NDArray[Any]) -> NDArray[np.uint16]:
         """Return the row of the groups' tables for each row of data, (N, G)."""
-        columns = [column for block in blocks for column in block.T]
-        out = np.empty((n_rows, len(self.members)), dtype=np.uint16)
-        for g, members in enumerate(self.members):
-            cell = np.full(n_rows, self.firsts[g], dtype=np.int64)
-            for d in members:
-                cell += (columns[d].astype(np.int64) + self.first_digit[d]) * self.strides[d]
-            out[:, g] = cell
+        out = np.empty((len(codes), len(self.members)), dtype=np.uint16)
+        kernels.group_codes(codes, self.strides, self.stops, self.firsts, out)
         return out
+
+
+def _holes(table: Table, block: str) -> list[bool]:
+    """Return which columns of a block have a missing cell; chunk by chunk, as the table may lie in a file."""
+    found = np.zeros(table.blocks[block].shape[1], dtype=bool)
+    for chunk in table.chunks():
+        found |= (chunk.blocks[block] < 0).any(axis=0)
+    return found.tolist()
 
 
 def _greedy(sizes: Sequence[int]) -> list[list[int]]:
@@ -239,8 +273,8 @@ def _greedy(sizes: Sequence[int]) -> list[list[int]]:
     return groups
 
 
-def _beside(blocks: Sequence[Floats], n_rows: int) -> Floats:
-    """Return blocks side by side; a single one is not copied."""
+def _beside(blocks: Sequence[NDArray[Any]], n_rows: int) -> NDArray[Any]:
+    """Return blocks side by side; a single one is not copied, unless its rows do not follow each other."""
     if len(blocks) == 1:
-        return blocks[0]
+        return np.ascontiguousarray(blocks[0])
     return np.concatenate(blocks, axis=1) if blocks else np.zeros((n_rows, 0))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import reduce as fold
 from operator import add
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,20 +28,34 @@ def reduce(model: Mixture, table: Table, runner: Runner = serial) -> Reduced:
     """
     if table.evidence is None:
         return _packed(model, table)
+    about = model.blank()
+    if all_certain(table.evidence):
+        return Reduced([], _counted(model, table, about, runner), about)
     known = certain(table.evidence)
     if not known.any():
         return Reduced(table.chunks())
-    about = model.blank()
-    counted = _counted(model, table if known.all() else table.take(np.flatnonzero(known)), about, runner)
+    counted = _counted(model, table.take(np.flatnonzero(known)), about, runner)
     rest = _packed(model, table.take(np.flatnonzero(~known)))
     return replace(rest, known=counted, about=about)
 
 
 def certain(evidence: Evidence) -> NDArray[np.bool_]:
     """Whether the labels of each row leave one component, with evidence 1; never so with one component in all."""
+    return _single(evidence)[evidence.index]
+
+
+def all_certain(evidence: Evidence) -> bool:
+    """Whether they do so in all rows."""
+    single = _single(evidence)
+    lowest = evidence.index.min(initial=len(single))  # pattern 0 is that of rows without a label, if there are any
+    return bool(single[lowest:].all() or single[evidence.index].all())
+
+
+def _single(evidence: Evidence) -> NDArray[np.bool_]:
+    """Whether each pattern leaves one component."""
     patterns = evidence.patterns
     single = (patterns == 0).sum(axis=1) + (patterns != -np.inf).sum(axis=1) == 2
-    return (single & (patterns.shape[1] > 1))[evidence.index]
+    return single & (patterns.shape[1] > 1)
 
 
 def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Expected:
@@ -49,9 +64,7 @@ def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Exp
     owner = table.evidence.patterns.argmax(axis=1)
     prepared = model.prepare(about)
     chunks = table.chunks()
-    parts: Iterable[Expected] = runner(
-        lambda chunk: model.known(prepared, chunk, owner[chunk.evidence.index].astype(np.int64)), chunks
-    )
+    parts: Iterable[Expected] = runner(lambda chunk: model.known(prepared, chunk, owner[chunk.evidence.index]), chunks)
     return fold(add, parts, Expected.zero(model.stats_shape[0]))
 
 
@@ -61,4 +74,21 @@ def _packed(model: Mixture, table: Table) -> Reduced:
         table = replace(table, evidence=None)
     path = None if table.evidence is not None else FusedMixture.find(model, table)
     chunks = table.chunks()
-    return Reduced(chunks) if path is None else Reduced([path.pack(chunk) for chunk in chunks], path=path)
+    if path is None:
+        return Reduced(chunks)
+    packed = Later(chunks, path.pack) if table.room is not None else [path.pack(chunk) for chunk in chunks]
+    return Reduced(packed, path=path)
+
+
+class Later(Sequence[Any]):
+    """Chunks that are made each time they are asked for: those of a table that does not fit into memory."""
+
+    def __init__(self, chunks: Sequence[Any], make: Callable[[Any], Any]) -> None:
+        self._chunks = chunks
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._chunks)
+
+    def __getitem__(self, i: Any) -> Any:
+        return Later(self._chunks[i], self._make) if isinstance(i, slice) else self._make(self._chunks[i])

@@ -13,9 +13,11 @@ from halfseen.engine.ascent import METHODS, Ascent
 from halfseen.engine.chain import Average, Chain
 from halfseen.engine.em import Runner, em, evaluate, serial
 from halfseen.engine.expected import Step
+from halfseen.engine.journal import current
 from halfseen.engine.model import Model, Reduced
 from halfseen.engine.squarem import Squarem
 from halfseen.engine.stopping import Rule, never
+from halfseen.engine.watch import tell
 from halfseen.errors import ParameterError
 from halfseen.leaves.limits import Params
 
@@ -112,11 +114,13 @@ def fit(model: Model, data: Reduced, starts: Sequence[Params], plan: Plan) -> Se
     interrupted = False
     try:
         chains = _race(model, data, chains, plan)
-        _finish(model, data, chains, plan)
+        _finish(model, data, chains, plan, len(starts))
     except KeyboardInterrupt:
         if any(chain.step is None for chain in chains):
             raise
         interrupted = True
+        if journal := current():
+            journal.stop()
     finalists = sorted(chains, key=lambda chain: chain.rank, reverse=True)
     for chain in finalists:
         chain.reason = chain.reason or "interrupted"
@@ -143,7 +147,7 @@ def _anneal(model: Model, data: Reduced, starts: Sequence[Params], plan: Plan) -
             for key, params in enumerate(starts)
         ]
         for _ in em(_passes(model, data, hot, plan), chains):
-            pass
+            tell(chains, len(starts), plan.max_iter, warm=True)
         rngs = [np.random.default_rng(child(plan.seed, chain.key, stage)) for chain in chains]
         starts = [model.jitter(chain.params, JITTER, rng) for chain, rng in zip(chains, rngs, strict=True)]
     return starts
@@ -157,19 +161,19 @@ def _race(model: Model, data: Reduced, chains: list[Chain], plan: Plan) -> list[
     sampled = plan.assign.mode == "sample"
     n_finalists = 1 if sampled else ceil(sqrt(len(chains)))
     last = plan.max_iter // 2 if sampled else plan.max_iter
-    extra = FIRST_ROUND
+    extra, n_starts = FIRST_ROUND, len(chains)
     while len(chains) > n_finalists:
         for chain in chains:
             chain.pause = min(chain.n_passes + extra, max(last, 1))
         for _ in em(_passes(model, data, plan.assign, plan), chains):
-            pass
+            tell(chains, n_starts, plan.max_iter)
         chains = sorted(chains, key=lambda chain: chain.rank, reverse=True)
         chains = chains[: max(n_finalists, ceil(len(chains) / 2))]
         extra *= 2
     return chains
 
 
-def _finish(model: Model, data: Reduced, chains: Sequence[Chain], plan: Plan) -> None:
+def _finish(model: Model, data: Reduced, chains: Sequence[Chain], plan: Plan, n_starts: int) -> None:
     """Run the finalists to their end; a sampled chain ends with the mean statistics of its second half."""
     for chain in chains:
         chain.pause = None
@@ -177,6 +181,7 @@ def _finish(model: Model, data: Reduced, chains: Sequence[Chain], plan: Plan) ->
     for running in em(_passes(model, data, plan.assign, plan), chains):
         if plan.assign.mode == "sample" and running[0].n_passes > plan.max_iter // 2:
             average.add(model, running[0].accepted)
+        tell(chains, n_starts, plan.max_iter)
     if average.n_steps:
         params = average.params(model)
         [chains[0].step] = evaluate(model, data, [params], SOFT, plan.runner)

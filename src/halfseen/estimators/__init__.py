@@ -3,6 +3,7 @@
 `blocks`          a table's columns as leaves: priors, floors, fixed and tied columns, starts given by the user
 `table_mixture`   everything a fitted mixture over a table can do
 `latent_class`    hidden classes behind a table
+`kmeans`          centres of rows of numbers, by Lloyd's algorithm
 `profile`         classes in tables and in words
 `topology`        which states may follow which, and how long they last at least
 `chain_use`       everything a fitted hidden Markov model can do

@@ -161,6 +161,22 @@ def mixture(
     return Mixture(Independent(), {"mix": mix, "emit": Product(n_components, leaves)})
 
 
+class Recipe(NamedTuple):
+    """All that a mixture is built from, as values: whoever keeps a recipe can build the same model again."""
+
+    schema: Schema
+    summary: Summary
+    n_components: int
+    prior: Prior = None
+    variance_floor: float = 0.0
+    fixed: tuple[str, ...] = ()
+    masses: Floats | None = None
+
+    def model(self) -> Mixture:
+        """Build the mixture."""
+        return mixture(*self)
+
+
 def _treated(leaf: Leaf, treatment: str) -> Leaf:
     """Wrap the leaf of a block whose columns are fixed or tied."""
     if treatment == "fixed":

@@ -45,7 +45,8 @@ def compare(
         for with_all, hits in right.items():
             rows = np.sort(np.append(labelled[train], others)) if with_all else labelled[train]
             fitted = _fitted(model, source.take(rows), weight[rows], evidence.take(rows))
-            hits[test] = fitted._most_probable(_rows(fitted, source, labelled[test])) == truth[test]
+            names = np.arange(len(model.classes_))
+            hits[test] = fitted._most_probable(_rows(fitted, source, labelled[test]), names) == truth[test]
     return _judged(model, right[True], right[False], folds)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from halfseen.assign import child
 from halfseen.data import Cut, Evidence, check_sequence_weight, read, read_labels, read_sequences, rows_of
-from halfseen.errors import ParameterError
+from halfseen.errors import InterruptedWarning, ParameterError, warn
 from halfseen.estimators import blocks, options, selection
 from halfseen.estimators.chain_em import ChainEM, Door, Fitted
 from halfseen.estimators.chain_use import default_state
@@ -209,10 +209,12 @@ class HMM(ChainEM):
             sequences = self._begin(door, known(n_components)[0])
             return self._fitted(sequences, n_components, child(seed, n_components) if len(sizes) > 1 else seed, door)
 
-        tried = selection.search(sizes, fitted, self.criterion)
+        tried, interrupted = selection.search(sizes, fitted, self.criterion)
         best = selection.best(tried, self.criterion)
         self.selection_ = selection.table(tried, self.criterion, self._template)
         self._publish(best, known(best.n_components)[1])
+        if interrupted and not best.search.interrupted:
+            warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
         return self
 
     def _opened(

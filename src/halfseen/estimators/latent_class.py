@@ -11,8 +11,8 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from halfseen.assign import child
-from halfseen.data import Evidence, Source, Table, check_weight, read, read_labels
-from halfseen.errors import ParameterError
+from halfseen.data import Evidence, Source, Table, read, read_labels, row_weight
+from halfseen.errors import InterruptedWarning, ParameterError, warn
 from halfseen.estimators import blocks, options, selection, stepwise
 from halfseen.estimators.table_em import Found, TableEM
 from halfseen.estimators.table_mixture import default_name
@@ -178,10 +178,10 @@ class LatentClass(TableEM):
 
         Parameters
         ----------
-        X : array, pandas, Polars or Arrow table, or list of rows; NaN, None and nulls are holes
+        X : array, pandas, Polars or Arrow table, list of rows, or `open_table`; NaN, None and nulls are holes
         y : ignored; Pipelines pass it
         sample_weight : (N,) array, optional
-            How often each row counts.
+            How often each row counts; by default what the column named as weight in `open_table` says.
         labels : array, optional
             What is known of the rows' classes: a label or None for each row, a set of candidates, or an (N, K) array of
             evidence that multiplies the model.
@@ -194,7 +194,8 @@ class LatentClass(TableEM):
         sizes = selection.read_sizes(self.n_components)
         options.one_of("criterion", self.criterion, selection.CRITERIA)
         source = self._read(X, reset=True)
-        weight = check_weight(sample_weight, source.n_rows)
+        weight = row_weight(source, sample_weight)
+        labels = source.target if labels is None else labels
         if labels is None and (classes is not None or unlabeled is not None):
             raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
         if len(sizes) > 1 and self.start:
@@ -216,11 +217,13 @@ class LatentClass(TableEM):
             own_seed = child(seed, n_components) if len(sizes) > 1 else seed
             return self._search(table, n_components, own_seed, None if smaller is None else smaller.params)
 
-        tried = selection.search(sizes, found, self.criterion)
+        tried, interrupted = selection.search(sizes, found, self.criterion)
         best = selection.best(tried, self.criterion)
         self.n_components_ = best.n_components
         self.selection_ = selection.table(tried, self.criterion, self._template)
         self._publish(best, known(best.n_components)[1])
+        if interrupted and not best.search.interrupted:
+            warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
         return self
 
     def _encoded(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> tuple[Source, Table]:
@@ -229,7 +232,8 @@ class LatentClass(TableEM):
             used = np.flatnonzero(weight)
             source, weight = source.take(used), weight[used]
             evidence = None if evidence is None else evidence.take(used)
-        return source, self._learn_schema(source).encode(source, weight, evidence).canonical(overwrite=True)
+        weighed = None if source.streams and (weight == 1).all() else weight
+        return source, self._learn_schema(source).gather(source, weighed, evidence)
 
     @available_if(_one_size)
     def partial_fit(
@@ -277,6 +281,7 @@ class LatentClass(TableEM):
         """Take over what was learned from a batch; what only belongs to a whole table is gone."""
         self._stats, self._params = running.stats, running.params
         self._n_rows = 0.0
+        self._origin = self._origin.in_pieces()
         self.n_rows_seen_ = running.n_rows
         for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "selection_"):
             self.__dict__.pop(name, None)
@@ -312,7 +317,8 @@ class LatentClass(TableEM):
         """
         model = cls(len(weights))
         model._schema = blocks.read_columns(options.mapping("columns", columns))
-        model._model = blocks.mixture(model._schema, blocks.unit_summary(model._schema), len(weights))
+        model._recipe = blocks.Recipe(model._schema, blocks.unit_summary(model._schema), len(weights))
+        model._model = model._recipe.model()
         given = {"weights": weights, **columns}
         model._params = blocks.overlay(model._model.blank(), given, model._schema, len(weights))
         model._template = read(np.zeros((1, len(columns))))

@@ -14,14 +14,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from halfseen.assign import SOFT
-from halfseen.data import Evidence, Source, Table, check_weight, read_target
+from halfseen.data import Evidence, Schema, Source, Table, Unsettled, read_target, row_weight
 from halfseen.engine import Mixture
-from halfseen.engine.reduce import certain
+from halfseen.engine.reduce import all_certain
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import blocks, guard, options
 from halfseen.estimators.notes import column_notes
+from halfseen.estimators.state import State
 from halfseen.estimators.table_em import TableEM
-from halfseen.estimators.table_mixture import TableMixture
+from halfseen.estimators.table_mixture import TableMixture, in_one_pass
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
@@ -123,7 +124,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: ArrayLike | None = None,
         *,
         classes: Sequence[Any] | None = None,
@@ -133,7 +134,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
         Parameters
         ----------
-        X : array, pandas, Polars or Arrow table, or list of rows; NaN, None and nulls are holes
+        X : array, pandas, Polars or Arrow table, list of rows, or `open_table`; NaN, None and nulls are holes
         y : sequence
             A label for each row, None where it is unknown, a set where it is one of several; or an (N, C) array of
             evidence that multiplies the model. -1 is unknown among at least two other numbers, as in scikit-learn.
@@ -145,13 +146,13 @@ class NaiveBayes(ClassifierMixin, TableEM):
         """
         self._check_options()
         source = self._read(X, reset=True)
-        weight = check_weight(sample_weight, source.n_rows)
-        evidence, names = read_target(_target(y), source.n_rows, classes, unlabeled)
+        weight = row_weight(source, sample_weight)
+        evidence, names = read_target(target_of(y, source), source.n_rows, classes, unlabeled)
         self._begin(names)
         source, weight, evidence = self._weighed(source, weight, evidence)
         self._fit_rows(source, weight, evidence)
         self.guard_ = None
-        if self.guard and not evidence.index.all():
+        if self.guard and evidence.index.min() == 0:
             self.guard_ = guard.compare(self, source, weight, evidence)
         return self
 
@@ -172,8 +173,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         self, source: Source, weight: NDArray[np.float64], evidence: Evidence
     ) -> tuple[Source, NDArray[np.float64], Evidence]:
         """Return the rows that count, rows without any evidence with their own weight."""
-        weight = np.where(evidence.index == 0, self.unlabeled_weight * weight, weight)
-        if weight.all():
+        if self.unlabeled_weight != 1:
+            weight = np.where(evidence.index == 0, self.unlabeled_weight * weight, weight)
+        if weight.min() > 0:
             return source, weight, evidence
         used = np.flatnonzero(weight)
         if not len(used):
@@ -182,16 +184,34 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def _fit_rows(self, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> None:
         inside = int(self.components_per_class)
-        table = self._learn_schema(source).encode(source, weight, evidence.repeated(inside))
-        if inside > 1 or not certain(evidence).all():  # counting needs no order of rows
-            table = table.canonical(overwrite=True)
-        self._remember(source, table.schema)
-        found = self._search(table, inside * len(self.classes_), self._seed())
+        counting = inside == 1 and all_certain(evidence)  # which needs no order of rows, and one pass
+        if counting and self._fit_at_once(source, weight, evidence):
+            return
+        schema = self._learn_schema(source)
+        self._remember(source, schema)
+        if counting:
+            in_one_pass(self._fit_table, schema, source, weight, evidence)
+        else:
+            self._fit_table(schema.encode(source, weight, evidence.repeated(inside)).canonical(overwrite=True))
+
+    def _fit_at_once(self, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> bool:
+        """Count with the columns that the first rows suggest; return whether the others agree."""
+        schema = Schema.guess(source, self.columns)
+        if schema is None:
+            return False
+        self._remember(source, self._arranged(schema))
+        try:
+            self._fit_table(self._schema.encode(source, weight, evidence, once=True))
+        except Unsettled:
+            return False
+        return True
+
+    def _fit_table(self, table: Table) -> None:
+        found = self._search(table, int(self.components_per_class) * len(self.classes_), self._seed())
         self._publish(found, self._component_names())
 
-    def _mixture(self, summary: blocks.Summary, n_components: int) -> Mixture:
-        prior = blocks.read_prior(self.prior)
-        return blocks.mixture(self._schema, summary, n_components, prior, self.variance_floor, self.fixed, self._masses)
+    def _recipe_for(self, summary: blocks.Summary, n_components: int) -> blocks.Recipe:
+        return super()._recipe_for(summary, n_components)._replace(masses=self._masses)
 
     def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
         return params
@@ -206,7 +226,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
     def partial_fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         classes: Sequence[Any] | None = None,
         sample_weight: ArrayLike | None = None,
         *,
@@ -221,9 +241,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         self._check_options()
         first = not hasattr(self, "_params")
         source = self._read(X, reset=first)
-        weight = check_weight(sample_weight, source.n_rows)
+        weight = row_weight(source, sample_weight)
         listed = classes if first else self.classes_.tolist()
-        evidence, names = read_target(_target(y), source.n_rows, listed, unlabeled, may_lack=not first)
+        evidence, names = read_target(target_of(y, source), source.n_rows, listed, unlabeled, may_lack=not first)
         if first:
             self._begin(names)
         source, weight, evidence = self._weighed(source, weight, evidence)
@@ -233,7 +253,8 @@ class NaiveBayes(ClassifierMixin, TableEM):
             self._remember(source, schema)
             summary = blocks.summarise(table)
             self.events_ = column_notes(schema, summary.frequencies)
-            self._model = self._mixture(summary, len(self.classes_))
+            self._recipe = self._recipe_for(summary, len(self.classes_))
+            self._model = self._recipe.model()
             self._params = self._model.blank()
             self._stats = np.zeros(self._model.stats_shape)
         self._add(table)
@@ -247,7 +268,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         for chunk in table.chunks():
             batch = self._model.expected(prepared, chunk, SOFT).stats
             stats = stats + self._model.recentre(batch, self._params, pivot)
-        self._model = self._mixture(blocks.summary_of(self._model, stats, pivot, self._schema), len(self.classes_))
+        summary = blocks.summary_of(self._model, stats, pivot, self._schema)
+        self._recipe = self._recipe_for(summary, len(self.classes_))
+        self._model, self._origin = self._recipe.model(), self._origin.in_pieces()
         pseudo = self._model.prior(pivot)
         self._params = self._model.maximise(stats if pseudo is None else stats + pseudo, pivot)
         self._stats = self._model.recentre(stats, pivot, self._params)
@@ -256,6 +279,26 @@ class NaiveBayes(ClassifierMixin, TableEM):
         self.n_rows_seen_ = float(self.class_count_.sum())
         for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "guard_"):
             self.__dict__.pop(name, None)
+
+    # ---- in a file -----------------------------------------------------------------------------------------------
+
+    def _state(self) -> State:
+        state = super()._state()
+        return state._replace(record=state.record | {"classes": self.classes_})
+
+    @classmethod
+    def _from_state(cls, state: State) -> Self:
+        record = dict(state.record)
+        classes = record.pop("classes")
+        model = super()._from_state(state._replace(record=record))
+        inside = int(options.whole("components_per_class", model.components_per_class))
+        kept = isinstance(classes, np.ndarray) and classes.shape == (len(model.weights_) // inside,)
+        if not kept or len(model.weights_) % inside or len(set(classes.tolist())) != len(classes):
+            raise ParameterError(f"classes={classes!r:.80} do not fit {len(model.weights_)} components.")
+        if model._recipe.masses is not None and len(model._recipe.masses) != len(classes):
+            raise ParameterError(f"{len(model._recipe.masses)} given shares do not fit {len(classes)} classes.")
+        model.classes_, model._masses = classes, model._recipe.masses
+        return model
 
     # ---- use -----------------------------------------------------------------------------------------------------
 
@@ -302,16 +345,19 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row; the first among equals."""
-        table = self._encode(X)
-        return self.classes_[self._most_probable(table)]
+        return self._over(X, lambda table: self._most_probable(table, self.classes_))
 
-    def _most_probable(self, table: Table) -> NDArray[np.int64]:
-        """Return the index of the most probable class of each row."""
-        return np.concatenate(self._posteriors(table, lambda resp: self._by_class(resp).argmax(axis=1)))
+    def _most_probable(self, table: Table, names: NDArray[Any]) -> NDArray[Any]:
+        """Return the name of the most probable class of each row; the first among equals."""
+        if self.components_per_class == 1:
+            return super()._most_probable(table, names)
+        return names[np.concatenate(self._posteriors(table, lambda resp: self._by_class(resp).argmax(axis=1)))]
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy: the share of rows whose predicted class is `y`."""
-        return float(ClassifierMixin.score(self, X, y, sample_weight))
+        source = self._read(X, reset=False)
+        weight = source.weight if sample_weight is None else sample_weight
+        return float(ClassifierMixin.score(self, source, source.target if y is None else y, weight))
 
     def relabel(self, order: Sequence[int]) -> Self:
         """Return a copy in which class i is the former class order[i]."""
@@ -322,6 +368,10 @@ class NaiveBayes(ClassifierMixin, TableEM):
             raise ParameterError(f"order={order!r} does not name each of the {len(self.classes_)} classes once.")
         relabelled = super().relabel((places[:, None] * inside + np.arange(inside)).ravel().tolist())
         relabelled.classes_ = self.classes_[places]
+        if self._masses is not None:  # given shares move with their classes
+            relabelled._masses = self._masses[places]
+            relabelled._recipe = self._recipe._replace(masses=relabelled._masses)
+            relabelled._model = relabelled._recipe.model()
         relabelled.class_names_ = relabelled._component_names()
         return relabelled
 
@@ -347,7 +397,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         return X, self.classes_[components // int(self.components_per_class)]
 
 
-def _target(y: Any) -> Any:
+def target_of(y: Any, source: Source | None = None) -> Any:
+    """Return the labels: those given, else those that came with the table."""
+    y = source.target if y is None and source is not None else y
     if y is None:
         raise DataError("NaiveBayes requires y to be passed, but the target y is None.")
     if hasattr(y, "__array__") and not hasattr(y, "__iter__"):

@@ -96,26 +96,31 @@ def to_frame(model: TableMixture) -> Any:
 
 def describe(model: TableMixture, top: int) -> str:
     """Return a paragraph per class: its share, and the columns that set it apart most."""
-    columns = profiles(model)
-    lines = []
-    for k, (name, share) in enumerate(zip(model.class_names_, model.weights_, strict=True)):
-        telling = sorted((c for c in columns if len(c.rows)), key=lambda c: -c.distance[k])[:top]
-        traits = "; ".join(_trait(column, k) for column in telling if column.distance[k] > 0.01)
-        lines.append(f"{name} ({share:.0%}): {traits or 'like the whole table'}")
-    return "\n".join(lines)
+    parts = zip(model.class_names_, model.weights_, in_words(model, top), strict=True)
+    return "\n".join(f"{name} ({share:.0%}): {words}" for name, share, words in parts)
+
+
+def in_words(model: TableMixture, top: int) -> list[str]:
+    """Return for each class the columns that set it apart most."""
+    columns = [column for column in profiles(model) if len(column.rows)]
+    found = []
+    for k in range(len(model.weights_)):
+        telling = sorted(columns, key=lambda c: -c.distance[k])[:top]
+        found.append("; ".join(_trait(c, k) for c in telling if c.distance[k] > 0.01) or "like the whole table")
+    return found
 
 
 def _trait(column: ColumnProfile, k: int) -> str:
     values, overall = column.values[:, k], column.overall
     if column.kind == "gaussian":
-        own, whole = (f"{_number(mean)} ± {_number(sd)}" for mean, sd in (values, overall))
+        own, whole = (f"{number(mean)} ± {number(sd)}" for mean, sd in (values, overall))
         return f"{column.name} {own} (all {whole})"
     if column.kind == "poisson":
-        return f"{column.name} {_number(values[0])} on average (all {_number(overall[0])})"
+        return f"{column.name} {number(values[0])} on average (all {number(overall[0])})"
     telling = int(np.argmax(rel_entr(values, overall)))
     return f"{column.name} = {column.rows[telling]} in {values[telling]:.0%} (all {overall[telling]:.0%})"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Return three telling digits, without an exponent where a person would not use one."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from halfseen.data import Source, frame_from_dict
+from halfseen.engine.journal import current
 from halfseen.errors import ParameterError
 
 
@@ -61,15 +62,34 @@ def read_sizes(n_components: Any) -> Sequence[int]:
     return [int(size) for size in sizes]
 
 
-def search(sizes: Sequence[int], fitted: Callable[[int, Fitted | None], Fitted], criterion: str) -> list[Fitted]:
-    """Fit every size; each may begin at the one before. A range from "auto" ends when the criterion keeps rising."""
+class Tried(NamedTuple, Generic[Fitted]):
+    """The sizes that were fitted, and whether an interrupt kept others from it."""
+
+    found: list[Fitted]
+    interrupted: bool = False
+
+
+def search(sizes: Sequence[int], fitted: Callable[[int, Fitted | None], Fitted], criterion: str) -> Tried[Fitted]:
+    """Fit every size; each may begin at the one before.
+
+    A range from "auto" ends when the criterion keeps rising. An interrupt ends it with what was found so far.
+    """
     tried: list[Fitted] = []
     for size in sizes:
         neighbour = tried[-1] if tried and tried[-1].n_components == size - 1 else None
-        tried.append(fitted(size, neighbour))
+        try:
+            tried.append(fitted(size, neighbour))
+        except KeyboardInterrupt:
+            if not tried:
+                raise
+            if journal := current():
+                journal.stop()
+            return Tried(tried, interrupted=True)
+        if tried[-1].search.interrupted:
+            return Tried(tried, interrupted=True)
         if isinstance(sizes, range) and _rising(tried, criterion):
             break
-    return tried
+    return Tried(tried)
 
 
 def _rising(tried: Sequence[Found], criterion: str) -> bool:

@@ -8,25 +8,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from halfseen.assign import SOFT, Assign, child
-from halfseen.data import Schema, Source, Table
+from halfseen.data import CHUNK, Schema, Source, Table
 from halfseen.engine import Mixture, Search, evaluate, fit
 from halfseen.engine.ascent import METHODS
 from halfseen.engine.em import Runner
 from halfseen.engine.model import Reduced
-from halfseen.engine.reduce import certain, reduce
+from halfseen.engine.reduce import all_certain, reduce
 from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.starts import STARTS, Start, from_known, split, whole
 from halfseen.engine.stopping import read_rule
 from halfseen.errors import CollapseWarning, InterruptedWarning, ParameterError, warn
-from halfseen.estimators import blocks, options
+from halfseen.estimators import blocks, options, state
 from halfseen.estimators.notes import column_notes
-from halfseen.estimators.table_mixture import TableMixture, default_name, measure, seed_of
+from halfseen.estimators.state import Origin, State
+from halfseen.estimators.table_mixture import TableMixture, default_name, lasting_seed, measure
 from halfseen.leaves.leaf import NO_MASS, Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
@@ -47,7 +48,8 @@ class Found(NamedTuple):
     loglik : float         log-likelihood under `params`, whatever the assignment mode
     uncertain : float      classification entropy -sum resp log resp
     n_rows : float         sum of the weights
-    summary : Summary      what the leaves had to know of the table
+    recipe : Recipe        what the model was built from
+    seed : SeedSequence
     """
 
     model: Mixture
@@ -57,7 +59,8 @@ class Found(NamedTuple):
     loglik: float
     uncertain: float
     n_rows: float
-    summary: blocks.Summary
+    recipe: blocks.Recipe
+    seed: np.random.SeedSequence
 
     @property
     def n_components(self) -> int:
@@ -106,7 +109,11 @@ class TableEM(TableMixture):
             raise ParameterError(f"anneal={self.anneal!r} makes {warm} passes: max_iter={self.max_iter} is too few.")
 
     def _learn_schema(self, source: Source) -> Schema:
-        schema = Schema.learn(source, self.columns)
+        with runner(self.n_jobs, source.n_rows // CHUNK) as run:
+            return self._arranged(Schema.learn(source, self.columns, run))
+
+    def _arranged(self, schema: Schema) -> Schema:
+        """Check the columns that options name, and give those that are treated apart blocks of their own."""
         blocks.read_names(list(self.start or ()), schema, "start")
         fixed = blocks.read_names(self.fixed, schema, "fixed")
         tied = blocks.read_names(self.tied, schema, "tied")
@@ -124,10 +131,10 @@ class TableEM(TableMixture):
         self._schema = schema
         self.columns_ = {column.name: column.kind for column in schema.columns}
 
-    def _mixture(self, summary: blocks.Summary, n_components: int) -> Mixture:
-        """Return the mixture that the options describe."""
-        prior = blocks.read_prior(self.prior)
-        return blocks.mixture(self._schema, summary, n_components, prior, self.variance_floor, self.fixed)
+    def _recipe_for(self, summary: blocks.Summary, n_components: int) -> blocks.Recipe:
+        """Return the recipe of the mixture that the options describe."""
+        prior, floor = blocks.read_prior(self.prior), float(self.variance_floor)
+        return blocks.Recipe(self._schema, summary, n_components, prior, floor, tuple(self.fixed))
 
     def _search(
         self,
@@ -141,7 +148,8 @@ class TableEM(TableMixture):
         assign = Assign.read(self.assign, self.draws)
         with runner(self.n_jobs, len(table.chunks())) as run:
             summary, data = self._summarised(table, n_components, run)
-            model = self._mixture(summary, n_components)
+            recipe = self._recipe_for(summary, n_components)
+            model = recipe.model()
             data = data or reduce(model, table, run)
             plan = Plan(
                 assign=assign,
@@ -159,11 +167,11 @@ class TableEM(TableMixture):
         uncertain = measure(model, params, data.chunks)[1]  # rows of a known class add nothing to it
         loglik = search.best.accepted.loglik if assign.mode == "soft" else step.loglik
         n_rows = float(table.weight.sum())
-        return Found(model, params, search, step.expected.stats, loglik, uncertain, n_rows, summary)
+        return Found(model, params, search, step.expected.stats, loglik, uncertain, n_rows, recipe, seed)
 
     def _summarised(self, table: Table, n_components: int, run: Runner) -> tuple[blocks.Summary, Reduced | None]:
         """Return the summary of a table; where nothing is hidden, read off the counts that the fit needs anyway."""
-        if table.evidence is None or not certain(table.evidence).all():
+        if table.evidence is None or not all_certain(table.evidence):
             return blocks.summarise(table), None
         rough = blocks.roughly(table)
         summary, data = self._counted(table, rough, n_components, run)
@@ -175,10 +183,12 @@ class TableEM(TableMixture):
         self, table: Table, rough: blocks.Summary, n_components: int, run: Runner
     ) -> tuple[blocks.Summary, Reduced]:
         """Count rows of known components about rough means, and read the summary of the table off the counts."""
-        model = self._mixture(rough, n_components)
+        model = self._recipe_for(rough, n_components).model()
         with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are named below
             data = reduce(model, table, run)
         assert data.known is not None
+        if not np.isfinite(data.known.stats).all():
+            table.settle()
         return blocks.summary_of(model, data.known.stats, data.about, table.schema), data
 
     def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
@@ -211,7 +221,8 @@ class TableEM(TableMixture):
     def _publish(self, found: Found, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
         best = found.search.best
-        self.events_ = column_notes(self._schema, found.summary.frequencies)
+        self.events_ = column_notes(self._schema, found.recipe.summary.frequencies)
+        self._recipe, self._origin = found.recipe, Origin.of_fit(found.recipe, found.n_rows, found.seed)
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self.loglik_, self._entropy, self._n_rows = found.loglik, found.uncertain, found.n_rows
         known = names or (None,) * len(self.weights_)
@@ -254,8 +265,17 @@ class TableEM(TableMixture):
             )
         log.info("fitted %d classes: %s after %d passes", len(mass), self.stop_reason_, self.n_iter_)
 
+    def _state(self) -> State:
+        """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
+        return state.taken(self)
+
+    @classmethod
+    def _from_state(cls, found: State) -> Self:
+        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
+        return state.restored(cls, found)
+
     def _seed(self) -> np.random.SeedSequence:
-        return seed_of(self.random_state)
+        return lasting_seed(self.random_state)
 
 
 def _check_rows(table: Table, n_components: int) -> None:

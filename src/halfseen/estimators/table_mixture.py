@@ -5,9 +5,9 @@ All of it comes from the model and the structures that training uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,19 +17,25 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from halfseen import __version__
 from halfseen.assign import SOFT
-from halfseen.data import Chunk, Schema, Source, Table, read
+from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read
 from halfseen.engine import Mixture
 from halfseen.engine.fused import FusedMixture
+from halfseen.engine.journal import settled
 from halfseen.engine.model import Chunk as AnyChunk
 from halfseen.engine.model import weighted_sum
-from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
-from halfseen.estimators import options, profile, why
+from halfseen.errors import ImpossibleRowWarning, ParameterError, VersionWarning, warn
+from halfseen.estimators import card, options, profile, why
+from halfseen.estimators.blocks import Recipe
+from halfseen.estimators.state import Origin
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.structures import Inference
+
+Result = TypeVar("Result")
 
 MANY = 2000  # rows from which the fused path is worth its preparation
 
@@ -37,6 +43,8 @@ MANY = 2000  # rows from which the fused path is worth its preparation
 class TableMixture(BaseEstimator):
     """A mixture over a table, once it has a model, parameters and a schema."""
 
+    _recipe: Recipe
+    _origin: Origin = Origin()
     _model: Mixture
     _params: Params
     _schema: Schema
@@ -94,11 +102,36 @@ class TableMixture(BaseEstimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the posterior probability of each class for each row, (N, K)."""
-        return np.concatenate(self._posteriors(self._encode(X), lambda resp: resp))
+        return np.concatenate(self._over(X, lambda table: self._posteriors(table, lambda resp: resp)))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most probable class of each row; the lowest index among equals."""
-        return np.concatenate(self._posteriors(self._encode(X), lambda resp: resp.argmax(axis=1)))
+        return self._over(X, lambda table: self._most_probable(table, np.arange(len(self.weights_))))
+
+    def _most_probable(self, table: Table, names: NDArray[Any]) -> NDArray[Any]:
+        """Return the name of the most probable component of each row; the first among equals."""
+        fused = FusedMixture.find(self._model) if table.n_rows > MANY else None
+        if fused is None:
+            return names[np.concatenate(self._posteriors(table, lambda resp: resp.argmax(axis=1)))]
+        prepared = fused.prepare_best(self._params)
+        likely = self.weights_.argmax()
+        out = np.empty(table.n_rows, names.dtype)
+
+        def task(piece: tuple[Chunk, NDArray[Any]]) -> int:
+            chunk, own = piece
+            best = fused.best(prepared, chunk)
+            impossible = best < 0
+            if impossible.any():
+                chunk.settle()
+                best[impossible] = likely
+            names.take(best, out=own, mode="clip")  # the other modes would copy
+            return int(np.count_nonzero(impossible))
+
+        chunks = table.chunks()
+        pieces = list(zip(chunks, np.split(out, np.cumsum([chunk.n_rows for chunk in chunks])), strict=False))
+        with runner(self.n_jobs, len(pieces)) as run:
+            self._warn_impossible(sum(run(task, pieces)))
+        return out
 
     def _posteriors(self, table: Table, use: Callable[[Floats], Any]) -> list[Any]:
         """Return what `use` makes of the (n, K) posteriors of each chunk."""
@@ -108,13 +141,18 @@ class TableMixture(BaseEstimator):
 
     def score_samples(self, X: Any) -> Floats:
         """Return log p(observed cells) of each row; 0 for a row in which nothing was observed."""
-        return np.concatenate(self._infer(self._encode(X), lambda found: found.log_evidence[:, 0]))
+        return self._over(X, self._logliks)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean log-likelihood per row."""
-        table = self._encode(X, sample_weight)
-        logliks = np.concatenate(self._infer(table, lambda found: found.log_evidence[:, 0]))
-        return weighted_sum(table.weight, logliks) / float(table.weight.sum())
+
+        def mean(table: Table) -> float:
+            return weighted_sum(table.weight, self._logliks(table)) / float(table.weight.sum())
+
+        return self._over(X, mean, sample_weight)
+
+    def _logliks(self, table: Table) -> Floats:
+        return np.concatenate(self._infer(table, lambda found: found.log_evidence[:, 0]))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[np.int64]]:
         """Draw rows from the model.
@@ -276,16 +314,22 @@ class TableMixture(BaseEstimator):
     def _read(self, X: Any, reset: bool) -> Source:
         """Read a table, and remember or check what scikit-learn wants to know of it."""
         source = read(X)
+        face = source.face(X)
         if not reset and self._without_data:  # the schema checks names, if there are any
-            X = np.empty((1, len(source.names)))
-        validate_data(self, X, reset=reset, skip_check_array=True)
+            face = np.empty((1, len(source.names)))
+        validate_data(self, face, reset=reset, skip_check_array=True)
         return source
 
     def _encode(self, X: Any, weight: ArrayLike | None = None) -> Table:
         check_is_fitted(self)
         return self._schema.encode(self._read(X, reset=False), weight)
 
-    def _decoded(self, blocks: dict[str, Any]) -> list[Any]:
+    def _over(self, X: Any, use: Callable[[Table], Result], weight: ArrayLike | None = None) -> Result:
+        """Return what `use` makes of a table in one pass over its chunks."""
+        check_is_fitted(self)
+        return in_one_pass(use, self._schema, self._read(X, reset=False), weight)
+
+    def _decoded(self, blocks: Mapping[str, Any]) -> list[Any]:
         """Return blocks as columns of values in the order of the table."""
         columns: dict[int, Any] = {}
         for name, members in self._schema.blocks.items():
@@ -297,7 +341,7 @@ class TableMixture(BaseEstimator):
 
         A row that is impossible under every class falls back on the shares of the classes.
         """
-        fused = FusedMixture.find(self._model, table) if table.n_rows > MANY else None
+        fused = FusedMixture.find(self._model) if table.n_rows > MANY else None
         prepared = (fused or self._model).prepare(self._params)
 
         def task(chunk: Chunk) -> Any:
@@ -305,7 +349,9 @@ class TableMixture(BaseEstimator):
                 found = fused.infer(prepared, chunk)
             else:
                 found = self._model.infer(prepared, chunk.blocks, np.ones((chunk.n_rows, 1)), SOFT)
-            found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self._params["mix"]
+            if not np.isfinite(found.log_evidence).all():
+                chunk.settle()
+                found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self._params["mix"]
             return use(found)
 
         chunks = table.chunks()
@@ -326,12 +372,58 @@ class TableMixture(BaseEstimator):
                 ImpossibleRowWarning,
             )
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_halfseen_version": __version__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        written = state.pop("_halfseen_version", "unknown")
+        if written != __version__:
+            warn(
+                f"a {type(self).__name__} pickled by halfseen {written} may not work with {__version__}. Keep models "
+                "with halfseen.save, which later versions read.",
+                VersionWarning,
+            )
+        super().__setstate__(state)
+
+    # ---- in a notebook -------------------------------------------------------------------------------------------
+
+    def _repr_html_inner(self) -> str:
+        """Return a card of the classes; before the fit, the diagram of scikit-learn."""
+        if hasattr(self, "class_names_"):
+            return card.card(self)
+        diagram: str = super()._repr_html_inner()
+        return diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = False
         return tags
+
+
+def in_one_pass(
+    use: Callable[[Table], Result],
+    schema: Schema,
+    source: Source,
+    weight: ArrayLike | None = None,
+    evidence: Evidence | None = None,
+) -> Result:
+    """Return what `use` makes of a table in one pass over its chunks, which are encoded on the way.
+
+    Where a cell has to be complained about, the table is encoded first, and `use` begins again.
+    """
+    try:
+        return use(schema.encode(source, weight, evidence, once=True))
+    except Unsettled:
+        pass
+    return use(schema.encode(source, weight, evidence))
 
 
 def matching(overlap: Floats) -> NDArray[np.int64]:
@@ -369,6 +461,11 @@ def seed_of(random_state: Any) -> np.random.SeedSequence:
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
         return np.random.SeedSequence(int(random_state))
     raise ParameterError(f"random_state={random_state!r} is not None, a whole number of at least 0 or a generator.")
+
+
+def lasting_seed(random_state: Any) -> np.random.SeedSequence:
+    """Return a seed that an interrupted run finds again: inside `checkpoint` a drawn seed is kept in the file."""
+    return settled(seed_of(random_state), chosen=isinstance(random_state, int | np.integer))
 
 
 def _carry(names: tuple[str, ...], order: NDArray[np.int64]) -> tuple[str, ...]:

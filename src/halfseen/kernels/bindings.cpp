@@ -71,6 +71,19 @@ void bind_codes(nb::module_& m) {
          [](Array2<const Code> codes, Index starts, Index component, In1 weight, Out2 counts) {
              categorical_count(view(codes), view(starts), view(component), view(weight), view(counts));
          });
+    bind(m, "mixture_best",
+         [](Array2<const Code> codes, Index starts, In2 values, In2 counts, In2 log_factorials, In1 log_mix,
+            In2 log_table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,
+            Array1<std::int64_t> best) {
+             const Rows rows{{}, view(values), view(counts), view(log_factorials), {}, false};
+             const Mixture logs{view(log_mix), view(log_table), view(mean), view(half_precision), view(half_log),
+                                view(rate), view(log_rate)};
+             mixture_best(view(codes), view(starts), rows, logs, view(best));
+         });
+    bind(m, "group_codes",
+         [](Array2<const Code> codes, Index strides, Index stops, Index firsts, Array2<std::uint16_t> cells) {
+             group_codes(view(codes), view(strides), view(stops), view(firsts), view(cells));
+         });
 }
 
 template <class Cell, class Code>
@@ -87,6 +100,10 @@ void bind_cells(nb::module_& m) {
     bind(m, "survey_cells",
          [](Array2<const Cell> cells, std::int64_t close, Array2<std::uint8_t> seen, Array1<std::uint8_t> whole) {
              survey_cells(view(cells), close, view(seen), view(whole));
+         });
+    bind(m, "survey_near",
+         [](Array2<const Cell> cells, Array1<const Cell> low, Array1<std::uint64_t> seen, Array1<std::uint64_t> far) {
+             survey_near(view(cells), view(low), view(seen), view(far));
          });
     bind_encode<Cell, std::int8_t>(m);
     bind_encode<Cell, std::int16_t>(m);
@@ -155,6 +172,17 @@ void bind_chain(nb::module_& m) {
     });
 }
 
+template <class T>
+void bind_lloyd(nb::module_& m) {
+    bind(m, "lloyd", [](Array2<const T> values, In1 weight, Array1<const T> pivot, In2 centres, Array3<const T> panels,
+                        Array2<const T> half, In1 drift, Array2<T> workspace, Array1<std::int32_t> labels, Out1 bounds,
+                        Out2 sums, Out1 mass, Out2 cell_mass, Out1 totals) {
+        lloyd(Lloyd<T>{view(values), view(weight), view(pivot), view(centres), view(panels), view(half), view(drift)},
+              LloydSums<T>{view(workspace), view(labels), view(bounds), view(sums), view(mass), view(cell_mass),
+                           view(totals)});
+    });
+}
+
 }  // namespace
 
 NB_MODULE(compiled, m) {
@@ -168,6 +196,12 @@ NB_MODULE(compiled, m) {
     bind_cells<double>(m);
     bind_mixture(m);
     bind_chain(m);
+    bind(m, "any_infinite", [](In2 cells) { return any_infinite(view(cells)); });
+    bind(m, "first_rows", [](Index labels, std::int64_t low, Array1<std::int64_t> first) {
+        first_rows(view(labels), low, view(first));
+    });
+    bind_lloyd<double>(m);
+    bind_lloyd<float>(m);
     bind(m, "gaussian_score", [](In2 values, In2 mean, In2 var, Out2 scores) {
         gaussian_score(view(values), view(mean), view(var), view(scores));
     });

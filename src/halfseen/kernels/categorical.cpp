@@ -38,13 +38,29 @@ void categorical_count(Matrix<const Code> codes, Span<const std::int64_t> starts
     }
 }
 
+template <class Code>
+void group_codes(Matrix<const Code> codes, Span<const std::int64_t> strides, Span<const std::int64_t> stops,
+                 Span<const std::int64_t> firsts, Matrix<std::uint16_t> cells) {
+    for (std::size_t n = 0; n < codes.rows; ++n) {
+        const Code* row = codes[n];
+        std::size_t d = 0;
+        for (std::size_t g = 0; g < cells.cols; ++g) {
+            std::int64_t cell = firsts[g];
+            for (; d < std::size_t(stops[g]); ++d) cell += row[d] * strides[d];
+            cells[n][g] = std::uint16_t(cell);
+        }
+    }
+}
+
 #define HALFSEEN_CODES(Code)                                                                                         \
     template void categorical_score(Matrix<const Code>, Span<const std::int64_t>, Matrix<const double>,             \
                                     Matrix<double>);                                                                 \
     template void categorical_expect(Matrix<const Code>, Span<const std::int64_t>, Matrix<const double>,            \
                                      Matrix<double>);                                                                \
     template void categorical_count(Matrix<const Code>, Span<const std::int64_t>, Span<const std::int64_t>,         \
-                                    Span<const double>, Matrix<double>);
+                                    Span<const double>, Matrix<double>);                                             \
+    template void group_codes(Matrix<const Code>, Span<const std::int64_t>, Span<const std::int64_t>,               \
+                              Span<const std::int64_t>, Matrix<std::uint16_t>);
 HALFSEEN_CODES(std::int8_t)
 HALFSEEN_CODES(std::int16_t)
 HALFSEEN_CODES(std::int32_t)

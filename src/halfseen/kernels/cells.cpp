@@ -1,4 +1,5 @@
 // Arrays of numbers that may be categories: which whole numbers occur, and their codes. Formulas: plain.py.
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
 
@@ -36,9 +37,53 @@ void survey_cells(Matrix<const Cell> cells, std::int64_t close, Matrix<std::uint
     }
 }
 
+namespace {
+
+constexpr std::size_t PATTERN = 1024;  // cells encoded in one go: single rows are too short for wide instructions
+
+bool consecutive(Span<const std::int64_t> size, Span<const std::int64_t> starts, Span<const std::int32_t> lookup) {
+    for (std::size_t d = 0; d < size.size; ++d) {
+        for (std::int64_t i = 0; i < size[d]; ++i) {
+            if (lookup[starts[d] + i] != i) return false;
+        }
+    }
+    return true;
+}
+
+template <class Cell>
+bool encode_consecutive(Matrix<const Cell> cells, Span<const std::int64_t> low, Span<const std::int64_t> size,
+                        Matrix<std::int8_t> out) {
+    Cell lows[PATTERN], sizes[PATTERN];
+    const std::size_t together = PATTERN / cells.cols;
+    for (std::size_t i = 0; i < together * cells.cols; ++i) {
+        lows[i] = Cell(low[i % cells.cols]);
+        sizes[i] = Cell(size[i % cells.cols]);
+    }
+    bool known = true;
+    for (std::size_t n = 0; n < cells.rows; n += together) {
+        const std::size_t rows = std::min(together, cells.rows - n);
+        known &= encode_distances(cells[n], lows, sizes, rows * cells.cols, out[n]);
+    }
+    return known;
+}
+
+}  // namespace
+
+void first_rows(Span<const std::int64_t> labels, std::int64_t low, Span<std::int64_t> first) {
+    for (std::size_t n = 0; n < labels.size; ++n) {
+        std::int64_t& row = first[labels[n] - low];
+        row = std::min(row, std::int64_t(n));
+    }
+}
+
 template <class Cell, class Code>
 bool encode_cells(Matrix<const Cell> cells, Span<const std::int64_t> low, Span<const std::int64_t> size,
                   Span<const std::int64_t> starts, Span<const std::int32_t> lookup, Matrix<Code> out) {
+    if constexpr (sizeof(Code) == 1) {
+        if (cells.cols && cells.cols <= PATTERN && consecutive(size, starts, lookup)) {
+            return encode_consecutive(cells, low, size, out);
+        }
+    }
     bool known = true;
     for (std::size_t n = 0; n < cells.rows; ++n) {
         for (std::size_t d = 0; d < cells.cols; ++d) {

@@ -7,6 +7,18 @@ namespace halfseen {
     namespace isa {                                                                                                  \
     double mixture_soft(const Rows&, const Mixture&, const Sums&);                                                   \
     void mixture_posterior(const Rows&, const Mixture&, Matrix<double>, Span<double>);                               \
+    template <class Code>                                                                                            \
+    void mixture_best(const Matrix<const Code>&, const Span<const std::int64_t>&, const Rows&, const Mixture&,      \
+                      Span<std::int64_t>);                                                                           \
+    template <class Cell>                                                                                            \
+    void survey_near(Matrix<const Cell>, Span<const Cell>, Span<std::uint64_t>, Span<std::uint64_t>);                \
+    template <class Cell>                                                                                            \
+    bool encode_distances(const Cell*, const Cell*, const Cell*, std::size_t, std::int8_t*);                         \
+    bool any_infinite(Matrix<const double>);                                                                         \
+    void gaussian_count(Matrix<const double>, Matrix<const double>, Span<const std::int64_t>, Span<const double>,    \
+                        Stack<double>);                                                                              \
+    void lloyd(const Lloyd<double>&, const LloydSums<double>&);                                                      \
+    void lloyd(const Lloyd<float>&, const LloydSums<float>&);                                                        \
     }
 HALFSEEN_DECLARE(baseline)
 #ifdef HALFSEEN_X86
@@ -41,5 +53,48 @@ double mixture_soft(const Rows& rows, const Mixture& mixture, const Sums& out) {
 void mixture_posterior(const Rows& rows, const Mixture& mixture, Matrix<double> usage, Span<double> log_evidence) {
     HALFSEEN_PICK(mixture_posterior(rows, mixture, usage, log_evidence));
 }
+
+template <class Code>
+void mixture_best(const Matrix<const Code>& codes, const Span<const std::int64_t>& starts, const Rows& rows,
+                  const Mixture& logs, Span<std::int64_t> best) {
+    HALFSEEN_PICK(mixture_best(codes, starts, rows, logs, best));
+}
+
+#define HALFSEEN_BEST(Code)                                                                                          \
+    template void mixture_best(const Matrix<const Code>&, const Span<const std::int64_t>&, const Rows&,              \
+                               const Mixture&, Span<std::int64_t>);
+HALFSEEN_BEST(std::int8_t)
+HALFSEEN_BEST(std::int16_t)
+HALFSEEN_BEST(std::int32_t)
+HALFSEEN_BEST(std::int64_t)
+#undef HALFSEEN_BEST
+
+template <class Cell>
+void survey_near(Matrix<const Cell> cells, Span<const Cell> low, Span<std::uint64_t> seen, Span<std::uint64_t> far) {
+    HALFSEEN_PICK(survey_near(cells, low, seen, far));
+}
+
+template <class Cell>
+bool encode_distances(const Cell* cells, const Cell* low, const Cell* sizes, std::size_t size, std::int8_t* out) {
+    HALFSEEN_PICK(encode_distances(cells, low, sizes, size, out));
+}
+
+#define HALFSEEN_CELLS(Cell)                                                                                         \
+    template void survey_near(Matrix<const Cell>, Span<const Cell>, Span<std::uint64_t>, Span<std::uint64_t>);       \
+    template bool encode_distances(const Cell*, const Cell*, const Cell*, std::size_t, std::int8_t*);
+HALFSEEN_CELLS(std::int64_t)
+HALFSEEN_CELLS(double)
+#undef HALFSEEN_CELLS
+
+bool any_infinite(Matrix<const double> cells) { HALFSEEN_PICK(any_infinite(cells)); }
+
+void gaussian_count(Matrix<const double> values, Matrix<const double> mean, Span<const std::int64_t> component,
+                    Span<const double> weight, Stack<double> moments) {
+    HALFSEEN_PICK(gaussian_count(values, mean, component, weight, moments));
+}
+
+void lloyd(const Lloyd<double>& in, const LloydSums<double>& out) { HALFSEEN_PICK(lloyd(in, out)); }
+
+void lloyd(const Lloyd<float>& in, const LloydSums<float>& out) { HALFSEEN_PICK(lloyd(in, out)); }
 
 }  // namespace halfseen

@@ -39,20 +39,4 @@ void gaussian_expect(Matrix<const double> values, Matrix<const double> mean, Mat
     }
 }
 
-void gaussian_count(Matrix<const double> values, Matrix<const double> mean, Span<const std::int64_t> component,
-                    Span<const double> weight, Stack<double> moments) {
-    for (std::size_t n = 0; n < values.rows; ++n) {
-        const std::size_t k = component[n];
-        const double *row = values[n], *centre = mean[k], w = weight[n];
-        double *mass = moments[0][k], *first = moments[1][k], *second = moments[2][k];
-        for (std::size_t d = 0; d < values.cols; ++d) {
-            const bool seen = row[d] == row[d];
-            const double used = seen ? w : 0.0, deviation = seen ? row[d] - centre[d] : 0.0;
-            mass[d] += used;
-            first[d] += used * deviation;
-            second[d] += used * deviation * deviation;
-        }
-    }
-}
-
 }  // namespace halfseen

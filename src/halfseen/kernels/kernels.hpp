@@ -80,12 +80,45 @@ void add_cells(
     Matrix<const double> usage,         // (R, W)  in
     Matrix<double> counts);             // (S, W)  added to
 
+template <class Code>
+void group_codes(
+    Matrix<const Code> codes,           // (N, D)  in, -1 = missing
+    Span<const std::int64_t> strides,   // (D,)    in
+    Span<const std::int64_t> stops,     // (G,)    in, the column behind the last of each group
+    Span<const std::int64_t> firsts,    // (G,)    in, where a row of zeros stands
+    Matrix<std::uint16_t> cells);       // (N, G)  out
+
 template <class Cell>
 void survey_cells(
     Matrix<const Cell> cells,           // (N, D)  in, NaN = missing
     std::int64_t close,
     Matrix<std::uint8_t> seen,          // (D, 2 * close + 1)  set to 1 at close + cell; the ends for all beyond
     Span<std::uint8_t> whole);          // (D,)    set to 0 where a cell has a fraction
+
+// The same for cells that are expected close together, in few instructions.
+template <class Cell>
+void survey_near(
+    Matrix<const Cell> cells,           // (N, D)  in, NaN = missing
+    Span<const Cell> low,               // (D,)    in
+    Span<std::uint64_t> seen,           // (D,)    bit x - low set for every whole number x from low to low + 63
+    Span<std::uint64_t> far);           // (D,)    set to something else than 0 where another number is met
+
+// Codes of consecutive categories: how far above the lowest. Returns whether every observed cell has one.
+template <class Cell>
+bool encode_distances(
+    const Cell* cells,                  // (size,) in, NaN = missing
+    const Cell* low,                    // (size,) in, the lowest category of each cell's column
+    const Cell* sizes,                  // (size,) in, and how many there are
+    std::size_t size,
+    std::int8_t* out);                  // (size,) out, -1 = missing or unknown
+
+bool any_infinite(
+    Matrix<const double> cells);        // (N, D)  in
+
+void first_rows(
+    Span<const std::int64_t> labels,    // (N,)    in
+    std::int64_t low,
+    Span<std::int64_t> first);          // (L,)    in: N or more; out: the first row with label low + l
 
 // Returns whether every observed cell has a code.
 template <class Cell, class Code>
@@ -132,5 +165,40 @@ void mixture_posterior(
     const Rows& rows, const Mixture& mixture,
     Matrix<double> usage,               // (N, K)  out; zero in impossible rows
     Span<double> log_evidence);         // (N,)    out
+
+// The most probable component of each row, and no more: neither exp nor responsibilities. Categories are looked up
+// column by column: `rows.cells` is not read, and `logs` has logs of weights and, column by column, of probabilities.
+template <class Code>
+void mixture_best(
+    const Matrix<const Code>& codes,    // (N, C)  in, -1 = missing
+    const Span<const std::int64_t>& starts,  // (C,)  in, first cell of each column
+    const Rows& rows, const Mixture& logs,  // logs.table: (S + C, W), each column begins with zeros for 'missing'
+    Span<std::int64_t> best);           // (N,)    out, the first among equals; -1 in impossible rows
+
+// One sweep of k-means. Everything is less `pivot`, so that squares of numbers far from zero keep their digits.
+template <class T>
+struct Lloyd {
+    Matrix<const T> values;             // (N, D)   NaN = missing
+    Span<const double> weight;          // (N,)
+    Span<const T> pivot;                // (D,)
+    Matrix<const double> centres;       // (K, D)   less the pivot
+    Stack<const T> panels;              // (P, 2 D, C) C = 8 (float: 16) centres side by side, then their -c^2 / 2
+    Matrix<const T> half;               // (2, P C) -|centre|^2 / 2, and 0; -inf in the padding
+    Span<const double> drift;           // (K,)     how far any other centre moved since the bounds were made
+};
+
+template <class T>
+struct LloydSums {
+    Matrix<T> workspace;                // (36, D)  overwritten
+    Span<std::int32_t> labels;          // (N,)     in: the last ones; out: the nearest centre
+    Span<double> bounds;                // (N,)     in, out: no centre but the own is nearer than this (0 is always true)
+    Matrix<double> sums;                // (K, D)   added to: weighted rows less the pivot
+    Span<double> mass;                  // (K,)     added to: weight of complete rows
+    Matrix<double> cell_mass;           // (K, D)   added to: weight of what is seen of rows with holes
+    Span<double> totals;                // (2,)     added to: inertia, labels that changed
+};
+
+void lloyd(const Lloyd<double>& in, const LloydSums<double>& out);
+void lloyd(const Lloyd<float>& in, const LloydSums<float>& out);
 
 }  // namespace halfseen

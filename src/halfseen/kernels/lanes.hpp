@@ -4,6 +4,7 @@
 // plain array. No fast-math anywhere: the rounding trick in `exp` and the meaning of -inf and NaN depend on it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -148,6 +149,22 @@ inline Lanes sums_of(const double* from) {
     double sums[WIDTH];
     for (int i = 0; i < WIDTH; ++i) sums[i] = sum(load(from + i * WIDTH));
     return load(sums);
+#endif
+}
+// to[j, i] = from[i, j] for a square of WIDTH by WIDTH; their rows are so far apart.
+inline void turn_square(const double* from, std::size_t stride, double* to, std::size_t to_stride) {
+#if defined(__AVX__) && !defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+    const Lanes a = load(from), b = load(from + stride), c = load(from + 2 * stride), d = load(from + 3 * stride);
+    const Lanes ab0 = __builtin_shuffle(a, b, Bits{0, 4, 2, 6}), ab1 = __builtin_shuffle(a, b, Bits{1, 5, 3, 7});
+    const Lanes cd0 = __builtin_shuffle(c, d, Bits{0, 4, 2, 6}), cd1 = __builtin_shuffle(c, d, Bits{1, 5, 3, 7});
+    store(to, __builtin_shuffle(ab0, cd0, Bits{0, 1, 4, 5}));
+    store(to + to_stride, __builtin_shuffle(ab1, cd1, Bits{0, 1, 4, 5}));
+    store(to + 2 * to_stride, __builtin_shuffle(ab0, cd0, Bits{2, 3, 6, 7}));
+    store(to + 3 * to_stride, __builtin_shuffle(ab1, cd1, Bits{2, 3, 6, 7}));
+#else
+    for (int i = 0; i < WIDTH; ++i) {
+        for (int j = 0; j < WIDTH; ++j) to[j * to_stride + i] = from[i * stride + j];
+    }
 #endif
 }
 inline Lanes larger(Lanes a, Lanes b) { return choose(a < b, b, a); }

@@ -363,6 +363,173 @@ Result of_width(std::size_t width, Call call) {
     }
 }
 
+// The most probable component of some rows. Numbers are scored with rows side by side in a register: no component is
+// padded, and the largest is found without looking across a register. Look-ups are done with components side by side.
+struct Contest {
+    static constexpr std::size_t ROWS = 32;    // a tile and its parameters stay in L1
+    static constexpr std::size_t COLUMNS = 32; // numbers of a row turned at a time; also the most components
+    static constexpr int ABREAST = 4;          // registers of rows for which a parameter is loaded once
+
+    alignas(64) double joint[COLUMNS * ROWS];  // (K, ROWS) log p(row, component)
+    alignas(64) double turned[COLUMNS * ROWS]; // (D, ROWS) numbers, a column after the other
+    alignas(64) double rowwise[ROWS * COLUMNS];// (ROWS, W) logs of look-ups
+
+    template <class Code>
+    void run(const Matrix<const Code> codes, const Span<const std::int64_t> starts, const Rows rows, const Mixture logs,
+             Span<std::int64_t> best) {
+        std::size_t n_components = logs.mix.size;
+        while (n_components && logs.mix[n_components - 1] == -INF) --n_components;  // the padding cannot win
+        for (std::size_t first = 0; first < best.size; first += ROWS) {
+            const std::size_t size = std::min(ROWS, best.size - first);
+            begin(codes, starts, rows, logs, first, size);
+            for (std::size_t d = 0; d < logs.mean.rows; d += COLUMNS) {
+                const std::size_t stop = std::min(d + COLUMNS, logs.mean.rows);
+                turn(rows.values[first] + d, rows.values.cols, size, stop - d, turned);
+                if (has_holes(stop - d)) {
+                    subtract<true>(logs, d, stop, n_components);
+                } else {
+                    subtract<false>(logs, d, stop, n_components);
+                }
+            }
+            choose_best(n_components, best.data + first, size);
+        }
+    }
+
+    // joint = log_mix + logs of look-ups.
+    template <class Code>
+    void begin(const Matrix<const Code> codes, const Span<const std::int64_t> starts, const Rows rows,
+               const Mixture logs, std::size_t first, std::size_t size) {
+        const std::size_t width = logs.mix.size;
+        if (codes.cols + logs.rate.rows == 0) {
+            for (std::size_t k = 0; k < width; ++k) {
+                for (std::size_t t = 0; t < ROWS; t += WIDTH) store(joint + k * ROWS + t, all(logs.mix[k]));
+            }
+            return;
+        }
+        of_width<STEP, void>(width, [&](auto w) {
+            for (std::size_t t = 0; t < size; ++t) {
+                look_up<decltype(w)::value>(codes[first + t], starts, logs, rowwise + t * width);
+            }
+        });
+        for (std::size_t t = 0; t < size && logs.rate.rows; ++t) {
+            add_events(rows.counts[first + t], rows.log_factorials[first + t], logs, rowwise + t * width);
+        }
+        turn(rowwise, width, size, width, joint);
+    }
+
+    // row = log_mix + sum_d table[code]. Odd columns are added up apart: no sum has to wait for the one before.
+    template <int W, class Code>
+    static void look_up(const Code* codes, const Span<const std::int64_t> starts, const Mixture logs, double* row) {
+        const double* table = logs.table.data + W;  // a column begins with 'missing', whose code is -1
+        Row<W> even = load_row<W>(logs.mix.data), odd = {};
+        std::size_t d = 0;
+        for (; d + 2 <= starts.size; d += 2) {
+            const double* first = table + (starts[d] + std::int64_t(d) + codes[d]) * W;
+            const double* second = table + (starts[d + 1] + std::int64_t(d + 1) + codes[d + 1]) * W;
+            for (int b = 0; b < W / WIDTH; ++b) {
+                even.at[b] += load(first + b * WIDTH);
+                odd.at[b] += load(second + b * WIDTH);
+            }
+        }
+        if (d < starts.size) add_at(even, table + (starts[d] + std::int64_t(d) + codes[d]) * W);
+        for (int b = 0; b < W / WIDTH; ++b) store(row + b * WIDTH, even.at[b] + odd.at[b]);
+    }
+
+    template <int W>
+    static void add_at(Row<W>& row, const double* from) {
+        for (int b = 0; b < W / WIDTH; ++b) row.at[b] += load(from + b * WIDTH);
+    }
+
+    static void add_events(const double* counts, const double* log_factorials, const Mixture logs, double* row) {
+        for (std::size_t p = 0; p < logs.rate.rows; ++p) {
+            if (counts[p] != counts[p]) continue;
+            for (std::size_t b = 0; b < logs.mix.size; b += WIDTH) {
+                store(row + b, load(row + b) + all(counts[p]) * load(logs.log_rate[p] + b) - load(logs.rate[p] + b) -
+                                   all(log_factorials[p]));
+            }
+        }
+    }
+
+    // to[d, t] = from[t, d] for `size` rows; 0 in the rows up to ROWS.
+    static void turn(const double* from, std::size_t stride, std::size_t size, std::size_t n_columns, double* to) {
+        std::size_t t = 0;
+        for (; t + WIDTH <= size; t += WIDTH, from += WIDTH * stride) {
+            std::size_t d = 0;
+            for (; d + WIDTH <= n_columns; d += WIDTH) turn_square(from + d, stride, to + d * ROWS + t, ROWS);
+            for (; d < n_columns; ++d) {
+                for (int i = 0; i < WIDTH; ++i) to[d * ROWS + t + i] = from[i * stride + d];
+            }
+        }
+        for (; t < size; ++t, from += stride) {
+            for (std::size_t d = 0; d < n_columns; ++d) to[d * ROWS + t] = from[d];
+        }
+        for (; t < ROWS; ++t) {
+            for (std::size_t d = 0; d < n_columns; ++d) to[d * ROWS + t] = 0;
+        }
+    }
+
+    bool has_holes(std::size_t n_columns) const {
+        Lanes found[4] = {all(0.0), all(0.0), all(0.0), all(0.0)};  // x - x is 0, or NaN: which stays
+        for (std::size_t i = 0; i < n_columns * ROWS; i += 4 * WIDTH) {
+            for (int j = 0; j < 4; ++j) {
+                const Lanes x = load(turned + i + j * WIDTH);
+                found[j] += x - x;
+            }
+        }
+        const double any = sum(found[0] + found[1] + found[2] + found[3]);
+        return any != any;
+    }
+
+    // joint[k, t] -= sum over observed numbers of half_log + half_precision (x - mean)^2.
+    template <bool HOLES>
+    HALFSEEN_APART void subtract(const Mixture m, std::size_t first, std::size_t stop, std::size_t n_components) {
+        const std::size_t width = m.mix.size;
+        alignas(64) double half_logs[COLUMNS] = {};
+        for (std::size_t d = first; d < stop && !HOLES; ++d) {
+            for (std::size_t b = 0; b < width; b += WIDTH) {
+                store(half_logs + b, load(half_logs + b) + load(m.half_log[d] + b));
+            }
+        }
+        for (std::size_t k = 0; k < n_components; ++k) {
+            for (std::size_t t = 0; t < ROWS; t += ABREAST * WIDTH) {
+                Lanes loss[ABREAST];
+                for (int i = 0; i < ABREAST; ++i) loss[i] = all(half_logs[k]);
+                const double* x = turned + t;
+                const double *mean = m.mean[first] + k, *half_precision = m.half_precision[first] + k;
+                for (std::size_t d = first; d < stop; ++d, x += ROWS, mean += width, half_precision += width) {
+                    const Lanes centre = all(*mean), scale = all(*half_precision);
+                    for (int i = 0; i < ABREAST; ++i) {
+                        const Lanes value = load(x + i * WIDTH), deviation = value - centre;
+                        if (HOLES) {
+                            loss[i] += only(seen(value), all(m.half_log[d][k]) + deviation * deviation * scale);
+                        } else {
+                            loss[i] += deviation * deviation * scale;
+                        }
+                    }
+                }
+                double* to = joint + k * ROWS + t;
+                for (int i = 0; i < ABREAST; ++i) store(to + i * WIDTH, load(to + i * WIDTH) - loss[i]);
+            }
+        }
+    }
+
+    // The first of the largest that is possible; -1 where none is.
+    void choose_best(std::size_t n_components, std::int64_t* best, std::size_t size) const {
+        alignas(64) double places[ROWS];
+        for (std::size_t t = 0; t < ROWS; t += WIDTH) {
+            Lanes most = all(IMPOSSIBLE), place = all(-1.0);
+            for (std::size_t k = 0; k < n_components; ++k) {
+                const Lanes own = load(joint + k * ROWS + t);
+                const Bits above = most < own;
+                most = choose(above, own, most);
+                place = choose(above, all(double(k)), place);
+            }
+            store(places + t, place);
+        }
+        for (std::size_t t = 0; t < size; ++t) best[t] = std::int64_t(places[t]);
+    }
+};
+
 }  // namespace
 
 void mixture_posterior(const Rows& rows, const Mixture& mixture, Matrix<double> usage, Span<double> log_evidence) {
@@ -370,6 +537,22 @@ void mixture_posterior(const Rows& rows, const Mixture& mixture, Matrix<double> 
         posterior<decltype(width)::value>(rows, mixture, usage, log_evidence);
     });
 }
+
+template <class Code>
+void mixture_best(const Matrix<const Code>& codes, const Span<const std::int64_t>& starts, const Rows& rows,
+                  const Mixture& logs, Span<std::int64_t> best) {
+    Contest contest;
+    contest.run(codes, starts, rows, logs, best);
+}
+
+#define HALFSEEN_BEST(Code)                                                                                          \
+    template void mixture_best(const Matrix<const Code>&, const Span<const std::int64_t>&, const Rows&,              \
+                               const Mixture&, Span<std::int64_t>);
+HALFSEEN_BEST(std::int8_t)
+HALFSEEN_BEST(std::int16_t)
+HALFSEEN_BEST(std::int32_t)
+HALFSEEN_BEST(std::int64_t)
+#undef HALFSEEN_BEST
 
 double mixture_soft(const Rows& rows, const Mixture& mixture, const Sums& out) {
     return of_width<STEP, double>(

@@ -7,6 +7,8 @@ Outputs come last and are allocated by the caller; `scores` are added to, so tha
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -25,6 +27,8 @@ from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a fi
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.signedinteger]
+
+SLICE = 1 << 12  # rows looked at together where all pairs of rows and components are needed at once
 
 
 def _indicator(codes: Codes, starts: NDArray[np.int64], n_cells: int) -> csr_array:
@@ -76,6 +80,19 @@ def categorical_count(
         counts += np.bincount(cells, weight[seen], minlength=counts.size).reshape(counts.shape)
 
 
+def group_codes(
+    codes: Codes,  # (N, D)  in, -1 = missing
+    strides: NDArray[np.int64],  # (D,)  in
+    stops: NDArray[np.int64],  # (G,)  in, the column behind the last of each group
+    firsts: NDArray[np.int64],  # (G,)  in, where a row of zeros stands
+    cells: NDArray[np.uint16],  # (N, G)  out
+) -> None:
+    """cells[n, g] = firsts[g] + sum over the columns d of group g of codes[n, d] strides[d]."""
+    starts = [0, *stops[:-1]]
+    for g, (start, stop) in enumerate(zip(starts, stops, strict=False)):
+        cells[:, g] = firsts[g] + codes[:, start:stop].astype(np.int64) @ strides[start:stop]
+
+
 def survey_cells(
     cells: NDArray[np.int64] | Floats,  # (N, D)  in, NaN = missing
     close: int,
@@ -88,6 +105,35 @@ def survey_cells(
     inside = np.clip(np.where(observed, cells, 0), -close, close).astype(np.int64)
     columns = np.broadcast_to(np.arange(cells.shape[1]), cells.shape)
     seen[columns[observed], inside[observed] + close] = 1
+
+
+def survey_near(
+    cells: NDArray[np.int64] | Floats,  # (N, D)  in, NaN = missing
+    low: NDArray[np.int64] | Floats,  # (D,)  in, whole numbers in the type of the cells
+    seen: NDArray[np.uint64],  # (D,)  bit x - low set for every whole number x from low to low + 63
+    far: NDArray[np.uint64],  # (D,)  set to something else than 0 where another number is met
+) -> None:
+    """The same as `survey_cells` for cells that are expected close together, in few instructions."""
+    inside = (cells >= low) & (cells < low + 64) & (cells == np.rint(cells))
+    bits = np.uint64(1) << (np.where(inside, cells, low).astype(np.int64) - low).astype(np.uint64)
+    seen |= np.bitwise_or.reduce(np.where(inside, bits, np.uint64(0)), axis=0)
+    far |= (~inside & (cells == cells)).any(axis=0).astype(np.uint64)
+
+
+def any_infinite(
+    cells: Floats,  # (N, D)  in
+) -> bool:
+    """Return whether a cell is infinite."""
+    return bool(np.isinf(cells).any())
+
+
+def first_rows(
+    labels: NDArray[np.int64],  # (N,)  in
+    low: int,
+    first: NDArray[np.int64],  # (L,)  in: N or more; out: the first row with label low + l
+) -> None:
+    """first[l] = min over rows n with labels[n] = low + l of n."""
+    np.minimum.at(first, labels - low, np.arange(len(labels)))
 
 
 def encode_cells(
@@ -258,19 +304,47 @@ def mixture_posterior(
 ) -> None:
     """Infer only: usage[n] = weight[n] p(component | row n), and the log-evidence."""
     joint = _mixture_scores(
-        cells, values, counts, log_factorials, mix, table, mean, half_precision, half_log, rate, log_rate
+        cells, values, counts, log_factorials, _log(mix), _log(table), mean, half_precision, half_log, rate, log_rate
     )
     independent_soft(joint, weight, 1.0, log_evidence)
     usage[:] = joint[:, : usage.shape[1]]
 
 
+def mixture_best(
+    codes: Codes,  # (N, C)  in, -1 = missing
+    starts: NDArray[np.int64],  # (C,)    in, first cell of each column
+    values: Floats,  # (N, D)  in, and so on: as in `mixture_soft`
+    counts: Floats,
+    log_factorials: Floats,
+    log_mix: Floats,  # (W,)    in, logs of weights; -inf in the padding
+    log_table: Floats,  # (S + C, W)  in, logs of probabilities; each column begins with a row of zeros for 'missing'
+    mean: Floats,
+    half_precision: Floats,
+    half_log: Floats,
+    rate: Floats,
+    log_rate: Floats,
+    best: NDArray[np.int64],  # (N,)    out, the most probable component, the first among equals; -1 in impossible rows
+) -> None:
+    """best[n] = argmax_k of log p(row n, component k): infer no more than that."""
+    cells = starts + np.arange(1, len(starts) + 1) + codes
+    joint = _mixture_scores(
+        cells, values, counts, log_factorials, log_mix, log_table, mean, half_precision, half_log, rate, log_rate
+    )
+    best[:] = np.where(joint.max(axis=1) > -np.inf, joint.argmax(axis=1), -1)
+
+
+def _log(probabilities: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.log(probabilities)
+
+
 def _mixture_scores(
-    cells: NDArray[np.uint16],
+    cells: NDArray[Any],
     values: Floats,
     counts: Floats,
     log_factorials: Floats,
-    mix: Floats,
-    table: Floats,
+    log_mix: Floats,
+    log_table: Floats,
     mean: Floats,
     half_precision: Floats,
     half_log: Floats,
@@ -278,8 +352,7 @@ def _mixture_scores(
     log_rate: Floats,
 ) -> Floats:
     """Return log(mix prod_g table[cells[n, g]] prod_d Normal(values[n, d]) prod_p Poisson(counts[n, p]))."""
-    with np.errstate(divide="ignore"):
-        scores = np.log(mix) + np.log(table)[cells].sum(axis=1)
+    scores = log_mix + log_table[cells].sum(axis=1)
     seen, counted = ~np.isnan(values), ~np.isnan(counts)
     deviation = np.where(seen, values, 0.0)[:, :, None] - mean
     scores -= (seen[:, :, None] * (half_log + half_precision * deviation**2)).sum(axis=1)
@@ -312,7 +385,7 @@ def mixture_soft(
     usage[n] ~ weight[n] mix prod_g table[cells[n, g]] prod_d Normal(values[n, d]) prod_p Poisson(counts[n, p])
     """
     usage = _mixture_scores(
-        cells, values, counts, log_factorials, mix, table, mean, half_precision, half_log, rate, log_rate
+        cells, values, counts, log_factorials, _log(mix), _log(table), mean, half_precision, half_log, rate, log_rate
     )
     seen, counted = ~np.isnan(values), ~np.isnan(counts)
     deviation = np.where(seen, values, 0.0)[:, :, None] - mean
@@ -327,3 +400,60 @@ def mixture_soft(
         sum_ += factor.T @ usage
     used = weight > 0
     return float(weight[used] @ log_evidence[used])
+
+
+def lloyd(
+    values: NDArray[Any],  # (N, D)  in, float32 or float64 (T); NaN = missing
+    weight: Floats,  # (N,)    in
+    pivot: NDArray[Any],  # (D,)    in, T; all else is less this
+    centres: Floats,  # (K, D)  in, less the pivot
+    panels: NDArray[Any],  # (P, 2 D, C)  in, T: C = 64 bytes of centres side by side, then -c^2 / 2; looked at in C++
+    half: NDArray[Any],  # (2, P C)  in, T: -|centre|^2 / 2, and 0; -inf in the padding; looked at in C++
+    drift: Floats,  # (K,)    in, how far any other centre moved since the bounds were made; looked at in C++
+    workspace: NDArray[Any],  # (36, D)  overwritten, T; used in C++
+    labels: NDArray[np.int32],  # (N,)    in: the last ones; out: the nearest centre, the lowest index among equals
+    bounds: Floats,  # (N,)    in, out: no centre but the own is nearer than this; 0 is always true, and given here
+    sums: Floats,  # (K, D)  added to: weighted rows less the pivot
+    mass: Floats,  # (K,)    added to: weight of complete rows
+    cell_mass: Floats,  # (K, D)  added to: weight of what is seen of rows with holes
+    totals: Floats,  # (2,)    added to: inertia, labels that changed
+) -> None:
+    """One sweep of k-means: each row joins its nearest centre k and adds to the sums of k.
+
+    distance[n, k] = scale[n] sum_d seen[n, d] (values[n, d] - centres[k, d])^2,  scale[n] = D / sum_d seen[n, d]
+    sums[k] += weight scale values,  mass[k, d] += weight scale seen[d],  inertia += weight distance
+    """
+    n_columns = values.shape[1]
+    bounds[:] = 0.0
+    with np.errstate(over="ignore", invalid="ignore"):  # the inertia says so, as in C++
+        for first in range(0, len(values), SLICE):
+            part = slice(first, first + SLICE)
+            rows = (values[part] - pivot).astype(np.float64)
+            seen = ~np.isnan(rows)
+            rows[~seen] = 0.0
+            nearest = _nearest(rows, seen, centres)
+            n_seen = seen.sum(axis=1)
+            weights = weight[part] * np.where(n_seen > 0, n_columns / np.maximum(n_seen, 1), 0.0)
+            inside = np.zeros((len(rows), len(centres)))
+            inside[np.arange(len(rows)), nearest] = weights
+            whole = n_seen == n_columns
+            sums += inside.T @ rows
+            mass += inside[whole].sum(axis=0)
+            cell_mass += inside[~whole].T @ seen[~whole].astype(np.float64)
+            totals[0] += weights @ (seen * (rows - centres[nearest]) ** 2).sum(axis=1)
+            totals[1] += np.count_nonzero(labels[part] != nearest)
+            labels[part] = nearest
+
+
+def _nearest(rows: Floats, seen: NDArray[np.bool_], centres: Floats) -> NDArray[np.intp]:
+    """Return the nearest centre of each row: by the square expanded, and by differences where rounding could tell."""
+    scores = rows @ centres.T - seen @ (centres**2).T / 2
+    nearest = scores.argmax(axis=1)
+    if len(centres) == 1 or not len(rows):
+        return nearest
+    second, best = np.partition(scores, -2, axis=1)[:, -2:].T
+    slack = 5 * np.finfo(np.float64).eps * (2 * rows.shape[1] + 4)  # see kmeans.cpp
+    close = np.flatnonzero(~(best - second > slack * ((rows**2).sum(axis=1) - best)))
+    apart = [(seen[close] * (rows[close] - centre) ** 2).sum(axis=1) for centre in centres]
+    nearest[close] = np.argmin(apart, axis=0)
+    return nearest

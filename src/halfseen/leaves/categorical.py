@@ -25,6 +25,7 @@ from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, Floats, Leaf, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
 
 TINY = np.finfo(np.float64).tiny
+OFF = 1e-6  # a row of probabilities from a file sums to one within this: what was typed, and what a long fit adds to it
 SUM_TOLERANCE = 1e-8  # a row of probabilities typed by a user sums to one within this
 
 
@@ -245,6 +246,19 @@ class Categorical(Leaf):
         free = params if limits.fixed is None else params[~np.asarray(limits.fixed)]
         return bool(free.min(initial=np.inf) >= (limits.floor or 0.0))
 
+    def flaw(self, params: Floats) -> str | None:
+        """Probabilities must be at least 0 and sum to one in each row."""
+        if (flaw := super().flaw(params)) is not None:
+            return flaw
+        if params.min(initial=0.0) < 0:
+            return f"a probability is {params.min()}, below 0."
+        off = np.abs(self._spread(params) - self._totals())
+        return f"a row of probabilities is off its sum by {off.max():.3g}." if off.max(initial=0.0) > OFF else None
+
+    def _totals(self) -> Floats:
+        """Return what the row of each cell sums to."""
+        return np.ones(self.stats_shape)
+
 
 class Cells(Categorical):
     """A table whose own cells are the parts: mixing weights, transitions, conditional tables, rules.
@@ -312,6 +326,9 @@ class Portions(Cells):
     def __init__(self, masses: Sequence[float] | Floats, n_inside: int, pseudo: Floats | None = None) -> None:
         super().__init__(1, [n_inside] * len(masses), pseudo, axes=(1,))
         object.__setattr__(self, "_masses", np.repeat(np.asarray(masses, dtype=np.float64), n_inside)[None])
+
+    def _totals(self) -> Floats:
+        return self._masses
 
     def blank(self) -> Floats:
         """Return equal shares inside each group."""

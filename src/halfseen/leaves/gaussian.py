@@ -303,6 +303,10 @@ class Gaussian(Leaf):
         """Whether all variances are positive and not below the floor."""
         return bool(np.all(params.var > 0) and np.all(params.var >= self._lowest(limits)))
 
+    def flaw(self, params: GaussianParams) -> str | None:
+        """Variances must be above 0."""
+        return super().flaw(params) or (None if np.all(params.var > 0) else "a variance is not above 0.")
+
     def pack(self, params: GaussianParams) -> Floats:
         """Return means and variances in units of the columns' scale."""
         return np.concatenate([(params.mean / self.scale).ravel(), (params.var / self.scale**2).ravel()])

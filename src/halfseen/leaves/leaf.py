@@ -27,6 +27,7 @@ You get for free
 ----------------
 log_prior, prior             from `complete` and the pseudo-statistics you return from `prior` (default: none)
 prepare                      the identity; override to take logs or factors once per step
+flaw                         whether parameters from outside are finite; override to check more
 pack, unpack, feasible       the parameters as one raw vector, for acceleration
 count                        statistics of rows of a known component, from `expect`; override to do less work
 take, reorder                parameters and statistics with components in another order
@@ -145,6 +146,11 @@ class Leaf(ABC):
     def feasible(self, params: Params, limits: Limits = FREE) -> bool:
         """Whether extrapolated parameters are legal."""
         return True
+
+    def flaw(self, params: Params) -> str | None:
+        """Say what is wrong with parameters of the right shape that came from outside; None if they are legal."""
+        finite = all(np.isfinite(array).all() for array in arrays(params))
+        return None if finite else f"{type(self).__name__}: parameters must be finite."
 
     def pack(self, params: Params) -> Floats:
         """Return the parameters as one raw vector; continuous ones in units of the data's scale."""

@@ -19,6 +19,8 @@ from halfseen.kernels import active as kernels
 from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, Floats, Leaf, Stats, frozen, refuse_improper
 from halfseen.leaves.limits import FREE, Limits
 
+LARGEST = 1e18  # rate that NumPy can draw whole numbers for
+
 
 @dataclass(frozen=True, eq=False)
 class Poisson(Leaf):
@@ -155,6 +157,11 @@ class Poisson(Leaf):
     def affinity(self, params: Floats, other: Floats) -> Floats:
         """Return -1/2 sum_d (sqrt rate - sqrt rate')^2."""
         return -0.5 * ((np.sqrt(params)[:, None] - np.sqrt(other)) ** 2).sum(axis=-1)
+
+    def flaw(self, params: Floats) -> str | None:
+        """Rates must be at least 0, and such as counts can be drawn from."""
+        legal = np.all((params >= 0) & (params <= LARGEST))
+        return super().flaw(params) or (None if legal else f"a rate is below 0 or above {LARGEST:g}.")
 
     def feasible(self, params: Floats, limits: Limits = FREE) -> bool:
         """Whether all rates are at least zero, or the floor."""

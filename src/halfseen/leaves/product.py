@@ -97,6 +97,11 @@ class Bundle(Leaf):
         """Whether every leaf's parameters are legal."""
         return all(leaf.feasible(params[name], limits.of(name)) for name, leaf in self.leaves.items())
 
+    def flaw(self, params: Params) -> str | None:
+        """Return the first flaw of a leaf."""
+        found = ((name, leaf.flaw(params[name])) for name, leaf in self.leaves.items())
+        return next((f"{name}: {flaw}" for name, flaw in found if flaw is not None), None)
+
     def pack(self, params: Params) -> Floats:
         """Return the leaves' vectors, one after the other."""
         return np.concatenate([leaf.pack(params[name]) for name, leaf in self.leaves.items()] or [np.zeros(0)])

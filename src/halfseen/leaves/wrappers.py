@@ -117,6 +117,10 @@ class Wrapped(Leaf):
         """As inside, within these limits too."""
         return self.leaf.feasible(params, self._within(limits))
 
+    def flaw(self, params: Params) -> str | None:
+        """As inside."""
+        return self.leaf.flaw(params)
+
     def pack(self, params: Params) -> Floats:
         """As inside."""
         return self.leaf.pack(params)

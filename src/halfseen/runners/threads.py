@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from halfseen.engine.em import Runner, serial
 from halfseen.errors import ParameterError
@@ -68,10 +69,16 @@ class _Guard:
     def __init__(self) -> None:
         self.lock = Lock()
         self.users = 0
-        self.limits: threadpool_limits | None = None
+        self.limits: Any = None
 
 
 _guard = _Guard()
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Find the BLAS libraries: once, for it takes milliseconds, and NumPy's and SciPy's are there before any fit."""
+    return ThreadpoolController()
 
 
 @contextmanager
@@ -80,7 +87,7 @@ def one_blas_thread() -> Iterator[None]:
     with _guard.lock:
         _guard.users += 1
         if _guard.users == 1:
-            _guard.limits = threadpool_limits(1, user_api="blas")
+            _guard.limits = _blas().limit(limits=1, user_api="blas")
     try:
         yield
     finally:

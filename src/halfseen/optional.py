@@ -1,4 +1,4 @@
-"""Libraries that are only there if asked for: plots and pages need the extra `app`."""
+"""Libraries that are only there if asked for: files, plots and pages need the extra `app`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,5 @@
+"""``python -m halfseen`` is the command ``halfseen``."""
+
+from halfseen.app.cli import main
+
+main()

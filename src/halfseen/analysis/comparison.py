@@ -1,0 +1,192 @@
+"""Compare what was found: with what is true, and two models with each other.
+
+Classes have no order of their own. Before anything is compared, those of one side are matched one to one with those
+of the other they have most in common with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_rand_score
+
+from halfseen.errors import DataError, ParameterError
+from halfseen.estimators import profile
+from halfseen.estimators.table_mixture import TableMixture
+
+SHOWN = 12  # moves that a person reads
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Classes against a column of truth.
+
+    Attributes
+    ----------
+    classes, labels : list of str        the classes found, and the values of the truth
+    counts : (K, L) array                rows of each class with each value
+    n_rows : int                         rows whose truth is known
+    n_unknown : int                      rows whose truth is missing; they are left out
+    majority : float                     share of rows in a class most of which has their value
+    matched : float                      share of rows right when each class stands for one value
+    rand : float                         adjusted Rand index: 1 for the same partition, about 0 by chance
+    """
+
+    classes: list[str]
+    labels: list[str]
+    counts: NDArray[np.int64]
+    n_rows: int
+    n_unknown: int
+    majority: float
+    matched: float
+    rand: float
+
+    def sentence(self, truth: str) -> str:
+        """Return the figures in words."""
+        n_right = round(self.majority * self.n_rows)
+        left_out = f" ({self.n_unknown} rows without {truth} left out)" if self.n_unknown else ""
+        matched = (
+            f" With one class for each {truth}: {self.matched:.1%}." if len(self.classes) <= len(self.labels) else ""
+        )
+        return (
+            f"{n_right:,} of {self.n_rows:,} rows ({self.majority:.1%}) are in a class of their own {truth}{left_out}."
+            f"{matched} Adjusted Rand index: {self.rand:.3f}."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self) | {"counts": self.counts.tolist()}
+
+
+def with_truth(classes: Sequence[Any], truth: Sequence[Any]) -> Agreement:
+    """Compare the class of each row with what is true; None and NaN are unknown.
+
+    Examples
+    --------
+    >>> found = with_truth(["a", "a", "b", "b"], ["x", "x", "x", None])
+    >>> found.counts.tolist(), found.n_unknown, found.majority
+    ([[2], [1]], 1, 1.0)
+    """
+    known = [value is not None and value == value for value in truth]
+    if not any(known):
+        raise DataError("the column of truth has no value in any row.")
+    pairs = [(str(k), str(v)) for k, v, seen in zip(classes, truth, known, strict=True) if seen]
+    found = sorted({k for k, _ in pairs} | {str(k) for k in classes}, key=_natural)
+    labels = sorted({v for _, v in pairs}, key=_natural)
+    counts = np.zeros((len(found), len(labels)), dtype=np.int64)
+    place = {name: i for i, name in enumerate(found)}, {name: j for j, name in enumerate(labels)}
+    np.add.at(counts, ([place[0][k] for k, _ in pairs], [place[1][v] for _, v in pairs]), 1)
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    return Agreement(
+        found,
+        labels,
+        counts,
+        len(pairs),
+        len(known) - len(pairs),
+        float(counts.max(axis=1).sum() / len(pairs)),
+        float(counts[rows, columns].sum() / len(pairs)),
+        float(adjusted_rand_score([v for _, v in pairs], [k for k, _ in pairs])),
+    )
+
+
+def _natural(name: str) -> tuple[Any, ...]:
+    """Sort 'class 10' after 'class 9'."""
+    head, _, tail = name.rpartition(" ")
+    return (head, int(tail), "") if tail.isdigit() else (name, -1, "")
+
+
+class Pair(NamedTuple):
+    """A class of the first model, the one it resembles in the second, their shares and their overlap (1: the same)."""
+
+    first: str
+    second: str
+    share: tuple[float, float]
+    overlap: float
+
+
+class Move(NamedTuple):
+    """A parameter that differs: by `size` in units of the column's spread (probabilities: as they are)."""
+
+    of: str
+    column: str
+    value: str
+    before: float
+    after: float
+    size: float
+
+
+class Moved(NamedTuple):
+    """What differs between two models.
+
+    Attributes
+    ----------
+    pairs : list of Pair
+    alone : names of the classes without a partner, of the first and of the second model
+    moves : list of Move        largest first
+    """
+
+    pairs: list[Pair]
+    alone: tuple[list[str], list[str]]
+    moves: list[Move]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        alone = {"first": self.alone[0], "second": self.alone[1]}
+        moves = [move._asdict() for move in self.moves]
+        return {"pairs": [pair._asdict() for pair in self.pairs], "alone": alone, "moves": moves}
+
+
+def models(first: TableMixture, second: TableMixture) -> Moved:
+    """Match the classes of two models over the same columns, and say what moved.
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> one = hs.LatentClass.from_params([0.6, 0.4], {"x": {"a": [0.9, 0.2], "b": [0.1, 0.8]}})
+    >>> two = hs.LatentClass.from_params([0.5, 0.5], {"x": {"a": [0.2, 0.7], "b": [0.8, 0.3]}})
+    >>> found = models(one, two)
+    >>> [(pair.first, pair.second) for pair in found.pairs]
+    [('class 0', 'class 1'), ('class 1', 'class 0')]
+    >>> found.moves[0].column, found.moves[0].value, round(found.moves[0].size, 2)
+    ('x', 'a', 0.2)
+    """
+    if first._schema.columns != second._schema.columns:
+        raise ParameterError(f"the models differ in their columns: {_differing(first, second)}.")
+    overlap = np.exp(first._model.overlap(first._params, second._params))
+    rows, columns = linear_sum_assignment(overlap, maximize=True)
+    names = first.class_names_, second.class_names_
+    pairs = [
+        Pair(names[0][i], names[1][j], (float(first.weights_[i]), float(second.weights_[j])), float(overlap[i, j]))
+        for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
+    ]
+    alone = tuple(
+        [name for k, name in enumerate(own) if k not in used]
+        for own, used in zip(names, (set(rows.tolist()), set(columns.tolist())), strict=True)
+    )
+    moves = _moves(first, second, rows, columns)
+    return Moved(pairs, (alone[0], alone[1]), sorted(moves, key=lambda move: -move.size))
+
+
+def _moves(first: TableMixture, second: TableMixture, rows: Any, columns: Any) -> list[Move]:
+    moves = []
+    for mine, its in zip(profile.profiles(first), profile.profiles(second), strict=True):
+        unit = 1.0 if mine.kind == "categorical" else max(abs(float(mine.overall[-1])), 1e-300)
+        for value, before, after in zip(mine.rows, mine.values[:, rows], its.values[:, columns], strict=True):
+            for k, i in enumerate(rows.tolist()):
+                size = abs(float(after[k] - before[k])) / unit
+                if size > 1e-9:
+                    move = Move(first.class_names_[i], mine.name, str(value), float(before[k]), float(after[k]), size)
+                    moves.append(move)
+    return moves
+
+
+def _differing(first: TableMixture, second: TableMixture) -> str:
+    mine = {column.name: column for column in first._schema.columns}
+    its = {column.name: column for column in second._schema.columns}
+    odd = [name for name in {**mine, **its} if mine.get(name) != its.get(name)]
+    return ", ".join(odd[:5]) + (f" and {len(odd) - 5} more" if len(odd) > 5 else "") if odd else "their order"

@@ -1,0 +1,269 @@
+"""What a mixture leaves unexplained: pairs of columns that stay related inside the classes.
+
+Given the class, columns are taken to be independent. For each pair of columns, over the rows where both are observed:
+
+    two categories   X2 = sum_ij (O[i, j] - E[i, j])^2 / E[i, j],  E[i, j] = sum_k mass[k] p[k, i] q[k, j],
+                     mass[k] = sum_n weight[n] resp[n, k];  df = (I - 1) (J - 1)
+    two numbers      r = sum_nk weight[n] resp[n, k] z[n, k] u[n, k] / mass,  X2 = mass r^2;  df = 1
+    one of each      S[i] = sum_nk weight[n] resp[n, k] (1[x[n] = i] - p[k, i]) u[n, k],
+                     X2 = S C^+ S,  C = sum_k mass[k] (diag p[k] - p[k] p[k]');  df = rank C
+
+z and u are standardised within the class: (x - mean[k]) / sd[k]. value = X2 / df is the usual bivariate residual of
+latent class analysis and is near 1 or below when nothing is left; above 3.84 is unlikely by chance (5 % for df = 1).
+It grows with the number of rows; `strength`, between 0 and 1, does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from halfseen.analysis.contrast import cut
+from halfseen.analysis.seen import Seen, look, missing_cells
+from halfseen.data import Column, Table
+from halfseen.leaves.leaf import Floats
+
+UNLIKELY = 3.84  # the 95 % point of chi-square with one degree of freedom
+LEAST_ROWS = 5.0  # rows in which both columns are observed; below, a residual says nothing
+PIECE = 4096  # rows at a time, so that their standardised cells stay small
+
+
+class Residual(NamedTuple):
+    """What is left between two columns.
+
+    Attributes
+    ----------
+    first, second : str      the columns
+    value : float            X2 / df
+    df : int
+    strength : float         size of the relation, 0 to 1: |r|, or sqrt(X2 / (n_rows min(I - 1, J - 1)))
+    n_rows : float           rows in which both are observed, weighted
+    detail : str             where the two differ most from what the model expects
+    """
+
+    first: str
+    second: str
+    value: float
+    df: int
+    strength: float
+    n_rows: float
+    detail: str
+
+
+def residuals(
+    model: Any,
+    X: Any,
+    sample_weight: ArrayLike | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    max_rows: int | None = None,
+) -> list[Residual]:
+    """Return what each pair of columns still has in common inside the classes, the strongest first.
+
+    Parameters
+    ----------
+    model : fitted LatentClass or NaiveBayes
+    X : table
+    sample_weight : (N,) array, optional
+    columns : sequence of str, optional
+        Columns to pair; all by default.
+    max_rows : int, optional
+        Use a random sample of so many rows where there are more.
+
+    Examples
+    --------
+    One class knows nothing of the relation between two columns: 36 = 4 * (40 - 25)^2 / 25.
+
+    >>> import halfseen as hs
+    >>> model = hs.LatentClass.from_params([1.0], {"a": {0: [0.5], 1: [0.5]}, "b": {0: [0.5], 1: [0.5]}})
+    >>> [pair] = residuals(model, [[0, 0]] * 40 + [[0, 1]] * 10 + [[1, 0]] * 10 + [[1, 1]] * 40)
+    >>> pair.value, pair.df, pair.strength
+    (36.0, 1, 0.6)
+    >>> print(pair.detail)
+    a = 0 with b = 0: 40 rows, 25 expected
+    """
+    return residuals_of(look(model, X, sample_weight, most=max_rows), columns)
+
+
+def residuals_of(seen: Seen, columns: Sequence[str] | None = None) -> list[Residual]:
+    """Return the residuals of rows already looked at."""
+    parts = _parts(seen, columns)
+    sums = _gather(seen, parts)
+    found = [_pair(sums, parts[a], parts[b]) for a, b in combinations(range(len(parts)), 2)]
+    return sorted((pair for pair in found if pair is not None), key=lambda pair: (-pair.value, pair.first, pair.second))
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One column: its place among the parts, its features, and its parameters in each component."""
+
+    place: int
+    column: Column
+    block: str
+    position: int  # in the block
+    features: slice
+    mean: Floats  # (K, V) probabilities of categories, or (K, 1) means
+    sd: Floats | None  # (K, 1); None for categories
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+
+class _Sums(NamedTuple):
+    """What is summed over rows.
+
+    Attributes
+    ----------
+    together : (F, F) array      rows in which two categories meet
+    mass : (K, P, P) array       expected rows of each component in which two columns are both observed
+    cross : (F, F) array         products of deviations from the component's own mean, summed over components
+    """
+
+    together: Floats
+    mass: Floats
+    cross: Floats
+
+
+def _parts(seen: Seen, columns: Sequence[str] | None) -> list[_Part]:
+    """Return the columns to pair that vary at all."""
+    schema, params = seen.table.schema, seen.model._params["emit"]
+    found: list[_Part] = []
+    start = 0
+    for block, members in schema.blocks.items():
+        sizes = schema.cardinalities(block) if block.startswith("categorical") else (1,) * len(members)
+        for position, (j, size) in enumerate(zip(members, sizes, strict=True)):
+            column = schema.columns[j]
+            if (columns is not None and column.name not in columns) or (column.kind == "categorical" and size < 2):
+                continue
+            mean, sd = _moments(params[block], column, position, sizes)
+            found.append(_Part(len(found), column, block, position, slice(start, start + size), mean, sd))
+            start += size
+    return found
+
+
+def _moments(params: Any, column: Column, position: int, sizes: Sequence[int]) -> tuple[Floats, Floats | None]:
+    if column.kind == "categorical":
+        first = sum(sizes[:position])
+        return params[:, first : first + sizes[position]], None
+    if column.kind == "gaussian":
+        return params.mean[:, position, None], np.sqrt(params.var[:, position, None])
+    return params[:, position, None], np.sqrt(params[:, position, None])
+
+
+def _gather(seen: Seen, parts: Sequence[_Part]) -> _Sums:
+    """Sum over rows, some at a time."""
+    n_features = parts[-1].features.stop if parts else 0
+    n_components = seen.resp.shape[1]
+    together = np.zeros((n_features, n_features))
+    mass = np.zeros((n_components, len(parts), len(parts)))
+    cross = np.zeros((n_features, n_features))
+    numbers = np.array([part.features.start for part in parts if part.sd is not None], dtype=np.intp)
+    for start in range(0, seen.table.n_rows, PIECE):
+        rows = slice(start, start + PIECE)
+        piece, resp = seen.table.take(rows), seen.resp[rows]
+        observed = _observed(piece, parts)
+        cells = _cells(piece, parts, n_features)
+        together += cells.T @ (cells * piece.weight[:, None])
+        for k in range(n_components):
+            usage = (piece.weight * resp[:, k])[:, None]
+            mass[k] += observed.T @ (observed * usage)
+            away = _deviations(cells, observed, parts, k)
+            cross[:, numbers] += away.T @ (away[:, numbers] * usage)
+    cross[numbers] = cross[:, numbers].T
+    return _Sums(together, mass, cross)
+
+
+def _observed(piece: Table, parts: Sequence[_Part]) -> Floats:
+    places = {column.name: j for j, column in enumerate(piece.schema.columns)}
+    return (~missing_cells(piece)[:, [places[part.name] for part in parts]]).astype(np.float64)
+
+
+def _cells(piece: Table, parts: Sequence[_Part], n_features: int) -> Floats:
+    """Return categories as indicators and numbers as they are; 0 where missing."""
+    found = np.zeros((piece.n_rows, n_features))
+    for part in parts:
+        cells = piece.blocks[part.block][:, part.position]
+        if part.sd is None:
+            rows = np.flatnonzero(cells >= 0)
+            found[rows, part.features.start + cells[rows].astype(np.intp)] = 1.0
+        else:
+            found[:, part.features.start] = np.nan_to_num(cells)
+    return found
+
+
+def _deviations(cells: Floats, observed: Floats, parts: Sequence[_Part], k: int) -> Floats:
+    """Return how far each cell is from what component k expects, numbers in its own sd; 0 where missing."""
+    mean = np.concatenate([part.mean[k] for part in parts])
+    sd = np.concatenate([np.ones(len(part.mean[k])) if part.sd is None else part.sd[k] for part in parts])
+    owner = np.concatenate([np.full(len(part.mean[k]), part.place) for part in parts])
+    return (cells - mean) / np.where(sd > 0, sd, np.inf) * observed[:, owner]
+
+
+def _pair(sums: _Sums, a: _Part, b: _Part) -> Residual | None:
+    mass = sums.mass[:, a.place, b.place]
+    if mass.sum() < LEAST_ROWS:
+        return None
+    if a.sd is None and b.sd is None:
+        return _two_categories(sums.together[a.features, b.features], mass, a, b)
+    if a.sd is not None and b.sd is not None:
+        return _two_numbers(float(sums.cross[a.features.start, b.features.start]), float(mass.sum()), a, b)
+    category, number = (a, b) if a.sd is None else (b, a)
+    return _mixed(sums.cross[category.features, number.features.start], mass, category, number)
+
+
+def _two_categories(observed: Floats, mass: Floats, a: _Part, b: _Part) -> Residual | None:
+    expected = np.einsum("k,ki,kj->ij", mass, a.mean, b.mean)
+    possible = expected > 0
+    parts = np.divide((observed - expected) ** 2, expected, out=np.zeros_like(expected), where=possible)
+    n_rows, shape = float(mass.sum()), expected.shape
+    i, j = np.unravel_index(int(parts.argmax()), shape)
+    df = (shape[0] - 1) * (shape[1] - 1)
+    strength = min(1.0, float(np.sqrt(parts.sum() / (n_rows * (min(shape) - 1)))))
+    detail = (
+        f"{cut(a.name)} = {_category(a, i)} with {cut(b.name)} = {_category(b, j)}: {observed[i, j]:,.0f} rows, "
+        f"{expected[i, j]:,.0f} expected"
+    )
+    return Residual(a.name, b.name, float(parts.sum() / df), df, strength, n_rows, detail)
+
+
+def _two_numbers(cross: float, mass: float, a: _Part, b: _Part) -> Residual:
+    r = cross / mass
+    together = "rise together" if r > 0 else "one rises as the other falls"
+    strength = min(1.0, abs(r))
+    return Residual(a.name, b.name, mass * r * r, 1, strength, mass, f"{together} within classes, r = {r:+.2f}")
+
+
+def _mixed(cross: Floats, mass: Floats, category: _Part, number: _Part) -> Residual | None:
+    spread = np.einsum("k,ki,ij->ij", mass, category.mean, np.eye(len(cross)))
+    spread -= np.einsum("k,ki,kj->ij", mass, category.mean, category.mean)
+    df = int(np.linalg.matrix_rank(spread, hermitian=True))
+    if df == 0:
+        return None
+    total = float(cross @ np.linalg.pinv(spread, hermitian=True) @ cross)
+    own = np.sqrt(np.maximum(np.diag(spread), 1e-12))
+    i = int(np.argmax(np.abs(cross) / own))
+    n_rows = float(mass.sum())
+    size = cross[i] / max(float(mass @ category.mean[:, i]), 1e-12)
+    word = "higher" if size > 0 else "lower"
+    detail = (
+        f"{cut(number.name)} is {word} where {cut(category.name)} = {_category(category, i)}, by {abs(size):.2g} "
+        "standard deviations of the class"
+    )
+    strength = min(1.0, float(np.sqrt(total / n_rows)))
+    return Residual(category.name, number.name, total / df, df, strength, n_rows, detail)
+
+
+def _category(part: _Part, i: Any) -> str:
+    assert part.column.categories is not None
+    return cut(str(part.column.categories[int(i)]))
+
+
+def telling(found: Sequence[Residual], least_strength: float = 0.1) -> Iterator[Residual]:
+    """Yield the pairs that are neither chance nor too weak to matter."""
+    return (pair for pair in found if pair.value > UNLIKELY and pair.strength >= least_strength)

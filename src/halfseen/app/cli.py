@@ -1,0 +1,259 @@
+"""The command line: the verb first, then the model or the data. This file is its grammar and loads nothing heavy.
+
+What each verb does lives in `verbs`; each is imported when it is used, so that help is quick. A verb gets plain values
+and returns nothing; results go to standard output or a file, everything else to standard error.
+
+Exit codes: 0 done, 1 something is wrong with data or files, 2 with the command, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Any
+
+from typer import Argument, Context, Exit, Option, Typer, echo
+
+app = Typer(
+    name="halfseen",
+    no_args_is_help=True,
+    rich_markup_mode=None,  # plain help: the drawn one takes three times as long to appear
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Find what was never written down: hidden types behind the rows of a table, even when the table has holes.",
+    epilog="A first try: halfseen fit penguins.csv -o penguins.halfseen",
+)
+
+# ---- options that several verbs share ------------------------------------------------------------------------------
+
+Data = Annotated[
+    str, Argument(metavar="DATA", help="CSV, TSV, Parquet, JSON lines, DuckDB or SQLite file; - is CSV on stdin.")
+]
+Model = Annotated[str, Argument(metavar="MODEL", help="A model file, made by halfseen fit.")]
+Sql = Annotated[
+    str | None, Option("--sql", metavar="QUERY", help="A query (or table) of a database, or any SQL over files.")
+]
+Missing = Annotated[
+    str | None, Option("--missing", metavar="LIST", help='Cells that mean missing: "?,NA,-99". Empty cells always do.')
+]
+Ignore = Annotated[str | None, Option("--ignore", metavar="NAMES", help="Columns to leave out: id,name.")]
+Out = Annotated[
+    str, Option("--output", "-o", metavar="FILE", help="Where to write, format by extension; - is CSV on stdout.")
+]
+Seed = Annotated[int, Option("--seed", metavar="N", min=0, help="Same seed, same result.")]
+Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
+Jobs = Annotated[int, Option("--jobs", metavar="N", help="Threads; -1 is all cores. The result is the same.")]
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, Option("--version", help="Print the version.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from halfseen import __version__
+
+        echo(__version__)
+        raise Exit()
+
+
+@app.command(epilog="Example: halfseen fit survey.csv -k 2..6 --missing '?' --ignore id -o survey.halfseen")
+def fit(
+    context: Context,
+    data: Annotated[list[str] | None, Argument(metavar="DATA...", help="The file or files; - is CSV on stdin.")] = None,
+    output: Annotated[
+        str | None, Option("--output", "-o", metavar="FILE", help="Model file to write, for instance M.halfseen.")
+    ] = None,
+    model: Annotated[str, Option("--model", metavar="NAME", help="Family: classes.")] = "classes",
+    k: Annotated[
+        str, Option("-k", "--classes", metavar="K", help="Number of classes: 3, 2..8, or auto: by BIC.")
+    ] = "auto",
+    target: Annotated[
+        str | None, Option("--target", metavar="COLUMN", help="Column to predict: makes a classifier.")
+    ] = None,
+    columns: Annotated[
+        str | None, Option("--columns", metavar="KINDS", help="Kinds: age=gaussian,visits=poisson.")
+    ] = None,
+    ignore: Ignore = None,
+    missing: Missing = None,
+    weight: Annotated[
+        str | None, Option("--weight", metavar="COLUMN", help="Column that says how often each row counts.")
+    ] = None,
+    sql: Sql = None,
+    assign: Annotated[str, Option("--assign", metavar="HOW", help="soft, hard or sample.")] = "soft",
+    prior: Annotated[
+        str | None, Option("--prior", metavar="PRIOR", help="row, none, or pseudo-counts such as 1.0.")
+    ] = None,
+    criterion: Annotated[
+        str, Option("--criterion", metavar="NAME", help="bic, aic or icl: chooses the number of classes.")
+    ] = "bic",
+    restarts: Annotated[int, Option("--restarts", metavar="N", min=1, help="Number of random starts.")] = 16,
+    max_iter: Annotated[
+        int, Option("--max-iter", metavar="N", min=1, help="Most passes over the data for one start.")
+    ] = 1000,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    report: Annotated[str | None, Option("--report", metavar="FILE", help="Also write an HTML report.")] = None,
+    resume: Annotated[bool, Option("--resume", help="Go on with an interrupted fit, to the identical result.")] = False,
+    json: Json = False,
+) -> None:
+    """Learn a model from a file: hidden classes, or with --target a classifier."""
+    _run("fit", context.params)
+
+
+@app.command(epilog="Example: halfseen predict survey.halfseen new.csv -o classes.csv")
+def predict(
+    context: Context,
+    model: Model,
+    data: Data = "-",
+    output: Out = "-",
+    cost: Annotated[
+        str | None, Option("--cost", metavar="FILE", help="CSV of costs: a row per decision, a column per truth.")
+    ] = None,
+    reject: Annotated[float | None, Option("--reject", metavar="COST", help="Cost of not deciding.")] = None,
+    why: Annotated[bool, Option("--why", help="Add the reasons for each row's class.")] = False,
+    sql: Sql = None,
+    missing: Missing = None,
+    jobs: Jobs = -1,
+) -> None:
+    """Tell the class of each row: the input columns, then class, p_<name> for each class, and certainty."""
+    _run("predict", context.params)
+
+
+@app.command(epilog="Example: halfseen impute survey.halfseen survey.csv -o filled.csv")
+def impute(
+    context: Context,
+    model: Model,
+    data: Data = "-",
+    output: Out = "-",
+    draws: Annotated[
+        int,
+        Option(
+            "--draws", metavar="N", min=0, help="So many random completions, stacked, column 'draw'; 0: best guesses."
+        ),
+    ] = 0,
+    check: Annotated[bool, Option("--check", help="Hide known cells, guess them, and print how far off.")] = False,
+    sql: Sql = None,
+    missing: Missing = None,
+    seed: Seed = 0,
+) -> None:
+    """Fill the holes of a table; observed cells stay as they are."""
+    _run("impute", context.params)
+
+
+@app.command(epilog="Example: halfseen sample survey.halfseen -n 1000 -o made_up.csv")
+def sample(
+    context: Context,
+    model: Model,
+    n: Annotated[int, Option("--rows", "-n", metavar="N", min=1, help="Number of rows.")] = 10,
+    output: Out = "-",
+    seed: Seed = 0,
+) -> None:
+    """Draw new rows from a model."""
+    _run("sample", context.params)
+
+
+@app.command(epilog="Example: halfseen score survey.halfseen held_out.csv")
+def score(
+    context: Context,
+    model: Model,
+    data: Data = "-",
+    sql: Sql = None,
+    missing: Missing = None,
+    weight: Annotated[
+        str | None, Option("--weight", metavar="COLUMN", help="Column that says how often each row counts.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say how well a model describes a table: log-likelihood, BIC; for a classifier also accuracy."""
+    _run("score", context.params)
+
+
+@app.command(epilog="Example: halfseen report survey.halfseen survey.csv -o survey.html")
+def report(
+    context: Context,
+    model: Model,
+    data: Data,
+    output: Annotated[str, Option("--output", "-o", metavar="FILE", help="HTML file to write.")] = "report.html",
+    cost: Annotated[
+        str | None, Option("--cost", metavar="FILE", help="CSV of costs: a row per decision, a column per truth.")
+    ] = None,
+    sql: Sql = None,
+    missing: Missing = None,
+) -> None:
+    """Write a report on a model and its data: one HTML file that needs nothing else."""
+    _run("report", context.params)
+
+
+@app.command(epilog="Example: halfseen info survey.halfseen --code")
+def info(
+    context: Context,
+    model: Model,
+    code: Annotated[bool, Option("--code", help="Print the Python that reproduces the fit.")] = False,
+    parameters: Annotated[bool, Option("--parameters", help="Print all parameters as a table.")] = False,
+    json: Json = False,
+) -> None:
+    """Show what is in a model file."""
+    _run("info", context.params)
+
+
+@app.command(epilog="Example: halfseen explain toy.csv -k 2 -o em.html")
+def explain(
+    context: Context,
+    data: Data,
+    k: Annotated[int, Option("-k", "--classes", metavar="K", min=1, help="Number of classes.")] = 2,
+    steps: Annotated[int, Option("--steps", metavar="N", min=1, help="Number of iterations to show.")] = 3,
+    assign: Annotated[str, Option("--assign", metavar="HOW", help="soft, hard or sample.")] = "soft",
+    columns: Annotated[
+        str | None, Option("--columns", metavar="KINDS", help="Kinds: age=gaussian,visits=poisson.")
+    ] = None,
+    ignore: Ignore = None,
+    missing: Missing = None,
+    sql: Sql = None,
+    seed: Seed = 0,
+    output: Annotated[str, Option("--output", "-o", metavar="FILE", help="- for text, or an HTML file.")] = "-",
+) -> None:
+    """Show EM number by number on a table of a few rows."""
+    _run("explain", context.params)
+
+
+@app.command(
+    epilog="Examples: halfseen compare a.halfseen b.halfseen; halfseen compare a.halfseen data.csv --truth kind"
+)
+def compare(
+    context: Context,
+    model: Model,
+    other: Annotated[str, Argument(metavar="MODEL | DATA", help="Another model, or data with a column of truth.")],
+    truth: Annotated[
+        str | None, Option("--truth", metavar="COLUMN", help="The column of DATA that says what is true.")
+    ] = None,
+    sql: Sql = None,
+    missing: Missing = None,
+    json: Json = False,
+) -> None:
+    """Compare two models class by class, or a model with what is true."""
+    _run("compare", context.params)
+
+
+@app.command()
+def doctor(context: Context, json: Json = False) -> None:
+    """Print versions, the kernels in use and what is missing: for bug reports."""
+    _run("doctor", context.params)
+
+
+# ---- running a verb ------------------------------------------------------------------------------------------------
+
+
+def _run(verb: str, params: dict[str, Any]) -> None:
+    """Run a verb; mistakes of data and command end with a message, never with a traceback."""
+    from halfseen.app import verbs
+
+    raise Exit(verbs.run(verb, params))
+
+
+def main() -> None:
+    """Enter from the shell."""
+    try:
+        app(prog_name="halfseen")
+    except BrokenPipeError:  # the reader has gone, as in `halfseen predict ... | head`: nothing is left to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,27 @@
+"""The Python that reproduces a fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+HEAD = "import halfseen as hs\n"
+
+
+def python_of(model: Any) -> str:
+    """Return a script that reads the same data the same way and fits the same model."""
+    reading = model._origin.reading
+    if reading is None:
+        data = "table = ...  # what this model was fitted to"
+    else:
+        given = {name: value for name, value in reading.items() if value and name != "data"}
+        arguments = [repr(reading["data"])] if reading["data"] else []
+        arguments += [f"{name}={value!r}" for name, value in given.items()]
+        data = f"table = hs.open_table({', '.join(arguments)})"
+    return "\n".join([HEAD, data, f"model = hs.{call(model)}.fit(table)", "print(model.describe())"])
+
+
+def call(model: Any) -> str:
+    """Return the constructor with the options that differ from their defaults."""
+    defaults = type(model)().get_params()
+    given = {key: value for key, value in model.get_params().items() if repr(value) != repr(defaults[key])}
+    return f"{type(model).__name__}({', '.join(f'{key}={value!r}' for key, value in given.items())})"

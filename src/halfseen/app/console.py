@@ -1,0 +1,132 @@
+"""What a person at a terminal sees: notes, warnings and progress on standard error, results on standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from halfseen.engine.watch import Progress
+
+QUIET = 1.5  # seconds before progress is shown: what is over at once needs none
+
+
+def errors() -> Console:
+    """Return the console of everything that is not a result."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def results() -> Console:
+    """Return the console of results; text is never cut where it goes to a file or a pipe."""
+    return Console(highlight=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Say something beside the result."""
+    errors().print(text, style="dim", markup=False)
+
+
+def fail(text: str) -> None:
+    """Say what is wrong."""
+    errors().print(f"halfseen: {text}", style="bold red" if sys.stderr.isatty() else None, markup=False)
+
+
+def show(text: str = "") -> None:
+    """Print a result."""
+    results().print(text, markup=False)
+
+
+def show_json(value: Any) -> None:
+    """Print a result for a program."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+
+
+def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1, to_errors: bool = False) -> None:
+    """Print a table: the first `left` columns are words, the others numbers."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold" if sys.stdout.isatty() else "")
+    for j, name in enumerate(header):
+        table.add_column(name, justify="left" if j < left else "right", overflow="fold", no_wrap=True)
+    for row in rows:
+        table.add_row(*[_plain(cell) for cell in row])
+    console = Console(stderr=to_errors, highlight=False)
+    if not console.is_terminal:  # a file is as wide as it needs to be
+        console = Console(stderr=to_errors, highlight=False, width=100_000)
+    for line in _lines(console, table):
+        console.file.write(line)
+
+
+def show_facts(facts: Sequence[tuple[str, Any]]) -> None:
+    """Print names and values side by side."""
+    width = max(len(name) for name, _ in facts)
+    for name, value in facts:
+        show(f"{name:{width}}  {value}")
+
+
+def show_classes(text: str) -> None:
+    """Print classes in words, a line for each of their traits."""
+    for line in text.splitlines():
+        name, colon, traits = line.partition("): ")
+        show(name + colon + traits.replace("; ", "\n" + " " * len(name + colon)))
+
+
+def _lines(console: Console, table: Table) -> Iterator[str]:
+    with console.capture() as captured:
+        console.print(table)
+    yield from (line.rstrip() + "\n" for line in captured.get().splitlines())
+
+
+def _plain(cell: Any) -> str:
+    return str(cell).replace("[", r"\[")
+
+
+@contextmanager
+def shown_warnings() -> Iterator[set[type[Warning]]]:
+    """Show each warning once, as a note; gives the categories met so far."""
+    seen: set[str] = set()
+    categories: set[type[Warning]] = set()
+
+    def shown(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        categories.add(category)
+        if str(message) not in seen:
+            seen.add(str(message))
+            note(f"note: {message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = shown
+        yield categories
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[Progress], None]]:
+    """Give a watcher of passes that draws a line on a terminal, once a fit takes long; elsewhere it is silent."""
+    console = errors()
+    if not console.is_terminal:
+        yield lambda seen: None
+        return
+    began = monotonic()
+    with console.status("") as status:
+        status.stop()
+
+        def watch(seen: Progress) -> None:
+            if monotonic() - began > QUIET:
+                status.start()
+                status.update(_line(seen))
+
+        yield watch
+
+
+def _line(seen: Progress) -> str:
+    best = "" if seen.objective is None else f", objective {seen.objective:,.1f}"
+    return (
+        f"{seen.n_components} components, {seen.n_running} of {seen.n_starts} starts running, "
+        f"pass {seen.n_passes} of at most {seen.max_iter}{best}"
+    )

@@ -1,0 +1,58 @@
+"""Families of models at the command line.
+
+A family is a module with a function for each verb that it knows: ``fit(request)`` reads the data its own way and
+returns a `Fitted`; ``predict``, ``impute``, ``sample``, ``score`` and the others take a loaded model and the options.
+To add one, write the module and name it here, twice: by the word that ``--model`` takes, and by its estimators.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from halfseen.errors import ParameterError
+
+BY_WORD = {"classes": "halfseen.app.families.tables"}
+BY_ESTIMATOR = {
+    "LatentClass": "halfseen.app.families.tables",
+    "NaiveBayes": "halfseen.app.families.tables",
+}
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a family gives back from a fit.
+
+    Attributes
+    ----------
+    model : the fitted estimator
+    X : what it was fitted to, for the report
+    reading : dict           how the data was read; kept in the model file, so that other verbs read alike
+    """
+
+    model: Any
+    X: Any
+    reading: dict[str, Any] = field(default_factory=dict)
+
+
+def named(word: str) -> ModuleType:
+    """Return the family that ``--model`` asks for."""
+    if word not in BY_WORD:
+        raise ParameterError(f"--model {word!r} is not one of {', '.join(BY_WORD)}.")
+    return import_module(BY_WORD[word])
+
+
+def verb_of(model: Any, verb: str) -> Any:
+    """Return what a verb does with a model."""
+    estimator = type(model).__name__
+    found = getattr(import_module(BY_ESTIMATOR[estimator]), verb, None)
+    if found is None:
+        raise ParameterError(f"{verb} has no meaning for a {estimator} model.")
+    return found
+
+
+def reading_of(model: Any) -> dict[str, Any]:
+    """Return how the data of a fit was read; nothing for a model that was not made at the command line."""
+    return model._origin.reading or {}

@@ -1,0 +1,259 @@
+"""Tables: latent classes and classifiers, from files and back to files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from halfseen.analysis.decisions import decide
+from halfseen.analysis.hidden import hidden_cells
+from halfseen.app import console, options
+from halfseen.app.families import Fitted
+from halfseen.app.tables import (
+    column,
+    extended,
+    features,
+    filled,
+    open_rows,
+    read_costs,
+    show_columns,
+    weights,
+    without_identifiers,
+)
+from halfseen.data.files import FileTable
+from halfseen.data.write import TableWriter
+from halfseen.errors import DataError, ParameterError
+from halfseen.estimators import why as reasons
+from halfseen.estimators.latent_class import LatentClass
+from halfseen.estimators.naive_bayes import NaiveBayes
+
+
+def fit(request: Mapping[str, Any]) -> Fitted:
+    """Fit classes, or a classifier where there is a target, to a file."""
+    paths = request["data"] or [None]
+    if len(paths) > 1:
+        raise ParameterError(f"one file of rows is needed, got {len(paths)}: {', '.join(paths)}.")
+    kinds = options.kinds(request["columns"])
+    reading = {
+        "data": paths[0],
+        "sql": request["sql"],
+        "missing": options.names(request["missing"]),
+        "ignore": options.names(request["ignore"]),
+        "weight": request["weight"],
+        "target": request["target"],
+    }
+    model = _estimator(request, kinds)
+    table = open_rows(
+        *(paths[0], reading["sql"], reading["missing"]),
+        ignore=reading["ignore"],
+        weight=reading["weight"],
+        target=reading["target"],
+    )
+    table, apart = without_identifiers(table, kinds)
+    reading["ignore"] += apart
+    model.fit(table)
+    if isinstance(model, NaiveBayes) and len(model.classes_) < 2:
+        raise DataError(f"--target {request['target']}: all rows are {model.classes_[0]}: there is nothing to learn.")
+    show_columns(model)
+    return Fitted(model, table, reading)
+
+
+def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> LatentClass | NaiveBayes:
+    common: dict[str, Any] = {
+        "columns": dict(kinds) or None,
+        "assign": request["assign"],
+        "n_init": request["restarts"],
+        "max_iter": request["max_iter"],
+        "n_jobs": request["jobs"],
+        "random_state": request["seed"],
+    }
+    if request["target"] is not None:
+        if request["k"] != "auto":
+            raise ParameterError("-k has no meaning with --target: the classes are those of the target.")
+        return NaiveBayes(prior=options.prior(request["prior"], 1.0), **common)
+    return LatentClass(
+        options.sizes(request["k"]),
+        prior=options.prior(request["prior"], "row"),
+        criterion=request["criterion"],
+        **common,
+    )
+
+
+# ---- rows in, answers out --------------------------------------------------------------------------------------------
+
+
+def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Write the rows with their class, its probabilities, and what else was asked for."""
+    names = class_names(model)
+    cost = None if request["cost"] is None else read_costs(request["cost"], names)
+    model.set_params(n_jobs=request["jobs"])
+    with TableWriter(request["output"]) as out:
+        for batch, X in _batches(model, reading, request):
+            out.append(extended(batch, _answers(model, X, names, cost, request["reject"], request["why"])))
+
+
+def class_names(model: Any) -> list[str]:
+    """Return the names of the classes that a model tells apart."""
+    return [str(name) for name in getattr(model, "classes_", model.class_names_)]
+
+
+def _answers(
+    model: Any, X: Any, names: Sequence[str], cost: Any, reject: float | None, explain: bool
+) -> dict[str, Any]:
+    proba = model.predict_proba(X)
+    best = proba.argmax(axis=1)
+    found: dict[str, Any] = {"class": _labels(model, names, best)}
+    found |= {f"p_{name}": proba[:, j] for j, name in enumerate(names)}
+    found["certainty"] = proba.max(axis=1)
+    if cost is not None or reject is not None:
+        decisions, matrix = (names, None) if cost is None else cost
+        decision, risk = decide(proba, matrix, reject, return_risk=True)
+        found["decision"] = ["reject" if i < 0 else decisions[i] for i in decision.tolist()]
+        found["risk"] = risk
+    if explain:
+        found["why"] = list(_reasons(model, X))
+    return found
+
+
+def _labels(model: Any, names: Sequence[str], best: Any) -> Any:
+    """Return the class of each row, in the type of the target where there was one."""
+    if hasattr(model, "classes_"):
+        return model.classes_[best].tolist()
+    return [names[k] for k in best.tolist()]
+
+
+def _reasons(model: Any, X: Any) -> Iterator[str]:
+    table = model._encode(X)
+    for n in range(table.n_rows):
+        lines = str(reasons.why(model, table.take(slice(n, n + 1)))).splitlines()
+        yield "; ".join(" ".join(line.split()) for line in lines)
+
+
+def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Write the rows with their holes filled; with draws, so many completed tables one below the other."""
+    n_draws, n_holes = request["draws"], 0
+    with TableWriter(request["output"]) as out:
+        if not n_draws:
+            for batch, X in _batches(model, reading, request):
+                n_holes += sum(column.null_count for column in X.columns)
+                out.append(filled(batch, model.impute(X)))
+        for i in range(n_draws):
+            rng = np.random.default_rng([request["seed"], i])
+            for batch, X in _batches(model, reading, request):
+                drawn = filled(batch, model.impute(X, draw=True, random_state=rng))
+                out.append(drawn.add_column(0, "draw", pa.array(np.full(len(drawn), i + 1))))
+    if request["output"] != "-":
+        done = f"{n_draws} completed tables" if n_draws else f"{n_holes:,} holes filled"
+        console.note(f"{done}: {request['output']}")
+
+
+def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Hide known cells, impute them, and print how far off the guesses are, beside those of column means."""
+    console.show(str(hidden_cells(model, data(model, reading, request).X, random_state=request["seed"])))
+
+
+def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Write rows drawn from the model, with their class."""
+    X, labels = model.sample(request["n"], random_state=request["seed"])
+    columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(_unnamed(model, X))
+    names = [str(name) for name in model.class_names_]
+    with TableWriter(request["output"]) as out:
+        out.append(extended(pa.table(columns), {"class": [names[k] for k in labels.tolist()]}))
+
+
+def _unnamed(model: Any, X: Any) -> Iterator[tuple[str, list[Any]]]:
+    for j, name in enumerate(model._schema.names):
+        yield name, [row[j] for row in X.tolist()]
+
+
+def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how well the model describes the rows of a file."""
+    weight = request["weight"] or reading.get("weight")
+    target = reading.get("target")
+    total = n_rows = right = known = 0.0
+    for batch, X in _batches(model, reading, request):
+        mass = weights(batch, weight, request["data"])
+        used = mass > 0
+        total += float(mass[used] @ model.score_samples(X)[used])
+        n_rows += float(mass.sum())
+        if target is not None and target in batch.column_names:
+            truth = np.array([None if label is None else str(label) for label in batch.column(target).to_pylist()])
+            seen = truth != np.array(None)
+            guess = np.array([str(label) for label in model.predict(X)], dtype=object)
+            right += float(mass[seen & (truth == guess)].sum())
+            known += float(mass[seen].sum())
+    if not n_rows:
+        raise DataError("all rows are of weight 0: there is nothing to score.")
+    found = {
+        "rows": n_rows,
+        "loglik": total,
+        "loglik_per_row": total / n_rows,
+        "bic": -2 * total + model.n_parameters_ * float(np.log(n_rows)),
+        "aic": -2 * total + 2 * model.n_parameters_,
+    }
+    return found | ({"accuracy": right / known, "labelled_rows": known} if known else {})
+
+
+def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
+    """Return the class of each row, and what a column says is true."""
+    classes: list[str] = []
+    labels: list[Any] = []
+    names = class_names(model)
+    for batch, X in _batches(model, reading, request):
+        labels += column(batch, request["truth"], "--truth", request["data"])
+        classes += [names[k] for k in model.predict_proba(X).argmax(axis=1).tolist()]
+    return classes, labels
+
+
+def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
+    """Return the rows of a file as the model takes them, for the report."""
+    table = _opened(reading, request)
+    known = set(table.names)
+    apart = {option: reading.get(option) for option in ("weight", "target") if reading.get(option) in known}
+    left_out = known - set(model._schema.names) - set(apart.values())
+    table = _opened(reading, request, **apart).without(left_out)
+    return Fitted(model, table, dict(reading))
+
+
+def _batches(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """Yield some rows after the other: all their columns, and those that the model takes."""
+    table, n_rows = _opened(reading, request), 0
+    for batch in table.batches(everything=True):
+        n_rows += batch.num_rows
+        yield batch, features(model, batch, request["data"])
+    if not n_rows:
+        raise DataError(f"{request['data'] or 'the query'} has no rows: there is nothing to answer.")
+
+
+def _opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: Any) -> FileTable:
+    """Open the file of a request; what means missing is as said now, else as it was said when fitting."""
+    missing = reading.get("missing", []) if request["missing"] is None else options.names(request["missing"])
+    return open_rows(request["data"], request["sql"], missing, **columns)
+
+
+# ---- what was found --------------------------------------------------------------------------------------------------
+
+
+def describe(model: Any) -> None:
+    """Print what was found."""
+    if isinstance(model, LatentClass):
+        _show_selection(model)
+    console.show_classes(model.describe(top=3))
+
+
+def _show_selection(model: LatentClass) -> None:
+    tried = pa.table(nw.from_native(model.selection_).to_dict(as_series=False))
+    if len(tried) < 2:
+        return
+    rows = [
+        (row["n_components"], f"{row['loglik']:,.1f}", f"{row['bic']:,.1f}", f"{row['entropy']:.2f}")
+        for row in tried.to_pylist()
+    ]
+    chosen = [row["chosen"] for row in tried.to_pylist()]
+    marked = [(*row, "<- chosen" if keep else "") for row, keep in zip(rows, chosen, strict=True)]
+    console.show_table(("classes", "log-likelihood", "BIC", "entropy", ""), marked, left=0)
+    console.show()

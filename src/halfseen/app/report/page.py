@@ -1,0 +1,140 @@
+"""From a model and a table to one HTML file: gather the sections, fill the template, write it in one go."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, overload
+
+from numpy.typing import ArrayLike
+
+from halfseen.app.report import mixture  # noqa: F401  registers its sections
+from halfseen.app.report.parts import Section
+from halfseen.app.report.sections import MATERIAL, SECTIONS, family_of
+from halfseen.errors import ParameterError
+from halfseen.optional import optional
+from halfseen.whole_file import whole_file
+
+TEMPLATES = Path(__file__).parent / "templates"
+LONGEST = 32  # letters of a name; the rest is in the title of the element
+
+
+@overload
+def report(
+    model: Any,
+    X: Any,
+    path: None = None,
+    y: Any = None,
+    *,
+    cost: ArrayLike | None = None,
+    command: str | None = None,
+    title: str | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> str: ...
+
+
+@overload
+def report(
+    model: Any,
+    X: Any,
+    path: str | os.PathLike[str],
+    y: Any = None,
+    *,
+    cost: ArrayLike | None = None,
+    command: str | None = None,
+    title: str | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Path: ...
+
+
+def report(
+    model: Any,
+    X: Any,
+    path: str | os.PathLike[str] | None = None,
+    y: Any = None,
+    *,
+    cost: ArrayLike | None = None,
+    command: str | None = None,
+    title: str | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> str | Path:
+    """Write a report on a fitted model and its data: one HTML file that needs no network and no scripts.
+
+    It says what was found, whether to trust it, what the holes do, which rows deserve a look, and how to get the same
+    again. The same model and data give the same bytes.
+
+    Parameters
+    ----------
+    model : fitted LatentClass or NaiveBayes
+    X : table
+        The data it was fitted to, or other data to judge it on. Of more than 50,000 rows, what goes row by row uses a
+        random sample of so many, and the page says so.
+    path : str or path, optional
+        File to write; it is replaced as a whole or not at all. Without it the HTML is returned.
+    y : labels, optional
+        Of a classifier: needed to judge it by cross-validation.
+    cost : (C, C) array, optional
+        What decisions cost: see `decide`.
+    command : str, optional
+        What was typed to get here, to show on the page.
+    title : str, optional
+    sample_weight : (N,) array, optional
+
+    Returns
+    -------
+    str or Path
+        The HTML, or the path of the file written.
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> X = [["a", 1.1], ["a", 0.9], ["b", 5.2], ["b", None]] * 5
+    >>> page = hs.report(hs.LatentClass(2, random_state=0).fit(X), X)
+    >>> page.startswith("<!doctype html>"), len(page) < 1_000_000
+    (True, True)
+    """
+    family = family_of(model)
+    if title is not None and not isinstance(title, str):
+        raise ParameterError(f"title={title!r} is not text.")
+    if path is not None and not Path(path).parent.is_dir():
+        raise FileNotFoundError(
+            f"report: there is no folder {str(Path(path).parent)!r} to write {Path(path).name!r} to."
+        )
+    material = MATERIAL[family](model, X, y, sample_weight, cost, command)
+    sections = [section for build in SECTIONS[family] if (section := build(model, material)) is not None]
+    html = render(sections, title or _title(model))
+    return html if path is None else write(html, path)
+
+
+def _title(model: Any) -> str:
+    return "Report on a classifier" if hasattr(model, "classes_") else "Report on hidden classes"
+
+
+def render(sections: list[Section], title: str) -> str:
+    """Fill the template."""
+    from halfseen import __version__
+
+    jinja2 = optional("jinja2", "report")
+    loader = jinja2.FileSystemLoader(TEMPLATES)
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["short"] = _short
+    page: str = environment.get_template("report.html").render(sections=sections, title=title, version=__version__)
+    return page
+
+
+def _short(name: Any, longest: int = LONGEST) -> Any:
+    """Cut a long name and keep the whole of it in the title of the element."""
+    markup = optional("markupsafe", "report")
+    text = str(name)
+    if len(text) <= longest:
+        return text
+    return markup.Markup('<span title="{}">{}…</span>').format(text, text[: longest - 1])
+
+
+def write(html: str, path: str | os.PathLike[str]) -> Path:
+    """Write a file as a whole or not at all."""
+    with whole_file(path) as file:
+        file.write(html.encode())
+    return Path(path)

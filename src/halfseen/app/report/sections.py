@@ -1,0 +1,90 @@
+"""Which sections the report of each family has.
+
+A family registers its builders under the name of its estimator: each takes the model and the material and returns a
+Section, or None where there is nothing to say. Estimators are looked up by name along their classes, so that a subclass
+has the report of its parent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from halfseen.app.code import HEAD, call, python_of
+from halfseen.app.report.material import Material
+from halfseen.app.report.parts import Beside, Code, Grid, Part, Section
+from halfseen.app.versions import versions
+from halfseen.errors import ParameterError
+
+Builder = Callable[[Any, Any], Section | None]
+
+SECTIONS: dict[str, list[Builder]] = {}
+MATERIAL: dict[str, Callable[..., Material]] = {}
+
+MOST_PARAMETERS = 300  # rows of the table of parameters
+
+
+def family_of(model: Any) -> str:
+    """Return the name under which the report of a model is registered."""
+    for parent in type(model).__mro__:
+        if parent.__name__ in SECTIONS:
+            return parent.__name__
+    known = ", ".join(sorted(SECTIONS))
+    raise ParameterError(f"report: there is no report for {type(model).__name__}. There is one for: {known}.")
+
+
+def reproduce(model: Any, material: Material) -> Section:
+    """How to get the same result again: what was typed, versions, options, parameters."""
+    parts: list[Part] = []
+    if material.command:
+        parts.append(Code("Command", material.command))
+    parts.append(Code("Python", _python(model, material)))
+    options = [[name, _placeless(repr(value))] for name, value in sorted(model.get_params(deep=False).items())]
+    named = [[name, value] for name, value in versions().items()]
+    left = Grid("Options of the model", ["option", "value"], options, "Options", frozenset({1}))
+    right = Grid("Versions of what was used", ["library", "version"], named, "Versions", frozenset({1}))
+    parts.append(Beside([left, right]))
+    parts.extend(_parameters(model))
+    seed = getattr(model, "random_state", None)
+    lead = "The same data, options, seed and versions on the same kind of machine give the same result, bit for bit."
+    if seed is None and getattr(model, "restarts_", {"n_init": 0})["n_init"] > 1:
+        lead = (
+            "No seed was given, so another fit may differ a little: set random_state to a number to repeat it exactly."
+        )
+    return Section("reproduce", "Reproduce", lead, parts)
+
+
+def _python(model: Any, material: Material) -> str:
+    """Return the code that fits the model again and writes this page."""
+    cost = ", cost=cost" if material.cost is not None else ""
+    if model._origin.reading is not None:
+        return f'{python_of(model)}\nhs.report(model, table, "report.html"{cost})'
+    if not hasattr(model, "loglik_"):
+        built = f"model = hs.{type(model).__name__}.from_params(...)  # or fitted in pieces; the parameters are below"
+    else:
+        labels = ", y" if hasattr(model, "classes_") else ""
+        built = f"model = hs.{_placeless(call(model))}\nmodel.fit(X{labels})"
+    extra = ", y=y" if material.y is not None and hasattr(model, "classes_") else ""
+    return f'{HEAD}\n{built}\nhs.report(model, X, "report.html"{extra}{cost})'
+
+
+def _placeless(text: str) -> str:
+    """Take away where an object lies in memory, which differs each time."""
+    return re.sub(r" at 0x[0-9A-Fa-f]+", "", text)
+
+
+def _parameters(model: Any) -> list[Part]:
+    """Return all parameters as one table, as far as a page can hold them."""
+    import narwhals as nw
+
+    frame = nw.from_native(model.to_frame())
+    rows = [[_cell(cell) for cell in row] for row in frame.head(MOST_PARAMETERS).iter_rows()]
+    left_out = len(frame) - len(rows)
+    note = f"{left_out:,} further rows are left out; model.to_frame() has them all." if left_out else ""
+    head = list(frame.columns)
+    return [Grid("All parameters: one column per class", head, rows, "Parameters", frozenset({1, 2}), note)]
+
+
+def _cell(cell: Any) -> str:
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)

@@ -1,0 +1,118 @@
+"""The section on trust: number of classes, starts, how sure rows are, what is left between columns."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import narwhals as nw
+
+from halfseen.analysis import plots
+from halfseen.analysis.residuals import UNLIKELY
+from halfseen.app.report.figures import svg
+from halfseen.app.report.material import MOST_PAIRED, TableMaterial
+from halfseen.app.report.parts import Beside, Figure, Grid, Part, Section, Text
+from halfseen.app.report.words import count, percent, plural
+
+
+def tried_sizes(model: Any) -> dict[str, list[Any]]:
+    """Return the figures of the numbers of classes tried, by name; empty where there are none."""
+    found = getattr(model, "selection_", None)
+    return {} if found is None else nw.from_native(found).to_dict(as_series=False)
+
+
+def trust(model: Any, material: TableMaterial) -> Section:
+    """Number of classes, starts, certainty, what is left between columns."""
+    parts: list[Part] = [_sample_note(material)] if material.seen.is_sample else []
+    figures = [figure for figure in (_selection_figure(model), _trace_figure(model)) if figure is not None]
+    if figures:
+        parts.append(Beside(figures))
+    parts += _starts_text(model)
+    names = material.seen.class_names
+    if len(names) > 1:
+        parts.append(_certainty_figure(material))
+    parts.append(_residual_grid(material))
+    lead = "How many classes the data ask for, whether the fit found them, how sure rows are, and what is left over."
+    return Section("trust", "Can it be trusted?", lead, parts)
+
+
+def _sample_note(material: TableMaterial) -> Text:
+    n_rows, n_given = len(material.seen.rows), material.seen.n_given
+    return Text(
+        f"What follows goes row by row, and looks at a random sample of {count(n_rows)} of the {count(n_given)} rows. "
+        "Shares, profiles and parameters come from the fit to all rows it was given."
+    )
+
+
+def _selection_figure(model: Any) -> Figure | None:
+    tried = tried_sizes(model)
+    if len(tried.get("n_components", ())) < 2:
+        return None
+    label = (
+        f"Information criteria against the number of classes; the lowest {model.criterion.upper()} is at "
+        f"{model.n_components_} classes."
+    )
+    drawing = svg(partial(plots.draw_selection, tried, model.criterion), "selection", (5.6, 3.6), label)
+    caption = f"The lowest {model.criterion.upper()} is at {plural(model.n_components_, 'class', 'classes')}. "
+    return Figure(drawing, caption + _runner_up(tried, model.criterion), "Number of classes")
+
+
+def _runner_up(tried: dict[str, list[Any]], criterion: str) -> str:
+    order = sorted(zip(tried[criterion], tried["n_components"], strict=True))
+    gap, second = order[1][0] - order[0][0], order[1][1]
+    strong = "a clear choice" if gap > 10 else "some preference" if gap > 2 else "hardly a difference"
+    return f"Next is {second}, higher by {gap:,.1f}: {strong}."
+
+
+def _trace_figure(model: Any) -> Figure | None:
+    trace = getattr(model, "trace_", [])
+    if len(trace) < 4:  # with nothing hidden there is no climb to speak of
+        return None
+    label = f"Objective after each of {len(trace)} steps, rising to {trace[-1]:,.1f}."
+    drawing = svg(partial(plots.draw_trace, trace), "trace", (5.6, 3.6), label)
+    return Figure(drawing, f"The climb of the best start, which ended by “{model.stop_reason_}”.", "Climb")
+
+
+def _starts_text(model: Any) -> list[Part]:
+    starts = getattr(model, "restarts_", None)
+    if starts is None or starts["n_init"] < 2:
+        return []
+    rows = [
+        [f"run {i + 1}", f"{objective:,.3f}", f"{starts['objectives'][0] - objective:,.3f}"]
+        for i, objective in enumerate(starts["objectives"][:8])
+    ]
+    caption = (
+        f"{starts['n_init']} random starts were raced; {starts['n_finalists']} ran to the end and "
+        f"{starts['n_reached_best']} reached the best."
+    )
+    return [Grid(caption, ["", "objective", "below the best"], rows, "Do the starts agree?")]
+
+
+def _certainty_figure(material: TableMaterial) -> Figure:
+    seen = material.seen
+    names = seen.class_names
+    label = f"Bars of how sure the rows of each class are; on average {percent(material.mean_certainty)}."
+    draw = partial(plots.draw_certainty, seen.proba, names, seen.table.weight)
+    drawing = svg(draw, "certainty", (8.2, 1.3 + 0.36 * len(names)), label)
+    caption = (
+        f"Rows by their most probable class, and how probable it is. The mean is {percent(material.mean_certainty)}."
+    )
+    return Figure(drawing, caption, "How sure are the rows?")
+
+
+def _residual_grid(material: TableMaterial) -> Part:
+    found = material.residuals
+    if not found:
+        return Text("There is no pair of columns to compare inside the classes.")
+    rows = [[pair.first, pair.second, f"{pair.value:,.1f}", f"{pair.strength:.2f}", pair.detail] for pair in found[:8]]
+    caption = (
+        f"Pairs of columns inside the classes. A residual near 1 or below means independent, as assumed; above "
+        f"{UNLIKELY} is unlikely by chance, and strength (0 to 1) says whether it matters."
+    )
+    note = (
+        f"{len(material.related)} of {plural(len(found), 'pair')} are above {UNLIKELY} with a strength of 0.1 or more."
+    )
+    if len(material.telling_columns) > MOST_PAIRED:
+        note += f" Only the {MOST_PAIRED} columns that tell the classes apart best were paired."
+    head = ["column", "and column", "residual", "strength", "where"]
+    return Grid(caption, head, rows, "What is left between columns", frozenset({1, 4}), note)

@@ -1,0 +1,125 @@
+"""Files of rows at the command line: which columns the model sees, which are set aside, what is written back."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from halfseen.app import console
+from halfseen.data.files import FileTable, identifiers, open_table
+from halfseen.errors import DataError, ParameterError
+
+
+def open_rows(path: str | None, sql: str | None, missing: Sequence[str], **columns: Any) -> FileTable:
+    """Open a file or a query."""
+    if path is None and sql is None:
+        raise ParameterError("name a file to read, or - for standard input.")
+    return open_table(path, sql=sql, missing=missing, **columns)
+
+
+def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tuple[FileTable, list[str]]:
+    """Set aside columns that name rows instead of describing them, with a note; what the user gave a kind to stays."""
+    apart = [(name, reason) for name, reason in identifiers(table) if name not in kinds]
+    for name, reason in apart:
+        console.note(f"set aside: {name} ({reason}); --columns {name}=KIND keeps it")
+    names = [name for name, _ in apart]
+    return (table.without(names) if names else table), names
+
+
+def show_columns(model: Any) -> None:
+    """Show the kinds of the columns, beside the result."""
+    rows = [(column.name, column.kind, _values(column.categories)) for column in model._schema.columns]
+    console.show_table(("column", "kind", "values"), rows, left=3, to_errors=True)
+    console.note("")
+
+
+def _values(categories: Sequence[Any] | None) -> str:
+    shown = ", ".join(map(str, (categories or ())[:6]))
+    return shown if categories is None or len(categories) <= 6 else f"{shown}, ... {len(categories)} in all"
+
+
+def features(model: Any, batch: pa.Table, where: str) -> pa.Table:
+    """Return the columns that a model takes, in its order."""
+    names = model._schema.names
+    if not model._schema.named and not set(names) <= set(batch.column_names):
+        if batch.num_columns != len(names):
+            raise DataError(f"{where} has {batch.num_columns} columns; the model takes {len(names)}, without names.")
+        return batch
+    absent = [name for name in names if name not in batch.column_names]
+    if absent:
+        more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+        raise DataError(
+            f"{where} lacks columns that the model was fitted to: {', '.join(absent[:5])}{more}. "
+            f"It has: {', '.join(batch.column_names[:12])}{', ...' if batch.num_columns > 12 else ''}."
+        )
+    return batch.select(names)
+
+
+def column(batch: pa.Table, name: str, option: str, where: str) -> list[Any]:
+    """Return the values of a column that an option names."""
+    if name not in batch.column_names:
+        raise DataError(f"{option} {name}: {where} has no such column. It has: {', '.join(batch.column_names[:12])}.")
+    values: list[Any] = batch.column(name).to_pylist()
+    return values
+
+
+def weights(batch: pa.Table, name: str | None, where: str) -> NDArray[np.float64]:
+    """Return the weight of each row."""
+    if name is None:
+        return np.ones(batch.num_rows)
+    values = column(batch, name, "--weight", where)
+    try:
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.full(1, np.nan)
+    if not (found >= 0).all():
+        raise DataError(f"--weight {name}: {where} has cells there that are not numbers of at least 0.")
+    return found
+
+
+def extended(batch: pa.Table, answers: Mapping[str, Any]) -> pa.Table:
+    """Return a batch with more columns; a name that is taken gets an underscore."""
+    for name, values in answers.items():
+        while name in batch.column_names:
+            name += "_"
+        batch = batch.append_column(name, pa.array(values))
+    return batch
+
+
+def filled(batch: pa.Table, parts: pa.Table) -> pa.Table:
+    """Return a batch with some columns replaced."""
+    for name in parts.column_names:
+        batch = batch.set_column(batch.column_names.index(name), name, parts.column(name))
+    return batch
+
+
+def read_costs(path: str, classes: Sequence[str]) -> tuple[list[str], NDArray[np.float64]]:
+    """Read a table of costs: a row for each decision, named in its first cell; a column for each class.
+
+    Returns
+    -------
+    decisions : list of str
+    cost : (I, J) array       cost[i, j] of decision i when the truth is class j, in the order of `classes`
+    """
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        rows = [row for row in csv.reader(file) if row]
+    if len(rows) < 2:
+        raise DataError(f"{path}: a table of costs has a line of classes, then a line for each decision.")
+    truths = [name.strip() for name in rows[0][1:]]
+    if sorted(truths) != sorted(classes):
+        raise DataError(f"{path}: its columns are {', '.join(truths)}, but the classes are {', '.join(classes)}.")
+    cost = np.empty((len(rows) - 1, len(classes)))
+    for i, row in enumerate(rows[1:]):
+        if len(row) != len(rows[0]):
+            raise DataError(f"{path}, line {i + 2}: {len(row)} cells instead of {len(rows[0])}.")
+        for name, cell in zip(truths, row[1:], strict=True):
+            try:
+                cost[i, list(classes).index(name)] = float(cell)
+            except ValueError:
+                raise DataError(f"{path}, line {i + 2}: {cell!r} is not a number.") from None
+    return [row[0].strip() for row in rows[1:]], cost

@@ -1,0 +1,61 @@
+"""``halfseen compare``: two models class by class, or a model with a column of truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from halfseen.analysis import comparison
+from halfseen.app import console, families
+from halfseen.app.model_file import load
+from halfseen.errors import ModelFileError
+
+
+def run(model: str, other: str, truth: str | None, json: bool, **request: Any) -> None:
+    """Compare with another model, or with a column of a file."""
+    loaded = load(model)
+    reading = families.reading_of(loaded)
+    if truth is not None:
+        found = families.verb_of(loaded, "truth")(loaded, reading, request | {"data": other, "truth": truth})
+        _show_truth(comparison.with_truth(*found), truth, json)
+        return
+    try:
+        second = load(other)
+    except ModelFileError as error:
+        raise ModelFileError(f"{error} To compare with data, name a column of it: --truth COLUMN.") from error
+    _show_models(comparison.models(loaded, second), model, other, json)
+
+
+def _show_truth(found: comparison.Agreement, truth: str, json: bool) -> None:
+    if json:
+        console.show_json(found.as_dict())
+        return
+    rows = [
+        (name, *[f"{count:,}" if count else "." for count in counts])
+        for name, counts in zip(found.classes, found.counts.tolist(), strict=True)
+    ]
+    console.show_table(("", *found.labels), rows)
+    console.show(f"\n{found.sentence(truth)}")
+
+
+def _show_models(found: comparison.Moved, one: str, two: str, json: bool) -> None:
+    if json:
+        console.show_json(found.as_dict())
+        return
+    console.show(f"classes of {one} and those of {two} that they resemble most")
+    rows = [
+        (pair.first, pair.second, f"{pair.share[0]:.1%}", f"{pair.share[1]:.1%}", f"{pair.overlap:.2f}")
+        for pair in found.pairs
+    ]
+    console.show_table(("class", "resembles", "share", "share there", "overlap"), rows, left=2)
+    for name, left in ((one, found.alone[0]), (two, found.alone[1])):
+        if left:
+            console.show(f"only in {name}: {', '.join(left)}")
+    if found.moves:
+        console.show("\nwhat moved most")
+        moves = [
+            (move.of, move.column, move.value, f"{move.before:,.4g}", f"{move.after:,.4g}")
+            for move in found.moves[: comparison.SHOWN]
+        ]
+        console.show_table(("class", "column", "", "from", "to"), moves, left=3)
+    else:
+        console.show("\nnothing moved: the classes are the same")

@@ -1,0 +1,31 @@
+"""``halfseen doctor``: what is installed and in use."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from halfseen.app import console
+from halfseen.app.versions import versions
+
+
+def run(json: bool) -> None:
+    """Print versions, kernels and cores, and what could be better."""
+    found: dict[str, Any] = versions()
+    if json:
+        console.show_json(found)
+        return
+    console.show_facts(list(found.items()))
+    for advice in _advice(found):
+        console.note(advice)
+
+
+def _advice(found: dict[str, Any]) -> list[str]:
+    advice = []
+    if found["kernels"] == "plain":
+        why = "HALFSEEN_KERNELS=plain asks for them" if os.environ.get("HALFSEEN_KERNELS") else "no compiled ones here"
+        advice.append(f"the kernels are the NumPy ones ({why}): right, but slower. Reinstall with a C++ compiler.")
+    absent = [name for name, version in found.items() if version == "not installed"]
+    if absent:
+        advice.append(f"not installed, and needed only for some files and pages: {', '.join(absent)}")
+    return advice

@@ -1,0 +1,92 @@
+"""``halfseen fit``: from a file to a model file."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from halfseen.app import console, families
+from halfseen.app.model_file import save
+from halfseen.engine.journal import checkpoint
+from halfseen.engine.watch import watching
+from halfseen.errors import ParameterError
+
+
+def run(**request: Any) -> None:
+    """Fit, show what was found, and write what was asked for."""
+    family = families.named(request["model"])
+    output = request["output"]
+    journal = None if output is None else Path(f"{output}.checkpoint")
+    _check(journal, request["resume"])
+    with console.progress() as watch, watching(watch), nullcontext() if journal is None else checkpoint(journal):
+        fitted = family.fit(request)
+    command = _command()
+    fitted.model._origin = fitted.model._origin._replace(command=command, reading=fitted.reading)
+    if output is not None:
+        save(fitted.model, output)
+    if request["json"]:
+        console.show_json(summary(fitted.model))
+    else:
+        family.describe(fitted.model)
+        console.note(outcome(fitted.model))
+    if output is not None:
+        console.note(f"model: {output}")
+    if request["report"] is not None:
+        from halfseen.app.report.page import report
+
+        report(fitted.model, fitted.X, request["report"], command=command)
+        console.note(f"report: {request['report']}")
+
+
+def _check(journal: Path | None, resume: bool) -> None:
+    """Refuse to lose an interrupted fit, and to go on with none."""
+    if journal is None:
+        if resume:
+            raise ParameterError("--resume needs -o: the checkpoint lies beside the model file.")
+        return
+    if not journal.parent.is_dir():
+        raise ParameterError(f"-o: there is no directory {journal.parent}.")
+    if resume and not journal.exists():
+        console.note(f"note: there is no checkpoint {journal}: the fit begins at the beginning")
+    if not resume and journal.exists():
+        raise ParameterError(
+            f"{journal} is left from an interrupted fit. Add --resume to go on with it, or delete it to begin anew."
+        )
+
+
+def _command() -> str:
+    """Return the command as it was typed."""
+    return shlex.join(["halfseen", *sys.argv[1:]])
+
+
+def outcome(model: Any) -> str:
+    """Return how the fit went, in one sentence."""
+    restarts = getattr(model, "restarts_", None)
+    agree = ""
+    if restarts and restarts["n_init"] > 1:
+        agree = f"; {restarts['n_reached_best']} of the last {restarts['n_finalists']} starts agree"
+    return (
+        f"log-likelihood {model.loglik_:,.1f}, BIC {model.bic():,.1f}; stopped by {model.stop_reason_} after "
+        f"{model.n_iter_} passes{agree}"
+    )
+
+
+def summary(model: Any) -> dict[str, Any]:
+    """Return the fit as plain values."""
+    names = [str(name) for name in model.class_names_]
+    return {
+        "estimator": type(model).__name__,
+        "classes": dict(zip(names, model.weights_.tolist(), strict=True)),
+        "columns": dict(model.columns_),
+        "loglik": model.loglik_,
+        "bic": model.bic(),
+        "aic": model.aic(),
+        "n_parameters": model.n_parameters_,
+        "n_iter": model.n_iter_,
+        "converged": model.converged_,
+        "stop_reason": model.stop_reason_,
+        "events": list(model.events_),
+    }

@@ -1,0 +1,62 @@
+"""``halfseen info``: what is in a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from halfseen.app import console
+from halfseen.app.code import python_of
+from halfseen.app.model_file import load, read_record
+
+
+def run(model: str, code: bool, parameters: bool, json: bool) -> None:
+    """Print the header, the classes in words, or the code that makes the model."""
+    record = read_record(model)
+    loaded = load(model)
+    if code:
+        console.show(python_of(loaded))
+    elif json:
+        console.show_json(record)
+    elif parameters:
+        _show_parameters(loaded)
+    else:
+        _show(loaded, record)
+
+
+def _show(model: Any, record: dict[str, Any]) -> None:
+    console.show_facts([(name, value) for name, value in _facts(model, record) if value is not None])
+    console.show()
+    console.show_table(("column", "kind", "categories"), [_column(column) for column in record["columns"]], left=3)
+    console.show()
+    console.show_classes(model.describe(top=3))
+
+
+def _facts(model: Any, record: dict[str, Any]) -> list[tuple[str, Any]]:
+    training = record["training"]
+    stopped = training.get("stop_reason_")
+    return [
+        ("model", record["class"]),
+        ("classes", len(model.class_names_)),
+        ("parameters", model.n_parameters_),
+        ("rows", f"{training['n_rows']:,.10g}" if training.get("n_rows") else None),
+        ("log-likelihood", f"{training['loglik_']:,.2f}" if "loglik_" in training else None),
+        ("stopped by", stopped and f"{stopped} after {training['n_iter_']} passes"),
+        ("seed", record["seed"]),
+        ("fitted", record["fitted_at"]),
+        ("by halfseen", record["halfseen_version"]),
+        ("command", record["command"]),
+    ]
+
+
+def _column(column: dict[str, Any]) -> tuple[str, str, str]:
+    listed = [str(category) for category in column.get("categories") or ()]
+    more = f", ... {len(listed)} in all" if len(listed) > 8 else ""
+    return column["name"], column["kind"], ", ".join(listed[:8]) + more
+
+
+def _show_parameters(model: Any) -> None:
+    import narwhals as nw
+
+    frame = nw.from_native(model.to_frame())
+    rows = [[f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in frame.iter_rows()]
+    console.show_table(frame.columns, rows, left=3)

@@ -1,0 +1,568 @@
+"""Tables in files: opened without being read, then read whole or, where memory does not allow that, in batches.
+
+============================= =====================================================================================
+``.csv .csv.gz .tsv .txt``    text with a delimiter; the first line has the names; an empty cell is missing
+``.parquet .pq``              Parquet
+``.jsonl .ndjson .json``      JSON, an object for each row
+``.duckdb .db``               a DuckDB file: a table or a query
+``.sqlite .sqlite3 .db``      a SQLite file: a table or a query
+``-`` or a file-like object   CSV from standard input or from what was given
+============================= =====================================================================================
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import difflib
+import gzip
+import io
+import os
+import re
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from halfseen.data import sqlite
+from halfseen.data.columns import MAX_DISTINCT, is_whole
+from halfseen.data.duck import (
+    BATCH,
+    CsvScan,
+    Dialect,
+    DuckScan,
+    Misjudged,
+    Scan,
+    ScanColumn,
+    connected,
+    quoted_name,
+    quoted_text,
+)
+from halfseen.data.frames import CodedColumn, RawColumn, Source, read
+from halfseen.data.stream import loaded, no_rows
+from halfseen.datasets import path_of
+from halfseen.errors import DataError, ParameterError
+
+__all__ = ["FileTable", "identifiers", "open_table"]
+
+EXAMPLE = "example:"  # before the name of a table that comes with the library
+DELIMITERS = ",;\t|"
+HEAD_BYTES = 1 << 16  # of a CSV file, that show how it is written
+OF_TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+OF_DATABASES = (".duckdb", ".sqlite", ".sqlite3", ".db")
+SUFFIXES = (*OF_TEXT, ".parquet", ".pq", ".jsonl", ".ndjson", ".json", *OF_DATABASES)
+
+
+def open_table(
+    path: Any = None,
+    *,
+    sql: str | None = None,
+    missing: Iterable[Any] = (),
+    ignore: Iterable[str] = (),
+    text: Iterable[str] = (),
+    weight: str | None = None,
+    target: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    memory: int | str | None = None,
+) -> FileTable:
+    r"""Open a table in a file, of any size, for `fit`, `predict` and the rest.
+
+    Nothing but the beginning of the file is read now. A table that fits into memory is read whole when it is needed; a
+    larger one is read in batches and kept, encoded, in temporary files.
+
+    Parameters
+    ----------
+    path : str, Path or file-like object
+        CSV (.csv, .tsv, .txt, also with .gz), Parquet (.parquet, .pq), JSON (.jsonl, .ndjson, .json), DuckDB (.duckdb,
+        .db) or SQLite (.sqlite, .sqlite3, .db). "-" is CSV on standard input, "example:penguins" and "example:votes"
+        are tables that come with the library. Needs the extra: halfseen[app].
+    sql : str, optional
+        A query. Without a path DuckDB runs it, and it names its files: "SELECT * FROM 'a.csv' JOIN 'b.parquet' USING
+        (id)". With a database file it runs there; the name of a table will do. With another file the file is the
+        table ``data``.
+    missing : list of str or numbers
+        ScanColumn that mean missing, in every column: ["?", "NA", -99]. The empty cell of a CSV file always does.
+    ignore : list of str
+        Columns to leave out.
+    text : list of str
+        Columns to take as text, whatever they look like.
+    weight : str, optional
+        The column that says how often each row counts.
+    target : str, optional
+        The column with the labels: `y` of a classifier, `labels` of `LatentClass`; a hole is a row without one.
+    delimiter : str, optional
+        Of a CSV file; found by itself among comma, semicolon, tab and bar.
+    encoding : str, default "utf-8"
+        Of a CSV file.
+    memory : int or str, optional
+        Bytes ("500MB") that a table may take; half of what is free by default.
+
+    Returns
+    -------
+    FileTable
+
+    Examples
+    --------
+    >>> import io
+    >>> import halfseen as hs
+    >>> table = hs.open_table(io.StringIO("color,size\nred,1.5\n?,2.5\nblue,\n"), missing=["?"])
+    >>> table
+    FileTable('the data given', columns: color (text), size (number))
+    >>> hs.LatentClass(1, random_state=0).fit(table).columns_
+    {'color': 'categorical', 'size': 'gaussian'}
+    """
+    markers = tuple(str(marker) for marker in _listed("missing", missing) if marker is not None and marker == marker)
+    as_text = tuple(map(str, _listed("text", text)))
+    source, title, keep = _located(path)
+    if source is None:
+        if not isinstance(sql, str):
+            raise ParameterError("open_table: give a path, or a query as sql=.")
+        scan: Scan = DuckScan("the query", _subquery(sql), markers, as_text)
+    else:
+        scan = _scan(source, title, sql, markers, as_text, delimiter, encoding)
+    table = FileTable(scan, memory=read_memory(memory), weight=weight, target=target, keep=keep)
+    _check_known("text", as_text, scan)
+    return table.without(_listed("ignore", ignore))
+
+
+class FileTable:
+    """A table in a file, read when it is needed. Made by `open_table`; estimators take it wherever they take a table.
+
+    Attributes
+    ----------
+    names : tuple of str     its columns, without those ignored, the weight and the target
+    n_rows : int             number of rows; counted when first asked for
+    """
+
+    def __init__(
+        self,
+        scan: Scan,
+        *,
+        memory: int,
+        ignored: Sequence[str] = (),
+        weight: str | None = None,
+        target: str | None = None,
+        keep: Any = None,
+    ) -> None:
+        self._scan = scan
+        self._memory = memory
+        self._ignored = tuple(ignored)
+        self._weight = weight
+        self._target = target
+        self._keep = keep
+        for option, name in (("weight", weight), ("target", target)):
+            if name is not None:
+                _check_known(option, [name], scan)
+        if weight is not None and weight == target:
+            raise ParameterError(f"weight={weight!r} and target={target!r} are one column.")
+
+    def __repr__(self) -> str:
+        shown = [f"{column.name} ({column.kind})" for column in self._features()]
+        more = f", ... {len(shown) - 8} more" if len(shown) > 8 else ""
+        return f"{type(self).__name__}({self._scan.title!r}, columns: {', '.join(shown[:8])}{more})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that models are fitted to."""
+        return tuple(column.name for column in self._features())
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self._scan.count()
+
+    def _features(self) -> list[ScanColumn]:
+        apart = {*self._ignored, self._weight, self._target}
+        return [column for column in self._scan.columns if column.name not in apart]
+
+    def without(self, columns: Iterable[str]) -> FileTable:
+        """The same table without some columns."""
+        left_out = list(columns)
+        _check_known("ignore", left_out, self._scan)
+        return FileTable(
+            self._scan,
+            memory=self._memory,
+            ignored=(*self._ignored, *left_out),
+            weight=self._weight,
+            target=self._target,
+            keep=self._keep,
+        )
+
+    def batches(self, rows: int = BATCH, *, everything: bool = False) -> Iterator[Any]:
+        r"""Some rows after the other, as Arrow tables: to predict or impute what does not fit into memory.
+
+        Parameters
+        ----------
+        rows : int
+            Most rows of a batch.
+        everything : bool
+            Whether ignored columns, the weight and the target are there too, to be written beside the results.
+
+        Examples
+        --------
+        >>> import io
+        >>> import halfseen as hs
+        >>> [batch.num_rows for batch in hs.open_table(io.StringIO("a\n1\n2\n3\n")).batches(2)]
+        [2, 1]
+        """
+        self._scan.settled()
+        names = [column.name for column in self._scan.columns] if everything else self._checked()
+        for batch in self._scan.batches(names, rows):
+            for first in range(0, batch.num_rows, rows):
+                yield batch.slice(first, rows)
+
+    def __halfseen_source__(self) -> Source:
+        """Read the table: whole if it fits into memory, else batch by batch."""
+        try:
+            return self._loaded()
+        except Misjudged:  # a later row is of another type than the first ones: all are looked at now
+            self._scan.settled()
+            return self._loaded()
+
+    def _loaded(self) -> Source:
+        return loaded(self._scan, self._checked(), self._memory, self._weight, self._target, self._keep)
+
+    def head(self, rows: int) -> Source:
+        """The first rows, in memory."""
+        import pyarrow as pa
+
+        readable = [column.name for column in self._features() if column.kind not in ("date", "other")]
+        found, n_rows = [], 0
+        for batch in self._scan.settled().batches(readable, min(rows, BATCH)):
+            found.append(batch.slice(0, rows - n_rows))
+            n_rows += found[-1].num_rows
+            if n_rows >= rows:
+                break
+        if not n_rows:
+            raise no_rows(self._scan)
+        return read(pa.concat_tables(found))
+
+    def unreadable(self) -> list[tuple[str, str]]:
+        """Columns that no model can be fitted to, and why."""
+        why = {"date": "holds dates or times", "other": "holds {}"}
+        return [
+            (column.name, why[column.kind].format(column.type))
+            for column in self._features()
+            if column.kind in ("date", "other")
+        ]
+
+    def _checked(self) -> list[str]:
+        """The names of the features, all of which can be read."""
+        if not self.names:
+            raise DataError(f"{self._scan.title} has no column left to fit to: all are ignored, weight or target.")
+        if unreadable := self.unreadable():
+            name, why = unreadable[0]
+            more = f" (and {len(unreadable) - 1} more such columns)" if len(unreadable) > 1 else ""
+            advice = f"Leave it out: ignore=[{name!r}]"
+            if why == "holds dates or times":
+                advice += f"; take it as categories: text=[{name!r}]; or make numbers of it in a query: sql="
+            raise DataError(f"{self._scan.title}: column {name!r} {why}{more}. {advice}.")
+        return list(self.names)
+
+
+# ----------------------------------------------------------------------------------------------------- finding a table
+
+
+def _located(path: Any) -> tuple[str | None, str, Any]:
+    """Return where the data is, what to call it, and what must be kept alive for it to stay there."""
+    if path is None:
+        return None, "", None
+    if isinstance(path, str) and path == "-":
+        return _spooled(sys.stdin.buffer, "standard input")
+    if hasattr(path, "read"):
+        return _spooled(path, str(getattr(path, "name", "the data given")))
+    if not isinstance(path, (str, os.PathLike)):
+        raise ParameterError(f"open_table: {path!r:.80} is not a path, '-' or a file-like object.")
+    if isinstance(path, str) and path.startswith(EXAMPLE):
+        return path_of(path.removeprefix(EXAMPLE)), path, None
+    found = Path(path)
+    if found.is_dir():
+        raise DataError(f"{path} is a folder. Give a file; several are read by sql=\"SELECT * FROM '{path}/*.csv'\".")
+    if not found.exists():
+        near = difflib.get_close_matches(found.name, _neighbours(found.parent), n=1)
+        raise DataError(f"there is no file {path}." + (f" Did you mean {found.parent / near[0]}?" if near else ""))
+    if not found.stat().st_size:
+        raise DataError(f"{path} is empty.")
+    return str(found), str(path), None
+
+
+def _neighbours(folder: Path) -> list[str]:
+    try:
+        return [entry.name for entry in folder.iterdir()]
+    except OSError:
+        return []
+
+
+class _Folder:
+    """A temporary folder that is removed with the last object that knows it, quietly."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="halfseen-")
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+
+def _spooled(stream: Any, title: str) -> tuple[str, str, Any]:
+    """Copy a stream into a temporary file: a table is read more than once."""
+    folder = _Folder()
+    suffix = "".join(Path(title).suffixes[-2:])
+    path = Path(folder.name, "data" + (suffix if suffix in SUFFIXES else ".csv"))
+    first = stream.read(HEAD_BYTES)
+    with path.open("wb") as file:
+        if isinstance(first, str):
+            file.write(first.encode())
+            while more := stream.read(HEAD_BYTES):
+                file.write(more.encode())
+        else:
+            file.write(first)
+            shutil.copyfileobj(stream, file)
+    if not path.stat().st_size:
+        raise DataError(f"{title} is empty.")
+    return str(path), title, folder
+
+
+def _scan(
+    path: str,
+    title: str,
+    sql: str | None,
+    missing: tuple[str, ...],
+    text: tuple[str, ...],
+    delimiter: str | None,
+    encoding: str,
+) -> Scan:
+    """Return the scan of a file, by its extension."""
+    name = Path(path).name.lower()
+    if name.endswith(OF_DATABASES):
+        return _database(path, title, sql, missing, text)
+    if name.endswith(OF_TEXT):
+        if delimiter is None and ".tsv" in name:
+            delimiter = "\t"
+        dialect = read_dialect(path, title, missing, delimiter, encoding)
+        scan: Scan = CsvScan(title, path, dialect, text)
+        return scan if sql is None else _view(scan, sql, missing, text)
+    if name.endswith((".parquet", ".pq")):
+        relation = f"read_parquet({quoted_text(path)})"
+    elif name.endswith((".jsonl", ".ndjson")):
+        relation = f"read_json({quoted_text(path)}, format = 'newline_delimited', sample_size = -1)"
+    elif name.endswith(".json"):
+        relation = f"read_json({quoted_text(path)}, sample_size = -1)"
+    else:
+        raise DataError(f"{title}: the extension is none of those known: {', '.join(SUFFIXES)}. Rename the file.")
+    scan = DuckScan(title, relation, missing, text)
+    scan.size = Path(path).stat().st_size
+    return scan if sql is None else _view(scan, sql, missing, text)
+
+
+def _view(scan: Scan, sql: str, missing: tuple[str, ...], text: tuple[str, ...]) -> Scan:
+    """A query over one file, which it calls `data`."""
+    assert isinstance(scan, DuckScan | CsvScan)
+    scan.settled()
+    return DuckScan(scan.title, _subquery(sql), missing, text, before=f"CREATE TEMP VIEW data AS {scan.selection()}")
+
+
+def _database(path: str, title: str, sql: str | None, missing: tuple[str, ...], text: tuple[str, ...]) -> Scan:
+    with open(path, "rb") as file:
+        magic = file.read(16)
+    if magic.startswith(b"SQLite format 3"):
+        relation = _relation(sql, sqlite.tables(path, title), title)
+        return sqlite.SqliteScan(title, path, relation, missing, text)
+    if magic[8:12] != b"DUCK":
+        raise DataError(f"{title} is neither a DuckDB nor a SQLite file: its first bytes are {magic[:8]!r}.")
+    with connected(path, None, title) as connection:
+        found = connection.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
+    return DuckScan(title, _relation(sql, [name for (name,) in found], title), missing, text, database=path)
+
+
+def _relation(sql: str | None, tables: Sequence[str], title: str) -> str:
+    """What stands after FROM: the table named, the only one there is, or a query."""
+    if sql is not None:
+        return quoted_name(sql) if sql in tables else _subquery(sql)
+    if len(tables) == 1:
+        return quoted_name(tables[0])
+    listed = ", ".join(tables[:10]) + (", ..." if len(tables) > 10 else "")
+    raise DataError(f"{title} has {len(tables)} tables ({listed}). Name one, or give a query: sql=.")
+
+
+def _subquery(sql: str) -> str:
+    return f"({sql.strip().rstrip(';')}\n)"  # a new line ends a comment
+
+
+def _check_known(option: str, names: Iterable[str], scan: Scan) -> None:
+    known = [column.name for column in scan.columns]
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.0)
+            raise DataError(f"{option}: {scan.title} has no column {name!r}. Did you mean {near[0]!r}?")
+
+
+def _listed(option: str, values: Any) -> list[Any]:
+    if isinstance(values, str):
+        raise ParameterError(f"{option}={values!r}: give a list, [{values!r}].")
+    return list(values)
+
+
+# ------------------------------------------------------------------------------------------------- how a CSV is written
+
+
+def read_dialect(path: str, title: str, missing: tuple[str, ...], delimiter: str | None, encoding: str) -> Dialect:
+    """Find out how a CSV file is written, from its first lines."""
+    head = _first_text(path, title, encoding)
+    first = head.partition("\n")[0]
+    if delimiter is None:
+        delimiter = max(DELIMITERS, key=lambda each: _fits(head, each))
+    elif len(delimiter) != 1:
+        raise ParameterError(f"delimiter={delimiter!r} is not one character.")
+    names = next(csv.reader(io.StringIO(head), delimiter=delimiter), [])
+    if not any(name.strip() for name in names):
+        raise DataError(f"{title}: the first line, {first[:80]!r}, has no names of columns.")
+    names = [name if name.strip() else f"column{j}" for j, name in enumerate(names)]
+    for j, name in enumerate(names):
+        if name in names[:j]:
+            raise DataError(
+                f"{title}: the header has {name!r} twice (columns {names.index(name)} and {j}). Rename one."
+            )
+    return Dialect(tuple(names), delimiter, ".", encoding.lower(), missing)
+
+
+def _first_text(path: str, title: str, encoding: str) -> str:
+    """The beginning of a file of text, cut after a whole line where there is one."""
+    try:
+        opened: Callable[..., Any] = gzip.open if path.endswith(".gz") else open
+        with opened(path, "rb") as file:
+            raw = file.read(HEAD_BYTES)
+    except (OSError, EOFError) as error:
+        raise DataError(f"{title} cannot be read: {error}.") from None
+    try:
+        head = codecs.getincrementaldecoder(encoding)().decode(raw)
+    except LookupError:
+        raise ParameterError(f"encoding={encoding!r} is not known. Try 'utf-8', 'latin-1' or 'utf-16'.") from None
+    except UnicodeDecodeError as error:
+        if b"\0" not in raw:
+            line = raw[: error.start].count(b"\n") + 1
+            raise DataError(
+                f"{title}, line {line} is not in {encoding.upper()}. Say how the file is encoded: encoding='latin-1', "
+                "for instance."
+            ) from None
+        head = "\0"
+    if "\0" in head:
+        advice = " It may be encoding='utf-16'." if raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else ""
+        raise DataError(f"{title} is not a text file: it has bytes of zero in its beginning.{advice}")
+    whole = head.rpartition("\n")[0] if len(raw) == HEAD_BYTES and "\n" in head else head
+    return whole.removeprefix("\ufeff")
+
+
+def _fits(head: str, delimiter: str) -> tuple[int, int]:
+    """How well a delimiter explains the first lines: how many are as wide as the first, and how wide."""
+    try:
+        widths = [len(row) for row in csv.reader(io.StringIO(head), delimiter=delimiter) if row][:100]
+    except csv.Error:
+        return 0, 0
+    if not widths or widths[0] < 2:
+        return 0, 0
+    return widths.count(widths[0]), widths[0]
+
+
+# --------------------------------------------------------------------------------------------------------- identifiers
+
+NAMED_LIKE_ONE = re.compile(r"(?i:(^|[_\W])(id|uuid|guid|key|index|idx|row|rownum|nr|no|number|code)$)|[a-z]I[dD]$")
+LOOK = 200_000  # rows
+
+
+def identifiers(X: Any) -> list[tuple[str, str]]:
+    """Columns that name the rows rather than describe them, and others that no model is fitted to: for a note.
+
+    Text that differs in every row; whole numbers that count up, or differ in every row and are called an id; dates and
+    nested cells of files. Numbers with a fraction are never taken for names. At most the first 200,000 rows count.
+
+    Parameters
+    ----------
+    X : FileTable or any table
+
+    Returns
+    -------
+    list of (name, reason)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"id": np.arange(20), "size": np.arange(20) * 1.5})
+    >>> identifiers(frame)
+    [('id', 'counts the rows')]
+    """
+    found = X.unreadable() if isinstance(X, FileTable) else []
+    source = X.head(LOOK) if isinstance(X, FileTable) else read(X)
+    for j, name in enumerate(source.names):
+        reason = _names_rows(source.column(j), name) if source.n_rows > MAX_DISTINCT else None
+        if reason is not None:
+            found.append((name, reason))
+    return found
+
+
+def _names_rows(raw: RawColumn, name: str) -> str | None:
+    """Why a column names rows; None if it does not."""
+    if raw.levels is not None or raw.missing.any() or raw.type == "bool":
+        return None
+    cells = raw.values[:LOOK]
+    if raw.type == "text":
+        distinct = len(raw.texts) if isinstance(raw, CodedColumn) else len(set(cells))
+        return "is another text in every row" if distinct == len(raw.values) else None
+    if not is_whole(cells).all():
+        return None
+    if (np.diff(cells) == 1).all():
+        return "counts the rows"
+    called = NAMED_LIKE_ONE.search(name) is not None
+    return "is called an id and differs in every row" if called and len(np.unique(cells)) == len(cells) else None
+
+
+# -------------------------------------------------------------------------------------------------------------- memory
+
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+
+
+def read_memory(memory: int | str | None) -> int:
+    """Return a number of bytes from what a user typed; half of what is free by default.
+
+    Examples
+    --------
+    >>> read_memory("500MB"), read_memory("2 GiB")
+    (500000000, 2147483648)
+    """
+    if memory is None:
+        return free_memory() // 2
+    if isinstance(memory, str):
+        match = re.fullmatch(r"\s*(\d+\.?\d*)\s*([KMGT]?I?)B?\s*", memory.upper())
+        if match and match[2] in UNITS:
+            return int(float(match[1]) * UNITS[match[2]])
+    elif isinstance(memory, int | np.integer) and not isinstance(memory, bool) and memory > 0:
+        return int(memory)
+    raise ParameterError(f"memory={memory!r} is not a number of bytes, such as 500_000_000, '500MB' or '2GB'.")
+
+
+def free_memory() -> int:
+    """Return how many bytes of memory are free, within the limits of a container; 2 GB where that is not known."""
+    free = [_meminfo(), _cgroup()]
+    return min((amount for amount in free if amount is not None), default=2 << 30)
+
+
+def _meminfo() -> int | None:
+    try:
+        found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+        return int(found[1]) * 1024 if found else None
+    except OSError:
+        pages, size = "SC_PHYS_PAGES", "SC_PAGE_SIZE"
+        known = getattr(os, "sysconf_names", {})
+        return os.sysconf(pages) * os.sysconf(size) // 2 if pages in known and size in known else None
+
+
+def _cgroup() -> int | None:
+    folder = Path("/sys/fs/cgroup")
+    try:
+        return int((folder / "memory.max").read_text()) - int((folder / "memory.current").read_text())
+    except (OSError, ValueError):  # no such limit
+        return None

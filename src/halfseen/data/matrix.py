@@ -1,0 +1,63 @@
+"""A table of numbers alone: one matrix, float32 where it came so, NaN in the holes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.data import spill
+from halfseen.data.frames import RawColumn, Source
+from halfseen.data.stream import in_pieces
+from halfseen.errors import DataError
+
+__all__ = ["as_matrix"]
+
+
+def as_matrix(source: Source) -> NDArray[Any]:
+    """Return the cells of a source as numbers, row by row.
+
+    Arrays of float32 and float64 are not copied, and not looked at: they may hold infinities. True and False are 1
+    and 0. A table that is not in memory comes as an array in a temporary file.
+
+    Raises
+    ------
+    DataError
+        A cell of text: which column and row.
+
+    Examples
+    --------
+    >>> from halfseen.data import read
+    >>> as_matrix(read([[1, True], [None, False]]))
+    array([[ 1.,  1.],
+           [nan,  0.]])
+    >>> as_matrix(read(np.zeros((1, 2), dtype=np.float32))).dtype
+    dtype('float32')
+    """
+    array = source.numbers()
+    if array is not None:
+        small = array.dtype in (np.float32, np.float16)
+        return np.ascontiguousarray(array, np.float32 if small else np.float64)
+    shape = (source.n_rows, len(source.names))
+    out = spill.scratch(shape, np.float64) if source.streams else np.empty(shape)
+
+    def write(batch: Source, first: int) -> None:
+        for j, name in enumerate(batch.names):
+            out[first : first + batch.n_rows, j] = _numbers(batch.column(j), name)
+
+    if source.streams:
+        in_pieces(source, write)
+    else:
+        write(source, 0)
+    return out
+
+
+def _numbers(raw: RawColumn, name: str) -> NDArray[np.float64]:
+    if raw.type == "text" and not raw.missing.all():
+        row = int(np.argmin(raw.missing))
+        raise DataError(
+            f"column {name!r}, row {row} is {raw.values[row]!r:.80}, not a number. This model takes numbers only: turn "
+            "the column into numbers, drop it, or use LatentClass, which takes categories too."
+        )
+    return np.where(raw.missing, np.nan, raw.values).astype(np.float64)

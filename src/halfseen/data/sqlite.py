@@ -1,0 +1,112 @@
+"""SQLite files as scans, through Python's own sqlite3."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from halfseen.data.duck import BATCH, COUNT, CellKind, Scan, ScanColumn, is_number, quoted_name, quoted_text
+from halfseen.errors import DataError
+from halfseen.optional import optional
+
+
+class SqliteScan(Scan):
+    """A table or a query of a SQLite file.
+
+    SQLite lets each cell have a type of its own; what a column holds is found by looking at all of them.
+
+    Parameters
+    ----------
+    title : str
+    path : str
+    relation : str
+        What stands after FROM.
+    missing, text : as in `DuckScan`
+    """
+
+    def __init__(
+        self, title: str, path: str, relation: str, missing: Sequence[str] = (), text: Sequence[str] = ()
+    ) -> None:
+        self.title = title
+        self._path = path
+        self._relation = relation
+        self._missing = tuple(missing)
+        with self._connected() as connection:
+            names = [d[0] for d in connection.execute(f"SELECT * FROM {relation} LIMIT 0").description]
+        self._expressions = {name: self._expression(name, name in text) for name in names}
+        self.columns = tuple(self._cells(names))
+
+    def _expression(self, name: str, as_text: bool) -> str:
+        cell = f"CAST({quoted_name(name)} AS TEXT)" if as_text else quoted_name(name)
+        if not self._missing:
+            return cell
+        markers = ", ".join(map(quoted_text, self._missing))
+        tests = [f"(typeof({cell}) = 'text' AND trim({cell}) IN ({markers}))"]
+        numbers = ", ".join(marker for marker in self._missing if is_number(marker))
+        if numbers:
+            tests.append(f"(typeof({cell}) IN ('integer', 'real') AND {cell} IN ({numbers}))")
+        return f"CASE WHEN {' OR '.join(tests)} THEN NULL ELSE {cell} END"
+
+    def _cells(self, names: Sequence[str]) -> Iterator[ScanColumn]:
+        """Look at the types of all cells, in one pass."""
+        types = ("integer", "real", "text", "blob")
+        asked = [f"max(typeof({self._expressions[name]}) = '{of_type}')" for name in names for of_type in types]
+        with self._connected() as connection:
+            answers = connection.execute(f"SELECT {', '.join(asked)} FROM {self._relation}").fetchone()
+        for j, name in enumerate(names):
+            found = {of_type for of_type, seen in zip(types, answers[4 * j : 4 * j + 4], strict=True) if seen}
+            if found <= {"integer", "real"}:
+                yield ScanColumn(name, "number", "real" if "real" in found else "integer")
+            else:
+                kind: CellKind = "text" if found == {"text"} else "other"
+                yield ScanColumn(name, kind, " and ".join(sorted(found)))
+
+    def batches(self, names: Sequence[str], rows: int = BATCH, room: int | None = None) -> Iterator[Any]:
+        pa = optional("pyarrow", "Reading files")
+        of_type = {"integer": pa.int64(), "real": pa.float64()}
+        by_name = {column.name: column for column in self.columns}
+        schema = pa.schema([(name, of_type.get(by_name[name].type, pa.string())) for name in names])
+        selected = ", ".join(f"{self._expressions[name]} AS {quoted_name(name)}" for name in names)
+        with self._connected() as connection:
+            cursor = connection.execute(f"SELECT {selected} FROM {self._relation}")
+            while cells := cursor.fetchmany(rows):
+                arrays = [
+                    pa.array(column, of.type) for column, of in zip(zip(*cells, strict=True), schema, strict=True)
+                ]
+                yield pa.Table.from_arrays(arrays, schema=schema)
+
+    def count(self, room: int | None = None) -> int:
+        with self._connected() as connection:
+            return int(connection.execute(f"SELECT count(*) FROM {self._relation}").fetchone()[0])
+
+    def grouped(self, names: Sequence[str]) -> Scan:
+        selected = ", ".join(f"{self._expressions[name]} AS {quoted_name(name)}" for name in names)
+        keys = ", ".join(str(j + 1) for j in range(len(names)))
+        relation = f"(SELECT {selected}, count(*) AS {COUNT} FROM {self._relation} GROUP BY {keys})"
+        return SqliteScan(self.title, self._path, relation)
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        with opened(self._path, self.title) as connection:
+            yield connection
+
+
+@contextmanager
+def opened(path: str, title: str) -> Iterator[sqlite3.Connection]:
+    """Give a connection that only reads, and turn SQLite's errors into ours."""
+    address = f"{Path(path).resolve().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise DataError(f"{title}: {error}") from None
+
+
+def tables(path: str, title: str) -> list[str]:
+    """Return the names of the tables and views of a file."""
+    with opened(path, title) as connection:
+        found = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
+        return [name for (name,) in found if not name.startswith("sqlite_")]

@@ -1,0 +1,284 @@
+"""Tables that do not fit into memory: a source that is read batch by batch, and what its columns are.
+
+Estimators need not know: `Schema.learn` asks `learn_columns`, `Schema.encode` writes the batches into temporary files,
+and what comes out is a `Table` like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.data.columns import MAX_DISTINCT, Column, distinct_numbers, is_whole, learn_column, read_counts
+from halfseen.data.duck import BATCH, COUNT, Scan
+from halfseen.data.frames import Cells, CodedColumn, RawColumn, Source, read
+from halfseen.errors import DataError
+
+MOST_TEXTS = 1_000_000  # distinct texts of a column; more are no categories
+PART = 4  # of the memory is for reading
+LEAST = 1 << 13  # rows of a batch; with fewer, more time goes into calls than into rows
+FEW = 1 << 16  # rows that may be held in memory when asked for by number
+
+
+class StreamSource(Source):
+    """A scan as a source.
+
+    Parameters
+    ----------
+    scan : Scan
+    names : sequence of str
+        Its columns that are features.
+    room : int
+        Bytes of memory to use.
+    n_rows : int
+    rows : (N,) bool array, optional
+        Which rows of the scan count; all by default.
+    keep : object, optional
+        What must live as long as the source: the copy of standard input, say.
+    """
+
+    streams = True
+
+    def __init__(
+        self,
+        scan: Scan,
+        names: Sequence[str],
+        room: int,
+        n_rows: int,
+        rows: NDArray[np.bool_] | None = None,
+        keep: Any = None,
+    ) -> None:
+        self._scan = scan
+        self._rows = rows
+        self._keep = keep
+        self._head: Source | None = None
+        self.room = room
+        self.names = tuple(names)
+        self.named = True
+        self.n_rows = n_rows
+        self.backend = nw.Implementation.PYARROW
+
+    def batches(self) -> Iterator[Source]:
+        for table in self._tables(self.names):
+            yield read(table)
+
+    def _tables(self, names: Sequence[str]) -> Iterator[Any]:
+        """The rows that count, as Arrow tables."""
+        wide = max(1, len(names))
+        size = int(np.clip(self.room // (64 * 8 * wide), LEAST, BATCH))  # a batch and its copies are a small part
+        first = 0
+        for table in self._scan.batches(names, size, self.room // PART):
+            last = first + table.num_rows
+            if self._rows is not None:
+                table = table.filter(self._rows[first:last])
+            if table.num_rows:
+                yield table
+            first = last
+
+    def grouped(self) -> Source | None:
+        """The same rows with equal ones merged, with their numbers as weights; None where some rows do not count."""
+        if self._rows is not None:
+            return None
+        scan = self._scan.grouped(self.names)
+        return loaded(scan, self.names, self.room, COUNT, None, self._keep, self.room // 2)
+
+    def column(self, j: int) -> RawColumn:
+        import pyarrow as pa
+
+        return read(pa.concat_tables(self._tables([self.names[j]]))).column(0)
+
+    def take(self, rows: NDArray[np.intp]) -> Source:
+        rows = np.asarray(rows)
+        if len(rows) > FEW and (np.diff(rows) > 0).all():
+            chosen = np.zeros(self.n_rows if self._rows is None else len(self._rows), dtype=bool)
+            chosen[rows if self._rows is None else np.flatnonzero(self._rows)[rows]] = True
+            return StreamSource(self._scan, self.names, self.room, len(rows), chosen, self._keep)
+        return self._picked(rows)
+
+    def _picked(self, rows: NDArray[np.intp]) -> Source:
+        """Some rows, in memory."""
+        import pyarrow as pa
+
+        wanted, place = np.unique(rows, return_inverse=True)
+        found, first = [], 0
+        for table in self._tables(self.names):
+            inside = wanted[(wanted >= first) & (wanted < first + table.num_rows)] - first
+            found.append(table.take(inside))
+            first += table.num_rows
+            if first > wanted[-1]:
+                break
+        return read(pa.concat_tables(found)).take(place)
+
+    def template(self) -> Source:
+        if self._head is None:
+            self._head = self._picked(np.zeros(1, dtype=np.intp))
+        return self._head
+
+    def face(self, X: Any) -> Any:
+        return self.template().face(X)
+
+    def like(self, columns: Sequence[Sequence[Any] | NDArray[Any]]) -> Any:
+        return self.template().like(columns)
+
+    def fill(self, cells: Mapping[int, Cells]) -> Any:
+        import pyarrow as pa
+
+        return read(pa.concat_tables(self._tables(self.names))).fill(cells)
+
+
+def no_rows(scan: Scan) -> DataError:
+    """The error for a table that is only a header."""
+    return DataError(f"{scan.title} has no rows. There is nothing to learn from or to predict.")
+
+
+def loaded(
+    scan: Scan,
+    names: Sequence[str],
+    memory: int,
+    weight: str | None = None,
+    target: str | None = None,
+    keep: Any = None,
+    room: int | None = None,
+) -> Source:
+    """Return a scan as a source: in memory if it fits, else a stream; `room` is the memory for reading it."""
+    import pyarrow as pa
+
+    if scan.size > memory:
+        return _stream(scan, names, memory, weight, target, keep)
+    own = [name for name in (weight, target) if name is not None]
+    tables, size = [], 0
+    for table in scan.batches([*names, *own], room=room):
+        tables.append(table)
+        size += table.nbytes
+        if 3 * size > memory:  # the table, its encoded blocks, and a copy of them
+            tables.clear()
+            return _stream(scan, names, memory, weight, target, keep)
+    if not sum(table.num_rows for table in tables):
+        raise no_rows(scan)
+    everything = pa.concat_tables(tables)
+    source = read(everything.select(list(names))).keep_codes()
+    return _with_own(source, read(everything.select(own)) if own else None, weight, target)
+
+
+def _stream(scan: Scan, names: Sequence[str], memory: int, weight: str | None, target: str | None, keep: Any) -> Source:
+    part = memory // PART
+    source = StreamSource(scan.settled(part), names, memory, scan.count(part), keep=keep)
+    own = [name for name in (weight, target) if name is not None]
+    return _with_own(source, StreamSource(scan, own, memory, source.n_rows) if own else None, weight, target)
+
+
+def _with_own(source: Source, own: Source | None, weight: str | None, target: str | None) -> Source:
+    """Hand the weights and labels that a table has in columns of its own to its source."""
+    if own is not None and weight is not None:
+        raw = own.column(own.names.index(weight))
+        if raw.type != "number":
+            raise DataError(f"weight={weight!r}: the column holds {raw.type}, not numbers.")
+        source.weight = raw.values
+    if own is not None and target is not None:
+        source.target = _labels(own.column(own.names.index(target)))
+    return source
+
+
+def _labels(raw: RawColumn) -> NDArray[Any]:
+    """Labels from a column; whole numbers without holes as integers, which are quicker to read."""
+    if raw.type == "number" and not raw.missing.any() and is_whole(raw.values).all():
+        return raw.values.astype(np.int64)
+    if raw.type == "bool":
+        return np.array([None if hole else bool(cell) for cell, hole in zip(raw.values, raw.missing, strict=True)])
+    return raw.values
+
+
+# ------------------------------------------------------------------------------------------------ what the columns are
+
+
+def learn_columns(source: Source, kinds: Mapping[int, str]) -> tuple[Column, ...]:
+    """Find out kind and categories of all columns in one pass: what `learn_column` says of the whole columns."""
+    learners = [_Learner(name, kinds.get(j)) for j, name in enumerate(source.names)]
+
+    def learn(batch: Source, first: int) -> None:
+        for j, learner in enumerate(learners):
+            learner.add(batch.column(j))
+
+    in_pieces(source, learn)
+    return tuple(learner.column() for learner in learners)
+
+
+def in_pieces(source: Source, use: Callable[[Source, int], Any]) -> None:
+    """Give each batch and the number of its first row to `use`; errors say which rows they are about."""
+    first = 0
+    for batch in source.batches():
+        try:
+            use(batch, first)
+        except DataError as error:
+            where = f"in rows {first} to {first + batch.n_rows - 1} (counted from the first of these)"
+            raise type(error)(f"{where}: {error}") from None
+        first += batch.n_rows
+
+
+class _Learner:
+    """What has been seen of one column: enough distinct cells to tell what `learn_column` would say of them all."""
+
+    def __init__(self, name: str, kind: str | None) -> None:
+        self.name = name
+        self.kind = kind
+        self.type: Any = None
+        self.texts: set[str] = set()
+        self.numbers = np.zeros(0)
+        self.levels: dict[Any, None] | None = None
+        self.ordered = False
+        self.settled = False
+
+    def add(self, raw: RawColumn) -> None:
+        """Look at some more cells."""
+        if raw.levels is not None:
+            self.levels = (self.levels or {}) | dict.fromkeys(raw.levels)
+            self.ordered = raw.ordered
+        if raw.missing.all():
+            return
+        if self.type not in (None, raw.type):
+            raise DataError(f"column {self.name!r} mixes {self.type} and {raw.type}. Make all its cells of one type.")
+        self.type = raw.type
+        if raw.type == "text":
+            self.texts.update(raw.seen if isinstance(raw, CodedColumn) else raw.values[~raw.missing])
+            self._check_few(len(self.texts), "texts")
+            return
+        if self.kind == "poisson":
+            read_counts(raw, self.name)
+        if not self.settled:
+            self._add_numbers(distinct_numbers(raw))
+
+    def _add_numbers(self, numbers: NDArray[np.float64]) -> None:
+        self.numbers = np.union1d(self.numbers, numbers)
+        if self.kind == "categorical":
+            self._check_few(len(self.numbers), "numbers")
+            return
+        several = len(self.numbers) > 1
+        many = len(self.numbers) > MAX_DISTINCT or not is_whole(self.numbers).all()
+        if several and (many or self.kind is not None):
+            fraction = self.numbers[~is_whole(self.numbers)][:1]
+            self.numbers = np.union1d(self.numbers[: MAX_DISTINCT + 1], fraction)
+            self.settled = True
+
+    def _check_few(self, n_distinct: int, what: str) -> None:
+        if n_distinct > MOST_TEXTS:
+            raise DataError(
+                f"column {self.name!r} holds more than {MOST_TEXTS:,} distinct {what}, too many for categories. "
+                f"Leave it out: ignore=[{self.name!r}]."
+            )
+
+    def column(self) -> Column:
+        """What the column is."""
+        cells: Any = np.array(sorted(self.texts), dtype=object) if self.type == "text" else self.numbers
+        kind = self.type
+        levels = None if self.levels is None else tuple(self.levels)
+        if not len(cells):
+            cells = np.full(1, np.nan)
+            kind = "text" if levels and isinstance(levels[0], str) else "number"
+            missing = np.ones(1, dtype=bool)
+        else:
+            missing = np.zeros(len(cells), dtype=bool)
+        return learn_column(RawColumn(cells, missing, kind, levels, self.ordered), self.name, self.kind)

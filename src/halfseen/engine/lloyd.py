@@ -1,0 +1,352 @@
+"""Lloyd's algorithm: k-means by a path of its own, one kernel for assignment and sums.
+
+k-means is hard EM of a mixture with equal weights and one fixed variance: a sweep finds the nearest centre of each row
+and moves each centre to the mean of its rows. This gives the same assignments and centres as `em` would.
+
+- *rows*: values less a pivot, in float32 or float64; sums are float64 always.
+- *part*: some consecutive rows, the unit of work. There are at most 16, whatever the number of workers.
+- *sweep*: one pass over the rows under some centres: assignment, inertia, sums.
+- *run*: the sweeps from one start; `run.reason` says why it ended.
+
+A row with holes is compared over the columns seen in it, and counts as if the others were as far:
+distance = D / n_seen * sum over seen columns of (x - centre)^2. Its cells weigh D / n_seen in the means too, so that
+the inertia never rises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.engine.em import Runner, serial
+from halfseen.errors import ObjectiveFell
+from halfseen.kernels import active as kernels
+from halfseen.leaves.leaf import Floats
+
+PARTS = 16
+SMALLEST = 1024  # rows; below, handing a part to a worker costs more than the part
+LINE = 64  # bytes of centres that lie side by side: what the kernel takes at once
+ROUNDING = 1e-9  # relative rise of the inertia that rounding explains
+NOWHERE = 1e-22  # a squared distance below this part of the squared numbers is rounding of a mean
+CLOSE = 1e-6  # a squared distance below this part of the squared numbers has lost digits when expanded
+FIRST_ROUND = 5  # sweeps before the worse half of the starts is dropped; doubled in every round
+FINALISTS = 2  # starts that are run to the end
+SLICE = 4096  # rows for which all distances are held at once
+
+CONVERGED = ("assignments unchanged", "tolerance")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a sweep goes over.
+
+    Attributes
+    ----------
+    values : (N, D) float32 or float64, NaN = missing
+    weight : (N,)
+    pivot : (D,) of the dtype of `values`
+    """
+
+    values: NDArray[Any]
+    weight: Floats
+    pivot: NDArray[Any]
+
+    def centred(self, part: slice) -> Cells:
+        """Return some rows less the pivot."""
+        return Cells.of(self.values[part] - self.pivot)
+
+
+class Cells(NamedTuple):
+    """Some rows in float64, ready for distances to centres.
+
+    Attributes
+    ----------
+    values : (n, D)            0 in the holes
+    seen : (n, D) or None      1 for each cell that is not a hole; None if there is no hole
+    norm : (n,)                squared
+    scale : (n,) or None       D / number of cells seen, 0 where none is
+    """
+
+    values: Floats
+    seen: Floats | None
+    norm: Floats
+    scale: Floats | None
+
+    @classmethod
+    def of(cls, rows: NDArray[Any]) -> Cells:
+        """Return the cells of rows with NaN in the holes."""
+        values = rows.astype(np.float64)
+        holes = np.isnan(values)
+        seen = scale = None
+        if holes.any():
+            values[holes] = 0.0
+            seen = (~holes).astype(np.float64)
+            n_seen = seen.sum(axis=1)
+            scale = np.where(n_seen > 0, values.shape[1] / np.maximum(n_seen, 1), 0.0)
+        return cls(values, seen, np.einsum("nd,nd->n", values, values), scale)
+
+    def distances(self, centres: Floats) -> Floats:
+        """Return the scaled squared distances to centres, (K, n), with all their digits.
+
+        Examples
+        --------
+        >>> Cells.of(np.array([[3.0, np.nan]])).distances(np.array([[1.0, 7.0]]))
+        array([[8.]])
+        """
+        squares = centres**2
+        size = squares.sum(axis=1)[:, None] if self.seen is None else squares @ self.seen.T
+        squared = (-2 * centres) @ self.values.T
+        squared += self.norm + size
+        for k, row in enumerate(squared):
+            close = np.flatnonzero(row <= CLOSE * (self.norm + size[k]))
+            row[close] = self._apart(close, centres[k])
+        return squared if self.scale is None else squared * self.scale
+
+    def to_own(self, centres: Floats) -> Floats:
+        """Return the scaled squared distance of row n to centre n, (n,)."""
+        apart = self._apart(slice(None), centres)
+        return apart if self.scale is None else apart * self.scale
+
+    def filled(self, rows: Any, default: Floats) -> Floats:
+        """Return some rows with `default` in their holes."""
+        return self.values[rows] if self.seen is None else np.where(self.seen[rows] > 0, self.values[rows], default)
+
+    def _apart(self, rows: Any, centres: Floats) -> Floats:
+        gaps = self.values[rows] - centres
+        if self.seen is not None:
+            gaps *= self.seen[rows]
+        return np.einsum("nd,nd->n", gaps, gaps)
+
+
+def parts(n_rows: int) -> list[slice]:
+    """Cut rows into parts: their number alone decides."""
+    size = max(SMALLEST, -(-n_rows // PARTS))
+    return [slice(first, first + size) for first in range(0, n_rows, size)]
+
+
+class Swept(NamedTuple):
+    """What a sweep found under some centres."""
+
+    sums: Floats  # (K, D)
+    mass: Floats  # (K, D)  weight of the cells in `sums`
+    inertia: float
+    n_changed: int
+
+
+class Bounds(NamedTuple):
+    """What spares work: how near other centres may be to each row, and how far they moved since.
+
+    Attributes
+    ----------
+    least : (N,)      no centre but the row's own is nearer; 0 is always true. Written by each sweep
+    drift : (K,)      the longest way that any other centre went since `least` was written
+    """
+
+    least: Floats
+    drift: Floats
+
+    @classmethod
+    def none(cls, n_rows: int, n_centres: int) -> Bounds:
+        """Return bounds that say nothing."""
+        return cls(np.zeros(n_rows), np.zeros(n_centres))
+
+    def after(self, moved: Floats) -> Bounds:
+        """Return the bounds for centres of which k went the way `moved[k]`, (K, D)."""
+        ways = np.sqrt((moved**2).sum(axis=1)) * (1 + 1e-12)  # rounding must not make it shorter
+        longest = int(ways.argmax())
+        others = np.where(np.arange(len(ways)) == longest, np.delete(ways, longest).max(initial=0.0), ways[longest])
+        return Bounds(self.least, others)
+
+
+def sweep(
+    rows: Rows, centres: Floats, labels: NDArray[np.int32], runner: Runner = serial, bounds: Bounds | None = None
+) -> Swept:
+    """Assign every row to its nearest centre (less the pivot), in `labels`, and sum the rows of each centre."""
+    least, drift = bounds or Bounds.none(len(labels), len(centres))
+    panels, half = pack(centres, rows.values.dtype)
+
+    def task(part: slice) -> tuple[Floats, Floats, Floats, Floats]:
+        values = rows.values[part]
+        sums, mass, cell_mass, totals = (np.zeros(shape) for shape in (centres.shape, len(centres), centres.shape, 2))
+        workspace = np.empty((36, values.shape[1]), values.dtype)
+        inputs = values, rows.weight[part], rows.pivot, centres, panels, half, drift
+        kernels.lloyd(*inputs, workspace, labels[part], least[part], sums, mass, cell_mass, totals)
+        return sums, mass, cell_mass, totals
+
+    sums, mass, cell_mass, totals = (np.zeros(shape) for shape in (centres.shape, len(centres), centres.shape, 2))
+    for found in runner(task, parts(len(rows.values))):
+        for total, part in zip((sums, mass, cell_mass, totals), found, strict=True):
+            total += part
+    return Swept(sums, mass[:, None] + cell_mass, float(totals[0]), int(totals[1]))
+
+
+def pack(centres: Floats, dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return centres as the kernel takes them: panels of centres side by side, and the halves of their squares.
+
+    Examples
+    --------
+    >>> panels, half = pack(np.array([[3.0], [4.0]]), np.float64)
+    >>> panels.shape, panels[0, :, :2].tolist(), half[:, 1:3].tolist()
+    ((1, 2, 8), [[3.0, 4.0], [-4.5, -8.0]], [[-8.0, -inf], [0.0, -inf]])
+    """
+    n_centres, n_columns = centres.shape
+    width = LINE // np.dtype(dtype).itemsize
+    n_panels = -(-n_centres // width)
+    half = np.full((2, n_panels * width), -np.inf, dtype)
+    padded = np.zeros((n_panels * width, 2 * n_columns), dtype)
+    with np.errstate(over="ignore"):
+        half[0, :n_centres] = -(centres**2).sum(axis=1) / 2
+        half[1, :n_centres] = 0.0
+        padded[:n_centres, :n_columns] = centres
+        padded[:n_centres, n_columns:] = -(centres**2) / 2
+    if not np.isfinite(half[0, :n_centres]).all():  # squares beyond float32: NaN sends every row to the differences
+        half[:] = np.nan
+    return np.ascontiguousarray(padded.reshape(n_panels, width, -1).transpose(0, 2, 1)), half
+
+
+@dataclass(frozen=True)
+class Plan:
+    """When to stop: centres moved by at most `tol` in all (squared), or after `max_iter` sweeps."""
+
+    tol: float
+    max_iter: int
+    runner: Runner = serial
+
+
+@dataclass
+class Run:
+    """The sweeps from one start, so far.
+
+    Attributes
+    ----------
+    rows : Rows
+    centres : (K, D) less the pivot
+    variance : float       mean variance of the columns: what rounding is measured by
+    labels : (N,)
+    trace : list           inertia of the centres before each sweep; in the end, of those returned too
+    n_iter : int
+    reason : str or None   None while it runs
+    events : list of str
+    """
+
+    rows: Rows
+    centres: Floats
+    variance: float
+    labels: NDArray[np.int32] = field(init=False)
+    bounds: Bounds = field(init=False)
+    trace: list[float] = field(default_factory=list)
+    n_iter: int = 0
+    reason: str | None = None
+    events: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.labels = np.full(len(self.rows.values), -1, dtype=np.int32)
+        self.bounds = Bounds.none(len(self.labels), len(self.centres))
+
+    def advance(self, plan: Plan, n_sweeps: int) -> None:
+        """Make so many more sweeps, or fewer if the run ends."""
+        for _ in range(n_sweeps):
+            if self.reason is not None:
+                return
+            self._step(plan)
+
+    def finish(self, plan: Plan) -> None:
+        """Run to the end; a keyboard interrupt after the first sweep ends it where it is."""
+        try:
+            self.advance(plan, plan.max_iter)
+        except KeyboardInterrupt:
+            if not self.trace:
+                raise
+            self.reason = "interrupted"
+        if self.reason != "assignments unchanged":  # the last assignment was to other centres
+            self._record(sweep(self.rows, self.centres, self.labels, plan.runner, self.bounds).inertia)
+
+    def _step(self, plan: Plan) -> None:
+        swept = sweep(self.rows, self.centres, self.labels, plan.runner, self.bounds)
+        self._record(swept.inertia)
+        self.n_iter += 1
+        centres = move(self.centres, swept)
+        filled = self._fill_empty(centres, swept)
+        if swept.n_changed == 0 and not filled:
+            self.reason = "assignments unchanged"
+            return  # these are the means already, and what the labels belong to
+        moved = centres - self.centres
+        self.bounds = self.bounds.after(moved)
+        self.centres = centres
+        if float((moved**2).sum()) <= plan.tol:
+            self.reason = "tolerance"
+        elif self.n_iter >= plan.max_iter:
+            self.reason = "max_iter"
+
+    def _record(self, inertia: float) -> None:
+        nothing = 1e-12 * self.variance * float(self.rows.weight.sum()) * self.centres.shape[1]
+        if self.trace and inertia > self.trace[-1] * (1 + ROUNDING) + nothing:
+            raise ObjectiveFell(self.n_iter, -self.trace[-1], -inertia)
+        self.trace.append(inertia)
+
+    def _fill_empty(self, centres: Floats, swept: Swept) -> bool:
+        """Move centres without rows to the rows that are farthest from theirs; return whether any moved."""
+        empty = np.flatnonzero(~(swept.mass > 0).any(axis=1))
+        if not len(empty):
+            return False
+        places = farthest(self.rows, self.labels, centres, len(empty))
+        for k, place in zip(empty, places, strict=False):
+            centres[k] = place
+            self.events.append(f"sweep {self.n_iter}: centre {k} had no rows and was moved to the farthest row")
+        return len(places) > 0
+
+
+def move(centres: Floats, swept: Swept) -> Floats:
+    """Return the means of the rows of each centre; a cell without mass stays where it was."""
+    return np.where(swept.mass > 0, swept.sums / np.where(swept.mass > 0, swept.mass, 1.0), centres)
+
+
+def farthest(rows: Rows, labels: NDArray[np.int32], centres: Floats, n_wanted: int) -> list[Floats]:
+    """Return rows far from their own centre and from each other, less the pivot, farthest first.
+
+    Holes are filled from the row's own centre. Fewer are returned when no other row is away from its centre.
+    """
+    gaps = np.empty(len(labels))
+    slices = [slice(first, first + SLICE) for first in range(0, len(labels), SLICE)]
+    for part in slices:
+        own = centres[labels[part]]
+        apart = rows.centred(part).to_own(own)
+        gaps[part] = np.where(apart > NOWHERE * (own**2).sum(axis=1), apart, 0.0)
+    gaps[rows.weight == 0] = 0.0
+    found: list[Floats] = []
+    while len(found) < n_wanted and gaps.max() > 0:
+        row = int(gaps.argmax())
+        found.append(rows.centred(slice(row, row + 1)).filled(0, centres[labels[row]]))
+        for part in slices:
+            gaps[part] = np.minimum(gaps[part], rows.centred(part).distances(found[-1][None])[0])
+    return found
+
+
+def race(runs: Sequence[Run], plan: Plan) -> Run:
+    """Drop the worse half of the runs again and again, finish the rest, and return the best.
+
+    A keyboard interrupt ends all of them; the best so far is returned.
+    """
+    racing, n_sweeps = list(runs), FIRST_ROUND
+    try:
+        while len(racing) > FINALISTS:
+            for run in racing:
+                run.advance(plan, n_sweeps)
+            racing = sorted(racing, key=lambda run: run.trace[-1])[: max(FINALISTS, len(racing) // 2)]
+            n_sweeps *= 2
+        for run in racing:
+            run.finish(plan)
+            if run.reason == "interrupted":
+                return run
+    except KeyboardInterrupt:
+        begun = [run for run in racing if run.trace]
+        if not begun:
+            raise
+        racing = [min(begun, key=lambda run: run.trace[-1])]
+        racing[0].reason = "interrupted"
+        racing[0].finish(plan)
+    return min(racing, key=lambda run: run.trace[-1])

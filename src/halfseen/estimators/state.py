@@ -1,0 +1,455 @@
+"""A fitted mixture over a table as plain values and arrays, and back: what is in a model file.
+
+Vocabulary
+----------
+State     a record of plain values, and named arrays; no class, no function
+Origin    where a fit came from: its data, seed and time
+taken     estimator -> State
+restored  State -> estimator, checked as a thing from outside: every name, type, shape and value
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from hashlib import blake2b
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
+
+import narwhals as nw
+import numpy as np
+
+from halfseen.data import Column, Schema, frame_from_dict
+from halfseen.data.columns import Kind
+from halfseen.data.template import described, rebuilt
+from halfseen.errors import ParameterError
+from halfseen.estimators import blocks, options
+from halfseen.leaves import GaussianParams
+from halfseen.leaves.leaf import Floats, frozen
+from halfseen.leaves.limits import Params
+from halfseen.runners.threads import read_jobs
+
+if TYPE_CHECKING:
+    from halfseen.estimators.table_em import TableEM
+
+Estimator = TypeVar("Estimator", bound="TableEM")
+Shape = tuple[int, ...]
+
+TREATMENTS = ("fixed", "tied")
+
+
+class State(NamedTuple):
+    """A fitted estimator without its class.
+
+    Attributes
+    ----------
+    record : dict        plain values: None, bool, int, float, str, list, tuple, range, set, dict and small arrays
+    tensors : dict       float64 arrays by name; parts of a name are separated by "/"
+    """
+
+    record: dict[str, Any]
+    tensors: dict[str, Floats]
+
+
+class Origin(NamedTuple):
+    """Where a fit came from.
+
+    Attributes
+    ----------
+    fingerprint : str or None    of the table: see `fingerprint`; None without a table, or with one in pieces
+    seed : int, list or None     what `random_state` led to: passed as `random_state` it gives the same fit again
+    fitted_at : str or None      time of the fit in UTC
+    command : str or None        what was typed, for a fit at the command line
+    reading : dict or None       and how its data was read: file, query, missing markers, columns set aside
+    """
+
+    fingerprint: str | None = None
+    seed: Any = None
+    fitted_at: str | None = None
+    command: str | None = None
+    reading: dict[str, Any] | None = None
+
+    @classmethod
+    def of_fit(cls, recipe: blocks.Recipe, n_rows: float, seed: np.random.SeedSequence) -> Origin:
+        """Return the origin of a fit that ends now."""
+        return cls(fingerprint(recipe, n_rows), seed.entropy, _now())
+
+    def in_pieces(self) -> Origin:
+        """Return the origin after one more batch, now: the rows are not one table any more."""
+        return self._replace(fingerprint=None, fitted_at=_now())
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def fingerprint(recipe: blocks.Recipe, n_rows: float) -> str:
+    """Return a fingerprint of a table, as 32 hexadecimal digits.
+
+    It covers names, kinds and categories of the columns, the sum of the weights, the weighted count of every category,
+    and mean and variance of every column of numbers to nine digits. It tells whether a model was fitted to this table
+    or to another; it does not see every cell, nor the order of the rows.
+    """
+    digest = blake2b(repr(recipe.schema.columns).encode("utf-8", "surrogatepass"), digest_size=16)
+    counts = list(recipe.summary.frequencies.values())
+    moments = [part for mean, var in recipe.summary.moments.values() for part in (_in_units(mean, var), var)]
+    for numbers in (np.array([n_rows]), *counts, *moments):
+        digits, power = np.frexp(numbers)  # nine digits: the last ones differ between machines
+        digest.update(np.round(digits, 9).astype("<f8").tobytes() + power.astype("<i4").tobytes())
+    return digest.hexdigest()
+
+
+def _in_units(mean: Floats, var: Floats) -> Floats:
+    """Return means in standard deviations, to nine places: a mean of nearly 0 has no digits of its own."""
+    return np.round(mean / np.sqrt(np.where(var > 0, var, 1.0)), 9) + 0.0
+
+
+# ---- out ---------------------------------------------------------------------------------------------------------
+
+
+def taken(model: TableEM) -> State:
+    """Return the state of a fitted estimator."""
+    recipe, origin = model._recipe, model._origin
+    record = {
+        "options": _options(model),
+        "columns": [_column(recipe.schema, j) for j in range(len(recipe.schema.columns))],
+        "named": recipe.schema.named,
+        "feature_names": getattr(model, "feature_names_in_", np.zeros(0)).tolist(),
+        "class_names": list(model.class_names_),
+        "container": described(model._template),
+        "model": {
+            "n_components": recipe.n_components,
+            "prior": recipe.prior,
+            "variance_floor": recipe.variance_floor,
+            "fixed": list(recipe.fixed),
+            "from_params": model._without_data,
+        },
+        "training": _training(model),
+        "data_fingerprint": origin.fingerprint,
+        "seed": origin.seed,
+        "fitted_at": origin.fitted_at,
+        "command": origin.command,
+        "reading": origin.reading,
+    }
+    return State(record, _tensors(model))
+
+
+def _options(model: TableEM) -> dict[str, Any]:
+    """Return the constructor's arguments; a generator, which moves on, is left out."""
+    found = dict(model.get_params(deep=False))
+    if not isinstance(found["random_state"], int | np.integer):
+        found["random_state"] = None
+    return found
+
+
+def _column(schema: Schema, j: int) -> dict[str, Any]:
+    column = schema.columns[j]
+    block = next(name for name, members in schema.blocks.items() if j in members)
+    treatment = block.partition(".")[2] or None
+    categories = None if column.categories is None else list(column.categories)
+    return {"name": column.name, "kind": column.kind, "categories": categories, "treatment": treatment}
+
+
+def _training(model: TableEM) -> dict[str, Any]:
+    """Return what the fit left beside the parameters: whatever of it there is."""
+    own = vars(model)
+    found = {name: own[attribute] for name, (attribute, _) in TRAINING.items() if attribute in own}
+    if "selection_" in own:
+        found["selection_"] = nw.from_native(own["selection_"], eager_only=True).to_dict(as_series=False)
+    return found
+
+
+def _tensors(model: TableEM) -> dict[str, Floats]:
+    recipe = model._recipe
+    found = {"params/mix": model._params["mix"]}
+    for block, params in model._params["emit"].items():
+        found |= {f"params/emit/{block}{part}": array for part, array in _parts(params)}
+    for block, (mean, var) in recipe.summary.moments.items():
+        found |= {f"summary/{block}/mean": mean, f"summary/{block}/var": var}
+    found |= {f"summary/{block}/counts": counts for block, counts in recipe.summary.frequencies.items()}
+    if hasattr(model, "_stats"):
+        parts = model._model.view(model._stats)
+        emit: Any = model._model.leaves["emit"]
+        found["stats/mix"] = parts["mix"]
+        found |= {f"stats/emit/{block}": array for block, array in emit.view(parts["emit"]).items()}
+    if recipe.masses is not None:
+        found["masses"] = recipe.masses
+    return found
+
+
+def _parts(params: Params) -> list[tuple[str, Floats]]:
+    if isinstance(params, GaussianParams):
+        return [("/mean", params.mean), ("/var", params.var)]
+    return [("", params)]
+
+
+# ---- in ----------------------------------------------------------------------------------------------------------
+
+
+def restored(cls: type[Estimator], state: State) -> Estimator:
+    """Return the estimator whose state this is; raise `ParameterError` for what cannot be one."""
+    record, tensors = state
+    _check_keys(record)
+    model = cls(**_known_options(cls, record["options"]))
+    model._check_options()
+    read_jobs(model.n_jobs)
+    options.whole("random_state", model.random_state or 0, 0)
+    schema = _schema(record["columns"], record["named"])
+    recipe = _recipe(schema, record["model"], tensors)
+    model._schema, model._recipe = schema, recipe
+    model._model, model._params = recipe.model(), _params(schema, tensors)
+    flaw = model._model.flaw(model._params)
+    if flaw is not None:
+        raise ParameterError(flaw)
+    if "stats/mix" in tensors:
+        model._stats = _stats(schema, tensors)
+    _restore_names(model, record)
+    model._template.like(model._decoded(_every_category(schema)))
+    _restore_training(model, record["training"])
+    if record["model"]["from_params"] is True:
+        model._without_data = True
+    elif not hasattr(model, "_stats"):
+        raise ParameterError("the statistics of the fit are missing.")
+    model._origin = _origin(record)
+    return model
+
+
+RECORD = {
+    *("options", "columns", "named", "feature_names", "class_names", "container", "model", "training"),
+    *("data_fingerprint", "seed", "fitted_at", "command", "reading"),
+}
+
+
+def _check_keys(record: Mapping[str, Any]) -> None:
+    if set(record) != RECORD:
+        wrong = sorted(map(str, set(record) ^ RECORD))
+        raise ParameterError(f"its record has too many or too few entries: {', '.join(wrong)}.")
+
+
+def _known_options(cls: type[TableEM], found: Any) -> dict[str, Any]:
+    known = cls._get_param_names()
+    unknown = sorted(set(options.mapping("options", found)) - set(known))
+    if unknown:
+        raise ParameterError(f"{cls.__name__} has no option {unknown[0]!r}.")
+    return dict(found)
+
+
+def _schema(columns: Any, named: Any) -> Schema:
+    """Return the schema; names, kinds, categories and treatments must be such as a fit learns."""
+    if not isinstance(columns, list) or not columns:
+        raise ParameterError("there are no columns.")
+    found = Schema(tuple(map(_read_column, columns)), {}, named is True)
+    if len(set(found.names)) < len(found.names):
+        raise ParameterError("two columns have one name.")
+    treated = {column["name"]: column["treatment"] for column in columns if column["treatment"] is not None}
+    wrong = [word for word in treated.values() if word not in TREATMENTS]
+    if wrong:
+        raise ParameterError(f"a column cannot be {wrong[0]!r:.80}.")
+    return found.arrange(treated)
+
+
+def _read_column(column: Any) -> Column:
+    name, kind, categories = column["name"], column["kind"], column["categories"]
+    if not isinstance(name, str):
+        raise ParameterError(f"column {name!r:.80}: names of columns must be text.")
+    if kind not in get_args(Kind):
+        raise ParameterError(f"column {name!r} is of no known kind: {kind!r:.80}.")
+    if not isinstance(categories, list if kind == "categorical" else type(None)):
+        raise ParameterError(f"column {name!r}: a {kind} column has categories or not, by its kind.")
+    for category in categories or ():
+        if not isinstance(category, str | int | float) or category != category:
+            raise ParameterError(f"column {name!r}: {category!r:.80} cannot be a category.")
+    if len(set(categories or ())) != len(categories or ()):
+        raise ParameterError(f"column {name!r} has a category twice.")
+    return Column(name, kind, None if categories is None else tuple(categories))
+
+
+def _recipe(schema: Schema, found: Any, tensors: Mapping[str, Floats]) -> blocks.Recipe:
+    """Return the recipe, once all arrays are known to have the shapes it implies."""
+    n_components = options.whole("n_components", found["n_components"])
+    groups = len(tensors["masses"]) if "masses" in tensors else 1
+    if groups == 0 or n_components % groups:
+        raise ParameterError(f"{groups} given shares do not fit {n_components} components.")
+    _check_shapes(tensors, _shapes(schema, n_components, tensors))
+    masses = tensors.get("masses")
+    if masses is not None and not (masses.min() >= 0 and abs(masses.sum() - 1) < 1e-6):
+        raise ParameterError(f"masses: given shares must be at least 0 and sum to 1, got {masses.tolist()!r:.80}.")
+    return blocks.Recipe(
+        schema,
+        _summary(schema, tensors),
+        n_components,
+        blocks.read_prior(found["prior"]),
+        options.number("variance_floor", found["variance_floor"], 0, 1),
+        blocks.read_names(found["fixed"], schema, "fixed"),
+        masses,
+    )
+
+
+def _shapes(schema: Schema, n_components: int, tensors: Mapping[str, Floats]) -> dict[str, Shape]:
+    """Return the name and shape of every array that there must be."""
+    shapes: dict[str, Shape] = {"params/mix": (1, n_components)}
+    stats: dict[str, Shape] = {"stats/mix": (1, n_components)}
+    for block, members in schema.blocks.items():
+        kind, width = block.partition(".")[0], len(members)
+        if kind == "categorical":
+            width = sum(schema.cardinalities(block))
+            shapes |= {f"params/emit/{block}": (n_components, width), f"summary/{block}/counts": (width,)}
+            stats[f"stats/emit/{block}"] = (n_components, width)
+            continue
+        parts = ("/mean", "/var") if kind == "gaussian" else ("",)
+        shapes |= {f"params/emit/{block}{part}": (n_components, width) for part in parts}
+        shapes |= {f"summary/{block}/{part}": (width,) for part in ("mean", "var")}
+        stats[f"stats/emit/{block}"] = (4 if kind == "gaussian" else 3, n_components, width)
+    if "masses" in tensors:
+        shapes["masses"] = tensors["masses"].shape[:1]
+    return shapes | (stats if "stats/mix" in tensors else {})
+
+
+def _check_shapes(tensors: Mapping[str, Floats], shapes: Mapping[str, Shape]) -> None:
+    for name in sorted(set(tensors) ^ set(shapes)):
+        raise ParameterError(f"array {name!r} is {'missing' if name in shapes else 'not expected'}.")
+    for name, shape in shapes.items():
+        if tensors[name].shape != shape:
+            raise ParameterError(f"array {name!r} has shape {tensors[name].shape}, expected {shape}.")
+        if not np.isfinite(tensors[name]).all():
+            raise ParameterError(f"array {name!r} has entries that are not finite.")
+
+
+def _summary(schema: Schema, tensors: Mapping[str, Floats]) -> blocks.Summary:
+    moments, frequencies = {}, {}
+    for block in schema.blocks:
+        if block.startswith("categorical"):
+            frequencies[block] = tensors[f"summary/{block}/counts"]
+            continue
+        moments[block] = (tensors[f"summary/{block}/mean"], tensors[f"summary/{block}/var"])
+    low = [counts.min(initial=0.0) < 0 for counts in frequencies.values()]
+    low += [not (var > 0 if block.startswith("gaussian") else var >= 0).all() for block, (_, var) in moments.items()]
+    low += [mean.min() < 0 for block, (mean, _) in moments.items() if block.startswith("poisson")]
+    if any(low):
+        raise ParameterError("summary: a count or a variance is negative, or a variance 0.")
+    return blocks.Summary(moments, frequencies)
+
+
+def _params(schema: Schema, tensors: Mapping[str, Floats]) -> Params:
+    emit: dict[str, Any] = {}
+    for block in schema.blocks:
+        name = f"params/emit/{block}"
+        gaussian = block.startswith("gaussian")
+        emit[block] = GaussianParams(tensors[f"{name}/mean"], tensors[f"{name}/var"]) if gaussian else tensors[name]
+    return {"mix": frozen(tensors["params/mix"]), "emit": emit}
+
+
+def _stats(schema: Schema, tensors: Mapping[str, Floats]) -> Floats:
+    parts = [tensors["stats/mix"], *(tensors[f"stats/emit/{block}"] for block in schema.blocks)]
+    for part in parts:
+        if (part if part.ndim == 2 else part[0]).min(initial=0.0) < 0:
+            raise ParameterError("stats: an expected count is negative.")
+    return np.concatenate([part.ravel() for part in parts])
+
+
+def _every_category(schema: Schema) -> dict[str, Any]:
+    """Return blocks of rows with every category: what can be decoded and put into its container can be drawn."""
+    n_rows = max(1, *(len(column.categories or ()) for column in schema.columns), 1)
+    found: dict[str, Any] = {}
+    for block, members in schema.blocks.items():
+        found[block] = np.full((n_rows, len(members)), 0.5)
+        if block.startswith("categorical"):
+            last = np.array(schema.cardinalities(block)) - 1
+            found[block] = np.minimum(np.arange(n_rows)[:, None], last)
+    return found
+
+
+def _restore_names(model: TableEM, record: Mapping[str, Any]) -> None:
+    schema, names = model._schema, record["class_names"]
+    if not _texts(names) or len(names) != model._recipe.n_components:
+        raise ParameterError(f"class_names={names!r:.80} do not name {model._recipe.n_components} classes.")
+    model.class_names_ = tuple(names)
+    model.columns_ = {column.name: column.kind for column in schema.columns}
+    model.n_features_in_ = len(schema.columns)
+    features = record["feature_names"]
+    if features:
+        if features != list(schema.names):
+            raise ParameterError("feature_names are not the names of the columns.")
+        model.feature_names_in_ = np.array(features, dtype=object)
+    model._template = rebuilt(record["container"])
+    if len(model._template.names) != len(schema.columns):
+        raise ParameterError(f"container: it has not {len(schema.columns)} columns.")
+
+
+def _restore_training(model: TableEM, training: Any) -> None:
+    found = dict(options.mapping("training", training))
+    selection = found.pop("selection_", None)
+    for name, value in found.items():
+        attribute, possible = TRAINING.get(name, (name, None))
+        if possible is None or not possible(value):
+            raise ParameterError(f"training: {name}={value!r:.80} cannot be.")
+        setattr(model, attribute, value)
+    if "n_rows" not in found or found.get("n_components_", model._recipe.n_components) != model._recipe.n_components:
+        raise ParameterError("training: the number of rows or of components is not there or wrong.")
+    if selection is not None:
+        lists = [isinstance(name, str) and isinstance(column, list) for name, column in selection.items()]
+        if not all(lists):
+            raise ParameterError("training: selection_ is not a table.")
+        model.selection_ = frame_from_dict(selection, model._template)
+
+
+def _origin(record: Mapping[str, Any]) -> Origin:
+    words = {name: record[name] for name in ("data_fingerprint", "fitted_at", "command")}
+    if not all(text is None or isinstance(text, str) for text in words.values()):
+        raise ParameterError(f"{', '.join(words)} must be text.")
+    reading = record["reading"]
+    if reading is not None and not _is_reading(reading):
+        raise ParameterError("reading: how the data was read must be names and lists of names.")
+    return Origin(words["data_fingerprint"], record["seed"], words["fitted_at"], words["command"], reading)
+
+
+def _is_reading(value: Any) -> bool:
+    entries = value.values() if isinstance(value, dict) and all(isinstance(key, str) for key in value) else [0]
+    return all(entry is None or isinstance(entry, str) or _texts(entry) for entry in entries)
+
+
+# ---- what each value left by a fit may be ------------------------------------------------------------------------
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, float | int) and not isinstance(value, bool) and isfinite(value)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_number, value))
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _restarts(value: Any) -> bool:
+    if not isinstance(value, dict) or set(value) != {"n_init", "n_finalists", "n_reached_best", "objectives"}:
+        return False
+    counts = [value[name] for name in ("n_init", "n_finalists", "n_reached_best")]
+    return all(map(_whole, counts)) and isinstance(value["objectives"], list)
+
+
+def _guard(value: Any) -> bool:
+    return value is None or (isinstance(value, dict) and all(map(_number, value.values())))
+
+
+TRAINING: dict[str, tuple[str, Callable[[Any], bool]]] = {  # name in the record -> attribute, and what it may be
+    "n_rows": ("_n_rows", lambda value: _number(value) and value >= 0),
+    "classification_entropy": ("_entropy", _number),
+    "n_components_": ("n_components_", _whole),
+    "loglik_": ("loglik_", _number),
+    "objective_": ("objective_", _number),
+    "trace_": ("trace_", _numbers),
+    "n_iter_": ("n_iter_", _whole),
+    "converged_": ("converged_", lambda value: isinstance(value, bool)),
+    "stop_reason_": ("stop_reason_", lambda value: isinstance(value, str)),
+    "restarts_": ("restarts_", _restarts),
+    "events_": ("events_", _texts),
+    "n_rows_seen_": ("n_rows_seen_", lambda value: _number(value) and value > 0),
+    "guard_": ("guard_", _guard),
+}

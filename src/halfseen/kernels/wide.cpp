@@ -1,0 +1,109 @@
+// Short loops over neighbouring numbers that the compiler turns into wide instructions by itself. Formulas: plain.py.
+//
+// Compiled once per instruction set (HALFSEEN_ISA names it); `dispatch.cpp` picks one at run time.
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "kernels.hpp"
+#include "lanes.hpp"
+
+#ifndef HALFSEEN_ISA
+#define HALFSEEN_ISA baseline
+#endif
+
+namespace halfseen {
+namespace HALFSEEN_ISA {
+
+namespace {
+
+constexpr double WHOLE = 4503599627370496.0;  // 2^52: a whole number from 0 added to it stands in the low bits
+
+// Everything about a cell has the width of a cell.
+// inside: all bits set where x is a whole number from low to low + size - 1; offset: how far above low, then.
+struct Place {
+    std::uint64_t offset, inside;
+};
+
+inline std::uint64_t mask(bool condition) { return condition ? ~std::uint64_t(0) : 0; }
+
+inline Place place(std::int64_t x, std::int64_t low, std::int64_t size) {
+    const std::uint64_t offset = std::uint64_t(x) - std::uint64_t(low);
+    return {offset, mask(offset < std::uint64_t(size))};
+}
+
+inline Place place(double x, double low, double size) {
+    const double offset = x - low, shifted = offset + WHOLE, back = (shifted - WHOLE) + low;
+    return {std::bit_cast<std::uint64_t>(shifted) & 0xffffffff, mask(back == x) & mask(offset >= 0) & mask(offset < size)};
+}
+
+inline std::uint64_t missing(std::int64_t) { return 0; }
+inline std::uint64_t missing(double x) { return mask(x != x); }
+
+}  // namespace
+
+template <class Cell>
+void survey_near(Matrix<const Cell> cells, Span<const Cell> low, Span<std::uint64_t> seen, Span<std::uint64_t> far) {
+    for (std::size_t n = 0; n < cells.rows; ++n) {
+        const Cell* row = cells[n];
+        for (std::size_t d = 0; d < cells.cols; ++d) {
+            const Place at = place(row[d], low[d], Cell(64));
+            seen[d] |= (std::uint64_t(1) << (at.offset & 63)) & at.inside;
+            far[d] |= ~(at.inside | missing(row[d]));
+        }
+    }
+}
+
+template <class Cell>
+bool encode_distances(const Cell* cells, const Cell* low, const Cell* sizes, std::size_t size, std::int8_t* out) {
+    std::uint64_t unknown = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+        const Place at = place(cells[i], low[i], sizes[i]);
+        out[i] = std::int8_t(at.offset | ~at.inside);
+        unknown |= ~(at.inside | missing(cells[i]));
+    }
+    return !unknown;
+}
+
+#define HALFSEEN_CELLS(Cell)                                                                                         \
+    template void survey_near(Matrix<const Cell>, Span<const Cell>, Span<std::uint64_t>, Span<std::uint64_t>);       \
+    template bool encode_distances(const Cell*, const Cell*, const Cell*, std::size_t, std::int8_t*);
+HALFSEEN_CELLS(std::int64_t)
+HALFSEEN_CELLS(double)
+#undef HALFSEEN_CELLS
+
+bool any_infinite(Matrix<const double> cells) {
+    std::uint64_t found = 0;
+    for (std::size_t i = 0; i < cells.rows * cells.cols; ++i) {
+        found |= mask(std::fabs(cells.data[i]) == std::numeric_limits<double>::infinity());
+    }
+    return found;
+}
+
+void gaussian_count(Matrix<const double> values, Matrix<const double> mean, Span<const std::int64_t> component,
+                    Span<const double> weight, Stack<double> moments) {
+    for (std::size_t n = 0; n < values.rows; ++n) {
+        const std::size_t k = component[n];
+        const double *row = values[n], *centre = mean[k], w = weight[n];
+        double *mass = moments[0][k], *first = moments[1][k], *second = moments[2][k];
+        std::size_t d = 0;
+        for (; d + WIDTH <= values.cols; d += WIDTH) {
+            const Lanes x = load(row + d);
+            const Lanes used = only(seen(x), all(w)), deviation = only(seen(x), x - load(centre + d));
+            const Lanes weighted = used * deviation;
+            store(mass + d, load(mass + d) + used);
+            store(first + d, load(first + d) + weighted);
+            store(second + d, load(second + d) + weighted * deviation);
+        }
+        for (; d < values.cols; ++d) {
+            if (row[d] != row[d]) continue;
+            const double deviation = row[d] - centre[d];
+            mass[d] += w;
+            first[d] += w * deviation;
+            second[d] += w * deviation * deviation;
+        }
+    }
+}
+
+}  // namespace HALFSEEN_ISA
+}  // namespace halfseen

@@ -1,0 +1,430 @@
+"""The command line from end to end: files in, answers out, mistakes explained, nothing half-written."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import halfseen as hs
+from halfseen.app.cli import app
+from halfseen.datasets import path_of
+
+SCRIPT = Path(sys.executable).with_name("halfseen")
+COMMAND = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-m", "halfseen"]
+
+
+def shell(*arguments, code=0, stdin=None, cwd=None):
+    """Run the installed command in a process of its own."""
+    done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, input=stdin, cwd=cwd)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def halfseen(*arguments, code=0, stdin=None):
+    """Run the command in this process: quicker."""
+    done = CliRunner().invoke(app, list(map(str, arguments)), input=stdin, catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    return done
+
+
+def table(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.fixture(scope="module")
+def votes(tmp_path_factory):
+    """A model of the votes in three classes, and the file it was made from."""
+    folder = tmp_path_factory.mktemp("votes")
+    data = folder / "votes.csv"
+    shutil.copy(path_of("votes"), data)
+    halfseen("fit", data, "--ignore", "party", "-k", 3, "-o", folder / "votes.halfseen")
+    return folder / "votes.halfseen", data
+
+
+@pytest.fixture(scope="module")
+def parties(tmp_path_factory):
+    """A classifier of the party."""
+    folder = tmp_path_factory.mktemp("parties")
+    halfseen("fit", "example:votes", "--target", "party", "-o", folder / "party.halfseen")
+    return folder / "party.halfseen", path_of("votes")
+
+
+# ---- fit -----------------------------------------------------------------------------------------------------------
+
+
+def test_fit_as_installed(tmp_path):
+    done = shell("fit", "example:penguins", "--ignore", "species,year", "-k", "1..4", "-o", tmp_path / "p.halfseen")
+    assert "class 3 (" in done.stdout
+    assert "<- chosen" in done.stdout
+    assert "body_mass_g" in done.stderr  # the kinds of the columns
+    model = hs.load(tmp_path / "p.halfseen")
+    assert model.n_components_ == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.halfseen"]  # no checkpoint left
+
+
+def test_fit_is_the_fit_of_the_library(votes):
+    import pandas as pd
+
+    model = hs.LatentClass(3, random_state=0).fit(pd.read_csv(votes[1]).drop(columns="party"))
+    loaded = hs.load(votes[0])
+    np.testing.assert_array_equal(loaded.weights_, model.weights_)
+    assert loaded.loglik_ == model.loglik_
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".parquet", ".jsonl", ".sqlite", ".duckdb"])
+def test_every_format_gives_the_same_model(votes, tmp_path, suffix):
+    import duckdb
+    import pandas as pd
+
+    path = tmp_path / f"votes{suffix}"
+    frame = pd.read_csv(votes[1])
+    more = []
+    if suffix == ".tsv":
+        frame.to_csv(path, sep="\t", index=False)
+    elif suffix == ".parquet":
+        frame.to_parquet(path)
+    elif suffix == ".jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    elif suffix == ".sqlite":
+        import sqlite3
+
+        with sqlite3.connect(path) as connection:
+            frame.to_sql("votes", connection, index=False)
+        connection.close()
+        more = ["--sql", "SELECT * FROM votes"]
+    else:
+        with duckdb.connect(str(path)) as connection:
+            connection.execute("CREATE TABLE votes AS SELECT * FROM frame")
+        more = ["--sql", "votes"]
+    halfseen("fit", path, *more, "--ignore", "party", "-k", 3, "-o", tmp_path / "m.halfseen")
+    np.testing.assert_array_equal(hs.load(tmp_path / "m.halfseen").weights_, hs.load(votes[0]).weights_)
+
+
+def test_fit_from_a_query_alone(votes, tmp_path):
+    query = f"SELECT * EXCLUDE (party) FROM '{votes[1]}'"
+    halfseen("fit", "--sql", query, "-k", 3, "-o", tmp_path / "m.halfseen")
+    np.testing.assert_array_equal(hs.load(tmp_path / "m.halfseen").weights_, hs.load(votes[0]).weights_)
+
+
+def test_fit_from_standard_input(votes):
+    done = shell("fit", "-", "--ignore", "party", "-k", 3, "--json", stdin=Path(votes[1]).read_text(encoding="utf-8"))
+    found = json.loads(done.stdout)
+    assert found["loglik"] == hs.load(votes[0]).loglik_
+    assert len(found["classes"]) == 3
+
+
+def test_missing_markers_kinds_and_weights(tmp_path):
+    data = tmp_path / "x.csv"
+    rows = [
+        f"{i},{'?' if i % 5 == 0 else 'ab'[i % 2]},{-99 if i % 7 == 0 else i % 2 * 5 + i % 3},{i % 4}"
+        for i in range(60)
+    ]
+    data.write_text("id,letter,visits,n\n" + "\n".join(rows) + "\n")
+    done = halfseen(
+        *("fit", data, "-k", 2, "--missing", "?,-99", "--columns", "visits=poisson", "--weight", "n"),
+        *("--json", "--restarts", 4),
+    )
+    found = json.loads(done.stdout)
+    assert found["columns"] == {"letter": "categorical", "visits": "poisson"}
+    assert "id" in done.stderr
+    assert "set aside" in done.stderr
+
+
+def test_a_target_makes_a_classifier(parties):
+    model = hs.load(parties[0])
+    assert isinstance(model, hs.NaiveBayes)
+    assert model.classes_.tolist() == ["democrat", "republican"]
+
+
+def test_report_beside_the_model(tmp_path):
+    shell("fit", "example:votes", "--ignore", "party", "-k", 2, "--restarts", 2, "--report", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "halfseen fit" in page
+
+
+# ---- rows in, answers out --------------------------------------------------------------------------------------------
+
+
+def test_predict_keeps_the_input_and_adds_answers(votes):
+    rows = table(shell("predict", *votes).stdout)
+    original = table(Path(votes[1]).read_text(encoding="utf-8"))
+    assert [row["party"] for row in rows] == [row["party"] for row in original]
+    assert list(rows[0])[17:] == ["class", "p_class 0", "p_class 1", "p_class 2", "certainty"]
+    for row in rows:
+        proba = {name: float(row[f"p_{name}"]) for name in ("class 0", "class 1", "class 2")}
+        assert row["class"] == max(proba, key=proba.get)
+        assert float(row["certainty"]) == max(proba.values())
+
+
+def test_predict_costs_reasons_and_formats(parties, tmp_path):
+    costs = tmp_path / "costs.csv"
+    costs.write_text("decision,democrat,republican\ndemocrat,0,1\nrepublican,10,0\n")
+    out = tmp_path / "out.parquet"
+    halfseen("predict", *parties, "--cost", costs, "--reject", 0.2, "--why", "-o", out)
+    found = pq.read_table(out).to_pylist()
+    assert {row["decision"] for row in found} == {"democrat", "republican", "reject"}
+    assert all(row["risk"] <= 0.2 for row in found)
+    assert found[0]["why"].startswith("republican (")
+
+
+def test_a_column_that_is_called_class_is_kept(parties, tmp_path):
+    data = tmp_path / "x.csv"
+    text = Path(parties[1]).read_text(encoding="utf-8").replace("party,", "class,", 1)
+    data.write_text(text)
+    rows = table(halfseen("predict", parties[0], data, "-o", tmp_path / "o.csv") and (tmp_path / "o.csv").read_text())
+    assert rows[0]["class"] == "republican"
+    assert "class_" in rows[0]
+
+
+def test_impute_fills_holes_only(votes):
+    filled = table(halfseen("impute", *votes).stdout)
+    original = table(Path(votes[1]).read_text(encoding="utf-8"))
+    for before, after in zip(original, filled, strict=True):
+        assert all(after[name] == value for name, value in before.items() if value)
+    assert sum(value == "" for row in filled for value in row.values()) == 0
+
+
+def test_multiple_imputation(votes):
+    one = table(halfseen("impute", *votes, "--draws", 3, "--seed", 1).stdout)
+    two = table(halfseen("impute", *votes, "--draws", 3, "--seed", 1).stdout)
+    assert one == two
+    assert [row["draw"] for row in one] == ["1"] * 435 + ["2"] * 435 + ["3"] * 435
+    assert [{**row, "draw": ""} for row in one[:435]] != [{**row, "draw": ""} for row in one[435:870]]
+
+
+def test_impute_check(votes):
+    done = halfseen("impute", *votes, "--check")
+    assert "by mean or mode" in done.stdout
+    assert "crime" in done.stdout
+
+
+def test_sample(votes, tmp_path):
+    rows = table(halfseen("sample", votes[0], "-n", 50, "--seed", 3).stdout)
+    assert len(rows) == 50
+    assert set(rows[0]) == {*hs.load(votes[0]).columns_, "class"}
+    assert rows == table(halfseen("sample", votes[0], "-n", 50, "--seed", 3).stdout)
+
+
+def test_score(votes, parties):
+    found = json.loads(halfseen("score", *votes, "--json").stdout)
+    model = hs.load(votes[0])
+    assert found["loglik"] == pytest.approx(model.loglik_, rel=1e-12)
+    assert found["bic"] == pytest.approx(model.bic(), rel=1e-12)
+    assert json.loads(halfseen("score", *parties, "--json").stdout)["accuracy"] == pytest.approx(393 / 435)
+    assert "log-likelihood" in halfseen("score", *votes).stdout
+
+
+def test_report_of_a_model(votes, tmp_path):
+    halfseen("report", *votes, "-o", tmp_path / "r.html")
+    assert "<h1" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_info(votes):
+    shown = halfseen("info", votes[0]).stdout
+    assert "LatentClass" in shown
+    assert "crime" in shown
+    assert json.loads(halfseen("info", votes[0], "--json").stdout)["class"] == "LatentClass"
+    assert "(share)" in halfseen("info", votes[0], "--parameters").stdout
+
+
+def test_info_code_reproduces_the_fit(votes, parties, tmp_path):
+    for path in (votes[0], parties[0]):
+        code = halfseen("info", path, "--code").stdout
+        namespace = {}
+        exec(compile(code, "info --code", "exec"), namespace)
+        np.testing.assert_array_equal(namespace["model"].weights_, hs.load(path).weights_)
+
+
+def test_explain(tmp_path):
+    data = tmp_path / "toy.csv"
+    data.write_text("a,b\nx,1\ny,0\nx,0\ny,1\n")
+    assert "cc" in halfseen("explain", data, "-k", 2).stdout
+    halfseen("explain", data, "-o", tmp_path / "em.html")
+    assert (tmp_path / "em.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_compare_models(votes, tmp_path):
+    other = tmp_path / "o.halfseen"
+    halfseen("fit", votes[1], "--ignore", "party", "-k", 4, "--seed", 1, "-o", other)
+    shown = halfseen("compare", votes[0], other).stdout
+    assert "what moved most" in shown
+    assert f"only in {other}" in shown
+    assert "nothing moved" in halfseen("compare", votes[0], votes[0]).stdout
+
+
+def test_compare_with_truth(votes):
+    found = json.loads(halfseen("compare", *votes, "--truth", "party", "--json").stdout)
+    assert np.sum(found["counts"]) == 435
+    assert found["majority"] > 0.85
+    assert "Adjusted Rand" in halfseen("compare", *votes, "--truth", "party").stdout
+
+
+def test_doctor():
+    assert "kernels" in halfseen("doctor").stdout
+    assert json.loads(halfseen("doctor", "--json").stdout)["halfseen"] == hs.__version__
+
+
+def test_version_and_help():
+    assert shell("--version").stdout.strip() == hs.__version__
+    for verb in ("fit", "predict", "impute", "sample", "score", "report", "info", "explain", "compare"):
+        assert "Example" in halfseen(verb, "--help").stdout
+
+
+# ---- mistakes --------------------------------------------------------------------------------------------------------
+
+
+def bad_files(folder):
+    """Files that cannot be fitted, and a word of the message each must give."""
+    contents = {
+        "empty.csv": (b"", "empty"),
+        "header.csv": (b"a,b\n", "no row"),
+        "ragged.csv": (b"a,b\n1,2\n1,2,3\n4,5\n", "line 3"),
+        "binary.csv": (bytes(range(256)) * 40, "binary.csv"),
+        "latin.csv": ("name,n\ncaf\u00e9,1\n".encode("latin-1") * 3, "encod"),
+        "binary.parquet": (b"PAR1 but not really", "binary.parquet"),
+        "what.xyz": (b"a,b\n1,2\n", "xyz"),
+    }
+    for name, (content, word) in contents.items():
+        (folder / name).write_bytes(content)
+        yield folder / name, word
+
+
+def test_bad_files_are_explained(tmp_path):
+    for path, word in bad_files(tmp_path):
+        done = halfseen("fit", path, "-k", 2, "-o", tmp_path / "m.halfseen", code=1)
+        assert word in done.stderr, (path, done.stderr)
+        assert not (tmp_path / "m.halfseen").exists()
+    done = halfseen("fit", tmp_path / "nowhere.csv", code=1)
+    assert "nowhere.csv" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--ignore", "partie"], 1, ["partie", "party"]),
+        (["--columns", "crim=gaussian"], 2, ["crim"]),
+        (["--columns", "crime=normal"], 2, ["normal", "gaussian"]),
+        (["--columns", "crime"], 2, ["column=kind"]),
+        (["--target", "parti"], 1, ["parti"]),
+        (["--weight", "parti"], 1, ["parti"]),
+        (["--weight", "party"], 1, ["party"]),
+        (["-k", "two"], 2, ["two", "2..8"]),
+        (["-k", "0"], 2, ["0"]),
+        (["--target", "party", "-k", "3"], 2, ["--target"]),
+        (["--prior", "strong"], 2, ["strong"]),
+        (["--assign", "firm"], 2, ["firm"]),
+        (["--model", "gausian"], 2, ["gausian"]),
+        (["--resume"], 2, ["-o"]),
+        (["-o", "no/such/folder/m.halfseen"], 2, ["no/such/folder"]),
+        (["--seed", "-1"], 2, ["--seed"]),
+    ],
+)
+def test_bad_options_are_explained(arguments, code, words):
+    done = halfseen("fit", "example:votes", *arguments, code=code)
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_columns_without_information(tmp_path):
+    data = tmp_path / "x.csv"
+    data.write_text("a,b,empty\n" + "".join(f"{'xy'[i % 2]},{'uv'[i // 2 % 2]},\n" for i in range(20)))
+    done = halfseen("fit", data, "-k", 2, "--json")
+    assert "empty" in json.loads(done.stdout)["events"][0]
+    data.write_text("a,y\nx,1\nz,1\nx,1\n")
+    assert "nothing to learn" in halfseen("fit", data, "--target", "y", code=1).stderr
+
+
+def test_model_and_data_that_do_not_fit(votes, tmp_path):
+    done = halfseen("predict", votes[0], path_of("penguins"), "-o", tmp_path / "o.csv", code=1)
+    assert "mx_missile" not in done.stderr  # five of the columns that are not there are enough
+    assert "handicapped_infants" in done.stderr
+    assert not (tmp_path / "o.csv").exists()
+    done = halfseen("predict", votes[1], votes[1], code=1)
+    assert "not a model file of halfseen" in done.stderr
+    done = halfseen("predict", tmp_path / "none.halfseen", votes[1], code=1)
+    assert "none.halfseen" in done.stderr
+
+
+def test_unwritable_output(votes, tmp_path):
+    done = halfseen("predict", *votes, "-o", tmp_path / "no" / "out.csv", code=1)
+    assert str(tmp_path / "no") in done.stderr
+    done = halfseen("predict", *votes, "-o", tmp_path, code=1)
+    assert str(tmp_path) in done.stderr
+    assert "xyz" in halfseen("predict", *votes, "-o", tmp_path / "o.xyz", code=1).stderr
+
+
+def test_a_closed_pipe_is_no_mistake(votes):
+    done = subprocess.run(
+        f"{' '.join(COMMAND)} predict {votes[0]} {votes[1]} | head -n 1", shell=True, capture_output=True, text=True
+    )
+    assert "Traceback" not in done.stderr
+    assert done.stdout.startswith("party,")
+
+
+# ---- interruption ----------------------------------------------------------------------------------------------------
+
+LONG = ["--restarts", "8", "-k", "1..12", "--jobs", "1"]
+
+
+def test_killed_and_resumed_to_the_identical_model(votes, tmp_path):
+    """kill -9 in the middle, --resume: the same parameters as a fit that nobody disturbed."""
+    whole, broken = tmp_path / "whole.halfseen", tmp_path / "broken.halfseen"
+    shell("fit", votes[1], "--ignore", "party", *LONG, "-o", whole)
+    command = [*COMMAND, "fit", str(votes[1]), "--ignore", "party", *LONG, "-o", str(broken)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    checkpoint = Path(f"{broken}.checkpoint")
+    while process.poll() is None and not (checkpoint.exists() and checkpoint.stat().st_size > 20_000):
+        time.sleep(0.01)
+    assert process.poll() is None, "the fit was over before it could be killed"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not broken.exists()
+    assert "--resume" in shell("fit", votes[1], "--ignore", "party", *LONG, "-o", broken, code=2).stderr
+    shell("fit", votes[1], "--ignore", "party", *LONG, "-o", broken, "--resume")
+    assert not checkpoint.exists()
+    one, two = hs.load(whole), hs.load(broken)
+    np.testing.assert_array_equal(one.weights_, two.weights_)
+    assert one.trace_ == two.trace_
+    assert one.to_frame().equals(two.to_frame())
+
+
+def test_another_fit_does_not_resume(votes, tmp_path):
+    out = tmp_path / "m.halfseen"
+    checkpoint = Path(f"{out}.checkpoint")
+    command = [*COMMAND, "fit", str(votes[1]), "--ignore", "party", *LONG, "-o", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not (checkpoint.exists() and checkpoint.stat().st_size > 20_000):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    done = halfseen("fit", votes[1], "--ignore", "party", *LONG, "--seed", 5, "-o", out, "--resume", code=1)
+    assert "checkpoint" in done.stderr
+    assert checkpoint.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT to a process on Windows")
+def test_interrupted_keeps_the_best_so_far(votes, tmp_path):
+    out = tmp_path / "m.halfseen"
+    command = [*COMMAND, "fit", str(votes[1]), "--ignore", "party", *LONG, "-o", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    checkpoint = Path(f"{out}.checkpoint")
+    while process.poll() is None and not (checkpoint.exists() and checkpoint.stat().st_size > 20_000):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate()
+    assert process.returncode == 130, stderr
+    assert "interrupted" in stderr
+    assert "best model so far" in stderr
+    assert hs.load(out).n_components_ < 12  # larger ones were not tried any more

@@ -1,0 +1,596 @@
+"""Model files: what is loaded does what was saved, to the last bit; what is damaged or hostile is refused in words."""
+
+import copy
+import json
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from datetime import UTC, datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from safetensors import safe_open
+from safetensors.numpy import save as to_safetensors
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+
+import halfseen as hs
+from halfseen.app import model_file, plain_values
+from halfseen.errors import HalfseenWarning, ModelFileError, ParameterError, VersionWarning
+
+PENGUINS = hs.load_penguins()
+RNG = np.random.default_rng(0)
+NUMBERS = RNG.normal(size=(80, 3))
+COUNTS = np.column_stack([RNG.poisson(3, 80), RNG.integers(0, 3, 80), RNG.normal(size=80)])
+COUNTS[RNG.random(COUNTS.shape) < 0.1] = np.nan
+TYPED = pd.DataFrame(
+    {
+        "int8": pd.Series(RNG.integers(0, 3, 80), dtype="int8"),
+        "Int64": pd.Series([None, 1, 2, 3] * 20, dtype="Int64"),
+        "float32": RNG.normal(size=80).astype("float32"),
+        "bool": RNG.random(80) < 0.5,
+        "boolean": pd.Series([True, None, False, True] * 20, dtype="boolean"),
+        "string": pd.Series(["a", "b", None, "a"] * 20, dtype="string"),
+        "str": pd.Series(["a", "ü\u2028", None, "a"] * 20, dtype="str"),
+        "object": pd.Series(["x", "y", "x", None] * 20, dtype=object),
+        "mixed": pd.Series([1, 2.5, None, 4] * 20, dtype=object),
+        "category": pd.Categorical(["lo", "hi", "lo", None] * 20, categories=["lo", "hi", "never"], ordered=True),
+        "numbers": pd.Categorical([3, 1, 3, None] * 20),
+        "arrow": pd.Series([1.5, 2.5, None, 3.5] * 20, dtype=pd.ArrowDtype(pa.float64())),
+    }
+)
+PLAIN = TYPED.drop(columns=["mixed", "numbers", "arrow"])
+POLARS = pl.from_pandas(PLAIN.drop(columns="category")).with_columns(
+    pl.Series("enum", ["lo", "hi", None, "lo"] * 20, dtype=pl.Enum(["lo", "hi"])),
+    pl.Series("cat", ["lo", "hi", None, "lo"] * 20, dtype=pl.Categorical),
+    pl.Series("decimal", ["1.25", "2.50", "1.75", "3.00"] * 20).cast(pl.Decimal(10, 2)),
+)
+ARROW = pa.table(
+    {
+        "text": pa.array(["a", "b", None, "a"] * 20),
+        "large": pa.array(["a", "b", None, "a"] * 20, pa.large_string()),
+        "dict": pa.array(["a", "b", None, "a"] * 20).dictionary_encode(),
+        "int16": pa.array([1, 2, None, 4] * 20, pa.int16()),
+        "float": pa.array(NUMBERS[:, 0], pa.float32()),
+    }
+)
+START = {"weights": np.array([0.5, 0.5]), "x2": {"mean": [0.0, 1], "sd": (1, 2)}}
+LABELS = np.where(np.arange(80) % 3 == 0, -1, np.arange(80) % 2)
+QUICK = {"random_state": 0, "n_init": 2}
+
+
+def latent(X, n_components=2, **how):
+    return hs.LatentClass(n_components, **{**QUICK, **how}).fit(X), X
+
+
+def bayes(y, X=COUNTS, **how):
+    return hs.NaiveBayes(**how).fit(X, y), X
+
+
+def in_pieces():
+    return hs.LatentClass(2, **QUICK).partial_fit(NUMBERS[:40]).partial_fit(NUMBERS[40:]), NUMBERS
+
+
+def bayes_in_pieces():
+    y = np.arange(80) % 3
+    return hs.NaiveBayes().partial_fit(COUNTS[:50], y[:50]).partial_fit(COUNTS[50:], y[50:]), COUNTS
+
+
+def from_params():
+    columns = {"a": {"x": [0.2, 0.9], "y": [0.8, 0.1]}, "b": {"mean": [0, 5], "sd": [1, 2]}, "c": {"rate": [1.5, 4]}}
+    X = [["x", 1.5, 3], [None, 4.0, None], ["y", None, 0]]
+    return hs.LatentClass.from_params([0.3, 0.7], columns).rename(["few", "many"]), X
+
+
+MODELS = {
+    "pandas": lambda: latent(PENGUINS, 3),
+    "dtypes": lambda: latent(TYPED),
+    "polars": lambda: latent(POLARS),
+    "arrow": lambda: latent(ARROW),
+    "array": lambda: latent(NUMBERS, columns={0: "gaussian", "x1": "gaussian"}),
+    "lists": lambda: latent([["a", 1.5, True], ["b", None, False], [None, 2.5, True], ["a", 3.5, None]] * 3),
+    "labels of columns": lambda: latent(pd.DataFrame(NUMBERS.round())),
+    "poisson": lambda: latent(COUNTS, columns={"x0": "poisson"}, prior=None),
+    "start": lambda: latent(COUNTS, start=START, fixed=["weights", "x2"], tied=["x1"], prior=0.5),
+    "range": lambda: latent(COUNTS, range(1, 4), criterion="aic"),
+    "several": lambda: latent(COUNTS, [1, 3], anneal=(0.5,), n_jobs=1),
+    "hard": lambda: latent(COUNTS, assign="hard"),
+    "sample": lambda: latent(COUNTS, assign="sample", draws=2, max_iter=20),
+    "one class": lambda: latent(COUNTS, 1),
+    "in pieces": in_pieces,
+    "from params": from_params,
+    "renamed": lambda: (latent(COUNTS)[0].rename(["odd", "é\u2028"]), COUNTS),
+    "text classes": lambda: bayes(np.array(["in", "out"])[np.arange(80) % 2]),
+    "bool classes": lambda: bayes(np.arange(80) % 2 == 0, PENGUINS.iloc[:80]),
+    "float classes": lambda: bayes((np.arange(80) % 3) * 2.0),
+    "guarded": lambda: bayes(LABELS, components_per_class=2, random_state=0, n_init=2),
+    "class prior": lambda: bayes(LABELS, class_prior=[0.9, 0.1], guard=False),
+    "bayes in pieces": bayes_in_pieces,
+}
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "m.halfseen"
+
+
+@pytest.fixture(params=MODELS, scope="module")
+def pair(request, tmp_path_factory):
+    """A model, what was loaded from its file, and its data."""
+    path = tmp_path_factory.mktemp("models") / "m.halfseen"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, X = MODELS[request.param]()
+    hs.save(model, path)
+    return model, hs.load(path), X
+
+
+def alike(one, other):
+    """Whether two results are the same to the last bit and dtype, whatever they are."""
+    if isinstance(one, pd.DataFrame):
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+        return True
+    if isinstance(one, pl.DataFrame | pa.Table):
+        return type(one) is type(other) and one.equals(other) and one.schema == other.schema
+    if isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype
+        assert_array_equal(one, other)
+        return True
+    if isinstance(one, tuple | list):
+        return type(one) is type(other) and all(alike(*parts) for parts in zip(one, other, strict=True))
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(alike(one[key], other[key]) for key in one)
+    return type(one) is type(other) and one == other
+
+
+USES = {
+    "predict": lambda model, X: model.predict(X),
+    "predict_proba": lambda model, X: model.predict_proba(X),
+    "score_samples": lambda model, X: model.score_samples(X),
+    "sample": lambda model, X: model.sample(20, random_state=1),
+    "impute": lambda model, X: model.impute(X),
+    "draw": lambda model, X: model.impute(X, draw=True, random_state=1),
+    "to_frame": lambda model, X: model.to_frame(),
+    "describe": lambda model, X: model.describe(),
+    "params_": lambda model, X: model.params_,
+    "n_parameters_": lambda model, X: model.n_parameters_,
+    "measures": lambda model, X: [model.bic(X), model.aic(X), model.icl(X), model.entropy(X)],
+    "relabel": lambda model, X: model.relabel(range(len(getattr(model, "classes_", model.weights_)))[::-1]).to_frame(),
+    "repr": lambda model, X: repr(model),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_loaded_model_does_the_same(use, pair):
+    model, loaded, X = pair
+    assert alike(USES[use](model, X), USES[use](loaded, X))
+
+
+def test_options_and_the_training_record_come_back(pair):
+    model, loaded, _ = pair
+    options, others = model.get_params(), loaded.get_params()
+    assert alike(options, others)
+    own = {name: value for name, value in vars(model).items() if name.endswith("_") and name not in options}
+    assert {name for name in vars(loaded) if name.endswith("_") and name not in options} == set(own)
+    assert alike(own, {name: getattr(loaded, name) for name in own})
+    assert model._origin == loaded._origin
+    assert model._schema == loaded._schema
+    assert model._schema.named == loaded._schema.named
+
+
+def test_of_the_training_data_without_having_them(pair):
+    model, loaded, _ = pair
+    if model._n_rows:
+        assert model.bic() == loaded.bic()
+        assert model.icl() == loaded.icl()
+        assert model.entropy() == loaded.entropy()
+
+
+def test_learning_goes_on(pair):
+    model, loaded, X = pair
+    if model._without_data or getattr(model, "components_per_class", 1) > 1 or not hasattr(model, "partial_fit"):
+        return
+    more = [model.classes_[np.arange(len(X)) % len(model.classes_)]] if hasattr(model, "classes_") else []
+    one, other = (copy.copy(each).partial_fit(X, *more) for each in (model, loaded))
+    assert alike(one.predict_proba(X), other.predict_proba(X))
+    assert alike(one._stats, other._stats)
+
+
+def test_a_loaded_model_is_fitted_anew_to_the_same(pair):
+    model, loaded, X = pair
+    if not model._without_data and not hasattr(model, "classes_") and not hasattr(model, "n_rows_seen_"):
+        assert clone(loaded).fit(X).trace_ == model.trace_
+
+
+def test_saved_again_it_is_the_same_file(pair, tmp_path):
+    for name, model in zip(("first", "again"), pair, strict=False):
+        hs.save(model, tmp_path / name)
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "again").read_bytes()
+
+
+def test_why_and_match_to(path):
+    model, X = latent(COUNTS, 3)
+    hs.save(model.relabel([2, 0, 1]), path)
+    loaded = hs.load(path)
+    assert alike(loaded.match_to(model).weights_, model.weights_)
+    assert str(loaded.match_to(model).why(X[:1])) == str(model.why(X[:1]))
+    model, X = latent(PENGUINS)
+    hs.save(model, path)
+    assert alike(hs.posterior(hs.load(path), X, n_draws=5).mean, hs.posterior(model, X, n_draws=5).mean)
+
+
+def test_given_shares_move_with_their_classes():
+    model = hs.NaiveBayes(class_prior=[0.9, 0.1]).fit(COUNTS, np.arange(80) % 2).relabel([1, 0])
+    assert model.partial_fit(COUNTS, np.arange(80) % 2).class_prior_.tolist() == pytest.approx([0.1, 0.9])
+
+
+# ---------------------------------------------------------------------------------------------------- what is in a file
+
+
+def test_it_can_be_read_without_halfseen(path):
+    hs.save(latent(PENGUINS, 3)[0], path)
+    with safe_open(path, "numpy") as file:
+        metadata = file.metadata()
+        weights = file.get_tensor("params/mix")
+        assert {"params/emit/gaussian/mean", "stats/mix", "summary/gaussian/var"} < set(file.keys())
+    assert (metadata["format"], metadata["format_version"], metadata["class"]) == ("halfseen model", "1", "LatentClass")
+    record = json.loads(metadata["record"])
+    assert record["columns"][7] == {
+        "name": "year", "kind": "categorical", "categories": [2007, 2008, 2009], "treatment": None
+    }  # fmt: skip
+    assert record["container"]["library"] == "pandas"
+    assert record["training"]["n_rows"] == 344
+    assert weights.sum() == pytest.approx(1)
+    assert datetime.now(UTC) >= datetime.fromisoformat(record["fitted_at"])
+
+
+def test_its_record_is_read_without_building_the_model(good, path):
+    path.write_bytes(good)
+    record = model_file.read_record(path)
+    assert (record["class"], record["halfseen_version"]) == ("LatentClass", hs.__version__)
+    assert record["options"]["tied"] == ()
+    path.write_bytes(tampered(good, metadata={"record": "[]"}))
+    with pytest.raises(ModelFileError, match=r"m\.halfseen: its record is TypeError"):
+        model_file.read_record(path)
+
+
+def test_no_row_of_the_data_is_in_it(path):
+    X = pd.DataFrame({"name": [f"patient {i}" for i in range(40)], "age": np.arange(40) + 0.123456789})
+    hs.save(hs.LatentClass(2, **QUICK).fit(X[["age"]]), path)
+    assert b"0.123456789" not in path.read_bytes()
+
+
+def test_the_fingerprint_tells_tables_apart(path):
+    def fingerprint(X):
+        return latent(X)[0]._origin.fingerprint
+
+    assert fingerprint(COUNTS) == fingerprint(COUNTS[::-1])
+    assert fingerprint(COUNTS) != fingerprint(COUNTS[1:])
+    assert fingerprint(COUNTS) != fingerprint(COUNTS * [1, 1, 1.001])
+    assert fingerprint(pd.DataFrame(COUNTS, columns=["a", "b", "c"])) != fingerprint(COUNTS)
+    assert in_pieces()[0]._origin.fingerprint is None
+
+
+def test_a_drawn_seed_is_recorded_and_gives_the_fit_again(path):
+    hs.save(hs.LatentClass(3, n_init=2).fit(COUNTS), path)
+    loaded = hs.load(path)
+    assert loaded.random_state is None
+    assert hs.LatentClass(3, n_init=2, random_state=loaded._origin.seed).fit(COUNTS).trace_ == loaded.trace_
+
+
+def test_a_generator_is_no_option_of_a_file(path):
+    model = hs.LatentClass(2, n_init=2, random_state=np.random.default_rng(0)).fit(COUNTS)
+    hs.save(model, path)
+    assert hs.load(path).random_state is None
+    assert alike(hs.load(path).predict_proba(COUNTS), model.predict_proba(COUNTS))
+
+
+def test_options_changed_after_the_fit_do_not_change_the_model(path):
+    model = latent(COUNTS)[0].set_params(prior=None, variance_floor=0.5)
+    hs.save(model, path)
+    assert hs.load(path).prior is None
+    assert alike(hs.load(path).partial_fit(COUNTS)._stats, copy.copy(model).partial_fit(COUNTS)._stats)
+
+
+def test_another_process_and_kernels_read_it(path):
+    model = latent(COUNTS)[0]
+    hs.save(model, path)
+    code = f"import halfseen as hs; print(hs.load({str(path)!r}).weights_.tolist(), flush=True)"
+    plain = {**os.environ, "HALFSEEN_KERNELS": "plain"}
+    printed = subprocess.run([sys.executable, "-c", code], env=plain, capture_output=True, text=True, check=True).stdout
+    assert json.loads(printed) == model.weights_.tolist()
+
+
+@pytest.mark.parametrize("library", ["polars", "vaex"])
+def test_without_its_library_a_model_returns_arrays(library, path, monkeypatch):
+    hs.save(latent(POLARS)[0], path)
+    content = tampered(path.read_bytes(), record={("container", "library"): library})
+    path.write_bytes(content)
+    monkeypatch.setattr("halfseen.data.template.find_spec", lambda name: None)
+    with pytest.warns(HalfseenWarning, match=f"{library}, which is not here"):
+        loaded = hs.load(path)
+    assert isinstance(loaded.sample(3)[0], np.ndarray)
+
+
+# -------------------------------------------------------------------------------------------------------------- writing
+
+
+def test_what_cannot_be_saved(path):
+    with pytest.raises(NotFittedError):
+        hs.save(hs.LatentClass(), path)
+    with pytest.raises(ParameterError, match=r"a Pipeline has no file format\. These have: LatentClass"):
+        hs.save(make_pipeline(hs.LatentClass()), path)
+
+    class Mine(hs.LatentClass):
+        pass
+
+    with pytest.raises(ParameterError, match="a Mine has no file format"):
+        hs.save(Mine(2).fit(COUNTS), path)
+    with pytest.raises(ModelFileError, match=r"cannot be saved: <object .* is no plain value"):
+        hs.save(latent(COUNTS)[0].set_params(start={"x2": object()}), path)
+    with pytest.raises(ModelFileError, match=r"cannot be saved: .*n_init=0"):
+        hs.save(latent(COUNTS)[0].set_params(n_init=0), path)
+    assert not path.exists()
+
+
+def test_a_path_that_cannot_be_written(tmp_path):
+    model = latent(COUNTS)[0]
+    for wrong in (tmp_path, tmp_path / "nowhere" / "m"):
+        with pytest.raises(ModelFileError, match=f"{wrong.name}: cannot be written: .*Use another path"):
+            hs.save(model, wrong)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_old_file_stays_until_the_new_one_is_whole(path, monkeypatch):
+    hs.save(latent(COUNTS)[0], path)
+    old = path.read_bytes()
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    for step in ("fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, step, fail)
+            with pytest.raises(ModelFileError, match="No space left"):
+                hs.save(latent(NUMBERS)[0], path)
+    assert path.read_bytes() == old
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    if os.name != "posix":
+        pytest.skip("links need rights elsewhere")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    hs.save(latent(COUNTS)[0], tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert hs.load(tmp_path / "target").n_components_ == 2
+
+
+# ------------------------------------------------------------------------------------------------- damaged and hostile
+
+
+def parts(content):
+    """Metadata, record and arrays of a model file."""
+    metadata, tensors = model_file._parts(content, "a file")
+    return metadata, json.loads(metadata["record"]), dict(tensors)
+
+
+def tampered(content, record=(), tensors=(), metadata=()):
+    """A file with some entries changed (or dropped: None) and the right checksum: made, not damaged."""
+    texts, known, arrays = parts(content)
+    for place, value in dict(record).items():
+        inside = known
+        for key in place[:-1]:
+            inside = inside[key]
+        inside[place[-1]] = value
+    arrays |= dict(tensors)
+    arrays = {name: np.array(array) for name, array in arrays.items() if array is not None}
+    texts |= {"record": json.dumps(known)} | dict(metadata)
+    texts["checksum"] = model_file._checksum(texts, arrays)
+    return to_safetensors(arrays, texts)
+
+
+@pytest.fixture(scope="module")
+def good():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = latent(pd.DataFrame(COUNTS, columns=["a", "b", "c"]), columns={"a": "poisson"})[0]
+        return model_file._content("LatentClass", model._state())
+
+
+NAN = np.full((1, 2), np.nan)
+HOSTILE = {
+    "empty": (lambda good: b"", "the file is empty"),
+    "text": (lambda good: b"Dear diary,\nI met a model.\n" * 9, "not a model file"),
+    "short": (lambda good: b"abc", "not a model file"),
+    "pickle": (lambda good: pickle.dumps({"a": NUMBERS}), "looks like a pickle"),
+    "huge header": (lambda good: (2**62).to_bytes(8, "little") + good[8:], "not a model file"),
+    "long header": (lambda good: (len(good) * 2).to_bytes(8, "little") + good[8:], "ends after .* within its header"),
+    "other safetensors": (lambda good: to_safetensors({"a": NUMBERS}), "not a model file of halfseen"),
+    "deep": (lambda good: (10**6).to_bytes(8, "little") + b"[" * 10**6, "header is not JSON"),
+    "truncated": (lambda good: good[:-9], "incomplete metadata|not fully covered"),
+    "future": (lambda good: tampered(good, metadata={"format_version": "2", "halfseen_version": "9.1"}),
+               r"written by halfseen 9\.1 in format 2; .*Upgrade"),
+    "version": (lambda good: tampered(good, metadata={"format_version": "one"}), "format version is 'one'"),
+    "class": (lambda good: tampered(good, metadata={"class": "os.system"}), "'os.system', which this version"),
+    "no checksum": (lambda good: to_safetensors({}, {k: v for k, v in parts(good)[0].items() if k != "checksum"}),
+                    "metadata are incomplete"),
+    "checksum": (lambda good: good[:-1] + bytes([good[-1] ^ 1]), "checksum does not agree"),
+    "not JSON": (lambda good: tampered(good, metadata={"record": "{"}), "LatentClass in it cannot be"),
+    "NaN in JSON": (lambda good: tampered(good, metadata={"record": "NaN"}), "NaN is not JSON"),
+    "nested": (lambda good: tampered(good, metadata={"record": "[" * 10**5}), "cannot be"),
+    "other class": (lambda good: tampered(good, metadata={"class": "NaiveBayes"}), "cannot be"),
+    "missing array": (lambda good: tampered(good, tensors={"params/mix": None}), "'params/mix' is missing"),
+    "extra array": (lambda good: tampered(good, tensors={"extra": NUMBERS}), "'extra' is not expected"),
+    "shape": (lambda good: tampered(good, tensors={"params/mix": np.full((1, 3), 1 / 3)}),
+              r"'params/mix' has shape \(1, 3\), expected \(1, 2\)"),
+    "dtype": (lambda good: tampered(good, tensors={"params/mix": np.array([[0.5, 0.5]], dtype="f4")}), "is of F32"),
+    "nan": (lambda good: tampered(good, tensors={"params/mix": NAN}), "'params/mix' has entries that are not finite"),
+    "negative": (lambda good: tampered(good, tensors={"params/mix": [[1.5, -0.5]]}), r"a probability is -0\.5"),
+    "sum": (lambda good: tampered(good, tensors={"params/mix": [[0.5, 0.6]]}), r"off its sum by 0\.1"),
+    "variance": (lambda good: tampered(good, tensors={"params/emit/gaussian/var": np.zeros((2, 1))}), "variance"),
+    "rate": (lambda good: tampered(good, tensors={"params/emit/poisson": [[-1.0], [1]]}), "a rate is below 0"),
+    "stats": (lambda good: tampered(good, tensors={"stats/mix": [[-1.0, 2]]}), "an expected count is negative"),
+    "no stats": (lambda good: tampered(good, tensors=dict.fromkeys([n for n in parts(good)[2] if n[:5] == "stats"])),
+                 "statistics of the fit are missing"),
+    "summary": (lambda good: tampered(good, tensors={"summary/gaussian/var": [0.0]}), "summary"),
+    "components": (lambda good: tampered(good, record={("model", "n_components"): 10**12}), "expected"),
+    "no columns": (lambda good: tampered(good, record={("columns",): []}), "no columns"),
+    "kind": (lambda good: tampered(good, record={("columns", 0, "kind"): "quantum"}), "no known kind: 'quantum'"),
+    "categories": (lambda good: tampered(good, record={("columns", 1, "categories"): [None, [1], {}]}),
+                   "'b': None cannot be a category"),
+    "same category": (lambda good: tampered(good, record={("columns", 1, "categories"): [1, True, 2]}), "twice"),
+    "category count": (lambda good: tampered(good, record={("columns", 1, "categories"): [0]}), "expected"),
+    "treatment": (lambda good: tampered(good, record={("columns", 1, "treatment"): "x"}), "cannot be 'x'"),
+    "option": (lambda good: tampered(good, record={("options", "evil"): 1}), "has no option 'evil'"),
+    "value": (lambda good: tampered(good, record={("options", "n_jobs"): "all"}), "n_jobs='all'"),
+    "mark": (lambda good: tampered(good, record={("options", "start"): {"$import": "os"}}), r"'\$import' marks no"),
+    "array size": (lambda good: tampered(good, record={("options", "start"): {"$array": [1], "dtype": "V99999"}}),
+                   "no dtype"),
+    "entry": (lambda good: tampered(good, record={("more",): 1}), "too many or too few entries: more"),
+    "names": (lambda good: tampered(good, record={("class_names",): ["a"]}), "class_names"),
+    "training": (lambda good: tampered(good, record={("training", "trace_"): ["x"]}), "trace_"),
+    "container": (lambda good: tampered(good, record={("container",): {"library": None, "n_columns": 10**15}}),
+                  "columns"),
+    "other type": (lambda good: tampered(good, record={("columns", 1, "categories", 1): "one"}), "cannot be"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_bad_file_is_refused_in_words(name, good, path):
+    make, message = HOSTILE[name]
+    path.write_bytes(make(good))
+    with pytest.raises(ModelFileError, match=rf"(?s)m\.halfseen: .*({message})"):
+        hs.load(path)
+
+
+def test_no_file_or_a_directory(tmp_path):
+    for wrong in (tmp_path / "nothing", tmp_path):
+        with pytest.raises(ModelFileError, match=f"{wrong.name}: cannot be read"):
+            hs.load(wrong)
+
+
+def survives(content, good, path):
+    """Load what may be anything: an error in words, or a model that works."""
+    path.write_bytes(content)
+    try:
+        loaded = hs.load(path)
+    except ModelFileError:
+        return False
+    X = pd.DataFrame(COUNTS, columns=loaded._schema.names)
+    for result in (loaded.predict_proba(X), loaded.score_samples(X)):
+        assert not np.isnan(result).any()
+    loaded.describe(), loaded.sample(5, random_state=0), loaded.to_frame(), repr(loaded)
+    return True
+
+
+def test_cut_anywhere_it_is_refused(good, path):
+    for place in range(0, len(good), 50):
+        assert not survives(good[:place], good, path)
+
+
+def test_flipped_bits_never_go_unnoticed(good, path):
+    rng = np.random.default_rng(3)
+    for place in rng.integers(0, len(good), size=400).tolist():
+        damaged = bytearray(good)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        if survives(bytes(damaged), good, path):  # white space and the order of entries say nothing
+            assert parts(bytes(damaged)) == parts(good) or damaged[place] in b" \t\n\r"
+
+
+def places(value, place=()):
+    """All places in a tree of lists and dicts."""
+    yield place
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in inside:
+        yield from places(part, (*place, key))
+
+
+ODD = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 10), st.integers(), st.floats(), st.text(max_size=3),
+    st.sampled_from(["gaussian", "row", "pandas", "polars", "pyarrow", "object", {"$float": "nan"}, {"$tuple": [1]}]),
+    st.lists(st.integers(-2, 2), max_size=3), st.dictionaries(st.text(max_size=2), st.integers(), max_size=2),
+)  # fmt: skip
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_odd_records_are_refused_or_work(data, good, path):
+    """With a right checksum, so that only the checks of the record itself stand between the file and the model."""
+    record = parts(good)[1]
+    place = data.draw(st.sampled_from([place for place in places(record) if place]))
+    value = data.draw(ODD)
+    survives(tampered(good, record={place: value}), good, path)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_odd_arrays_are_refused_or_work(data, good, path):
+    tensors = parts(good)[2]
+    name = data.draw(st.sampled_from(sorted(tensors)))
+    array = np.array(tensors[name])
+    array.flat[data.draw(st.integers(0, array.size - 1))] = data.draw(st.floats())
+    survives(tampered(good, tensors={name: array}), good, path)
+
+
+# ------------------------------------------------------------------------------------------------ plain values, pickles
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, True, 3, -(2**70), 0.1, -0.0, 5e-324, float("inf"), "é\ud800", [], [1, [2]], (), (1, (2, "x")),
+        range(1, 7, 2), {1, 2}, {}, {"a": 1}, {1: "a", (2, 3): None, False: 0.5}, {"$a": 1}, {"a": {"$b": (1,)}},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_plain_values_come_back(value):
+    assert alike(plain_values.loads(plain_values.dumps(value)), value)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([1, 2]),
+        np.array([[0.5, np.nan]]),
+        np.array(["a", "bc"]),
+        np.array([True]),
+        np.array(["a", 1], dtype=object),
+    ],
+    ids=repr,
+)
+def test_arrays_come_back(array):
+    assert alike(plain_values.loads(plain_values.dumps(array)), array)
+
+
+def test_numpy_scalars_become_plain():
+    assert alike(plain_values.loads(plain_values.dumps([np.int8(1), np.float64(0.1), np.bool_(True)])), [1, 0.1, True])
+
+
+@pytest.mark.parametrize("name", ["pandas", "range", "guarded", "from params"])
+def test_pickles_carry_the_version(name):
+    model, X = MODELS[name]()
+    state = pickle.dumps(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert alike(pickle.loads(state).predict_proba(X), model.predict_proba(X))
+        assert "_halfseen_version" not in vars(copy.copy(model))
+    assert hs.__version__.encode() in state
+    with pytest.warns(VersionWarning, match=r"pickled by halfseen 0\.0\.7 may not work with"):
+        pickle.loads(state.replace(hs.__version__.encode(), b"0.0.7"))

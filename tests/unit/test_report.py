@@ -1,0 +1,379 @@
+"""The report: every kind of model makes a page that is well-formed, self-contained, escaped and always the same."""
+
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import halfseen as hs
+from halfseen.app.report import material, page, sections
+from halfseen.app.report.parts import Section
+from halfseen.errors import ParameterError
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("jinja2")
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
+
+
+class Page(HTMLParser):
+    """Reads a page and notes what a person, or a screen reader, would stumble over."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.ids, self.headings, self.links, self.faults, self.text = [], [], [], [], [], []
+        self.tables, self.captions = 0, 0
+        self.feed(html)
+        self.close()
+        if self.open:
+            self.faults.append(f"never closed: {self.open}")
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        if "id" in given:
+            self.ids.append(given["id"])
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag == "svg" and not (given.get("role") == "img" and given.get("aria-label")):
+            self.faults.append("an svg without a label")
+        if tag == "img" and not given.get("alt"):
+            self.faults.append("an img without alt")
+        if tag == "th" and given.get("scope") not in ("row", "col"):
+            self.faults.append("a th without scope")
+        if tag == "script":
+            self.faults.append("a script")
+        self.tables += tag == "table"
+        self.captions += tag == "caption"
+        for name, value in attrs:
+            if name in ("href", "src"):
+                self.links.append(value)
+            if name.startswith("on"):
+                self.faults.append(f"attribute {name}")
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        if tag in VOID or not self.open or self.open.pop() != tag:
+            self.faults.append(f"</{tag}> closes nothing")
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def check(html):
+    """Return the page, after all that holds for every report."""
+    found = Page(html)
+    assert found.faults == []
+    assert len(found.ids) == len(set(found.ids))
+    assert found.headings[0] == 1
+    assert found.headings.count(1) == 1
+    assert all(b <= a + 1 for a, b in zip(found.headings, found.headings[1:], strict=False))
+    assert found.tables == found.captions
+    assert '<html lang="en">' in html
+    assert re.search("<title>[^<]+</title>", html)
+    assert all(link.startswith("#") and link[1:] in found.ids for link in found.links)
+    used = re.findall(r"url\(#([^)]+)\)", html)
+    assert set(used) <= set(found.ids)
+    outside = re.findall(r'https?://[^"\' <)]*', re.sub(r'xmlns="[^"]*"', "", html))
+    assert outside == []
+    assert len(html.encode()) < 1_000_000
+    return found
+
+
+def birds():
+    table = hs.load_penguins()
+    return table.drop(columns=["species", "year"]), table["species"]
+
+
+def sections_of(html):
+    return re.findall(r'<section id="(\w+)"', html)
+
+
+TABLE = ["answer", "classes", "profiles", "trust", "holes", "rows"]
+
+
+# -------------------------------------------------------------------------------------------------------- whole reports
+
+
+@pytest.fixture(scope="module")
+def classes():
+    X, _ = birds()
+    return hs.LatentClass(range(1, 8), random_state=0, n_init=8).fit(X)
+
+
+def test_hidden_classes(classes):
+    X, _ = birds()
+    html = hs.report(classes, X, command="halfseen fit penguins.csv -k 1..7")
+    found = check(html)
+    text = " ".join("".join(found.text).split())
+    assert sections_of(html) == [*TABLE, "reproduce"]
+    assert f"The 344 rows fall into {classes.n_components_} classes" in text
+    assert f"of 7 numbers of classes tried, from 1 to 7, {classes.n_components_} has the lowest BIC" in text
+    for name in classes.class_names_:
+        assert f"<h3>{name}</h3>" in html
+    assert "halfseen fit penguins.csv -k 1..7" in text
+    assert "hs.LatentClass(n_components=range(1, 8), n_init=8, random_state=0)" in text
+    assert "missing at random" in text
+    assert "fitted again without them" in text
+    assert html.count("<svg") == 4
+    assert hs.__version__ in text
+
+
+def test_classifier():
+    X, y = birds()
+    model = hs.NaiveBayes().fit(X, y)
+    html = hs.report(model, X, y=y, cost=[[0, 1, 1], [1, 0, 1], [5, 5, 0]])
+    found = check(html)
+    text = " ".join("".join(found.text).split())
+    assert sections_of(html) == [*TABLE, "classifier", "reproduce"]
+    assert "The model tells 3 classes apart (Adelie 44%, Gentoo 36% and Chinstrap 20%)" in text
+    assert "5-fold cross-validation" in text
+    assert "least expected cost" in text
+    assert "always saying the most frequent class would be right in 44.2%" in text
+
+
+def test_classifier_with_few_labels_and_several_components():
+    X, y = birds()
+    partly = y.where(np.arange(len(y)) % 4 == 0).replace({"Chinstrap": "other", "Gentoo": "other"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = hs.NaiveBayes(components_per_class=2, random_state=0, n_init=2).fit(X, partly)
+        html = hs.report(model, X, y=partly)
+    text = " ".join("".join(check(html).text).split())
+    assert "other (1)" in text
+    assert "with the unlabelled rows" in text
+    assert "What mistakes cost" in text  # two classes: the curve
+
+
+def test_classifier_without_labels_says_what_it_cannot_say():
+    X, y = birds()
+    html = hs.report(hs.NaiveBayes().fit(X, y), X)
+    check(html)
+    assert "No labels were given" in html
+
+
+def test_no_holes_and_one_class():
+    X = pd.DataFrame({"x": ["a", "b", "b", "a"] * 10, "y": np.linspace(0, 1, 40)})
+    text = "".join(check(hs.report(hs.LatentClass(1).fit(X), X)).text)
+    assert "All 40 rows are taken as one class" in text
+    assert "The table has no holes" in text
+
+
+def test_one_column():
+    X = [[0.5], [1.5], [8.5], [9.5]] * 10
+    check(hs.report(hs.LatentClass(2, random_state=0).fit(X), X))
+
+
+def test_from_params_and_counts():
+    model = hs.LatentClass.from_params([0.4, 0.6], {"a": {0: [0.9, 0.2], 1: [0.1, 0.8]}, "n": {"rate": [2, 9]}})
+    X, _ = model.sample(60, random_state=0)
+    html = hs.report(model, X)
+    check(html)
+    assert "given by its parameters" in html
+    assert "from_params" in html
+
+
+def test_learned_in_pieces():
+    model = hs.LatentClass(2, random_state=0)
+    rows = [["a", 1.1], ["a", 1.3]] * 12 + [["b", 5.2], ["b", 5.4]] * 8
+    for _ in range(3):
+        model.partial_fit(rows)
+    check(hs.report(model, rows))
+
+
+def test_weights_are_counted():
+    X = [["a", 1.5], ["b", None], ["b", 2.5], ["a", 1.0]] * 5
+    model = hs.LatentClass(1).fit(X, sample_weight=[1, 3, 1, 1] * 5)
+    assert "25% of the cells are missing" in hs.report(model, X, sample_weight=[1, 3, 1, 1] * 5)
+
+
+# -------------------------------------------------------------------------------------------------------------- caution
+
+
+def test_a_capped_fit_and_a_collapse_are_said_first():
+    X, _ = birds()
+    with pytest.warns(UserWarning, match="max_iter"):
+        model = hs.LatentClass(3, max_iter=3, random_state=0, n_init=2).fit(X)
+    html = hs.report(model, X)
+    marks = re.findall(r'<li class="(fine|look)">', html)
+    assert marks == sorted(marks, reverse=True)
+    assert "without converging" in html
+
+
+def test_a_constant_column_and_small_classes_are_mentioned():
+    X = pd.DataFrame({"x": [1.5, 1.6, 1.7] * 12 + [9.5, 9.6, 9.7, 9.8], "c": "same"})
+    html = hs.report(hs.LatentClass(2, random_state=0).fit(X), X)
+    assert "&#39;c&#39; is constant" in html
+    assert "Few rows" in html
+
+
+def test_impossible_rows_are_mentioned():
+    model = hs.LatentClass.from_params(
+        [0.5, 0.5], {"x": {"a": [1, 1], "b": [0, 0]}, "y": {0: [0.5, 0.1], 1: [0.5, 0.9]}}
+    )
+    html = hs.report(model, [["a", 0], ["b", 1], ["a", 1]] * 5)
+    check(html)
+    assert "5 rows cannot occur" in html
+
+
+# -------------------------------------------------------------------------------------------------------- hostile names
+
+
+def test_everything_from_data_is_escaped():
+    evil = "<script>alert('x')</script>"
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({evil: [f"{evil}{i}" for i in rng.integers(0, 3, 80)], "a&b\"'": rng.normal(size=80)})
+    X.loc[::7, evil] = None
+    y = np.where(X["a&b\"'"] > 0, evil, "</table></svg>")
+    html = hs.report(hs.NaiveBayes().fit(X, y), X, y=y, title=evil, command=f"{evil} ]]> -->")
+    check(html)
+    assert "<script" not in html
+
+
+def test_many_columns_with_long_names():
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 200)
+    X = pd.DataFrame(
+        {f"a column with a very long name indeed {j} " + "x" * 80: rng.normal(kind * (j % 4)) for j in range(100)}
+    )
+    X = X.mask(rng.random(X.shape) < 0.1)
+    html = hs.report(hs.LatentClass(2, random_state=0, n_init=2).fit(X).rename(["c" * 200, "d"]), X)
+    text = "".join(check(html).text)
+    assert "60 others are left out" in text  # 40 of 100 rows of the heat map
+    assert max(len(word) for word in text.split()) < 100
+    assert f'title="{"c" * 200}"' in html
+
+
+# ----------------------------------------------------------------------------------------------------------- same bytes
+
+
+def test_same_model_and_data_same_bytes(classes):
+    X, _ = birds()
+    assert hs.report(classes, X) == hs.report(classes, X)
+
+
+def test_a_generator_as_seed_leaves_no_address():
+    X = [["a", 1.5], ["b", 2.5]] * 10
+    html = hs.report(hs.LatentClass(2, random_state=np.random.default_rng(0), n_init=2).fit(X), X)
+    assert "Generator(PCG64)" in html
+    assert "0x" not in html
+
+
+def test_another_process_writes_the_same_bytes(tmp_path):
+    code = (
+        "import sys, halfseen as hs\n"
+        "X = hs.load_penguins().drop(columns=['species', 'year'])\n"
+        "hs.report(hs.LatentClass(2, random_state=0, n_init=2).fit(X), X, sys.argv[1])\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "there.html")], check=True)
+    X, _ = birds()
+    here = hs.report(hs.LatentClass(2, random_state=0, n_init=2).fit(X), X)
+    assert (tmp_path / "there.html").read_text(encoding="utf-8") == here
+
+
+def test_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    path.write_text("before", encoding="utf-8")
+
+    def full(*args):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(page.os, "replace", full)
+    with pytest.raises(OSError, match="disk full"):
+        page.write("after", path)
+    assert path.read_text(encoding="utf-8") == "before"
+    assert list(tmp_path.iterdir()) == [path]
+    monkeypatch.undo()
+    with pytest.raises(FileNotFoundError, match=r"no folder .*nowhere"):
+        hs.report(hs.LatentClass.from_params([1.0], {"x": {0: [1.0]}}), [[0]], tmp_path / "nowhere" / "report.html")
+    assert page.write("after", path) == path
+    assert path.read_text(encoding="utf-8") == "after"
+
+
+# ------------------------------------------------------------------------------------------------------------ many rows
+
+
+def test_a_sample_is_taken_and_said(monkeypatch, classes):
+    X, y = birds()
+    monkeypatch.setattr(material, "MOST_ROWS", 100)
+    monkeypatch.setattr(material, "MOST_FOLD_ROWS", 150)
+    html = hs.report(classes, X)
+    check(html)
+    assert "a random sample of 100 of the 344 rows" in html
+    assert "The 344 rows fall into" in html
+    judged = hs.report(hs.NaiveBayes().fit(X, y), X, y=y)
+    assert "Each of 150 labelled rows" in judged
+    assert "sample of the 344 labelled rows" in judged
+
+
+# ------------------------------------------------------------------------------------------------------------- families
+
+
+def test_a_family_registers_its_sections(monkeypatch):
+    class Toy:
+        pass
+
+    monkeypatch.setitem(
+        sections.SECTIONS, "Toy", [lambda model, given: Section("toy", "A toy", str(given.X)), lambda *_: None]
+    )
+    monkeypatch.setitem(sections.MATERIAL, "Toy", material.Material)
+    html = hs.report(Toy(), "the data")
+    assert sections_of(html) == ["toy"]
+    assert "the data" in html
+
+
+def test_a_model_without_a_report_is_refused():
+    with pytest.raises(ParameterError, match=r"no report for dict\. There is one for: LatentClass, NaiveBayes"):
+        hs.report({}, [[1]])
+
+
+# --------------------------------------------------------------------------------------------------------------- to see
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium found to draw the page")
+@pytest.mark.parametrize(("scheme", "width"), [(1, 1200), (0, 1200), (1, 420)])
+def test_page_is_drawn(tmp_path, classes, scheme, width):
+    """The page fills the window with something, dark when asked for, and is not wider than it."""
+    image = pytest.importorskip("PIL.Image")
+    X, _ = birds()
+    path, shot = hs.report(classes, X, tmp_path / "report.html"), tmp_path / "shot.png"
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--user-data-dir={tmp_path / 'chrome'}",
+    ]
+    options += [
+        f"--blink-settings=preferredColorScheme={scheme}",
+        f"--screenshot={shot}",
+        f"--window-size={width},1600",
+    ]
+    subprocess.run([CHROMIUM, *options, Path(path).as_uri()], check=True, capture_output=True, timeout=120)
+    pixels = np.asarray(image.open(shot).convert("L"), dtype=float)
+    paper = pixels[2, 2]
+    assert (paper < 60) == (scheme == 0)
+    assert 0.02 < np.mean(np.abs(pixels - paper) > 60) < 0.5
+    assert np.all(pixels[:, -3:] == paper)  # nothing runs out to the right
+
+
+@pytest.mark.parametrize("library", ["jinja2", "matplotlib"])
+def test_without_a_library_the_error_says_how_to_get_it(monkeypatch, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=rf'report needs {library}.*pip install "halfseen\[app\]"'):
+        hs.report(hs.LatentClass.from_params([1.0, 0.0], {"x": {0: [0.5, 0.5], 1: [0.5, 0.5]}}), [[0], [None]])
