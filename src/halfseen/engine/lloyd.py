@@ -173,7 +173,8 @@ def sweep(
         values = rows.values[part]
         sums, mass, cell_mass, totals = (np.zeros(shape) for shape in (centres.shape, len(centres), centres.shape, 2))
         workspace = np.empty((36, values.shape[1]), values.dtype)
-        inputs = values, rows.weight[part], rows.pivot, centres, panels, half, drift
+        weight = np.ascontiguousarray(rows.weight[part])  # equal weights may be one number, repeated
+        inputs = values, weight, rows.pivot, centres, panels, half, drift
         kernels.lloyd(*inputs, workspace, labels[part], least[part], sums, mass, cell_mass, totals)
         return sums, mass, cell_mass, totals
 
