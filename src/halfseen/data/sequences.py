@@ -86,7 +86,7 @@ class Sequences:
     @classmethod
     def of(cls, steps: Table, lengths: Ints, weight: NDArray[np.float64] | None = None) -> Sequences:
         """Return sequences from their stacked steps; the weights of the steps become those of their sequences."""
-        weight = np.ones(len(lengths)) if weight is None else weight
+        weight = np.ones(len(lengths)) if weight is None else np.ascontiguousarray(weight)
         table = Table(steps.schema, steps.blocks, np.repeat(weight, lengths), steps.evidence)
         return cls(table, lengths, weight)
 
