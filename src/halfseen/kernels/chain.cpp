@@ -45,6 +45,8 @@ struct Lane {
     double* scores;                  // (length, K) or null
     const ChainSteps* steps;         // or null: the columns of all sequences,
     const ChainEmissions* model;     // and what states make of them
+    const double* table;             // the model's, and the sequence's own cells, at hand
+    const std::uint16_t* cells;
     std::size_t first;               // row of the sequence's first step
     std::size_t n_states;
     bool look_up;                    // one group of categories and nothing else: rows of the table are the emissions
@@ -55,7 +57,7 @@ struct Lane {
     double* row(std::size_t t) const { return filtered + (t - base) * width; }
     const double* past(std::size_t t) const { return t == base ? before : row(t - 1); }
     const double* emission(std::size_t t) const {
-        return look_up ? model->table[steps->cells[first + t][0]] : emit + (t - base) * width;
+        return look_up ? table + std::size_t(cells[t]) * width : emit + (t - base) * width;
     }
     double* emission_row(std::size_t t) const { return emit + (t - base) * width; }
     // Fold the product of scales into the logs before it leaves the range.
@@ -257,6 +259,7 @@ inline void add_pairs(const Chain chain, const double* const (&past)[R], const d
 
 struct Sink {
     const ChainSums* sums;           // or null: usage goes to the scores
+    double* table;                   // (R, W)  the first of the sums, at hand
     double* start;                   // (W,)
 };
 
@@ -270,7 +273,7 @@ inline void use(const Lane& lane, std::size_t t, const Sink sink, std::size_t ev
     const Lanes inverse = all(scaled ? lane.inverse[t - lane.base] : 1.0);
     double* ahead = lane.ahead;
     if (lane.look_up) {
-        double* to = sink.sums->table[lane.steps->cells[lane.first + t][0]];
+        double* to = sink.table + std::size_t(lane.cells[t]) * width;
         for (std::size_t k = 0; k < width; k += WIDTH) {
             const Lanes p = load(row + k), b = only(all(0.0) < p, load(ahead + k));
             store(ahead + k, b);
@@ -528,6 +531,8 @@ void begin(Lane& lane, const Source source, std::size_t first, std::size_t lengt
         lane.scores = nullptr;
         lane.numeric = source.model->mean.rows + source.model->rate.rows > 0;
         lane.look_up = source.steps->cells.cols == 1 && !lane.numeric;
+        lane.table = source.model->table.data;
+        lane.cells = source.steps->cells[first];
         lane.n_states = lane.width;
     } else {
         lane.scores = source.scores[first];
@@ -579,7 +584,7 @@ void run(Span<const double> start, Matrix<const double> trans, std::size_t width
     double* marks = room.take((longest(lengths) / BLOCK + 2) * width);
     double* used_starts = room.take(width);
     std::fill(used_starts, used_starts + width, 0.0);
-    const Sink sink{sums, used_starts};
+    const Sink sink{sums, sums == nullptr ? nullptr : sums->table.data, used_starts};
     const std::size_t steps = longest_held(lengths);
     Lane lanes[SIDE];
     for (auto& lane : lanes) lane = make_lane(room, steps, width);
