@@ -22,6 +22,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.sequences import CHAINS
 from benchmarks.workloads import CSV, KMEANS, MEMORY, NAIVE_BAYES, NORMALS, OPTIMUM, WORKLOADS
 from halfseen.app.versions import versions
 
@@ -148,6 +149,34 @@ def naive_bayes(name: str) -> dict[str, Any]:
     return {"size": work.size, "results": results, "agree": agree}
 
 
+def chains(name: str) -> dict[str, Any]:
+    """Time hidden Markov models beside hmmlearn, where it is installed."""
+    work = CHAINS[name]
+    rounds = []
+    for _ in range(2):
+        found = {}
+        for who in ("halfseen", "hmmlearn"):
+            program = [sys.executable, "-m", "benchmarks.sequences", who, name]
+            found[who] = json.loads(subprocess.run(program, stdout=subprocess.PIPE, text=True, check=True).stdout)
+        rounds.append(found)
+    present = [who for who in rounds[0] if rounds[0][who] is not None]
+    results = {who: best([found[who] for found in rounds]) for who in present}
+    reference = results["halfseen"]["loglik"]
+    table = Table(
+        "contestant", "ms per iteration", "halfseen is faster by", "log-likelihood", title=f"{name}: {work.size}"
+    )
+    for who, result in results.items():
+        ratio = result["seconds"] / results["halfseen"]["seconds"]
+        table.add_row(who, f"{1e3 * result['seconds']:.2f}", f"{ratio:.1f}x", f"{result['loglik']:.6f}")
+    if "hmmlearn" not in present:
+        table.add_row("hmmlearn", "not installed", "-", "-")
+    console.print(table)
+    beyond = max(found["halfseen"]["beyond_mb"] for found in rounds)
+    console.print(f"memory of the fit beyond the data: {beyond:.0f} MB")
+    agree = all(abs(result["loglik"] - reference) <= AGREE * abs(reference) for result in results.values())
+    return {"size": work.size, "results": results, "beyond_mb": beyond, "agree": agree}
+
+
 def optimum() -> dict[str, Any]:
     """Time whole fits from defaults."""
     results = {who: contestant(who, "optimum") for who in ("halfseen", "StepMix")}
@@ -250,6 +279,7 @@ def main() -> int:
     """Run what was asked for; fail when results differ."""
     parts = {**{name: lambda name=name: iterations(name) for name in WORKLOADS}}
     parts |= {name: lambda name=name: naive_bayes(name) for name in NAIVE_BAYES}
+    parts |= {name: lambda name=name: chains(name) for name in CHAINS}
     parts |= {name: lambda name=name: k_means(name) for name in KMEANS}
     parts |= {name: lambda name=name: gmm(name) for name in NORMALS}
     parts |= {"optimum": optimum, "memory": memory, "csv": csv, "start_up": start_up, "command_line": command_line}

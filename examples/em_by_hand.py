@@ -21,11 +21,11 @@ from itertools import islice, product
 import numpy as np
 
 from halfseen.data import Chunk
-from halfseen.engine import Model, Reduced, steps
+from halfseen.engine import Mixture, Reduced, steps
 from halfseen.leaves import Categorical, Cells
 from halfseen.structures import Independent
 
-model = Model(Independent(), {"mix": Cells(1, [2], axes=(1,)), "emit": Categorical(2, [2, 2])})
+model = Mixture(Independent(), {"mix": Cells(1, [2], axes=(1,)), "emit": Categorical(2, [2, 2])})
 start = {
     "mix": np.array([[0.3, 0.7]]),
     "emit": np.array([[0.7, 0.3, 0.8, 0.2], [0.1, 0.9, 0.4, 0.6]]),

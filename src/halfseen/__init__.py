@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 _HOME = {
     "GaussianClassifier": "halfseen.estimators.gaussian_classifier",
     "GaussianMixture": "halfseen.estimators.gaussian_mixture",
+    "HMM": "halfseen.estimators.hmm",
     "KMeans": "halfseen.estimators.kmeans",
     "LatentClass": "halfseen.estimators.latent_class",
     "NaiveBayes": "halfseen.estimators.naive_bayes",
@@ -29,6 +30,7 @@ _HOME = {
     "plot_missing": "halfseen.analysis.plots",
     "plot_profiles": "halfseen.analysis.plots",
     "plot_selection": "halfseen.analysis.plots",
+    "plot_timeline": "halfseen.analysis.timeline",
     "plot_trace": "halfseen.analysis.plots",
     "posterior": "halfseen.analysis.posterior",
     "report": "halfseen.app.report.page",
@@ -38,6 +40,7 @@ _HOME = {
 _MODULES = ("errors",)
 
 __all__ = [
+    "HMM",
     "GaussianClassifier",
     "GaussianMixture",
     "KMeans",
@@ -60,6 +63,7 @@ __all__ = [
     "plot_missing",
     "plot_profiles",
     "plot_selection",
+    "plot_timeline",
     "plot_trace",
     "posterior",
     "report",

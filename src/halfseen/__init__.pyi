@@ -5,6 +5,7 @@ from halfseen.analysis.explain import explain
 from halfseen.analysis.hidden import hidden_cells
 from halfseen.analysis.plots import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
 from halfseen.analysis.posterior import posterior
+from halfseen.analysis.timeline import plot_timeline
 from halfseen.app.model_file import load, save
 from halfseen.app.report.page import report
 from halfseen.app.versions import show_versions
@@ -13,6 +14,7 @@ from halfseen.datasets import load_penguins, load_votes
 from halfseen.engine.journal import checkpoint
 from halfseen.estimators.gaussian_classifier import GaussianClassifier
 from halfseen.estimators.gaussian_mixture import GaussianMixture
+from halfseen.estimators.hmm import HMM
 from halfseen.estimators.kmeans import KMeans
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
@@ -20,6 +22,7 @@ from halfseen.estimators.naive_bayes import NaiveBayes
 __version__: str
 
 __all__ = [
+    "HMM",
     "GaussianClassifier",
     "GaussianMixture",
     "KMeans",
@@ -42,6 +45,7 @@ __all__ = [
     "plot_missing",
     "plot_profiles",
     "plot_selection",
+    "plot_timeline",
     "plot_trace",
     "posterior",
     "report",

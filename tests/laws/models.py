@@ -4,6 +4,8 @@ An entry has a name, a strategy of cases (model, table, parameters) and what the
 
 exchangeable   nothing but their parameters tells the components apart, so that they may be relabelled
 whole          all weights are whole numbers, so that rows can be repeated instead (enumeration)
+rows           every row has one hidden component; where not, units are sequences, and `tests/laws/test_chain.py` has
+               the laws of their own
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ import pytest
 from hypothesis import strategies as st
 
 from halfseen.assign import SOFT, Assign
-from halfseen.data import Table
-from halfseen.engine import Model, Reduced, Step, evaluate
+from halfseen.data import Sequences, Table
+from halfseen.engine import HiddenMarkov, Mixture, Model, Reduced, Step, evaluate
 from halfseen.estimators.blocks import mixture, summarise
 from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, NormalParams, Product, Tied
-from halfseen.structures import Independent
+from halfseen.structures import Independent, MarkovChain
 from tests.strategies import FRACTIONS, WHOLE, anywhere, generators, tables
 
 _sizes = st.sampled_from([2, 3, 2, 3, 1])
@@ -33,7 +35,7 @@ class Case(NamedTuple):
     """A model, a table for it, and parameters to start from."""
 
     model: Model
-    table: Table
+    table: Table | Sequences
     params: Any
 
     def data(self, size: int = 4096) -> Reduced:
@@ -54,6 +56,7 @@ class Entry:
     cases: st.SearchStrategy[Case]
     exchangeable: bool = True
     whole: bool = True
+    rows: bool = True
 
 
 def every_model(*needs: str):
@@ -135,9 +138,9 @@ def floored(block, leaf, rng):
     return Floored(leaf, rng.choice([0.01, 0.1, 0.25]))
 
 
-def inner_mixture(emit, n_groups: int, n_inside: int) -> Model:
+def inner_mixture(emit, n_groups: int, n_inside: int) -> Mixture:
     """Return a leaf of `n_groups` components, each a mixture of its own."""
-    return Model(Independent(n_groups), {"mix": Cells(n_groups, [n_inside]), "emit": emit})
+    return Mixture(Independent(n_groups), {"mix": Cells(n_groups, [n_inside]), "emit": emit})
 
 
 @st.composite
@@ -147,7 +150,7 @@ def mixtures_of_mixtures(draw, prior: Any = None) -> Case:
     table = draw(tables("cg", most=6))
     flat = mixture(table.schema, summary(table), n_groups * n_inside, prior, FLOOR)
     emit = inner_mixture(flat.leaves["emit"], n_groups, n_inside)
-    model = Model(Independent(), {"mix": Cells(1, [n_groups], axes=(1,)), "emit": emit})
+    model = Mixture(Independent(), {"mix": Cells(1, [n_groups], axes=(1,)), "emit": emit})
     return Case(model, table, anywhere(model, draw(generators)))
 
 
@@ -161,7 +164,7 @@ def products_with_mixtures(draw) -> Case:
         mixture(table.schema, summary(table), n_inside * n_components, "row", FLOOR).leaves["emit"].leaves["gaussian"]
     )
     blocks = {**outside.leaves["emit"].leaves, "gaussian": inner_mixture(inside, n_components, n_inside)}
-    model = Model(Independent(), {**outside.leaves, "emit": Product(n_components, blocks)})
+    model = Mixture(Independent(), {**outside.leaves, "emit": Product(n_components, blocks)})
     return Case(model, table, anywhere(model, draw(generators)))
 
 
@@ -173,6 +176,58 @@ def classes_of_given_shares(draw) -> Case:
     masses = np.array([share, 1 - share])
     model = mixture(table.schema, summary(table), 4, draw(st.sampled_from([None, 1.0])), FLOOR, masses=masses)
     return Case(model, table, anywhere(model, draw(generators)))
+
+
+@st.composite
+def chains(
+    draw,
+    kinds: str = "cg",
+    prior: Any = None,
+    labels: bool = False,
+    weights: tuple[float, ...] = WHOLE,
+    topology: bool = False,
+    last: bool = False,
+    inside: int = 1,
+    wrap: Callable[[str, Any, np.random.Generator], Any] | None = None,
+) -> Case:
+    """Draw a hidden Markov model over sequences of 1 to 4 steps.
+
+    `topology` forbids some transitions, `last` expands a state into two that share their emissions, `inside` > 1 makes
+    the emission of each state a mixture.
+    """
+    n_components = draw(_sizes)
+    steps = draw(tables(kinds, most=8, n_labels=n_components if labels else None))
+    rng = draw(generators)
+    lengths = cuts(steps.n_rows, rng)
+    table = Sequences.of(steps, lengths, rng.choice(weights, len(lengths)))
+    emit = mixture(steps.schema, summary(steps), n_components * inside, prior, FLOOR).leaves["emit"]
+    if wrap is not None:
+        emit = replace(emit, leaves={name: wrap(name, leaf, rng) for name, leaf in emit.leaves.items()})
+    if inside > 1:
+        emit = inner_mixture(emit, n_components, inside)
+    owner = (0, *range(n_components)) if last else tuple(range(n_components))
+    size = len(owner)
+    pseudo = None if prior is None else np.full((size, size), 0.5)
+    trans: Any = Cells(size, [size], pseudo, axes=(0, 1))
+    leaves = {"start": Cells(1, [size], None if prior is None else pseudo[:1], axes=(1,)), "emit": emit}
+    model = HiddenMarkov(MarkovChain(owner if last else None), {**leaves, "trans": trans})
+    params = anywhere(model, draw(generators))
+    if topology:
+        allowed = np.triu(np.ones((size, size), dtype=bool))
+        allowed[-1, 0] = True
+        fixed = Frozen(Cells(size, [size], None if prior is None else pseudo * allowed, axes=(0, 1)), ~allowed)
+        params["trans"] = trans.maximise(params["trans"] * allowed, params["trans"])
+        model = replace(model, leaves={**model.leaves, "trans": fixed})
+    return Case(model, table, params)
+
+
+def cuts(n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Return lengths between 1 and 4 that add up to `n_rows`."""
+    lengths = []
+    while n_rows:
+        lengths.append(int(rng.integers(1, min(4, n_rows) + 1)))
+        n_rows -= lengths[-1]
+    return np.array(lengths, dtype=np.int64)
 
 
 MODELS = [
@@ -205,4 +260,13 @@ MODELS = [
     Entry("mixture of mixtures", mixtures_of_mixtures()),
     Entry("mixture of mixtures, one pseudo-row", mixtures_of_mixtures("row")),
     Entry("product with a mixture inside", products_with_mixtures()),
+    Entry("chain", chains(), rows=False),
+    Entry("chain over categories", chains("c"), rows=False),
+    Entry("chain over mixed columns, add one", chains("cgp", prior=1.0), rows=False),
+    Entry("chain with labels", chains("c", labels=True), rows=False),
+    Entry("chain, fractional weights", chains(weights=FRACTIONS), rows=False, whole=False),
+    Entry("chain with forbidden transitions", chains(topology=True), rows=False, exchangeable=False),
+    Entry("chain with a state that lasts", chains(last=True), rows=False, exchangeable=False),
+    Entry("chain with tied states", chains(wrap=tied_components), rows=False, exchangeable=False),
+    Entry("chain of mixtures", chains("g", inside=2), rows=False),
 ]

@@ -25,7 +25,7 @@ def elsewhere(case, data):
     return case.model.jitter(case.params, data.draw(st.sampled_from([0.01, 0.3, 2.0])), np.random.default_rng(0))
 
 
-@every_model()
+@every_model("rows")
 @examples(5)
 @given(data=st.data())
 def test_the_parts_add_up_to_the_likelihood(entry, data):
@@ -39,7 +39,7 @@ def test_the_parts_add_up_to_the_likelihood(entry, data):
     close(parts.loglik, case.step(params=there).loglik)
 
 
-@every_model()
+@every_model("rows")
 @examples(5)
 @given(data=st.data())
 def test_the_bound_touches_at_its_own_parameters(entry, data):
@@ -49,7 +49,7 @@ def test_the_bound_touches_at_its_own_parameters(entry, data):
     assert abs(parts.q + parts.entropy - parts.loglik) <= slack(parts.q, parts.loglik)
 
 
-@every_model()
+@every_model("rows")
 @examples(5)
 @given(data=st.data())
 def test_the_m_step_raises_the_bound(entry, data):

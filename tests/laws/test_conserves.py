@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfseen.assign import HARD, SOFT, Assign
-from halfseen.engine import Model
+from halfseen.engine import Mixture
 from halfseen.leaves import Categorical, Gaussian, Normal, Poisson, Product
 from halfseen.leaves.wrappers import Wrapped
 from tests.laws.closeness import close
@@ -21,7 +21,7 @@ def check(leaf, stats, params, data, weight):
     elif isinstance(leaf, Product):
         for name, part in leaf.leaves.items():
             check(part, leaf.view(stats)[name], params[name], data[name], weight)
-    elif isinstance(leaf, Model):
+    elif isinstance(leaf, Mixture):
         parts = leaf.view(stats)
         close(parts["mix"].sum(), weight.sum())
         check(leaf.leaves["emit"], parts["emit"], params["emit"], data, weight)
@@ -51,7 +51,7 @@ def check_normal(leaf, stats, params, data, weight):
         close(second.sum(axis=0), (weight[:, None] * data).T @ data)
 
 
-@every_model()
+@every_model("rows")
 @pytest.mark.parametrize("assign", [SOFT, HARD, Assign("sample"), Assign("sample", draws=3)], ids=str)
 @examples(4)
 @given(data=st.data())
@@ -62,7 +62,7 @@ def test_statistics_sum_to_what_was_seen(entry, assign, data):
     check(case.model, step.expected.stats, case.params, case.table.blocks, case.table.weight)
 
 
-@every_model()
+@every_model("rows")
 @examples(4)
 @given(data=st.data())
 def test_probabilities_still_sum_to_one_after_a_step(entry, data):

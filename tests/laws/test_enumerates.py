@@ -37,7 +37,7 @@ def uncertain(case):
     return weight.max() > 1 and np.count_nonzero(weight) > 2 and case.params["mix"].shape[1] > 1
 
 
-@every_model("whole")
+@every_model("whole", "rows")
 @examples(6)
 @given(data=st.data())
 def test_soft_is_the_mean_over_all_completions(entry, data):
@@ -47,7 +47,7 @@ def test_soft_is_the_mean_over_all_completions(entry, data):
     close(step.expected.stats, truth.expected)
 
 
-@every_model("whole")
+@every_model("whole", "rows")
 @examples(6)
 @given(data=st.data())
 def test_hard_is_the_best_of_all_completions(entry, data):
@@ -62,7 +62,7 @@ def test_hard_is_the_best_of_all_completions(entry, data):
     assert any(np.allclose(step.expected.stats, stats, rtol=1e-10, atol=1e-9) for stats in rivals)
 
 
-@every_model("whole", "exchangeable")
+@every_model("whole", "exchangeable", "rows")
 @examples(4)
 @given(data=st.data())
 def test_equals_go_to_the_lowest_index(entry, data):
@@ -75,7 +75,7 @@ def test_equals_go_to_the_lowest_index(entry, data):
     close(step.expected.stats, truth.best.stats)
 
 
-@every_model("whole")
+@every_model("whole", "rows")
 @settings(max_examples=1, derandomize=True)
 @given(data=st.data())
 def test_draws_are_distributed_as_the_completions(entry, data):
@@ -94,7 +94,7 @@ def test_draws_are_distributed_as_the_completions(entry, data):
     assert np.all(off <= SIGMAS * error + 1e-8 * max(1.0, np.abs(truth.expected).max()))
 
 
-@every_model("whole")
+@every_model("whole", "rows")
 @settings(max_examples=1, derandomize=True)
 @given(data=st.data())
 def test_many_draws_tend_to_the_soft_step(entry, data):
@@ -109,7 +109,7 @@ def test_many_draws_tend_to_the_soft_step(entry, data):
         assert np.all(off <= SIGMAS * error + 1e-8 * max(1.0, np.abs(truth.expected).max())), n_draws
 
 
-@every_model()
+@every_model("rows")
 @examples(4)
 @given(data=st.data())
 def test_drawn_usage_of_a_row_sums_to_its_weight(entry, data):

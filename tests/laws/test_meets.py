@@ -11,7 +11,7 @@ from scipy import stats as distributions
 import halfseen as hs
 from halfseen.assign import HARD, SOFT
 from halfseen.data import Column, Evidence, Schema, Table
-from halfseen.engine import Model
+from halfseen.engine import Mixture
 from halfseen.engine.lloyd import Rows, move, sweep
 from halfseen.estimators.blocks import mixture
 from halfseen.leaves import Categorical, Cells, Frozen, Gaussian, GaussianParams, Poisson, Product
@@ -83,7 +83,7 @@ def test_hard_assignment_with_one_frozen_variance_is_k_means(rng, n_components):
     centres = rng.normal(size=(n_components, 2))
     fixed = GaussianParams(np.zeros((n_components, 2), dtype=bool), np.ones((n_components, 2), dtype=bool))
     emit = Frozen(Gaussian(n_components, np.zeros(2), np.ones(2)), fixed)
-    model = Model(Independent(), {"mix": Frozen(weights(n_components)), "emit": Product(n_components, {"x": emit})})
+    model = Mixture(Independent(), {"mix": Frozen(weights(n_components)), "emit": Product(n_components, {"x": emit})})
     start = {
         "mix": np.full((1, n_components), 1 / n_components),
         "emit": {"x": GaussianParams(centres, np.ones((n_components, 2)))},
@@ -106,7 +106,7 @@ def equal_spheres(n_components, n_columns, centres):
     shape = (n_components, n_columns)
     fixed = GaussianParams(np.zeros(shape, dtype=bool), np.ones(shape, dtype=bool))
     emit = Frozen(Gaussian(n_components, np.zeros(n_columns), np.ones(n_columns)), fixed)
-    model = Model(Independent(), {"mix": Frozen(weights(n_components)), "emit": Product(n_components, {"x": emit})})
+    model = Mixture(Independent(), {"mix": Frozen(weights(n_components)), "emit": Product(n_components, {"x": emit})})
     mix = np.full((1, n_components), 1 / n_components)
     return model, {"mix": mix, "emit": {"x": GaussianParams(centres, np.ones(shape))}}
 
@@ -162,7 +162,7 @@ def test_soft_at_zero_temperature_is_hard(entry, data):
     close(cold.loglik, hard.loglik, 1e-5)  # log(K) / beta for each row
 
 
-@every_model()
+@every_model("rows")
 @examples(3)
 @given(data=st.data())
 def test_at_infinite_temperature_every_completion_counts_alike(entry, data):
@@ -192,7 +192,7 @@ def test_a_mixture_of_mixtures_is_a_flat_mixture(case):
     inner = case.model.leaves["emit"]
     products = case.params["mix"].T * case.params["emit"]["mix"]  # (G, M)
     leaf = inner.leaves["emit"]
-    flat = Model(Independent(), {"mix": weights(leaf.n_components), "emit": leaf})
+    flat = Mixture(Independent(), {"mix": weights(leaf.n_components), "emit": leaf})
     flat_params = {"mix": products.reshape(1, -1), "emit": case.params["emit"]["emit"]}
     for assign in (SOFT, HARD):
         nested, plain = case.step(assign), case.but(model=flat, params=flat_params).step(assign)
@@ -208,7 +208,7 @@ def test_a_mixture_of_mixtures_is_a_flat_mixture(case):
 def test_a_class_with_two_components_is_a_label_with_two_candidates(table, rng):
     """Labels of G classes on a nested model = candidate sets of their components on the flat one."""
     flat = mixture(table.schema, summary(table), 4, None)
-    nested = Model(Independent(), {"mix": weights(2), "emit": inner_mixture(flat.leaves["emit"], 2, 2)})
+    nested = Mixture(Independent(), {"mix": weights(2), "emit": inner_mixture(flat.leaves["emit"], 2, 2)})
     params = anywhere(nested, rng)
     one = Case(nested, table, params).step()
     candidates = Evidence(np.repeat(table.evidence.patterns, 2, axis=1), table.evidence.index)
@@ -222,9 +222,9 @@ def test_a_class_with_two_components_is_a_label_with_two_candidates(table, rng):
 def test_a_product_of_blocks_is_one_wide_block(table, rng):
     sizes, codes = table.schema.cardinalities("categorical"), table.blocks["categorical"]
     cut = len(sizes) // 2
-    wide = Model(Independent(), {"mix": weights(2), "emit": Product(2, {"all": Categorical(2, sizes)})})
+    wide = Mixture(Independent(), {"mix": weights(2), "emit": Product(2, {"all": Categorical(2, sizes)})})
     halves = {"left": Categorical(2, sizes[:cut]), "right": Categorical(2, sizes[cut:])}
-    split = Model(Independent(), {"mix": weights(2), "emit": Product(2, halves)})
+    split = Mixture(Independent(), {"mix": weights(2), "emit": Product(2, halves)})
     params = anywhere(wide, rng)
     cells = sum(sizes[:cut])
     left, right = params["emit"]["all"][:, :cells], params["emit"]["all"][:, cells:]
@@ -253,8 +253,8 @@ def test_counts_are_categories_with_poisson_probabilities(rng):
     rows[rng.random((10, 2)) < 0.2] = np.nan
     chances = distributions.poisson.pmf(np.arange(n_levels), rates[:, :, None]).reshape(3, -1)
     shares = rng.dirichlet(np.ones(3))[None]
-    counted = Model(Independent(), {"mix": weights(3), "emit": Product(3, {"x": Poisson(3, np.ones(2))})})
-    coded = Model(Independent(), {"mix": weights(3), "emit": Product(3, {"x": Categorical(3, [n_levels] * 2)})})
+    counted = Mixture(Independent(), {"mix": weights(3), "emit": Product(3, {"x": Poisson(3, np.ones(2))})})
+    coded = Mixture(Independent(), {"mix": weights(3), "emit": Product(3, {"x": Categorical(3, [n_levels] * 2)})})
     codes = np.where(np.isnan(rows), -1, rows).astype(np.int64)
     for assign in (SOFT, HARD):
         one = Case(counted, as_table(x=rows), {"mix": shares, "emit": {"x": rates}}).step(assign)
@@ -274,7 +274,7 @@ def test_poisson_columns_given_their_total_are_one_multinomial(rng):
     shares = rng.dirichlet(np.ones(3), size=2)
     rows = rng.integers(0, 5, (6, 3)).astype(np.float64)
     mix = np.array([[0.3, 0.7]])
-    model = Model(Independent(), {"mix": weights(2), "emit": Poisson(2, np.ones(3))})
+    model = Mixture(Independent(), {"mix": weights(2), "emit": Poisson(2, np.ones(3))})
     params = {"mix": mix, "emit": 4.0 * shares}
     resp = model.infer(model.prepare(params), rows, np.ones((6, 1))).usage["emit"]
     joint = mix * np.prod(shares[None] ** rows[:, None], axis=-1)
@@ -293,7 +293,7 @@ def test_the_posterior_from_counts():
     )
 
     known = Evidence(np.where(np.eye(2), 0.0, -np.inf), labels.astype(np.int32))
-    model = Model(Independent(), {"mix": weights(2), "emit": Product(2, {"x": Categorical(2, [3] * 4)})})
+    model = Mixture(Independent(), {"mix": weights(2), "emit": Product(2, {"x": Categorical(2, [3] * 4)})})
     params = model.improved(Case(model, as_table(evidence=known, x=rows), model.blank()).step())
     found = model.infer(model.prepare(params), {"x": rows}, np.ones((40, 1)))
     close(found.usage["emit"], joint / joint.sum(axis=1, keepdims=True))
@@ -303,7 +303,7 @@ def test_the_posterior_from_counts():
 def test_an_example_split_over_classes_adds_its_shares_to_every_count():
     """Source 001, augmented data: 0.4 / 0.1 / 0.5 goes to cc and to fc of every attribute."""
     shares = np.array([0.4, 0.1, 0.5])
-    model = Model(Independent(), {"mix": weights(3), "emit": Product(3, {"x": Categorical(3, [2, 3])})})
+    model = Mixture(Independent(), {"mix": weights(3), "emit": Product(3, {"x": Categorical(3, [2, 3])})})
     blank = {**model.blank(), "mix": shares[None]}
     stats = model.view(Case(model, as_table(x=np.array([[1, 0]])), blank).step().expected.stats)
     close(stats["mix"][0], shares)

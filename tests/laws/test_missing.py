@@ -36,7 +36,7 @@ def _one_row(case):
     return row
 
 
-@every_model("whole")
+@every_model("whole", "rows")
 @pytest.mark.parametrize("assign", [SOFT, HARD, Assign("sample")], ids=lambda assign: assign.mode)
 @examples(4)
 @given(data=st.data(), rng=generators)
@@ -57,7 +57,7 @@ def test_with_nothing_hidden_a_step_is_counting(entry, assign, data, rng):
     close(case.model.improved(step), estimate, 1e-8)
 
 
-@every_model()
+@every_model("rows")
 @pytest.mark.parametrize("assign", [SOFT, HARD], ids=lambda assign: assign.mode)
 @examples(4)
 @given(data=st.data(), rng=generators)
@@ -69,7 +69,7 @@ def test_counting_known_rows_once_changes_nothing(entry, assign, data, rng):
     same_step(quick, case.step(assign), 1e-8)
 
 
-@every_model()
+@every_model("rows")
 @examples(4)
 @given(data=st.data())
 def test_a_row_without_observed_cells_has_loglik_zero(entry, data):
@@ -89,7 +89,7 @@ def blind(case):
     return case.but(table=replace(case.table, blocks=blocks, evidence=None))
 
 
-@every_model()
+@every_model("rows")
 @examples(2)
 @given(data=st.data())
 def test_rows_without_observed_cells_leave_the_fixed_point(entry, data):
@@ -108,7 +108,7 @@ def test_rows_without_observed_cells_leave_the_fixed_point(entry, data):
     close(case.model.improved(Step(params, added)), params, 1e-8)
 
 
-@every_model()
+@every_model("rows")
 @examples(4)
 @given(data=st.data())
 def test_a_missing_cell_is_summed_out(entry, data):

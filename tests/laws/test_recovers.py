@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from halfseen.data import Schema, Table
-from halfseen.engine import Chain, Model, Reduced, em, evaluate
+from halfseen.engine import Chain, Mixture, Reduced, em, evaluate
 from halfseen.engine.squarem import Squarem
 from halfseen.engine.stopping import gain
 from halfseen.leaves import Categorical, Cells, Gaussian, GaussianParams, Poisson, Product
@@ -33,7 +33,7 @@ LEAVES = {
 def two_classes(*names):
     """Return a mixture of two components over some blocks, with its true parameters."""
     emit = Product(2, {name: LEAVES[name][0] for name in names})
-    model = Model(Independent(), {"mix": Cells(1, [2], axes=(1,)), "emit": emit})
+    model = Mixture(Independent(), {"mix": Cells(1, [2], axes=(1,)), "emit": emit})
     return model, {"mix": np.array([[0.65, 0.35]]), "emit": {name: LEAVES[name][1] for name in names}}
 
 
@@ -41,7 +41,7 @@ def nested():
     """Return two classes of two normal components each; a column of categories tells the classes apart."""
     inside = Gaussian(4, np.zeros(1), np.ones(1))
     blocks = {"categorical": LEAVES["categorical"][0], "gaussian": inner_mixture(inside, 2, 2)}
-    model = Model(Independent(), {"mix": Cells(1, [2], axes=(1,)), "emit": Product(2, blocks)})
+    model = Mixture(Independent(), {"mix": Cells(1, [2], axes=(1,)), "emit": Product(2, blocks)})
     normal = GaussianParams(np.array([[-3.0], [0.0], [1.0], [4.0]]), np.array([[0.5], [0.25], [0.25], [1.0]]))
     inner = {"mix": np.array([[0.3, 0.7], [0.6, 0.4]]), "emit": normal}
     return model, {"mix": np.array([[0.65, 0.35]]), "emit": {"categorical": TABLE, "gaussian": inner}}

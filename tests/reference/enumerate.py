@@ -21,7 +21,7 @@ import numpy as np
 from scipy import stats as distributions
 from scipy.special import gammaln, logsumexp
 
-from halfseen.engine import Model
+from halfseen.engine import Mixture
 from halfseen.leaves import Categorical, Gaussian, Normal, Poisson, Product
 from halfseen.leaves.wrappers import Wrapped
 
@@ -119,7 +119,7 @@ def _together(parts):
 
 def _mixture(model, params, g, row, log_labels=None):
     """Return the completions of a row that came from group g of a model: its M components, each with its own."""
-    assert isinstance(model, Model)
+    assert isinstance(model, Mixture)
     mix, emit = params["mix"], model.leaves["emit"]
     width = mix.shape[1]
     found = []
@@ -132,6 +132,50 @@ def _mixture(model, params, g, row, log_labels=None):
             counts = np.concatenate([parts[name] for name in model.leaves])
             found.append(Completion((m, *inside.hidden), weight + inside.log_joint, counts))
     return found
+
+
+# ---- a sequence in a chain of states -------------------------------------------------------------------------------
+
+
+def paths(model, params, steps, log_labels=None):
+    """Return all completions of one sequence: every path of states, each with what its steps hide inside."""
+    start, trans = params["start"][0], params["trans"]
+    owner = model.structure.owner or tuple(range(len(start)))
+    found = []
+    for path in itertools.product(range(len(start)), repeat=len(steps)):
+        log_path = log(start[path[0]]) + sum(log(trans[i, j]) for i, j in itertools.pairwise(path))
+        if log_labels is not None:
+            log_path += sum(labels[owner[k]] for k, labels in zip(path, log_labels, strict=True))
+        begun, moved = np.zeros((1, len(start))), np.zeros(trans.shape)
+        begun[0, path[0]] = 1
+        for i, j in itertools.pairwise(path):
+            moved[i, j] += 1
+        emissions = [
+            in_component(model.leaves["emit"], params["emit"], owner[k], row)
+            for k, row in zip(path, steps, strict=True)
+        ]
+        for inside in itertools.product(*emissions):
+            parts = {"start": begun.ravel(), "trans": moved.ravel(), "emit": sum(way.stats for way in inside)}
+            counts = np.concatenate([parts[name] for name in model.leaves])
+            log_joint = log_path + sum(way.log_joint for way in inside)
+            found.append(Completion((path, tuple(way.hidden for way in inside)), log_joint, counts))
+    return found
+
+
+def enumerate_sequences(model, params, sequences):
+    """Return, for every sequence, the log of the sum of its joints, the mean statistics, and its best joint."""
+    labels = None if sequences.evidence is None else sequences.evidence.log_evidence
+    truths, first = [], 0
+    for length in sequences.lengths:
+        rows = range(first, first + length)
+        steps = [{name: block[n] for name, block in sequences.blocks.items()} for n in rows]
+        ways = paths(model, params, steps, None if labels is None else labels[first : first + length])
+        joints = np.array([way.log_joint for way in ways])
+        log_evidence = float(logsumexp(joints))
+        expected = np.exp(joints - log_evidence) @ np.array([way.stats for way in ways])
+        truths.append((log_evidence, expected, ways))
+        first += length
+    return truths
 
 
 # ---- the whole table ------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info
 
 from halfseen.assign import HARD, SOFT, Assign
 from halfseen.data import Chunk
-from halfseen.engine import Chain, Expected, Model, Reduced, Step, em, evaluate, fit, steps
+from halfseen.engine import Chain, Expected, Mixture, Reduced, Step, em, evaluate, fit, steps
 from halfseen.engine.search import Plan
 from halfseen.engine.starts import STARTS, Start, whole
 from halfseen.engine.stopping import gain
@@ -22,7 +22,7 @@ from halfseen.structures import Independent
 
 
 def mixture(emit):
-    return Model(Independent(), {"mix": Cells(1, [emit.n_components], axes=(1,)), "emit": emit})
+    return Mixture(Independent(), {"mix": Cells(1, [emit.n_components], axes=(1,)), "emit": emit})
 
 
 def counts_model():
@@ -39,7 +39,7 @@ def counts_model():
 
 def test_a_model_needs_the_parts_of_its_structure():
     with pytest.raises(ValueError, match=r"parts \('mix', 'emit'\), got leaves \('mix',\)"):
-        Model(Independent(), {"mix": Cells(1, [2])})
+        Mixture(Independent(), {"mix": Cells(1, [2])})
 
 
 def test_a_model_names_its_statistics():
@@ -53,7 +53,7 @@ def test_a_model_names_its_statistics():
 
 
 def test_a_nested_model_is_relabelled_as_a_leaf_by_its_groups():
-    inner = Model(Independent(2), {"mix": Cells(2, [3]), "emit": Poisson(6, np.ones(1))})
+    inner = Mixture(Independent(2), {"mix": Cells(2, [3]), "emit": Poisson(6, np.ones(1))})
     params = {"mix": np.arange(6.0).reshape(2, 3), "emit": np.arange(6.0)[:, None]}
     taken = inner.take(params, np.array([1, 0]))
     assert taken["mix"].tolist() == [[3, 4, 5], [0, 1, 2]]
@@ -65,14 +65,14 @@ def test_a_nested_model_is_relabelled_as_a_leaf_by_its_groups():
 
 
 def test_rows_drawn_from_a_nested_model_come_from_the_group_asked_for():
-    inner = Model(Independent(2), {"mix": Cells(2, [2]), "emit": Poisson(4, np.ones(1))})
+    inner = Mixture(Independent(2), {"mix": Cells(2, [2]), "emit": Poisson(4, np.ones(1))})
     params = {"mix": np.array([[0.5, 0.5], [1.0, 0.0]]), "emit": np.array([[0.0], [0.0], [50.0], [0.0]])}
     rows = inner.sample(params, np.array([0, 1, 0, 1]), np.random.default_rng(0))
     assert (rows.ravel() > 10).tolist() == [False, True, False, True]
 
 
 def test_holes_in_a_nested_model_are_filled_by_the_component_inside():
-    inner = Model(Independent(1), {"mix": Cells(1, [2]), "emit": Gaussian(2, np.zeros(2), np.ones(2))})
+    inner = Mixture(Independent(1), {"mix": Cells(1, [2]), "emit": Gaussian(2, np.zeros(2), np.ones(2))})
     normal = GaussianParams(np.array([[0.0, 100.0], [10.0, 200.0]]), np.ones((2, 2)))
     params = {"mix": np.array([[0.5, 0.5]]), "emit": normal}
     rows = np.array([[0.0, np.nan], [10.0, np.nan]])
@@ -332,7 +332,7 @@ def test_the_fingerprint_sees_every_change_of_assignment():
 
 
 def test_the_fingerprint_sees_inside_nested_models():
-    inner = Model(Independent(1), {"mix": Cells(1, [2]), "emit": Poisson(2, np.ones(1))})
+    inner = Mixture(Independent(1), {"mix": Cells(1, [2]), "emit": Poisson(2, np.ones(1))})
     model = mixture(inner)
     data = Reduced([Chunk(0, np.array([[0.0], [9.0]]), np.ones(2))])
     params = {"mix": np.ones((1, 1)), "emit": {"mix": np.array([[0.5, 0.5]]), "emit": np.array([[1.0], [9.0]])}}

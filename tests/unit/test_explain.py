@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import halfseen as hs
-from halfseen.engine import Model
+from halfseen.engine import Mixture
 from halfseen.errors import DataError, FitError, ParameterError
 
 ROUND = 5e-7  # figures printed with six digits
@@ -77,8 +77,8 @@ def test_marginals_of_the_joint_table_are_the_weights():
 
 
 def test_a_joint_table_that_disagrees_is_an_error(monkeypatch):
-    true = Model.joint
-    monkeypatch.setattr(Model, "joint", lambda *given: true(*given) * 0.5)
+    true = Mixture.joint
+    monkeypatch.setattr(Mixture, "joint", lambda *given: true(*given) * 0.5)
     with pytest.raises(FitError, match=r"row 1: the joint table gives .* the E-step .* bug"):
         hs.explain(from_params(), POINTS)
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 import halfseen as hs
-from halfseen.engine import Model, Reduced, steps
+from halfseen.engine import Mixture, Reduced, steps
 from halfseen.errors import CollapseWarning, ObjectiveFell, UnknownCategoryWarning
 from halfseen.leaves import Categorical, Cells, Product
 from halfseen.structures import Independent
@@ -171,7 +171,7 @@ class Wrong(Categorical):
 
 def test_e17_a_fall_is_an_error_and_not_convergence():
     """hmmlearn and pomegranate take a drop for convergence (pomegranate#363)."""
-    model = Model(Independent(), {"mix": Cells(1, [2], axes=(1,)), "emit": Product(2, {"x": Wrong(2, [2])})})
+    model = Mixture(Independent(), {"mix": Cells(1, [2], axes=(1,)), "emit": Product(2, {"x": Wrong(2, [2])})})
     start = {"mix": np.array([[0.5, 0.5]]), "emit": {"x": np.array([[0.6, 0.4], [0.9, 0.1]])}}
     run = steps(model, Reduced([Rows({"x": np.array([[0], [0], [0], [1]])}, np.ones(4))]), start)
     with pytest.raises(ObjectiveFell, match=r"fell from -\d+\.\d+ to -\d+\.\d+ .* at step \d"):

@@ -15,7 +15,7 @@ from scipy.special import xlog1py, xlogy
 
 import halfseen as hs
 from halfseen.assign import SOFT
-from halfseen.engine import Model, Reduced, evaluate, steps
+from halfseen.engine import Mixture, Reduced, evaluate, steps
 from halfseen.leaves import FREE, Categorical, Cells, Frozen, Leaf, Poisson, Product, Tied
 from halfseen.structures import Independent
 from tests.shared_data import shared_data
@@ -47,7 +47,7 @@ ONES = np.array([[0.3, 0.2], [0.9, 0.6]])  # ONES[y, d] = P(x_d = 1 | y)
 
 def two_points():
     """The model over two binary columns, its data and the parameters of the lecture."""
-    model = Model(Independent(), {"mix": Cells(1, [2], axes=(1,)), "emit": Product(2, {"x": Categorical(2, [2, 2])})})
+    model = Mixture(Independent(), {"mix": Cells(1, [2], axes=(1,)), "emit": Product(2, {"x": Categorical(2, [2, 2])})})
     start = {"mix": WEIGHTS[None], "emit": {"x": np.stack([1 - ONES, ONES], axis=2).reshape(2, 4)}}
     return model, Reduced([Rows({"x": POINTS}, np.ones(2))]), start
 
@@ -124,7 +124,7 @@ def test_two_points_through_latent_class(passes, loglik, weight, ones):
 def test_an_example_split_over_three_classes_adds_exactly_that():
     """cc[c] and fc[i, v_i, c] grow by 0.4, 0.1, 0.5 for every attribute i, and nothing else grows."""
     split = [0.4, 0.1, 0.5]
-    model = Model(
+    model = Mixture(
         Independent(), {"mix": Cells(1, [3], axes=(1,)), "emit": Product(3, {"x": Categorical(3, [2, 3, 4])})}
     )
     stats = np.zeros(model.stats_shape)
@@ -214,7 +214,7 @@ def coins(mix):
     table = pd.read_csv(shared_data("coins/coins.csv"))
     tosses = np.array([[sets.count("H"), sets.count("T")] for sets in table["tosses"]], dtype=float)
     assert_array_equal(tosses, table[["heads", "tails"]])
-    model = Model(Independent(), {"mix": mix, "emit": Binomial(2)})
+    model = Mixture(Independent(), {"mix": mix, "emit": Binomial(2)})
     start = {"mix": np.array([[0.5, 0.5]]), "emit": np.array([0.6, 0.5])}
     return model, Reduced([Rows(tosses, np.ones(5))]), start
 
@@ -263,7 +263,7 @@ def linkage():
     counts = pd.read_csv(shared_data("linkage197/linkage197.csv"))["count"].to_numpy(dtype=float)
     shares = Frozen(Cells(1, [5], axes=(1,)), np.array([[True, False, False, False, False]]))
     shown = Frozen(Categorical(5, [4]))
-    model = Model(Independent(), {"mix": Tied(shares, cells=[(1, 4), (2, 3)]), "emit": Product(5, {"cell": shown})})
+    model = Mixture(Independent(), {"mix": Tied(shares, cells=[(1, 4), (2, 3)]), "emit": Product(5, {"cell": shown})})
     start = {"mix": shares_of(0.5), "emit": {"cell": np.eye(4)[[0, 0, 1, 2, 3]]}}
     rows = {"cell": np.arange(4)[:, None]}
     return model, Reduced([Rows(rows, counts)]), start
@@ -353,7 +353,7 @@ def test_deaths_first_plain_step_by_hand():
     joint = shares * rates ** x[:, None] * np.exp(-rates)
     usage = days[:, None] * joint / joint.sum(axis=1, keepdims=True)
 
-    model = Model(Independent(), {"mix": Cells(1, [2], axes=(1,)), "emit": Poisson(2, np.ones(1))})
+    model = Mixture(Independent(), {"mix": Cells(1, [2], axes=(1,)), "emit": Poisson(2, np.ones(1))})
     start = {"mix": shares[None], "emit": rates[:, None]}
     after = nth(steps(model, Reduced([Rows(x[:, None], days)]), start), 2)
     assert_allclose(after.params["mix"][0], usage.sum(axis=0) / 1096, rtol=1e-12)

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.engine import Model, Reduced, evaluate
+from halfseen.engine import Mixture, Reduced, evaluate
 from halfseen.engine.model import Chunk
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import blocks
@@ -126,7 +126,7 @@ def bound(
     return lower_bound(model._model, chunks, model._params, read_params(model, params))
 
 
-def lower_bound(model: Model, chunks: Sequence[Chunk], about: Params, params: Params) -> Bound:
+def lower_bound(model: Mixture, chunks: Sequence[Chunk], about: Params, params: Params) -> Bound:
     """Return the parts of the log-likelihood of `params`, for the posterior q under `about`.
 
     What labels say of a row multiplies p(x[n], k) and is counted in q.
@@ -141,7 +141,7 @@ def lower_bound(model: Model, chunks: Sequence[Chunk], about: Params, params: Pa
     return Bound(q, hidden.entropy, max(hidden.kl, 0.0), there.loglik, there.log_prior)
 
 
-def _check_possible(model: Model, chunks: Sequence[Chunk], about: Params, loglik: float) -> None:
+def _check_possible(model: Mixture, chunks: Sequence[Chunk], about: Params, loglik: float) -> None:
     """Refuse rows that have no posterior."""
     if np.isfinite(loglik):
         return
@@ -181,7 +181,7 @@ def _hidden(leaf: Leaf, about: Any, params: Any, data: Any, usage: Floats) -> _H
         return sum(parts, _NOTHING)
     if isinstance(leaf, Normal):
         return _hidden_cells(about, params, data, usage)
-    return _hidden_model(leaf, about, params, data, usage) if isinstance(leaf, Model) else _NOTHING
+    return _hidden_model(leaf, about, params, data, usage) if isinstance(leaf, Mixture) else _NOTHING
 
 
 def _hidden_cells(about: Factors, params: Factors, data: Any, usage: Floats) -> _Hidden:
@@ -208,7 +208,7 @@ def _hidden_cells(about: Factors, params: Factors, data: Any, usage: Floats) -> 
 
 
 def _hidden_model(
-    model: Model, about: Any, params: Any, data: Any, outer: Floats, log_labels: Floats | None = None
+    model: Mixture, about: Any, params: Any, data: Any, outer: Floats, log_labels: Floats | None = None
 ) -> _Hidden:
     """Return entropy and divergence of the components of every (row, group), and of what is hidden inside these.
 
@@ -223,7 +223,7 @@ def _hidden_model(
     return own + inside
 
 
-def _log_posterior(model: Model, prepared: Any, data: Any, log_labels: Floats | None) -> Floats:
+def _log_posterior(model: Mixture, prepared: Any, data: Any, log_labels: Floats | None) -> Floats:
     """Return log p(component | row, group), (N, G, M); -inf throughout for a row that is impossible."""
     joint = model.joint(prepared, data, log_labels)
     joint = joint.reshape(len(joint), model.n_components, -1)
@@ -318,7 +318,7 @@ def plot_bound(
     return _draw(ax, line, params is None, bool(here.log_prior))
 
 
-def _line(model: Model, chunks: Sequence[Chunk], about: Params, to: Params, is_step: bool) -> _Line:
+def _line(model: Mixture, chunks: Sequence[Chunk], about: Params, to: Params, is_step: bool) -> _Line:
     """Follow the straight line in the packed parameters, as far as they are legal and the curves are near the top."""
     first, last = model.pack(about), model.pack(to)
     if np.abs(last - first).max(initial=0.0) < STILL:

@@ -32,7 +32,7 @@ from sklearn.base import clone
 
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import Table, read_labels
-from halfseen.engine import Model, Reduced, Step, evaluate
+from halfseen.engine import Mixture, Reduced, Step, evaluate
 from halfseen.engine.model import Chunk
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import options
@@ -279,7 +279,7 @@ def _iterations(model: LatentClass, table: Table, assign: Assign, n_iter: int) -
 
 
 def _pass(
-    model: Model, chunk: Chunk, params: Params, assign: Assign, seed: np.random.SeedSequence, number: int
+    model: Mixture, chunk: Chunk, params: Params, assign: Assign, seed: np.random.SeedSequence, number: int
 ) -> Step:
     [step] = evaluate(model, Reduced([chunk]), [params], assign, seed=seed, keys=[(0, number)])
     if not np.isfinite(step.objective):
@@ -290,7 +290,7 @@ def _pass(
     return step
 
 
-def _usage(model: Model, chunk: Chunk, step: Step, assign: Assign) -> Floats:
+def _usage(model: Mixture, chunk: Chunk, step: Step, assign: Assign) -> Floats:
     """Return the usage of each row: that which the statistics of the step were gathered with."""
     prepared = model.prepare(step.params)
     found = model.infer(prepared, chunk.blocks, chunk.weight[:, None], assign, chunk.log_evidence)
@@ -353,7 +353,7 @@ def _by_column(stats: Stats) -> Stats:
 # ---- the joint table ---------------------------------------------------------------------------------------------
 
 
-def _joint_table(model: Model, chunk: Chunk, params: Params) -> list[Completion] | None:
+def _joint_table(model: Mixture, chunk: Chunk, params: Params) -> list[Completion] | None:
     """Return every completion of all rows with its probability; None where there are too many, or rows have weights.
 
     joint(z) = prod_n p(x[n], z[n]);  posterior(z) = joint(z) / sum over z of joint(z)
@@ -370,7 +370,7 @@ def _joint_table(model: Model, chunk: Chunk, params: Params) -> list[Completion]
     return [Completion(tuple(components), joint, share) for components, joint, share in lines]
 
 
-def _check_marginals(model: Model, chunk: Chunk, params: Params, completions: Any, posterior: Floats) -> None:
+def _check_marginals(model: Mixture, chunk: Chunk, params: Params, completions: Any, posterior: Floats) -> None:
     """Compare what the joint table says of each row with the responsibilities that EM uses."""
     outer = np.ones((len(chunk.weight), 1))
     resp = model.infer(model.prepare(params), chunk.blocks, outer, SOFT, chunk.log_evidence).usage["emit"]

@@ -11,6 +11,7 @@ Vocabulary, in the order in which data passes through:
 `Evidence`      what labels say about the hidden component of each row: `read_labels`, `read_target`
 `Table`         encoded blocks, row weights, evidence; `Table.canonical` merges equal rows
 `Chunk`         some consecutive rows of a table: the unit of work
+`Sequences`     steps of sequences, one after the other; `read_sequences`; their chunks hold whole sequences
 ==============  ======================================================================================
 
 Examples
@@ -27,6 +28,15 @@ from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.files import FileTable, identifiers, open_table
 from halfseen.data.frames import RawColumn, Source, frame_from_dict, read
 from halfseen.data.labels import Evidence, read_labels, read_target
+from halfseen.data.sequences import (
+    Cut,
+    SequenceChunk,
+    Sequences,
+    Steps,
+    check_sequence_weight,
+    read_sequences,
+    rows_of,
+)
 from halfseen.data.table import CHUNK, Chunk, Schema, Table, check_weight, row_weight
 from halfseen.data.write import TableWriter, write_table
 
@@ -34,14 +44,19 @@ __all__ = [
     "CHUNK",
     "Chunk",
     "Column",
+    "Cut",
     "Evidence",
     "FileTable",
     "RawColumn",
     "Schema",
+    "SequenceChunk",
+    "Sequences",
     "Source",
+    "Steps",
     "Table",
     "TableWriter",
     "Unsettled",
+    "check_sequence_weight",
     "check_weight",
     "encode_column",
     "frame_from_dict",
@@ -50,7 +65,9 @@ __all__ = [
     "open_table",
     "read",
     "read_labels",
+    "read_sequences",
     "read_target",
     "row_weight",
+    "rows_of",
     "write_table",
 ]

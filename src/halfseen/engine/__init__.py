@@ -3,6 +3,8 @@
 Vocabulary
 ----------
 Model      a structure with its leaves; itself a leaf
+Mixture    a model in which every row has one hidden component
+HiddenMarkov   a model in which every sequence has a chain of hidden states
 Expected   statistics of some data and their share of the objective; they add
 Step       parameters, the statistics gathered under them, and the objective that belongs to them
 evaluate   one pass over the data for any number of candidate parameters
@@ -15,7 +17,23 @@ from halfseen.engine.ascent import Ascent
 from halfseen.engine.chain import Chain
 from halfseen.engine.em import em, evaluate, steps
 from halfseen.engine.expected import Expected, Step
+from halfseen.engine.hidden_markov import HiddenMarkov
+from halfseen.engine.mixture import Mixture
 from halfseen.engine.model import Model, Reduced
 from halfseen.engine.search import Search, fit
 
-__all__ = ["Ascent", "Chain", "Expected", "Model", "Reduced", "Search", "Step", "em", "evaluate", "fit", "steps"]
+__all__ = [
+    "Ascent",
+    "Chain",
+    "Expected",
+    "HiddenMarkov",
+    "Mixture",
+    "Model",
+    "Reduced",
+    "Search",
+    "Step",
+    "em",
+    "evaluate",
+    "fit",
+    "steps",
+]

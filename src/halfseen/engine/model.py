@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from halfseen.assign import SOFT, Assign
 from halfseen.engine.expected import Expected, Step
-from halfseen.leaves.leaf import Floats, Leaf, Stats, frozen
-from halfseen.leaves.limits import FREE, Limits, Params
+from halfseen.leaves.leaf import Floats, Leaf, Stats, lacking
+from halfseen.leaves.limits import Params
 from halfseen.leaves.product import Bundle
 from halfseen.structures.structure import Inference, Structure
 
@@ -62,7 +62,8 @@ class Model(Bundle):
     """A structure and the leaves it reads; `params` is a dict with the parameters of each leaf.
 
     As a leaf its score is the log-evidence, and its statistics are those of its own leaves, inferred with the usage it
-    is given as weights.
+    is given as weights. What only some structures can do (draw rows, fill holes) is in the subclass that goes with
+    them: `Mixture`, `HiddenMarkov`.
 
     Parameters
     ----------
@@ -81,12 +82,6 @@ class Model(Bundle):
     def n_components(self) -> int:  # type: ignore[override]
         """Components as a leaf: the structure's groups."""
         return self.structure.n_groups
-
-    def joint(self, prepared: Any, data: Any, log_labels: Floats | None = None) -> Floats:
-        """Return log p(row, component), (N, G * M): what an independent structure turns into usage."""
-        joint = self.leaves["emit"].score(prepared["emit"], data, SOFT)
-        joint = joint + np.reshape(self.leaves["mix"].score(prepared["mix"], data, SOFT), -1)
-        return joint if log_labels is None else joint + log_labels
 
     def infer(
         self, prepared: Any, data: Any, outer: Floats, assign: Assign = SOFT, log_labels: Floats | None = None
@@ -120,14 +115,6 @@ class Model(Bundle):
         digest = hash((chunk.index, found.digest)) if assign.mode == "hard" else 0
         return Expected(stats, weighted_sum(chunk.weight, found.log_evidence[:, 0]), digest)
 
-    def known(self, prepared: Any, chunk: Chunk, component: NDArray[np.int64]) -> Expected:
-        """Return the statistics of a chunk whose rows belong to known components: nothing is inferred."""
-        stats = np.zeros(self.stats_shape)
-        parts = self.view(stats)
-        for name, leaf in self.leaves.items():
-            leaf.count(component, chunk.weight, prepared[name], chunk.blocks, parts[name])
-        return Expected(stats, 0.0)
-
     def improved(self, step: Step) -> Params:
         """Return the M-step: the prior's pseudo-statistics are added, then every leaf maximises."""
         return self.maximise(self.with_prior(step), step.params)
@@ -154,63 +141,21 @@ class Model(Bundle):
         """Return the parameters with the model's own components in another order."""
         return super().take(params, order)
 
-    def take(self, params: Params, order: NDArray[np.int64]) -> Params:
-        """Return the parameters with groups, the components of the model as a leaf, in another order."""
-        inner = (np.asarray(order)[:, None] * self._width + np.arange(self._width)).ravel()
-        emit = self.leaves["emit"].take(params["emit"], inner)
-        return {"mix": frozen(params["mix"][order]), "emit": emit}
-
-    def pool(self, stats: Stats, groups: NDArray[np.int64]) -> Stats:
-        """Pool over groups: their m-th components are pooled with each other."""
-        parts = self.view(stats)
-        inner = (np.asarray(groups)[:, None] * self._width + np.arange(self._width)).ravel()
-        emit = self.leaves["emit"].pool(parts["emit"], inner)
-        return self._join({"mix": self.leaves["mix"].pool(parts["mix"], groups), "emit": emit})
-
-    def collapsed(self, params: Params, limits: Limits = FREE) -> list[int]:
-        """Return the collapsed components, or the groups they belong to."""
-        found = super().collapsed(params, limits)
-        return found if self.n_components == 1 else sorted({k // self._width for k in found})
-
-    @property
-    def _width(self) -> int:
-        """Components of the emission leaf in each group."""
-        return self.leaves["emit"].n_components // self.n_components
-
-    def sample(self, params: Params, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
-        """Draw rows from a mixture inside the given components."""
-        inner = self.draw_components(params, components, rng)
-        return self.leaves["emit"].sample(params["emit"], inner, rng)
-
-    def draw_components(self, params: Params, groups: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw a component of the emission leaf for each row, given its group."""
-        width = params["mix"].shape[1]
-        return groups * width + self.leaves["mix"].sample(params["mix"], groups, rng)[:, 0]
-
-    def impute(self, params: Params, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
-        """Fill holes; `resp` is over groups, each is spread over its own components given the row."""
-        assign = SOFT if rng is None else Assign("sample", rng=rng)
-        inner = self.infer(self.prepare(params), data, resp, assign).usage["emit"]
-        return self.leaves["emit"].impute(params["emit"], data, inner, rng)
-
-    def affinity(self, params: Params, other: Params) -> Floats:
-        """Return the overlap of groups: log of the cosine under the kernel sum_mm' mix mix' exp(affinity).
-
-        The Bhattacharyya coefficient of two mixtures has no closed form; this one is 0 for equal mixtures too.
-        """
-        between = self._kernel(params, other)
-        own, its = (np.diag(self._kernel(each, each)) for each in (params, other))
-        with np.errstate(divide="ignore"):
-            return np.log(between / np.sqrt(own[:, None] * its))
-
-    def _kernel(self, params: Params, other: Params) -> Floats:
-        overlap = np.exp(self.leaves["emit"].affinity(params["emit"], other["emit"]))
-        shape = (self.n_components, self._width)
-        return np.einsum("gm,gmhl,hl->gh", params["mix"], overlap.reshape(*shape, *shape), other["mix"])
-
     def overlap(self, params: Params, other: Params) -> Floats:
         """Return the overlap of the model's own components with those of `other`."""
         return self.leaves["emit"].affinity(params["emit"], other["emit"])
+
+    def sample(self, params: Params, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
+        """Draw units: where the structure's own model can."""
+        raise lacking(self, "sample", "Its structure has no way to draw rows.")
+
+    def impute(self, params: Params, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
+        """Fill holes: where the structure's own model can."""
+        raise lacking(self, "impute", "Its structure has no way to fill holes.")
+
+    def affinity(self, params: Params, other: Params) -> Floats:
+        """Return the overlap of groups: where the structure's own model can."""
+        raise lacking(self, "affinity", "Its structure has no measure of overlap.")
 
 
 def weighted_sum(weight: Floats, values: Floats) -> float:

@@ -16,11 +16,12 @@ from halfseen.engine.em import Runner, serial
 from halfseen.engine.expected import Expected
 from halfseen.engine.fused import FusedMixture
 from halfseen.engine.fused_normal import FusedNormal
-from halfseen.engine.model import Model, Reduced
+from halfseen.engine.mixture import Mixture
+from halfseen.engine.model import Reduced
 from halfseen.leaves.limits import Params
 
 
-def reduce(model: Model, table: Table, runner: Runner = serial) -> Reduced:
+def reduce(model: Mixture, table: Table, runner: Runner = serial) -> Reduced:
     """Return the chunks in which something is hidden, and the statistics of the rows in which nothing is.
 
     A row whose labels leave one component has the same usage under any parameters. With labels for all rows nothing
@@ -40,7 +41,7 @@ def reduce(model: Model, table: Table, runner: Runner = serial) -> Reduced:
     return replace(rest, known=counted, about=about)
 
 
-def countable(model: Model, table: Table) -> NDArray[np.bool_]:
+def countable(model: Mixture, table: Table) -> NDArray[np.bool_]:
     """Whether each row has the same statistics under any parameters: its component is known, nothing else is hidden."""
     assert table.evidence is not None
     settled = model.leaves["emit"].settled(table.blocks)
@@ -69,7 +70,7 @@ def _single(evidence: Evidence) -> NDArray[np.bool_]:
     return single & (patterns.shape[1] > 1)
 
 
-def _counted(model: Model, table: Table, about: Params, runner: Runner) -> Expected:
+def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Expected:
     """Return the statistics of rows whose components are known."""
     assert table.evidence is not None
     owner = table.evidence.patterns.argmax(axis=1)
@@ -79,13 +80,13 @@ def _counted(model: Model, table: Table, about: Params, runner: Runner) -> Expec
     return fold(add, parts, Expected.zero(model.stats_shape[0]))
 
 
-def _arranged(model: Model, table: Table) -> Table:
+def _arranged(model: Mixture, table: Table) -> Table:
     """Return the table with rows that share work one after the other: those with the same cells missing."""
     order = model.leaves["emit"].arrange(table.blocks)
     return table if order is None else table.take(order)
 
 
-def _packed(model: Model, table: Table) -> Reduced:
+def _packed(model: Mixture, table: Table) -> Reduced:
     """Return the chunks of a table, packed for the fused path where there is one and no row has labels."""
     if table.evidence is not None and not table.evidence.index.any():  # pattern 0: nothing is known
         table = replace(table, evidence=None)

@@ -7,4 +7,8 @@
 `kmeans`          centres of rows of numbers, by Lloyd's algorithm
 `gaussian_mixture`, `gaussian_classifier`   rows of numbers, jointly normal; `numbers` has what both need
 `profile`         classes in tables and in words
+`topology`        which states may follow which, and how long they last at least
+`chain_use`       everything a fitted hidden Markov model can do
+`chain_em`        inside its fit
+`hmm`             hidden states behind sequences
 """

@@ -11,7 +11,7 @@ import numpy as np
 
 from halfseen.data import Schema, Table
 from halfseen.data.columns import Column
-from halfseen.engine import Model
+from halfseen.engine import Mixture
 from halfseen.errors import DataError, ParameterError
 from halfseen.leaves import (
     Categorical,
@@ -87,7 +87,7 @@ def roughly(table: Table) -> Summary:
     return Summary(moments, found.frequencies)
 
 
-def summary_of(model: Model, stats: Stats, about: Params, schema: Schema) -> Summary:
+def summary_of(model: Mixture, stats: Stats, about: Params, schema: Schema) -> Summary:
     """Return the summary of the rows behind statistics gathered about `about`, whose components are all alike."""
     emit = model.leaves["emit"]
     assert isinstance(emit, Product)
@@ -151,7 +151,7 @@ def mixture(
     masses: Floats | None = None,
     covariance: str = "diag",
     ridge: float = 0.0,
-) -> Model:
+) -> Mixture:
     """Return the mixture over a table: mixing weights and one leaf per block of columns.
 
     `masses` are given shares of groups of neighbouring components, all of one size; `covariance` is that of the block
@@ -176,7 +176,7 @@ def mixture(
         else:
             leaf = _poisson(summary.moments[block][0], n_components, own_prior)
         leaves[block] = _treated(leaf, treatment)
-    return Model(Independent(), {"mix": mix, "emit": Product(n_components, leaves)})
+    return Mixture(Independent(), {"mix": mix, "emit": Product(n_components, leaves)})
 
 
 class Recipe(NamedTuple):
@@ -192,7 +192,7 @@ class Recipe(NamedTuple):
     covariance: str = "diag"
     ridge: float = 0.0
 
-    def model(self) -> Model:
+    def model(self) -> Mixture:
         """Build the mixture."""
         return mixture(*self)
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Schema, Source, Table, read
 from halfseen.data.columns import Column
-from halfseen.engine import Model
+from halfseen.engine import Mixture
 from halfseen.engine.model import Reduced
 from halfseen.errors import ParameterError
 from halfseen.estimators import blocks, numbers, options
@@ -255,13 +255,13 @@ class GaussianMixture(HiddenClasses):
         return map_arrays(frozen, block)
 
     def _starts(
-        self, model: Model, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
+        self, model: Mixture, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
     ) -> list[Params]:
         if self.warm_start and self._fits(model):
             return [self._params]
         return super()._starts(model, table, data, seed, smaller)
 
-    def _fits(self, model: Model) -> bool:
+    def _fits(self, model: Mixture) -> bool:
         """Whether the last fit's parameters are parameters of this model."""
         if not hasattr(self, "_params"):
             return False

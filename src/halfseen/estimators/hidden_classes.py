@@ -104,7 +104,9 @@ class HiddenClasses(TableEM):
         best = selection.best(tried, self.criterion)
         self._covariance = best.recipe.covariance
         self.n_components_ = best.n_components
-        self.selection_ = selection.table(tried, self.criterion, self._template)
+        self.selection_ = selection.table(
+            tried, self.criterion, self._template, [one.recipe.covariance for one in tried]
+        )
         self._publish(best, known(best.n_components)[1])
         if interrupted and not best.search.interrupted:
             warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
@@ -116,7 +118,7 @@ class HiddenClasses(TableEM):
         model._covariance = model._recipe.covariance
         return model
 
-    def _tried(self, sizes: Sequence[int], found: Callable[[str, int, Found | None], Found]) -> selection.Tried:
+    def _tried(self, sizes: Sequence[int], found: Callable[[str, int, Found | None], Found]) -> selection.Tried[Found]:
         """Fit every size with every shape of covariance."""
         everything: list[Found] = []
         for shape in self._shapes():

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from halfseen.assign import SOFT
 from halfseen.data import Evidence, Schema, Source, Table, Unsettled, read_target, row_weight
-from halfseen.engine import Model
+from halfseen.engine import Mixture
 from halfseen.engine.reduce import all_certain
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import blocks, guard, options
@@ -221,7 +221,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
     def _recipe_for(self, summary: blocks.Summary, n_components: int, covariance: str = "diag") -> blocks.Recipe:
         return super()._recipe_for(summary, n_components, covariance)._replace(masses=self._masses)
 
-    def _ordered(self, model: Model, params: Params, table: Table) -> Params:
+    def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
         return params
 
     def _component_names(self) -> tuple[str, ...]:

@@ -4,14 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from halfseen.data import Source, frame_from_dict
 from halfseen.engine.journal import current
 from halfseen.errors import ParameterError
-from halfseen.estimators.table_em import Found
+
+
+class Found(Protocol):
+    """What is compared: a model fitted with some number of components."""
+
+    @property
+    def n_components(self) -> int:
+        """Number of components, K."""
+
+    @property
+    def model(self) -> Any:
+        """The model."""
+
+    @property
+    def search(self) -> Any:
+        """All runs."""
+
+    @property
+    def loglik(self) -> float:
+        """Log-likelihood."""
+
+    @property
+    def uncertain(self) -> float:
+        """Entropy of what is hidden, given what was seen."""
+
+    @property
+    def n_rows(self) -> float:
+        """Number of rows or steps, N."""
+
+
+Fitted = TypeVar("Fitted", bound=Found)
 
 CRITERIA = ("bic", "aic", "icl")
 PATIENCE = 2  # "auto" stops when the criterion has risen this often in a row
@@ -32,19 +62,19 @@ def read_sizes(n_components: Any) -> Sequence[int]:
     return [int(size) for size in sizes]
 
 
-class Tried(NamedTuple):
+class Tried(NamedTuple, Generic[Fitted]):
     """The sizes that were fitted, and whether an interrupt kept others from it."""
 
-    found: list[Found]
+    found: list[Fitted]
     interrupted: bool = False
 
 
-def search(sizes: Sequence[int], fitted: Callable[[int, Found | None], Found], criterion: str) -> Tried:
+def search(sizes: Sequence[int], fitted: Callable[[int, Fitted | None], Fitted], criterion: str) -> Tried[Fitted]:
     """Fit every size; each may begin at the one before.
 
     A range from "auto" ends when the criterion keeps rising. An interrupt ends it with what was found so far.
     """
-    tried: list[Found] = []
+    tried: list[Fitted] = []
     for size in sizes:
         neighbour = tried[-1] if tried and tried[-1].n_components == size - 1 else None
         try:
@@ -84,16 +114,16 @@ def criteria(found: Found) -> dict[str, float]:
     }
 
 
-def best(tried: Sequence[Found], criterion: str) -> Found:
+def best(tried: Sequence[Fitted], criterion: str) -> Fitted:
     """Return the fit with the lowest criterion; one that collapsed only if all did."""
     return min(tried, key=lambda found: (not found.search.best.healthy, criteria(found)[criterion]))
 
 
-def table(tried: Sequence[Found], criterion: str, template: Source) -> Any:
-    """Return what was tried as a table, a row for each number of classes."""
+def table(tried: Sequence[Found], criterion: str, template: Source, shapes: Sequence[str] = ()) -> Any:
+    """Return what was tried as a table, a row for each number of classes and shape of covariance."""
     rows = [criteria(found) for found in tried]
     chosen = best(tried, criterion)
     columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in rows[0]}
-    if len({found.recipe.covariance for found in tried}) > 1:
-        columns = {"covariance": [found.recipe.covariance for found in tried], **columns}
+    if len(set(shapes)) > 1:
+        columns = {"covariance": list(shapes), **columns}
     return frame_from_dict({**columns, "chosen": [found is chosen for found in tried]}, template)

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import CHUNK, Schema, Source, Table
-from halfseen.engine import Model, Search, evaluate, fit
+from halfseen.engine import Mixture, Search, evaluate, fit
 from halfseen.engine.ascent import METHODS
 from halfseen.engine.em import Runner
 from halfseen.engine.model import Reduced
@@ -52,7 +52,7 @@ class Found(NamedTuple):
     seed : SeedSequence
     """
 
-    model: Model
+    model: Mixture
     params: Params
     search: Search
     stats: Stats
@@ -208,14 +208,14 @@ class TableEM(TableMixture):
             table.settle()
         return blocks.summary_of(model, data.known.stats, data.about, table.schema), data
 
-    def _ordered(self, model: Model, params: Params, table: Table) -> Params:
+    def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
         """Return the parameters with the largest component first, unless something else tells components apart."""
         if self._told_apart or table.evidence is not None:
             return params
         return model.relabel(params, np.argsort(-params["mix"][0], kind="stable"))
 
     def _starts(
-        self, model: Model, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
+        self, model: Mixture, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
     ) -> list[Params]:
         """Return the parameters that the restarts begin with."""
         n_components = model.leaves["emit"].n_components
@@ -309,6 +309,6 @@ def _twins(overlap: Floats) -> list[str]:
     return [f"classes {i} and {j} are identical; start them apart, or use fewer classes" for i, j in same.tolist()]
 
 
-def _distinct(model: Model, starts: Sequence[Params]) -> list[Params]:
+def _distinct(model: Mixture, starts: Sequence[Params]) -> list[Params]:
     """Drop starts that repeat an earlier one, as when labels or the user leave nothing to chance."""
     return list({model.pack(params).tobytes(): params for params in starts}.values())

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from halfseen import __version__
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read
-from halfseen.engine import Model
+from halfseen.engine import Mixture
 from halfseen.engine.fused import FusedMixture
 from halfseen.engine.journal import settled
 from halfseen.engine.model import Chunk as AnyChunk
@@ -45,7 +45,7 @@ class TableMixture(BaseEstimator):
 
     _recipe: Recipe
     _origin: Origin = Origin()
-    _model: Model
+    _model: Mixture
     _params: Params
     _schema: Schema
     _template: Source
@@ -433,7 +433,7 @@ def matching(overlap: Floats) -> NDArray[np.int64]:
     return rows[np.argsort(columns)]
 
 
-def measure(model: Model, params: Params, chunks: Sequence[AnyChunk]) -> tuple[float, float, float]:
+def measure(model: Mixture, params: Params, chunks: Sequence[AnyChunk]) -> tuple[float, float, float]:
     """Return log-likelihood, classification entropy -sum resp log resp, and number of rows, all weighted."""
     prepared = model.prepare(params)
     loglik = uncertain = n_rows = 0.0

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "chain.hpp"
 #include "kernels.hpp"
 
 namespace nb = nanobind;
@@ -132,6 +133,46 @@ void bind_mixture(nb::module_& m) {
          });
 }
 
+void bind_chain(nb::module_& m) {
+    bind(m, "chain_room", [](Index lengths, std::size_t n_states) { return chain_room(view(lengths), n_states); });
+    bind(m, "chain_soft", [](In1 start, In2 trans, Index lengths, In1 outer, Out2 scores, Out1 work, Out1 start_usage,
+                             Out2 trans_usage, Out1 log_evidence) {
+        chain_soft(view(start), view(trans), view(lengths), view(outer), view(scores), view(work), view(start_usage),
+                   view(trans_usage), view(log_evidence));
+    });
+    bind(m, "chain_fused",
+         [](In1 start, In2 trans, In2 table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,
+            Index lengths, In1 outer, Array2<const std::uint16_t> cells, In2 values, In2 counts, In2 log_factorials,
+            Out1 work, Out1 start_usage, Out2 trans_usage, Out2 table_usage, Out3 moments, Out3 sums,
+            Out1 log_evidence) {
+             const ChainEmissions model{view(table), view(mean), view(half_precision), view(half_log), view(rate),
+                                        view(log_rate)};
+             const ChainSteps steps{view(cells), view(values), view(counts), view(log_factorials)};
+             chain_fused(view(start), view(trans), model, view(lengths), view(outer), steps, view(work),
+                         view(start_usage), view(trans_usage), ChainSums{view(table_usage), view(moments), view(sums)},
+                         view(log_evidence));
+         });
+    bind(m, "chain_filter", [](In1 start, In2 trans, Index lengths, Out2 scores, Out1 work, Out1 log_evidence) {
+        chain_filter(view(start), view(trans), view(lengths), view(scores), view(work), view(log_evidence));
+    });
+    bind(m, "chain_soft_log", [](In1 start, In2 trans, Index lengths, In1 outer, Out2 scores, Out2 work,
+                                 Out1 start_usage, Out2 trans_usage, Out1 log_evidence) {
+        chain_soft_log(view(start), view(trans), view(lengths), view(outer), view(scores), view(work),
+                       view(start_usage), view(trans_usage), view(log_evidence));
+    });
+    bind(m, "chain_filter_log", [](In1 start, In2 trans, Index lengths, Out2 scores, Out1 log_evidence) {
+        chain_filter_log(view(start), view(trans), view(lengths), view(scores), view(log_evidence));
+    });
+    bind(m, "chain_hard", [](In1 start, In2 trans, Index lengths, In1 outer, Out2 scores, Array2<std::int32_t> back,
+                             Array1<std::int64_t> path, Out1 start_usage, Out2 trans_usage, Out1 log_evidence) {
+        chain_hard(view(start), view(trans), view(lengths), view(outer), view(scores), view(back), view(path),
+                   view(start_usage), view(trans_usage), view(log_evidence));
+    });
+    bind(m, "chain_draw", [](In2 trans, Index lengths, In2 log_filtered, In1 uniforms, Array1<std::int64_t> path) {
+        chain_draw(view(trans), view(lengths), view(log_filtered), view(uniforms), view(path));
+    });
+}
+
 template <class T>
 void bind_lloyd(nb::module_& m) {
     bind(m, "lloyd", [](Array2<const T> values, In1 weight, Array1<const T> pivot, In2 centres, Array3<const T> panels,
@@ -174,6 +215,7 @@ NB_MODULE(compiled, m) {
     bind_cells<std::int64_t>(m);
     bind_cells<double>(m);
     bind_mixture(m);
+    bind_chain(m);
     bind(m, "any_infinite", [](In2 cells) { return any_infinite(view(cells)); });
     bind(m, "first_rows", [](Index labels, std::int64_t low, Array1<std::int64_t> first) {
         first_rows(view(labels), low, view(first));

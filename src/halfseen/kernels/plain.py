@@ -16,6 +16,17 @@ from scipy.linalg import cho_solve
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
+from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a file of their own
+    chain_draw,
+    chain_filter,
+    chain_filter_log,
+    chain_fused,
+    chain_hard,
+    chain_room,
+    chain_soft,
+    chain_soft_log,
+)
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.signedinteger]
 

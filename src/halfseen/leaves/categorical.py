@@ -284,6 +284,12 @@ class Cells(Categorical):
         """Return the log-table."""
         return _log(params)
 
+    def reorder(self, stats: Stats, order: NDArray[np.int64]) -> Stats:
+        """Reorder every axis that runs over components: transitions have two."""
+        for axis in self.axes:
+            stats = np.take(stats, order, axis=axis)
+        return stats
+
     def score(self, prepared: Any, data: Any, assign: Assign | None) -> Floats:
         """Return the log-table itself."""
         return prepared

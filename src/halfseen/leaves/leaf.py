@@ -176,14 +176,14 @@ class Leaf(ABC):
 
         What may not move has coordinates too, which `freed` does not read.
         """
-        raise _lacking(self, "free", 'Gradient methods need it; use method="em".')
+        raise lacking(self, "free", 'Gradient methods need it; use method="em".')
 
     def freed(self, vector: Floats, like: Params, limits: Limits = FREE) -> Params:
         """Return the parameters at coordinates `vector`; what may not move is taken from `like`, bit for bit.
 
         Coordinates that lead below a floor lead to the floor.
         """
-        raise _lacking(self, "freed", 'Gradient methods need it; use method="em".')
+        raise lacking(self, "freed", 'Gradient methods need it; use method="em".')
 
     def slope(self, stats: Stats, params: Params, limits: Limits = FREE) -> Floats:
         """Return d complete(stats, params, .) at `params` in the coordinates of `free`.
@@ -192,22 +192,22 @@ class Leaf(ABC):
         under `params`. It is zero for what may not move: fixed entries, probabilities and rates of exactly zero, and
         entries on a floor that would go below it.
         """
-        raise _lacking(self, "slope", 'Gradient methods need it; use method="em".')
+        raise lacking(self, "slope", 'Gradient methods need it; use method="em".')
 
     def draw(self, stats: Stats, about: Params, rng: np.random.Generator, limits: Limits = FREE) -> Params:
         """Return parameters drawn from the density proportional to exp(complete(stats, about, .)).
 
         What is fixed is taken from `about`. Raises `FitError` where the density has no finite integral.
         """
-        raise _lacking(self, "draw", "Posterior draws need it.")
+        raise lacking(self, "draw", "Posterior draws need it.")
 
     def average(self, stats: Stats, about: Params, limits: Limits = FREE) -> Params:
         """Return the mean of every parameter under the density of `draw`; infinite where it is."""
-        raise _lacking(self, "average", "Posterior means need it.")
+        raise lacking(self, "average", "Posterior means need it.")
 
     def quantile(self, stats: Stats, about: Params, q: float, limits: Limits = FREE) -> Params:
         """Return the q-quantile of every parameter's own marginal under the density of `draw`."""
-        raise _lacking(self, "quantile", "Posterior intervals need it.")
+        raise lacking(self, "quantile", "Posterior intervals need it.")
 
     def take(self, params: Params, order: NDArray[np.int64]) -> Params:
         """Return the parameters with components in another order (or a subset)."""
@@ -228,7 +228,8 @@ class Leaf(ABC):
         return stats
 
 
-def _lacking(leaf: Leaf, method: str, remedy: str) -> ParameterError:
+def lacking(leaf: Leaf, method: str, remedy: str) -> ParameterError:
+    """Return the error for a method that a leaf may leave out, with what to do instead."""
     return ParameterError(f"the leaf {type(leaf).__name__} does not implement `{method}`. {remedy}")
 
 

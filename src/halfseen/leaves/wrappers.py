@@ -170,6 +170,10 @@ class Wrapped(Leaf):
         """As inside."""
         return self.leaf.take(params, order)
 
+    def reorder(self, stats: Stats, order: NDArray[np.int64]) -> Stats:
+        """As inside."""
+        return self.leaf.reorder(stats, order)
+
     def pool(self, stats: Stats, groups: NDArray[np.int64]) -> Stats:
         """As inside."""
         return self.leaf.pool(stats, groups)

@@ -1,6 +1,7 @@
 """Structures: parameter-free inference. A structure turns scores into usage."""
 
+from halfseen.structures.chain import MarkovChain
 from halfseen.structures.independent import Independent
 from halfseen.structures.structure import Inference, Structure
 
-__all__ = ["Independent", "Inference", "Structure"]
+__all__ = ["Independent", "Inference", "MarkovChain", "Structure"]

@@ -1,0 +1,355 @@
+"""Sequences: tables cut into pieces whose rows follow each other in time.
+
+Three forms come in: one table with `lengths`, a list of tables, or a table with a column that says which sequence a row
+belongs to and one that says when. All become one table of steps, sequence after sequence.
+
+- *step*: one row, at one time.
+- *cut*: where the sequences begin and end, and which row of the user's table each step is.
+- *chunk*: some whole sequences; a sequence is never cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from halfseen.data.frames import Source, read
+from halfseen.data.labels import Evidence
+from halfseen.data.table import CHUNK, LARGEST, Schema, Table, check_weight
+from halfseen.errors import DataError, ParameterError
+
+__all__ = ["Cut", "SequenceChunk", "Sequences", "Steps", "check_sequence_weight", "read_sequences", "rows_of"]
+
+Ints = NDArray[np.int64]
+
+
+class Steps(dict[str, NDArray[Any]]):
+    """Blocks of columns, as leaves read them, that know the lengths of their sequences, as structures do."""
+
+    def __init__(self, blocks: Mapping[str, NDArray[Any]], lengths: Ints) -> None:
+        super().__init__(blocks)
+        self.lengths = lengths
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceChunk:
+    """Some whole sequences: views, no copies.
+
+    Parameters
+    ----------
+    index : int                the chunk's number, by which it finds its random generator and its place in the sum
+    blocks : Steps             the steps of all its sequences, and their lengths
+    weight : (B,) array        how much each sequence counts
+    evidence : Evidence or None    what labels say about each step
+    first : int                number of its first sequence
+    """
+
+    index: int
+    blocks: Steps
+    weight: NDArray[np.float64]
+    evidence: Evidence | None = None
+    first: int = 0
+
+    @property
+    def log_evidence(self) -> NDArray[np.float64] | None:
+        """What the labels say about each step, (N, K); None when there are no labels."""
+        return None if self.evidence is None else self.evidence.log_evidence
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Encoded sequences with their weights.
+
+    Parameters
+    ----------
+    steps : Table              all steps, sequence after sequence, each with the weight of its sequence
+    lengths : (B,) array
+    weight : (B,) array        how much each sequence counts
+
+    Examples
+    --------
+    >>> source, cut = read_sequences([["a"], ["b"], ["a"], ["a"]], lengths=[3, 1])
+    >>> found = Sequences.of(Schema.learn(source).encode(source), cut.lengths)
+    >>> [chunk.blocks.lengths.tolist() for chunk in found.chunks(size=2)]
+    [[3], [1]]
+    """
+
+    steps: Table
+    lengths: Ints
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, steps: Table, lengths: Ints, weight: NDArray[np.float64] | None = None) -> Sequences:
+        """Return sequences from their stacked steps; the weights of the steps become those of their sequences."""
+        weight = np.ones(len(lengths)) if weight is None else np.ascontiguousarray(weight)
+        table = Table(steps.schema, steps.blocks, np.repeat(weight, lengths), steps.evidence)
+        return cls(table, lengths, weight)
+
+    @property
+    def schema(self) -> Schema:
+        """The columns."""
+        return self.steps.schema
+
+    @property
+    def blocks(self) -> Mapping[str, NDArray[Any]]:
+        """The steps' cells."""
+        return self.steps.blocks
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What labels say about each step."""
+        return self.steps.evidence
+
+    @property
+    def n_observed(self) -> float:
+        """Weighted number of steps of which something was observed."""
+        seen = np.zeros(self.steps.n_rows, dtype=bool)
+        for block in self.steps.blocks.values():
+            seen |= (block >= 0 if block.dtype.kind == "i" else block == block).any(axis=1)
+        return float(self.steps.weight @ seen)
+
+    def take(self, chosen: Any) -> Sequences:
+        """Some of the sequences: an index array, a mask or a slice."""
+        numbers = np.arange(len(self.lengths))[chosen]
+        return Sequences(self.steps.take(rows_of(self.lengths, numbers)), self.lengths[numbers], self.weight[numbers])
+
+    def chunks(self, size: int | None = None) -> list[SequenceChunk]:
+        """Cut into chunks of whole sequences, each of about `size` steps; one at least, however long.
+
+        By default into 16 chunks where that makes them neither too small nor too large: the data alone decide.
+        """
+        if size is None:
+            size = min(max(CHUNK, -(-self.steps.n_rows // 16)), LARGEST)
+        ends = np.cumsum(self.lengths)
+        chunks: list[SequenceChunk] = []
+        first = 0
+        while first < len(ends):
+            begin = int(ends[first] - self.lengths[first])
+            last = max(int(np.searchsorted(ends, begin + size, side="right")), first + 1)
+            part = self.steps.take(slice(begin, int(ends[last - 1])))
+            blocks = Steps(part.blocks, self.lengths[first:last])
+            chunks.append(SequenceChunk(len(chunks), blocks, self.weight[first:last], part.evidence, first))
+            first = last
+        return chunks
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Where sequences begin and end, and how to give answers back in the user's form.
+
+    Parameters
+    ----------
+    lengths : (B,) array
+    order : (N,) array or None     row of the user's table of each step; None: as they stand
+    listed : bool                  whether sequences came as a list, so that answers are lists
+    names : tuple or None          what the user calls the sequences, where a column says so
+    """
+
+    lengths: Ints
+    order: NDArray[np.intp] | None = None
+    listed: bool = False
+    names: tuple[Any, ...] | None = None
+
+    def name(self, b: int) -> str:
+        """What to call sequence b in messages."""
+        return f"sequence {b}" if self.names is None else f"sequence {b} ({self.names[b]!r})"
+
+    def back(self, answers: NDArray[Any]) -> Any:
+        """Give answers about steps in the order of the user's rows, or in a list of arrays."""
+        if self.order is not None:
+            placed = np.empty_like(answers)
+            placed[self.order] = answers
+            return placed
+        return np.split(answers, np.cumsum(self.lengths)[:-1]) if self.listed else answers
+
+    def stacked(self, labels: Any) -> Any:
+        """Put labels, given in the form of the data, into one list of N."""
+        if not self.listed or labels is None:
+            return labels
+        parts = list(labels)
+        if len(parts) != len(self.lengths):
+            raise DataError(f"labels: {len(parts)} parts, but X has {len(self.lengths)} sequences.")
+        for b, (part, length) in enumerate(zip(parts, self.lengths.tolist(), strict=True)):
+            if part is not None and len(part) != length:
+                raise DataError(f"labels: sequence {b} has {len(part)} labels for {length} steps.")
+        if any(getattr(part, "ndim", 1) == 2 for part in parts):
+            return np.concatenate(parts)
+        filled = [[None] * n if part is None else part for part, n in zip(parts, self.lengths.tolist(), strict=True)]
+        return [label for part in filled for label in part]
+
+
+def read_sequences(
+    X: Any, lengths: ArrayLike | None = None, groups: Any = None, time: Any = None
+) -> tuple[Source, Cut]:
+    """Read sequences in any of their forms.
+
+    Parameters
+    ----------
+    X : table, list of tables, or 1-D array (one column)
+    lengths : sequence of int, optional
+        How many rows of the table each sequence has, in their order.
+    groups : str or (N,) array, optional
+        Which sequence each row belongs to: a column of the data frame, or values of their own. Sequences stand in the
+        order of their first rows.
+    time : str or (N,) array, optional
+        When each row was: the rows of a sequence are put in this order. Without it they stand as they came.
+
+    Returns
+    -------
+    source : Source
+        All steps, sequence after sequence, without the columns of group and time.
+    cut : Cut
+
+    Examples
+    --------
+    >>> source, cut = read_sequences([np.array([1.5, 2.5]), np.array([3.5])])
+    >>> source.n_rows, cut.lengths.tolist()
+    (3, [2, 1])
+    >>> source, cut = read_sequences(np.array([7.0, 8.0, 9.0]), groups=["b", "a", "b"], time=[2, 1, 1])
+    >>> source.column(0).values.tolist(), cut.names
+    ([9.0, 7.0, 8.0], ('b', 'a'))
+    """
+    given = [name for name, value in (("lengths", lengths), ("groups", groups), ("time", time)) if value is not None]
+    if _is_list_of_tables(X):
+        if given:
+            raise ParameterError(f"{given[0]}= has no meaning for a list of sequences: each is one already.")
+        tables = [_as_table(part) for part in X]
+        _check_nonempty(np.array([len(part) for part in tables]))
+        return read(_concatenated(tables)), Cut(np.array([len(part) for part in tables], dtype=np.int64), listed=True)
+    if groups is None and time is None:
+        source = read(_as_table(X))
+        return source, Cut(_read_lengths(lengths, source.n_rows))
+    if lengths is not None:
+        raise ParameterError("lengths= and groups= both say where sequences end; give one of them.")
+    rest, marks, times = _apart(_as_table(X), groups, time)
+    source = read(rest)
+    cut = _grouped(marks, times, source.n_rows)
+    assert cut.order is not None
+    return source.take(cut.order), cut
+
+
+def _is_list_of_tables(X: Any) -> bool:
+    """Whether a list holds tables or columns, not rows: arrays, frames, or lists of lists."""
+    if not isinstance(X, list | tuple) or not X:
+        return False
+    first = X[0]
+    if isinstance(first, list | tuple):
+        return bool(first) and isinstance(first[0], list | tuple | np.ndarray)
+    return hasattr(first, "shape") and getattr(first, "ndim", 2) >= 1
+
+
+def _as_table(X: Any) -> Any:
+    """Return a 1-D array or a flat list as a table of one column."""
+    if isinstance(X, list | tuple) and X and not isinstance(X[0], list | tuple | np.ndarray | dict):
+        cells = np.empty((len(X), 1), dtype=object)
+        cells[:, 0] = X
+        return cells
+    return X.reshape(-1, 1) if isinstance(X, np.ndarray) and X.ndim == 1 else X
+
+
+def _concatenated(tables: Sequence[Any]) -> Any:
+    frames = [nw.from_native(part, pass_through=True) for part in tables]
+    if all(isinstance(frame, nw.DataFrame) for frame in frames):
+        return nw.concat(frames, how="vertical").to_native()
+    arrays = [np.asarray(part, dtype=object if isinstance(part, list | tuple) else None) for part in tables]
+    widths = {array.shape[1:] for array in arrays}
+    if len(widths) > 1:
+        raise DataError(f"sequences must have the same columns, got shapes {sorted(map(str, widths))}.")
+    return np.concatenate(arrays)
+
+
+def _read_lengths(lengths: ArrayLike | None, n_rows: int) -> Ints:
+    if lengths is None:
+        return np.array([n_rows], dtype=np.int64)
+    found = np.asarray(lengths)
+    if found.ndim != 1 or found.dtype.kind not in "iu":
+        raise DataError(f"lengths={lengths!r:.80} is not a list of whole numbers, one for each sequence.")
+    _check_nonempty(found)
+    if found.sum() != n_rows:
+        raise DataError(f"lengths sum to {int(found.sum())}, but X has {n_rows} rows. Give the rows of each sequence.")
+    return found.astype(np.int64)
+
+
+def _check_nonempty(lengths: NDArray[Any]) -> None:
+    if not len(lengths) or lengths.min() < 1:
+        which = f"sequence {int(np.argmin(lengths))} has {int(lengths.min())} steps" if len(lengths) else "no sequences"
+        raise DataError(f"{which}: every sequence needs one step at least. Leave empty ones out.")
+
+
+def _apart(X: Any, groups: Any, time: Any) -> tuple[Any, NDArray[Any] | None, NDArray[Any] | None]:
+    """Return the table without its columns of group and time, and their values."""
+    frame = nw.from_native(X, pass_through=True)
+    values: list[NDArray[Any] | None] = []
+    used: list[str] = []
+    for option, given in (("groups", groups), ("time", time)):
+        if isinstance(given, str):
+            if not isinstance(frame, nw.DataFrame) or given not in frame.columns:
+                known = ", ".join(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else "none: not a frame"
+                raise ParameterError(f"{option}={given!r} is no column of X. Columns: {known}.")
+            used.append(given)
+            values.append(np.asarray(frame[given].to_numpy()))
+        else:
+            values.append(None if given is None else np.asarray(given))
+    rest = frame.drop(used).to_native() if used else X
+    return rest, values[0], values[1]
+
+
+def _grouped(groups: NDArray[Any] | None, time: NDArray[Any] | None, n_rows: int) -> Cut:
+    for option, values in (("groups", groups), ("time", time)):
+        if values is not None and values.shape != (n_rows,):
+            raise DataError(f"{option} has shape {values.shape}, but X has {n_rows} rows.")
+        if values is not None and _holes(values).any():
+            row = int(_holes(values).argmax())
+            raise DataError(
+                f"{option}: row {row} is missing. Every row needs a sequence and a time; drop it or fill it."
+            )
+    rank, names = (np.zeros(n_rows, dtype=np.int64), None) if groups is None else _ranked(groups)
+    when = np.arange(n_rows) if time is None else np.unique(time, return_inverse=True)[1].reshape(-1)
+    order = np.lexsort((when, rank))
+    same = (np.diff(rank[order]) == 0) & (np.diff(when[order]) == 0)
+    if time is not None and same.any():
+        row, other = (int(order[int(same.argmax()) + i]) for i in (0, 1))
+        raise DataError(f"time: rows {row} and {other} of one sequence are both at {time[row]}. Leave one out.")
+    return Cut(np.bincount(rank).astype(np.int64), order, names=names)
+
+
+def _ranked(groups: NDArray[Any]) -> tuple[Ints, tuple[Any, ...]]:
+    """Number groups by their first row."""
+    distinct, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return np.argsort(order)[inverse.reshape(-1)], tuple(distinct[order].tolist())
+
+
+def _holes(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype == object:
+        return np.array([value is None or value != value for value in values])
+    return values != values  # NaN and NaT
+
+
+def check_sequence_weight(weight: ArrayLike | None, n_sequences: int) -> NDArray[np.float64]:
+    """Check the weights of sequences, one for each."""
+    if weight is not None and np.ndim(weight) == 1 and len(np.asarray(weight)) != n_sequences:
+        raise DataError(
+            f"sample_weight has {len(np.asarray(weight))} values, but X has {n_sequences} sequences. "
+            "Give one weight per sequence."
+        )
+    return check_weight(weight, n_sequences)
+
+
+def rows_of(lengths: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows of the chosen sequences, in their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows_of(np.array([2, 3, 1]), np.array([2, 0])).tolist()
+    [5, 0, 1]
+    """
+    firsts, sizes = (np.cumsum(lengths) - lengths)[chosen], lengths[chosen]
+    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.repeat(firsts, sizes) + within

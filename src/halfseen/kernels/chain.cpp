@@ -1,0 +1,750 @@
+// Forward and backward through chains of hidden states, scaled; states in vector lanes, four sequences side by side.
+//
+// Compiled once per instruction set (HALFSEEN_ISA names it); `chain_dispatch.cpp` picks one at run time.
+// Probabilities are brought back to one every few steps only: the division would be in the way of the next step.
+// Sequences up to STORE steps keep their forward values; of longer ones every BLOCK-th is kept, and the others are
+// computed again, block by block, on the way back.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "chain.hpp"
+#include "lanes.hpp"
+
+#ifndef HALFSEEN_ISA
+#define HALFSEEN_ISA baseline
+#endif
+
+namespace halfseen {
+namespace HALFSEEN_ISA {
+
+namespace {
+
+constexpr std::size_t STORE = 4096;  // steps whose forward values are kept
+constexpr std::size_t BLOCK = 256;   // steps between forward values kept of longer sequences: with 16 states 32 KB
+constexpr std::size_t SIDE = 4;      // sequences side by side: enough to hide the latency of a step
+constexpr double LEAST = 1e-100;     // of what is left after some steps: below, rounding may have lost what matters
+constexpr double GONE = 1e-280;      // a state this improbable has probability zero: its reciprocal must not overflow
+constexpr double NAN_ = std::numeric_limits<double>::quiet_NaN();
+
+inline std::size_t padded(std::size_t n) {
+    const std::size_t unit = n > 4 * WIDTH ? 4 * WIDTH : WIDTH;
+    return (n + unit - 1) / unit * unit;
+}
+
+inline std::size_t held(std::size_t length) { return length > STORE ? BLOCK : length; }
+
+// One sequence under way. Rows of `filtered` and `emit` are those of steps from `base` on.
+struct Lane {
+    std::size_t length, base, width;
+    double* filtered;                // (held, W)
+    double* emit;                    // (held, W); unused where emissions are rows of a table
+    double* inverse;                 // (held,)   what the step was multiplied with, where it was
+    double* ahead;                   // (W,)
+    const double* before;            // forward values of the step before `base`
+    double* scores;                  // (length, K) or null
+    const ChainSteps* steps;         // or null: the columns of all sequences,
+    const ChainEmissions* model;     // and what states make of them
+    const double* table;             // the model's, and the sequence's own cells, at hand
+    const std::uint16_t* cells;
+    std::size_t first;               // row of the sequence's first step
+    std::size_t n_states;
+    bool look_up;                    // one group of categories and nothing else: rows of the table are the emissions
+    bool numeric;                    // numbers or counts
+    double weight, logs, product;
+    bool kept;                       // whether no digits were lost so far
+
+    double* row(std::size_t t) const { return filtered + (t - base) * width; }
+    const double* past(std::size_t t) const { return t == base ? before : row(t - 1); }
+    const double* emission(std::size_t t) const {
+        return look_up ? table + std::size_t(cells[t]) * width : emit + (t - base) * width;
+    }
+    double* emission_row(std::size_t t) const { return emit + (t - base) * width; }
+    // Fold the product of scales into the logs before it leaves the range.
+    void take(double scale) {
+        if (!(scale >= LEAST)) {
+            kept = false;
+            scale = 1.0;
+        }
+        product *= scale;
+        if (product < 1e-150 || product > 1e150) {
+            logs += std::log(product);
+            product = 1.0;
+        }
+    }
+};
+
+// Largest of a row of lanes.
+inline double row_largest(const double* row, std::size_t width) {
+    Lanes best = load(row);
+    for (std::size_t k = WIDTH; k < width; k += WIDTH) best = larger(best, load(row + k));
+    return largest(best);
+}
+
+// Emissions of a step from its columns: the product over groups of categories, times densities of numbers and counts
+// up to their largest. Returns the log of what was divided out.
+double emit_columns(const ChainSteps s, const ChainEmissions m, std::size_t n, double* out, std::size_t width) {
+    double best = 0;
+    if (m.mean.rows + m.rate.rows) {
+        const double *values = s.values[n], *counts = s.counts[n], *log_factorials = s.log_factorials[n];
+        for (std::size_t k = 0; k < width; k += WIDTH) {
+            Lanes logs = all(0.0);
+            for (std::size_t d = 0; d < m.mean.rows; ++d) {
+                const Lanes x = all(values[d]), deviation = x - load(m.mean[d] + k);
+                logs -= only(seen(x), load(m.half_log[d] + k) + deviation * deviation * load(m.half_precision[d] + k));
+            }
+            for (std::size_t p = 0; p < m.rate.rows; ++p) {
+                if (counts[p] != counts[p]) continue;
+                logs += all(counts[p]) * load(m.log_rate[p] + k) - load(m.rate[p] + k) - all(log_factorials[p]);
+            }
+            store(out + k, logs);
+        }
+        best = row_largest(out, width);
+        for (std::size_t k = 0; k < width; k += WIDTH) store(out + k, exp_below_zero(load(out + k) - all(best)));
+    } else {
+        for (std::size_t k = 0; k < width; k += WIDTH) store(out + k, all(1.0));
+    }
+    const std::uint16_t* cells = s.cells[n];
+    for (std::size_t g = 0; g < s.cells.cols; ++g) {
+        const double* factor = m.table[cells[g]];
+        for (std::size_t k = 0; k < width; k += WIDTH) store(out + k, load(out + k) * load(factor + k));
+    }
+    if (!(best > -1e299)) out[0] = NAN_;  // impossible, or not a number: the scale will not be a number either
+    return best;
+}
+
+// Emissions of a step from its scores, up to the largest, whose log is returned.
+double emit_scores(const double* scores, std::size_t n, double* out, std::size_t width) {
+    double best = scores[0];
+    for (std::size_t k = 1; k < n; ++k) best = best < scores[k] ? scores[k] : best;
+    bool whole = true;
+    for (std::size_t k = 0; k < n; ++k) {
+        out[k] = scores[k] - best;
+        whole &= scores[k] == scores[k];
+    }
+    for (std::size_t k = n; k < width; ++k) out[k] = -1e300;
+    for (std::size_t k = 0; k < width; k += WIDTH) store(out + k, exp_below_zero(load(out + k)));
+    if (!whole || !(best > -1e300)) out[0] = NAN_;
+    return best;
+}
+
+// Fill the emissions of steps [from, to); returns what was divided out of them, in logs.
+double fill_emissions(const Lane lane, std::size_t from, std::size_t to) {
+    double logs = 0;
+    for (std::size_t t = from; t < to; ++t) {
+        double* out = lane.emission_row(t);
+        logs += lane.scores == nullptr ? emit_columns(*lane.steps, *lane.model, lane.first + t, out, lane.width)
+                                       : emit_scores(lane.scores + t * lane.n_states, lane.n_states, out, lane.width);
+    }
+    return logs;
+}
+
+// The matrices of a call, padded.
+struct Chain {
+    std::size_t width;
+    std::size_t every;               // steps between scalings
+    double* start;                   // (W,)
+    double* trans;                   // (W, W)
+    double* turned;                  // (W, W) transposed
+    double* pairs;                   // (W, W) sum of filtered[t-1, i] u[t, j]
+};
+
+// Registers of a row done at a time: with 16 registers in all four rows of four would be spilled, and one row of four
+// could not be split into enough sums.
+template <int V, int B>
+constexpr int SLIM = WIDTH < 8 && V == 4 && B > 2 ? 2 : V;
+
+// acc[l] = sum_i x[l][i] matrix[i], for one tile of V registers. Sums are split so that additions do not wait for
+// each other.
+template <int V, int B>
+inline void product(const double* const (&x)[B], const double* matrix, std::size_t width, Lanes (&acc)[B][V]) {
+    constexpr int WANTED = 8 / (B * V), SPLIT = WANTED < 1 ? 1 : (WANTED > WIDTH ? WIDTH : WANTED);
+    Lanes part[SPLIT][B][V];
+    for (int s = 0; s < SPLIT; ++s)
+        for (int l = 0; l < B; ++l)
+            for (int v = 0; v < V; ++v) part[s][l][v] = all(0.0);
+    for (std::size_t i = 0; i < width; i += SPLIT) {
+        for (int s = 0; s < SPLIT; ++s) {
+            Lanes row[V];
+            for (int v = 0; v < V; ++v) row[v] = load(matrix + (i + s) * width + v * WIDTH);
+            for (int l = 0; l < B; ++l) {
+                const Lanes factor = all(x[l][i + s]);
+                for (int v = 0; v < V; ++v) part[s][l][v] += factor * row[v];
+            }
+        }
+    }
+    for (int l = 0; l < B; ++l)
+        for (int v = 0; v < V; ++v) {
+            Lanes total = part[0][l][v];
+            for (int s = 1; s < SPLIT; ++s) total += part[s][l][v];
+            acc[l][v] = total;
+        }
+}
+
+inline double row_sum(const double* row, std::size_t width) {
+    Lanes total = load(row);
+    for (std::size_t k = WIDTH; k < width; k += WIDTH) total += load(row + k);
+    return sum(total);
+}
+
+inline void scale_row(double* row, double factor, std::size_t width) {
+    for (std::size_t k = 0; k < width; k += WIDTH) store(row + k, load(row + k) * all(factor));
+}
+
+inline void rescale(Lane& lane, std::size_t t) {
+    double* row = lane.row(t);
+    const std::size_t width = lane.width;
+    const double total = row_sum(row, width);
+    const double inverse = total >= LEAST ? 1 / total : 1.0;
+    scale_row(row, inverse, width);
+    lane.inverse[t - lane.base] = inverse;
+    lane.take(total);
+}
+
+// Forward through steps [from, to) of B lanes.
+template <int V, int B>
+void forward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std::size_t to) {
+    constexpr int S = SLIM<V, B>;
+    const std::size_t width = chain.width;
+    std::size_t t = from;
+    if (t == 0) {
+        for (int l = 0; l < B; ++l) {
+            const double* emit = lanes[l]->emission(0);
+            for (std::size_t k = 0; k < width; k += WIDTH)
+                store(lanes[l]->row(0) + k, load(chain.start + k) * load(emit + k));
+            if (chain.every == 1) rescale(*lanes[l], 0);
+        }
+        ++t;
+    }
+    for (; t < to; ++t) {
+        const double* past[B];
+        for (int l = 0; l < B; ++l) past[l] = lanes[l]->past(t);
+        for (std::size_t first = 0; first < width; first += S * WIDTH) {
+            Lanes acc[B][S];
+            product<S, B>(past, chain.trans + first, width, acc);
+            for (int l = 0; l < B; ++l) {
+                const double* emit = lanes[l]->emission(t) + first;
+                double* out = lanes[l]->row(t) + first;
+                for (int v = 0; v < S; ++v) {
+                    const Lanes joint = acc[l][v] * load(emit + v * WIDTH);
+                    store(out + v * WIDTH, choose(joint < all(GONE), all(0.0), joint));
+                }
+            }
+        }
+        if ((t + 1) % chain.every == 0)
+            for (int l = 0; l < B; ++l) rescale(*lanes[l], t);
+    }
+}
+
+// pairs[i] += sum_r past[r][i] u[r], for R steps at once.
+template <int V, int R>
+inline void add_pairs(const Chain chain, const double* const (&past)[R], const double* const (&u)[R]) {
+    constexpr int S = SLIM<V, R>;
+    for (std::size_t first = 0; first < chain.width; first += S * WIDTH) {
+        Lanes use[R][S];
+        for (int r = 0; r < R; ++r)
+            for (int v = 0; v < S; ++v) use[r][v] = load(u[r] + first + v * WIDTH);
+        for (std::size_t i = 0; i < chain.width; ++i) {
+            double* out = chain.pairs + i * chain.width + first;
+            Lanes total[S];
+            for (int v = 0; v < S; ++v) total[v] = load(out + v * WIDTH);
+            for (int r = 0; r < R; ++r) {
+                const Lanes factor = all(past[r][i]);
+                for (int v = 0; v < S; ++v) total[v] += factor * use[r][v];
+            }
+            for (int v = 0; v < S; ++v) store(out + v * WIDTH, total[v]);
+        }
+    }
+}
+
+struct Sink {
+    const ChainSums* sums;           // or null: usage goes to the scores
+    double* table;                   // (R, W)  the first of the sums, at hand
+    double* start;                   // (W,)
+};
+
+// One step back: usage[t] = filtered[t] ahead, written where it belongs, and u = emit ahead / scale, which the step
+// before needs. Ahead is zero where the state is impossible. Usage of numbers waits in the place of the emissions.
+// Pointers are copied first: a store might change what a reference refers to.
+inline void use(const Lane& lane, std::size_t t, const Sink sink, std::size_t every, double* u) {
+    const std::size_t width = lane.width, n = lane.n_states;
+    const double *row = lane.row(t), *emit = lane.emission(t);
+    const bool scaled = (t + 1) % every == 0;
+    const Lanes inverse = all(scaled ? lane.inverse[t - lane.base] : 1.0);
+    double* ahead = lane.ahead;
+    if (lane.look_up) {
+        double* to = sink.table + std::size_t(lane.cells[t]) * width;
+        for (std::size_t k = 0; k < width; k += WIDTH) {
+            const Lanes p = load(row + k), b = only(all(0.0) < p, load(ahead + k));
+            store(ahead + k, b);
+            store(to + k, load(to + k) + p * b);
+            store(u + k, load(emit + k) * b * inverse);
+        }
+        return;
+    }
+    double *scores = lane.scores, *waits = lane.numeric ? lane.emission_row(t) : nullptr;
+    for (std::size_t k = 0; k < width; k += WIDTH) {
+        const Lanes p = load(row + k), b = only(all(0.0) < p, load(ahead + k)), usage = p * b;
+        store(ahead + k, b);
+        store(u + k, load(emit + k) * b * inverse);
+        if (waits != nullptr) store(waits + k, usage);
+        if (scores == nullptr) {
+            const Matrix<const std::uint16_t> cells = lane.steps->cells;
+            const Matrix<double> table = sink.sums->table;
+            for (std::size_t g = 0; g < cells.cols; ++g) {
+                double* to = table[cells[lane.first + t][g]] + k;
+                store(to, load(to) + usage);
+            }
+        } else if (k + WIDTH <= n) {
+            store(scores + t * n + k, usage);
+        } else {
+            for (std::size_t j = k; j < n; ++j) scores[t * n + j] = usage[int(j - k)];
+        }
+    }
+}
+
+// What the first step adds to the starts.
+inline void use_start(const Lane& lane, const Sink sink) {
+    for (std::size_t k = 0; k < lane.width; k += WIDTH)
+        store(sink.start + k, load(sink.start + k) + load(lane.row(0) + k) * load(lane.ahead + k));
+}
+
+// Add the sums of numbers and counts over steps [from, to), whose usage waits in the place of the emissions: column by
+// column, so that sums stay in registers.
+template <int V>
+void add_sums(const Lane lane, std::size_t from, std::size_t to, const Sink sink) {
+    if (!lane.numeric) return;
+    constexpr std::size_t TILE = 128;  // steps whose usage stays in cache
+    const ChainSteps s = *lane.steps;
+    const ChainEmissions m = *lane.model;
+    const ChainSums sums = *sink.sums;
+    for (std::size_t begin = from; begin < to; begin += TILE) {
+        const std::size_t end = std::min(begin + TILE, to);
+        for (std::size_t first = 0; first < lane.width; first += V * WIDTH) {
+            for (std::size_t d = 0; d < m.mean.rows; ++d) {
+                Lanes mean[V], total[3][V];
+                for (int v = 0; v < V; ++v) {
+                    mean[v] = load(m.mean[d] + first + v * WIDTH);
+                    for (int p = 0; p < 3; ++p) total[p][v] = all(0.0);
+                }
+                for (std::size_t t = begin; t < end; ++t) {
+                    const double* usage = lane.emission_row(t) + first;
+                    const Lanes x = all(s.values[lane.first + t][d]);
+                    const Bits observed = seen(x);
+                    for (int v = 0; v < V; ++v) {
+                        const Lanes r = only(observed, load(usage + v * WIDTH));
+                        const Lanes deviation = only(observed, x - mean[v]), weighted = r * deviation;
+                        total[0][v] += r;
+                        total[1][v] += weighted;
+                        total[2][v] += weighted * deviation;
+                    }
+                }
+                for (std::size_t p = 0; p < 3; ++p)
+                    for (int v = 0; v < V; ++v) {
+                        double* out = sums.moments[p][d] + first + v * WIDTH;
+                        store(out, load(out) + total[p][v]);
+                    }
+            }
+            for (std::size_t c = 0; c < m.rate.rows; ++c) {
+                for (std::size_t t = begin; t < end; ++t) {
+                    const double count = s.counts[lane.first + t][c], factorial = s.log_factorials[lane.first + t][c];
+                    if (count != count) continue;
+                    const double* usage = lane.emission_row(t) + first;
+                    for (int v = 0; v < V; ++v) {
+                        const Lanes r = load(usage + v * WIDTH);
+                        const Lanes parts[3] = {r, r * all(count), r * all(factorial)};
+                        for (std::size_t p = 0; p < 3; ++p) {
+                            double* out = sums.sums[p][c] + first + v * WIDTH;
+                            store(out, load(out) + parts[p]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+template <int V, int B>
+inline void step_back(const Chain chain, Lane* const (&lanes)[B], const double* const (&u)[B]) {
+    constexpr int S = SLIM<V, B>;
+    for (std::size_t first = 0; first < chain.width; first += S * WIDTH) {
+        Lanes acc[B][S];
+        product<S, B>(u, chain.turned + first, chain.width, acc);
+        for (int l = 0; l < B; ++l)
+            for (int v = 0; v < S; ++v) store(lanes[l]->ahead + first + v * WIDTH, acc[l][v]);
+    }
+}
+
+// Backward through steps [from, to) of one lane; transitions are added four at a time. `ring` is (4, W).
+template <int V>
+void backward_one(const Chain chain, Lane& lane, std::size_t from, std::size_t to, const Sink sink, double* ring) {
+    const double *past[4], *used[4];
+    int full = 0;
+    for (std::size_t t = to; t-- > from;) {
+        double* u = ring + full * chain.width;
+        use(lane, t, sink, chain.every, u);
+        if (t == 0) {
+            use_start(lane, sink);
+            break;
+        }
+        past[full] = lane.past(t);
+        used[full] = u;
+        Lane* const lanes[1] = {&lane};
+        const double* const one[1] = {u};
+        step_back<V, 1>(chain, lanes, one);
+        if (++full == 4) {
+            add_pairs<V, 4>(chain, past, used);
+            full = 0;
+        }
+    }
+    for (int r = 0; r < full; ++r) {
+        const double* const one_past[1] = {past[r]};
+        const double* const one_used[1] = {used[r]};
+        add_pairs<V, 1>(chain, one_past, one_used);
+    }
+}
+
+// Backward through steps [0, to) of SIDE lanes together.
+template <int V>
+void backward_all(const Chain chain, Lane* const (&lanes)[SIDE], std::size_t to, const Sink sink, double* ring) {
+    for (std::size_t t = to; t-- > 0;) {
+        for (std::size_t l = 0; l < SIDE; ++l) use(*lanes[l], t, sink, chain.every, ring + l * chain.width);
+        if (t == 0) {
+            for (std::size_t l = 0; l < SIDE; ++l) use_start(*lanes[l], sink);
+            break;
+        }
+        const double *past[SIDE], *used[SIDE];
+        for (std::size_t l = 0; l < SIDE; ++l) {
+            past[l] = lanes[l]->past(t);
+            used[l] = ring + l * chain.width;
+        }
+        add_pairs<V, SIDE>(chain, past, used);
+        step_back<V, SIDE>(chain, lanes, used);
+    }
+}
+
+// Close the forward pass: what is left of the scale, and the first value of the way back.
+double close(Lane& lane) {
+    const double total = row_sum(lane.row(lane.length - 1), lane.width);
+    lane.take(total);
+    for (std::size_t k = 0; k < lane.width; k += WIDTH)
+        store(lane.ahead + k, all(total >= LEAST ? lane.weight / total : 0.0));
+    const double found = lane.logs + std::log(lane.product);
+    lane.kept = lane.kept && found - found == 0;
+    return lane.kept ? found : NAN_;
+}
+
+struct Room {
+    double* next;
+    double* take(std::size_t n) {
+        double* from = next;
+        next += n;
+        return from;
+    }
+};
+
+// A long sequence on its own: every BLOCK-th forward value is kept.
+template <int V>
+double run_long(const Chain chain, Lane& lane, const Sink sink, double* marks, double* ring) {
+    const std::size_t width = chain.width, n_blocks = (lane.length + BLOCK - 1) / BLOCK;
+    Lane* const lanes[1] = {&lane};
+    for (std::size_t block = 0; block < n_blocks; ++block) {
+        const std::size_t from = block * BLOCK, to = std::min(from + BLOCK, lane.length);
+        lane.base = from;
+        lane.before = marks + block * width;
+        if (!lane.look_up) lane.logs += fill_emissions(lane, from, to);
+        forward<V, 1>(chain, lanes, from, to);
+        std::copy(lane.row(to - 1), lane.row(to - 1) + width, marks + (block + 1) * width);
+        if (!lane.kept) return NAN_;
+    }
+    const double found = close(lane);
+    if (!lane.kept) return NAN_;
+    for (std::size_t block = n_blocks; block-- > 0;) {
+        const std::size_t from = block * BLOCK, to = std::min(from + BLOCK, lane.length);
+        if (block + 1 < n_blocks) {
+            lane.base = from;
+            lane.before = marks + block * width;
+            if (!lane.look_up) fill_emissions(lane, from, to);
+            forward<V, 1>(chain, lanes, from, to);
+        }
+        backward_one<V>(chain, lane, from, to, sink, ring);
+        add_sums<SLIM<V, 4>>(lane, from, to, sink);
+    }
+    return found;
+}
+
+// Up to SIDE short sequences together.
+template <int V>
+void run_short(const Chain chain, Lane* lanes, std::size_t n, const Sink sink, double* ring, double* log_evidence) {
+    for (std::size_t l = 0; l < n; ++l)
+        if (!lanes[l].look_up) lanes[l].logs += fill_emissions(lanes[l], 0, lanes[l].length);
+    std::size_t common = n == SIDE ? lanes[0].length : 0;
+    for (std::size_t l = 0; l < n; ++l) common = std::min(common, lanes[l].length);
+    Lane* together[SIDE];
+    for (std::size_t l = 0; l < n; ++l) together[l] = lanes + l;
+    Lane* const(&side)[SIDE] = together;
+    if (common) forward<V, int(SIDE)>(chain, side, 0, common);
+    bool all_kept = true;
+    for (std::size_t l = 0; l < n; ++l) {
+        Lane* const one[1] = {lanes + l};
+        forward<V, 1>(chain, one, common, lanes[l].length);
+        log_evidence[l] = close(lanes[l]);
+        all_kept &= lanes[l].kept;
+    }
+    if (!all_kept) common = 0;  // a lane that lost digits must not add anything
+    for (std::size_t l = 0; l < n; ++l)
+        if (lanes[l].kept) backward_one<V>(chain, lanes[l], common, lanes[l].length, sink, ring);
+    if (common) backward_all<V>(chain, side, common, sink, ring);
+    for (std::size_t l = 0; l < n; ++l)
+        if (lanes[l].kept) add_sums<SLIM<V, 4>>(lanes[l], 0, lanes[l].length, sink);
+}
+
+struct Source {
+    Matrix<double> scores;           // or, where these are not null:
+    const ChainSteps* steps;
+    const ChainEmissions* model;
+};
+
+// Lay out scratch for one lane.
+Lane make_lane(Room& room, std::size_t steps, std::size_t width) {
+    Lane lane{};
+    lane.width = width;
+    lane.filtered = room.take(steps * width);
+    lane.emit = room.take(steps * width);
+    lane.inverse = room.take(steps);
+    lane.ahead = room.take(width);
+    return lane;
+}
+
+void begin(Lane& lane, const Source source, std::size_t first, std::size_t length, double weight) {
+    lane.length = length;
+    lane.base = 0;
+    lane.before = nullptr;
+    lane.weight = weight;
+    lane.logs = 0;
+    lane.product = 1;
+    lane.kept = true;
+    lane.first = first;
+    lane.steps = source.steps;
+    lane.model = source.model;
+    if (source.steps != nullptr) {
+        lane.scores = nullptr;
+        lane.numeric = source.model->mean.rows + source.model->rate.rows > 0;
+        lane.look_up = source.steps->cells.cols == 1 && !lane.numeric;
+        lane.table = source.model->table.data;
+        lane.cells = source.steps->cells[first];
+        lane.n_states = lane.width;
+    } else {
+        lane.scores = source.scores[first];
+        lane.numeric = lane.look_up = false;
+        lane.n_states = source.scores.cols;
+    }
+}
+
+std::size_t longest_held(Span<const std::int64_t> lengths) {
+    std::size_t most = 1;
+    for (std::size_t b = 0; b < lengths.size; ++b) most = std::max(most, held(lengths[b]));
+    return most;
+}
+
+std::size_t longest(Span<const std::int64_t> lengths) {
+    std::size_t most = 1;
+    for (std::size_t b = 0; b < lengths.size; ++b) most = std::max<std::size_t>(most, lengths[b]);
+    return most;
+}
+
+Chain make_chain(Room& room, Span<const double> start, Matrix<const double> trans, std::size_t width) {
+    Chain chain{};
+    chain.width = width;
+    chain.start = room.take(width);
+    chain.trans = room.take(width * width);
+    chain.turned = room.take(width * width);
+    chain.pairs = room.take(width * width);
+    std::fill(chain.start, chain.start + width, 0.0);
+    std::fill(chain.trans, chain.trans + 3 * width * width, 0.0);
+    for (std::size_t i = 0; i < start.size; ++i) {
+        chain.start[i] = start[i];
+        for (std::size_t j = 0; j < start.size; ++j) {
+            chain.trans[i * width + j] = trans[i][j];
+            chain.turned[j * width + i] = trans[i][j];
+        }
+    }
+    return chain;
+}
+
+template <int V>
+void run(Span<const double> start, Matrix<const double> trans, std::size_t width, Span<const std::int64_t> lengths,
+         Span<const double> outer, const Source source, Span<double> work, Span<double> start_usage,
+         Matrix<double> trans_usage, const ChainSums* sums, Span<double> log_evidence) {
+    Room room{work.data};
+    Chain chain = make_chain(room, start, trans, width);
+    const std::size_t groups = source.steps != nullptr ? source.steps->cells.cols : 1;
+    chain.every = groups > 4 ? 1 : groups > 1 ? 2 : 8;
+    double* ring = room.take(SIDE * width);
+    double* marks = room.take((longest(lengths) / BLOCK + 2) * width);
+    double* used_starts = room.take(width);
+    std::fill(used_starts, used_starts + width, 0.0);
+    const Sink sink{sums, sums == nullptr ? nullptr : sums->table.data, used_starts};
+    const std::size_t steps = longest_held(lengths);
+    Lane lanes[SIDE];
+    for (auto& lane : lanes) lane = make_lane(room, steps, width);
+    std::size_t waiting = 0, places[SIDE], first = 0;
+    double found[SIDE];
+    const auto flush = [&]() {
+        run_short<V>(chain, lanes, waiting, sink, ring, found);
+        for (std::size_t l = 0; l < waiting; ++l) log_evidence[places[l]] = found[l];
+        waiting = 0;
+    };
+    for (std::size_t b = 0; b < lengths.size; ++b) {
+        const std::size_t length = lengths[b];
+        if (length > STORE && waiting) flush();
+        begin(lanes[waiting], source, first, length, outer[b]);
+        places[waiting++] = b;
+        if (length > STORE) {
+            log_evidence[b] = run_long<V>(chain, lanes[0], sink, marks, ring);
+            waiting = 0;
+        } else if (waiting == SIDE) {
+            flush();
+        }
+        first += length;
+    }
+    if (waiting) flush();
+    for (std::size_t i = 0; i < start.size; ++i) {
+        start_usage[i] += used_starts[i];
+        for (std::size_t j = 0; j < start.size; ++j)
+            trans_usage[i][j] += chain.trans[i * width + j] * chain.pairs[i * width + j];
+    }
+}
+
+#define HALFSEEN_BY_WIDTH(width, call)                                                                               \
+    switch ((width) / WIDTH % 4 == 0 ? 4 : (width) / WIDTH % 3 == 0 ? 3 : (width) / WIDTH % 2 == 0 ? 2 : 1) {        \
+        case 4: call(4); break;                                                                                      \
+        case 3: call(3); break;                                                                                      \
+        case 2: call(2); break;                                                                                      \
+        default: call(1);                                                                                            \
+    }
+
+template <int V>
+void filter(Span<const double> start, Matrix<const double> trans, Span<const std::int64_t> lengths,
+            Matrix<double> scores, Span<double> work, Span<double> log_evidence) {
+    const std::size_t width = padded(start.size);
+    Room room{work.data};
+    Chain chain = make_chain(room, start, trans, width);
+    chain.every = 1;
+    double* mark = room.take(width);
+    const Source source{scores, nullptr, nullptr};
+    std::size_t first = 0;
+    Lane lane = make_lane(room, longest_held(lengths), width);
+    Lane* const lanes[1] = {&lane};
+    for (std::size_t b = 0; b < lengths.size; ++b) {
+        const std::size_t length = lengths[b], size = std::min(length, BLOCK);
+        for (int writing = 0; writing < 2; ++writing) {  // first see whether all goes well, then overwrite
+            begin(lane, source, first, length, 1.0);
+            for (std::size_t from = 0; from < length && lane.kept; from += size) {
+                const std::size_t to = std::min(from + size, length);
+                lane.base = from;
+                lane.before = mark;
+                lane.logs += fill_emissions(lane, from, to);
+                forward<V, 1>(chain, lanes, from, to);
+                std::copy(lane.row(to - 1), lane.row(to - 1) + width, mark);
+                if (writing)
+                    for (std::size_t t = from; t < to; ++t)
+                        std::copy(lane.row(t), lane.row(t) + start.size, scores[first + t]);
+            }
+            log_evidence[b] = lane.kept ? lane.logs + std::log(lane.product) : NAN_;
+            if (!(log_evidence[b] - log_evidence[b] == 0)) {
+                log_evidence[b] = NAN_;
+                break;
+            }
+        }
+        first += length;
+    }
+}
+
+// The best state before each of V registers of states: strictly better only, so that the lowest index wins.
+template <int V>
+inline void best_before(const double* best, const double* log_trans, std::size_t n, std::size_t width, Lanes (&top)[V],
+                        Lanes (&from)[V]) {
+    for (int v = 0; v < V; ++v) {
+        top[v] = all(best[0]) + load(log_trans + v * WIDTH);
+        from[v] = all(0.0);
+    }
+    for (std::size_t i = 1; i < n; ++i) {
+        const Lanes value = all(best[i]), index = all(double(i));
+        for (int v = 0; v < V; ++v) {
+            const Lanes way = value + load(log_trans + i * width + v * WIDTH);
+            const Bits better = top[v] < way;
+            top[v] = choose(better, way, top[v]);
+            from[v] = choose(better, index, from[v]);
+        }
+    }
+}
+
+}  // namespace
+
+std::size_t chain_room(Span<const std::int64_t> lengths, std::size_t n_states) {
+    const std::size_t width = padded(n_states);
+    const std::size_t lane = longest_held(lengths) * (2 * width + 1) + width;
+    return 3 * width * width + (SIDE + 4) * width + (longest(lengths) / BLOCK + 2) * width + SIDE * lane;
+}
+
+void chain_soft(Span<const double> start, Matrix<const double> trans, Span<const std::int64_t> lengths,
+                Span<const double> outer, Matrix<double> scores, Span<double> work, Span<double> start_usage,
+                Matrix<double> trans_usage, Span<double> log_evidence) {
+    const std::size_t width = padded(start.size);
+    const Source source{scores, nullptr, nullptr};
+#define HALFSEEN_CALL(V)                                                                                             \
+    run<V>(start, trans, width, lengths, outer, source, work, start_usage, trans_usage, nullptr, log_evidence)
+    HALFSEEN_BY_WIDTH(width, HALFSEEN_CALL)
+#undef HALFSEEN_CALL
+}
+
+void chain_fused(Span<const double> start, Matrix<const double> trans, const ChainEmissions& model,
+                 Span<const std::int64_t> lengths, Span<const double> outer, const ChainSteps& steps,
+                 Span<double> work, Span<double> start_usage, Matrix<double> trans_usage, const ChainSums& sums,
+                 Span<double> log_evidence) {
+    const Source source{{}, &steps, &model};
+#define HALFSEEN_CALL(V)                                                                                             \
+    run<V>(start, trans, start.size, lengths, outer, source, work, start_usage, trans_usage, &sums, log_evidence)
+    HALFSEEN_BY_WIDTH(start.size, HALFSEEN_CALL)
+#undef HALFSEEN_CALL
+}
+
+void chain_filter(Span<const double> start, Matrix<const double> trans, Span<const std::int64_t> lengths,
+                  Matrix<double> scores, Span<double> work, Span<double> log_evidence) {
+    const std::size_t width = padded(start.size);
+#define HALFSEEN_CALL(V) filter<V>(start, trans, lengths, scores, work, log_evidence)
+    HALFSEEN_BY_WIDTH(width, HALFSEEN_CALL)
+#undef HALFSEEN_CALL
+}
+
+void chain_best(Span<const double> start, Matrix<const double> trans, std::size_t length, double* scores,
+                std::int32_t* back) {
+    // scores[t, j] += max_i scores[t - 1, i] + log_trans[i, j], register by register.
+    const std::size_t n = start.size;
+    const std::size_t whole = n / WIDTH * WIDTH;
+    for (std::size_t j = 0; j < n; ++j) scores[j] += start[j];
+    for (std::size_t t = 1; t < length; ++t) {
+        const double* best = scores + (t - 1) * n;
+        double* own = scores + t * n;
+        for (std::size_t j = 0; j < whole; j += WIDTH) {
+            Lanes top[1], from[1];
+            best_before<1>(best, trans.data + j, n, n, top, from);
+            store(own + j, load(own + j) + top[0]);
+            for (int v = 0; v < WIDTH; ++v) back[t * n + j + v] = std::int32_t(from[0][v]);
+        }
+        for (std::size_t j = whole; j < n; ++j) {
+            double top = best[0] + trans[0][j];
+            std::int32_t from = 0;
+            for (std::size_t i = 1; i < n; ++i) {
+                const double way = best[i] + trans[i][j];
+                if (top < way) top = way, from = std::int32_t(i);
+            }
+            own[j] += top;
+            back[t * n + j] = from;
+        }
+    }
+}
+
+}  // namespace HALFSEEN_ISA
+}  // namespace halfseen
