@@ -39,7 +39,7 @@ FIRST_ROUND = 5  # sweeps before the worse half of the starts is dropped; double
 FINALISTS = 2  # starts that are run to the end
 SLICE = 4096  # rows for which all distances are held at once
 
-CONVERGED = ("assignments unchanged", "tolerance")
+CONVERGED = ("assignments unchanged", "tolerance", "rounding")
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,7 +289,7 @@ class Run:
 
     def _still(self) -> bool:
         """Whether the last sweeps gained nothing: rows as far from one centre as from another go to and fro."""
-        return len(self.trace) > STILL and self.trace[-1] >= self.trace[-1 - STILL] * (1 - NOISE)
+        return len(self.trace) > STILL and bool(self.trace[-1] >= self.trace[-1 - STILL] * (1 - NOISE))
 
     def _record(self, inertia: float) -> None:
         nothing = 1e-12 * self.variance * float(self.rows.weight.sum()) * self.centres.shape[1]
