@@ -30,6 +30,8 @@ from halfseen.leaves.leaf import Floats
 PARTS = 16
 SMALLEST = 1024  # rows; below, handing a part to a worker costs more than the part
 LINE = 64  # bytes of centres that lie side by side: what the kernel takes at once
+STILL = 5  # sweeps without a gain after which none is expected
+NOISE = 4 * np.finfo(np.float64).eps
 ROUNDING = 1e-9  # relative rise of the inertia that rounding explains
 NOWHERE = 1e-22  # a squared distance below this part of the squared numbers is rounding of a mean
 CLOSE = 1e-6  # a squared distance below this part of the squared numbers has lost digits when expanded
@@ -37,7 +39,7 @@ FIRST_ROUND = 5  # sweeps before the worse half of the starts is dropped; double
 FINALISTS = 2  # starts that are run to the end
 SLICE = 4096  # rows for which all distances are held at once
 
-CONVERGED = ("assignments unchanged", "tolerance")
+CONVERGED = ("assignments unchanged", "tolerance", "rounding")
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,8 +282,14 @@ class Run:
         self.centres = centres
         if float((moved**2).sum()) <= plan.tol:
             self.reason = "tolerance"
+        elif self._still():
+            self.reason = "rounding"
         elif self.n_iter >= plan.max_iter:
             self.reason = "max_iter"
+
+    def _still(self) -> bool:
+        """Whether the last sweeps gained nothing: rows as far from one centre as from another go to and fro."""
+        return len(self.trace) > STILL and bool(self.trace[-1] >= self.trace[-1 - STILL] * (1 - NOISE))
 
     def _record(self, inertia: float) -> None:
         nothing = 1e-12 * self.variance * float(self.rows.weight.sum()) * self.centres.shape[1]

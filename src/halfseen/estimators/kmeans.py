@@ -68,7 +68,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     trace_ : list of float             the inertia before each sweep, and in the end; it never rises
     n_iter_ : int                      sweeps of the winning start, over all rows
     converged_ : bool
-    stop_reason_ : str                 "assignments unchanged", "tolerance", "max_iter" or "interrupted"
+    stop_reason_ : str                 "assignments unchanged", "tolerance", "rounding", "max_iter" or "interrupted"
     events_ : list of str              centres that lost all rows and were moved to the farthest row, and the like
     n_features_in_, feature_names_in_
 
