@@ -16,7 +16,7 @@ from halfseen.engine.stopping import gain
 from halfseen.leaves import Categorical, Floored, Frozen, Gaussian, GaussianParams, Leaf, Normal, Poisson, Tied
 from halfseen.leaves.leaf import arrays, map_arrays
 from halfseen.leaves.limits import FREE
-from halfseen.leaves.wrappers import Wrapped
+from halfseen.leaves.wrappers import Wrapped, unwrapped
 from tests.laws.closeness import close
 from tests.laws.models import MODELS, every_model, mixtures, tied_components
 from tests.strategies import anywhere, examples, generators
@@ -124,11 +124,18 @@ def collapsing(model, params):
     """Whether a component leans on a variance floor, or, where a floor is under eigenvalues, is about to."""
     blocks = getattr(model.leaves["emit"], "leaves", {})
     near = [
-        leaf.leaf.collapsed(params["emit"][name], FREE.with_floor(1.1 * leaf.floor))
+        floored.leaf.collapsed(params["emit"][name], FREE.with_floor(1.1 * floored.floor))
         for name, leaf in blocks.items()
-        if isinstance(leaf, Floored) and isinstance(leaf.leaf, Normal)
+        if isinstance(unwrapped(leaf), Normal) and (floored := floor_of(leaf)) is not None
     ]
     return model.collapsed(params) or any(near)
+
+
+def floor_of(leaf):
+    """Return the floor among the wrappers of a leaf, if there is one."""
+    while isinstance(leaf, Wrapped) and not isinstance(leaf, Floored):
+        leaf = leaf.leaf
+    return leaf if isinstance(leaf, Floored) else None
 
 
 def pairs(case, kind, method):

@@ -274,6 +274,8 @@ def _read_column(column: Any) -> Column:
 def _recipe(schema: Schema, found: Any, tensors: Mapping[str, Floats]) -> blocks.Recipe:
     """Return the recipe, once the arrays it is made of are known to have the shapes it implies."""
     n_components = options.whole("n_components", found["n_components"])
+    shares = {name: array for name, array in tensors.items() if name == "params/mix"}
+    _check_shapes(shares, {"params/mix": (1, n_components)})  # before anything of that size is made
     masses = tensors.get("masses")
     groups = 1 if masses is None else len(masses)
     if groups == 0 or n_components % groups:
