@@ -213,3 +213,19 @@ def test_a_generator_moves_on_and_a_seed_does_not(table):
     first, second = (hs.LatentClass(3, random_state=rng, n_init=1).fit(table) for _ in range(2))
     assert first.trace_ != second.trace_
     assert_allclose(*[hs.LatentClass(3, random_state=7, n_init=1).fit(table).trace_ for _ in range(2)], rtol=0)
+
+
+@pytest.mark.parametrize(
+    "model", [hs.LatentClass(2, n_init=1), hs.NaiveBayes(), hs.GaussianMixture(2, n_init=1), hs.KMeans(2)], ids=repr
+)
+def test_a_fit_that_fails_leaves_the_last_one(model):
+    """A later mistake does not cost an earlier fit."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    model = clone(model).set_params(random_state=0).fit(X, y)
+    before = {name: value for name, value in vars(model).items() if name != "n_init"}
+    wrong = np.vstack([np.column_stack([X, X]), np.full((1, 4), np.inf)])
+    with pytest.raises(ValueError, match="inf"):
+        model.fit(wrong, np.append(y, 0))
+    assert all(vars(model)[name] is value for name, value in before.items())
+    assert len(model.predict(X)) == 40

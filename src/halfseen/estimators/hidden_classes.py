@@ -17,6 +17,7 @@ from halfseen.errors import InterruptedWarning, ParameterError, warn
 from halfseen.estimators import options, selection, stepwise
 from halfseen.estimators.state import State
 from halfseen.estimators.table_em import Found, TableEM
+from halfseen.estimators.unharmed import unharmed
 
 
 def _one_size(model: HiddenClasses) -> bool:
@@ -45,6 +46,7 @@ class HiddenClasses(TableEM):
         """Name the option that gives a value for each class, if there is one."""
         return "start" if self.start else ""
 
+    @unharmed
     def fit(
         self,
         X: Any,
@@ -138,6 +140,7 @@ class HiddenClasses(TableEM):
         return source, self._learn_schema(source).gather(source, weighed, evidence)
 
     @available_if(_one_size)
+    @unharmed
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, forget: float | None = None
     ) -> Self:

@@ -15,6 +15,7 @@ from halfseen.estimators import blocks, options, selection
 from halfseen.estimators.chain_em import ChainEM, Door, Fitted
 from halfseen.estimators.chain_use import default_state
 from halfseen.estimators.topology import Topology
+from halfseen.estimators.unharmed import unharmed
 from halfseen.leaves.categorical import read_table
 
 
@@ -150,6 +151,7 @@ class HMM(ChainEM):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @unharmed
     def fit(
         self,
         X: Any,

@@ -21,6 +21,7 @@ from halfseen.engine.seeding import STARTS, sample
 from halfseen.errors import DataError, InterruptedWarning, ParameterError, warn
 from halfseen.estimators import options
 from halfseen.estimators.table_mixture import lasting_seed
+from halfseen.estimators.unharmed import unharmed
 from halfseen.leaves.leaf import Floats
 from halfseen.runners import runner
 
@@ -109,6 +110,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
+    @unharmed
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the centres.
 

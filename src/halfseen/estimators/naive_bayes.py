@@ -23,6 +23,7 @@ from halfseen.estimators.notes import column_notes
 from halfseen.estimators.state import State
 from halfseen.estimators.table_em import TableEM
 from halfseen.estimators.table_mixture import TableMixture, in_one_pass
+from halfseen.estimators.unharmed import unharmed
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
@@ -122,6 +123,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     # ---- fitting -------------------------------------------------------------------------------------------------
 
+    @unharmed
     def fit(
         self,
         X: Any,
@@ -231,6 +233,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         )
 
     @available_if(_one_component)
+    @unharmed
     def partial_fit(
         self,
         X: Any,
