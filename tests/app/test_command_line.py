@@ -125,6 +125,12 @@ def test_fit_from_standard_input(votes):
     assert len(found["classes"]) == 3
 
 
+def test_a_table_kept_in_files_gives_the_same_model(votes, tmp_path):
+    halfseen("fit", votes[1], "--ignore", "party", "-k", 3, "--memory", "1kB", "-o", tmp_path / "m.halfseen")
+    np.testing.assert_array_equal(hs.load(tmp_path / "m.halfseen").weights_, hs.load(votes[0]).weights_)
+    assert "memory" in halfseen("fit", votes[1], "-k", 3, "--memory", "much", code=2).stderr
+
+
 def test_missing_markers_kinds_and_weights(tmp_path):
     data = tmp_path / "x.csv"
     rows = [

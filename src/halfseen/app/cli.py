@@ -98,6 +98,10 @@ def fit(
     ] = 1000,
     seed: Seed = 0,
     jobs: Jobs = -1,
+    memory: Annotated[
+        str | None,
+        Option("--memory", metavar="SIZE", help="What the table may take, such as 500MB; beyond, files are used."),
+    ] = None,
     report: Annotated[str | None, Option("--report", metavar="FILE", help="Also write an HTML report.")] = None,
     resume: Annotated[bool, Option("--resume", help="Go on with an interrupted fit, to the identical result.")] = False,
     json: Json = False,

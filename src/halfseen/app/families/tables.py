@@ -54,6 +54,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
         ignore=reading["ignore"],
         weight=reading["weight"],
         target=reading["target"],
+        memory=request["memory"],
     )
     table, apart = without_identifiers(table, kinds)
     reading["ignore"] += apart
