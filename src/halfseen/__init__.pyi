@@ -3,6 +3,7 @@ from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.explain import explain
 from halfseen.analysis.hidden import hidden_cells
+from halfseen.analysis.plot_mixture import plot_mixture
 from halfseen.analysis.plots import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
 from halfseen.analysis.posterior import posterior
 from halfseen.analysis.timeline import plot_timeline
@@ -43,6 +44,7 @@ __all__ = [
     "plot_bound",
     "plot_certainty",
     "plot_missing",
+    "plot_mixture",
     "plot_profiles",
     "plot_selection",
     "plot_timeline",
