@@ -25,8 +25,10 @@ def open_rows(path: str | None, sql: str | None, missing: Sequence[str], **colum
 def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tuple[FileTable, list[str]]:
     """Set aside columns that name rows instead of describing them, with a note; what the user gave a kind to stays."""
     apart = [(name, reason) for name, reason in identifiers(table) if name not in kinds]
+    unreadable = {name for name, _ in table.unreadable()}
     for name, reason in apart:
-        console.note(f"set aside: {name} ({reason}); --columns {name}=KIND keeps it")
+        keep = "make a number of it by --sql to use it" if name in unreadable else f"--columns {name}=KIND keeps it"
+        console.note(f"set aside: {name} ({reason}); {keep}")
     names = [name for name, _ in apart]
     return (table.without(names) if names else table), names
 
