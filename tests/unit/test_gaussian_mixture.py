@@ -273,9 +273,10 @@ def test_far_from_zero_and_of_very_different_scales():
     X, _ = blobs(200, holes=0.1)
     factor, offset = np.array([1e-6, 1.0, 1e7]), np.array([1e-2, 1e8, -1e13])
     how = {"stop": "iterations", "max_iter": 30, "accelerate": False, "weights_init": [0.3, 0.3, 0.4]}
-    means = np.nan_to_num(X[:3])
-    plain_fit = hs.GaussianMixture(3, means_init=means, **how).fit(X)
-    moved = hs.GaussianMixture(3, means_init=means * factor + offset, **how).fit(X * factor + offset)
+    means, precisions = np.nan_to_num(X[:3]), np.tile(np.eye(3), (3, 1, 1))
+    plain_fit = hs.GaussianMixture(3, means_init=means, precisions_init=precisions, **how).fit(X)
+    start = {"means_init": means * factor + offset, "precisions_init": precisions / np.outer(factor, factor)}
+    moved = hs.GaussianMixture(3, **start, **how).fit(X * factor + offset)
     assert_allclose(moved.predict_proba(X * factor + offset), plain_fit.predict_proba(X), atol=1e-4)
     assert_allclose(moved.covariances_, plain_fit.covariances_ * np.outer(factor, factor), rtol=1e-4)
 
