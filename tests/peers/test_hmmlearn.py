@@ -27,6 +27,7 @@ def theirs(model, X, n_steps, **params):
     for name, value in params.items():
         setattr(model, name, value)
     model.n_iter, model.tol = n_steps, -np.inf
+    model.monitor_.n_iter, model.monitor_.tol = n_steps, -np.inf  # which were taken over when it was made
     return model.fit(X, LENGTHS)
 
 
