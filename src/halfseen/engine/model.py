@@ -133,6 +133,11 @@ class Model(Bundle):
         """Add the statistics of the leaves inside, with `usage` as weights."""
         return self.gather(prepared, data, usage, assign, out).digest
 
+    @property
+    def linked(self) -> bool:  # type: ignore[override]
+        """Cells of a row are, by the component they share."""
+        return True
+
     def settled(self, data: Any) -> NDArray[np.bool_]:
         """No row is: its component in here is hidden."""
         return np.zeros(n_rows(data), dtype=bool)

@@ -63,6 +63,7 @@ class Leaf(ABC):
     n_components: int
     axes: tuple[int, ...] = (0,)  # which axes of the parameter arrays run over components
     stats_axis: int = 0  # which axis of the statistics runs over components
+    linked: bool = False  # whether cells of a row say something of each other, given the component
     exact: bool = True  # whether `maximise` is a maximiser: then the objective never falls
 
     @property

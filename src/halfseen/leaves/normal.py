@@ -115,6 +115,8 @@ class Normal(Leaf):
     NormalParams(mean=array([[2., 4.]]), cov=array([[[1., 2.], [2., 4.]]]))
     """
 
+    linked = True
+
     n_components: int
     centre: Floats
     scale: Floats

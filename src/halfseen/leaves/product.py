@@ -39,6 +39,11 @@ class Bundle(Leaf):
         return (sum(prod(leaf.stats_shape) for leaf in self.leaves.values()),)
 
     @property
+    def linked(self) -> bool:  # type: ignore[override]
+        """Whether a leaf is."""
+        return any(leaf.linked for leaf in self.leaves.values())
+
+    @property
     def exact(self) -> bool:  # type: ignore[override]
         """Whether every leaf maximises."""
         return all(leaf.exact for leaf in self.leaves.values())
@@ -214,13 +219,13 @@ class Product(Bundle):
 
     def settled(self, data: Any) -> NDArray[np.bool_] | None:
         """Whether a row is settled in every block."""
-        found = [leaf.settled(data[name]) for name, leaf in self.leaves.items()]
+        found = [leaf.settled(data[name]) for name, leaf in self.leaves.items() if leaf.linked]  # others need no look
         masks = [mask for mask in found if mask is not None]
         return np.logical_and.reduce(masks) if masks else None
 
     def arrange(self, data: Any) -> NDArray[np.intp] | None:
         """Return what the first block that has a wish wants."""
-        found = (leaf.arrange(data[name]) for name, leaf in self.leaves.items())
+        found = (leaf.arrange(data[name]) for name, leaf in self.leaves.items() if leaf.linked)
         return next((order for order in found if order is not None), None)
 
     def sample(self, params: Params, components: NDArray[np.int64], rng: np.random.Generator) -> Any:

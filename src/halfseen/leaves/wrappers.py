@@ -41,6 +41,11 @@ class Wrapped(Leaf):
         return self.leaf.stats_axis
 
     @property
+    def linked(self) -> bool:  # type: ignore[override]
+        """As inside."""
+        return self.leaf.linked
+
+    @property
     def exact(self) -> bool:  # type: ignore[override]
         """As inside."""
         return self.leaf.exact
