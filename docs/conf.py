@@ -64,7 +64,7 @@ if any(Path(__file__).parent.parent.glob("examples/*.py")):
 
 def skip_routing(app, what, name, member, skip, options):
     """Leave out set_fit_request and its kin, which scikit-learn adds to every estimator."""
-    return True if name.endswith("_request") or name == "get_metadata_routing" else None
+    return True if name.endswith("_request") or name in ("get_metadata_routing", "set_output") else None
 
 
 def setup(app):
