@@ -365,6 +365,7 @@ def test_columns_without_information(tmp_path):
     data.write_text("a,b,empty\n" + "".join(f"{'xy'[i % 2]},{'uv'[i // 2 % 2]},\n" for i in range(20)))
     done = halfseen("fit", data, "-k", 2, "--json")
     assert "empty" in json.loads(done.stdout)["events"][0]
+    assert "'empty' has no observed cell" in done.stderr
     data.write_text("a,y\nx,1\nz,1\nx,1\n")
     assert "nothing to learn" in halfseen("fit", data, "--target", "y", code=1).stderr
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import Cut, Evidence, Schema, Sequences, Source, Table
@@ -20,11 +19,11 @@ from halfseen.engine.reduce import certain
 from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.starts import BLEND, STARTS, STRENGTH, Start, whole
 from halfseen.engine.stopping import read_rule
-from halfseen.errors import CollapseWarning, FitError, InterruptedWarning, ParameterError, warn
+from halfseen.errors import CollapseWarning, FitError, ParameterError, warn
 from halfseen.estimators import blocks, options
 from halfseen.estimators.chain_use import ChainUse, default_state
+from halfseen.estimators.ended import take_over, warn_of_end
 from halfseen.estimators.notes import column_notes
-from halfseen.estimators.table_em import CONVERGED
 from halfseen.estimators.table_mixture import seed_of
 from halfseen.estimators.topology import Topology
 from halfseen.leaves import Cells, Leaf
@@ -296,24 +295,13 @@ class ChainEM(ChainUse):
 
     def _publish(self, found: Fitted, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
-        best = found.search.best
         self.events_ = column_notes(self._schema, found.summary.frequencies)
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self._topology, self._n_steps, self._uncertain = found.topology, found.n_rows, found.uncertain
         self.n_components_, self.loglik_ = found.n_components, found.loglik
         known = names or (None,) * found.n_components
         self.state_names_ = tuple(default_state(k) if name is None else str(name) for k, name in enumerate(known))
-        self.objective_ = best.objective
-        self.trace_ = list(best.trace)
-        self.n_iter_ = best.n_passes
-        self.stop_reason_ = best.reason
-        self.converged_ = best.reason in CONVERGED
-        self.restarts_ = {
-            "n_init": found.search.n_starts,
-            "n_finalists": len(found.search.finalists),
-            "n_reached_best": found.search.n_best(within=max(10 * self.tol, 1e-9 * abs(best.objective))),
-            "objectives": [chain.objective for chain in found.search.finalists],
-        }
+        take_over(self, found.search)
         self._note_events(found.search)
 
     def _note_events(self, search: Search) -> None:
@@ -331,14 +319,7 @@ class ChainEM(ChainUse):
                 "states.",
                 CollapseWarning,
             )
-        if search.interrupted:
-            warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
-        elif self.stop_reason_ == "max_iter":
-            warn(
-                f"no convergence after max_iter={self.max_iter} passes (objective {self.objective_:.6f}). "
-                "Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
+        warn_of_end(self, search)
         log.info("fitted %d states: %s after %d passes", self.n_components_, self.stop_reason_, self.n_iter_)
 
     def _seed(self) -> np.random.SeedSequence:

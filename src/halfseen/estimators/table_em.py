@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import CHUNK, Schema, Source, Table
@@ -23,8 +22,9 @@ from halfseen.engine.reduce import all_certain, countable, reduce
 from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.starts import STARTS, Start, from_known, split, whole
 from halfseen.engine.stopping import read_rule
-from halfseen.errors import CollapseWarning, InterruptedWarning, ParameterError, warn
+from halfseen.errors import CollapseWarning, ParameterError, warn
 from halfseen.estimators import blocks, options, state
+from halfseen.estimators.ended import take_over, warn_of_end
 from halfseen.estimators.notes import column_notes
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table_mixture import TableMixture, default_name, lasting_seed, measure
@@ -33,8 +33,6 @@ from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 
 log = logging.getLogger("halfseen")
-
-CONVERGED = ("tolerance", "rounding", "counts stable", "parameters stable", "assignments unchanged")
 
 
 class Found(NamedTuple):
@@ -237,24 +235,13 @@ class TableEM(TableMixture):
 
     def _publish(self, found: Found, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
-        best = found.search.best
         self.events_ = column_notes(self._schema, found.recipe.summary.frequencies)
         self._recipe, self._origin = found.recipe, Origin.of_fit(found.recipe, found.n_rows, found.seed)
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self.loglik_, self._entropy, self._n_rows = found.loglik, found.uncertain, found.n_rows
         known = names or (None,) * len(self.weights_)
         self.class_names_ = tuple(default_name(k) if name is None else str(name) for k, name in enumerate(known))
-        self.objective_ = best.objective
-        self.trace_ = list(best.trace)
-        self.n_iter_ = best.n_passes
-        self.stop_reason_ = best.reason
-        self.converged_ = best.reason in CONVERGED
-        self.restarts_ = {
-            "n_init": found.search.n_starts,
-            "n_finalists": len(found.search.finalists),
-            "n_reached_best": found.search.n_best(within=max(10 * self.tol, 1e-9 * abs(best.objective))),
-            "objectives": [chain.objective for chain in found.search.finalists],
-        }
+        take_over(self, found.search)
         self._note_events(found.search)
 
     def _note_events(self, search: Search) -> None:
@@ -272,14 +259,7 @@ class TableEM(TableMixture):
                 "fewer classes.",
                 CollapseWarning,
             )
-        if search.interrupted:
-            warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
-        elif self.stop_reason_ == "max_iter":
-            warn(
-                f"no convergence after max_iter={self.max_iter} passes (objective {self.objective_:.6f}). "
-                "Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
+        warn_of_end(self, search)
         log.info("fitted %d classes: %s after %d passes", len(mass), self.stop_reason_, self.n_iter_)
 
     def _state(self) -> State:

@@ -32,6 +32,8 @@ def run(**request: Any) -> None:
     else:
         family.describe(fitted.model)
         console.note(outcome(fitted.model))
+    for event in fitted.model.events_:
+        console.note(f"note: {event}")
     if output is not None:
         console.note(f"model: {output}")
     if request["report"] is not None:
