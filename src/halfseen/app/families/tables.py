@@ -263,6 +263,47 @@ def describe(model: Any) -> None:
     console.show_classes(model.describe(top=3))
 
 
+def outcome(model: Any) -> str:
+    """Return how the fit went, in one sentence."""
+    restarts = getattr(model, "restarts_", None)
+    agree = ""
+    if restarts and restarts["n_init"] > 1:
+        agree = f"; {restarts['n_reached_best']} of the last {restarts['n_finalists']} starts agree"
+    return (
+        f"log-likelihood {model.loglik_:,.1f}, BIC {model.bic():,.1f}; stopped by {model.stop_reason_} after "
+        f"{model.n_iter_} passes{agree}"
+    )
+
+
+def summary(model: Any) -> dict[str, Any]:
+    """Return the fit as plain values."""
+    names = [str(name) for name in model.class_names_]
+    return {
+        "estimator": type(model).__name__,
+        "classes": dict(zip(names, model.weights_.tolist(), strict=True)),
+        "columns": dict(model.columns_),
+        "loglik": model.loglik_,
+        "bic": model.bic(),
+        "aic": model.aic(),
+        "n_parameters": model.n_parameters_,
+        "n_iter": model.n_iter_,
+        "converged": model.converged_,
+        "stop_reason": model.stop_reason_,
+        "events": list(model.events_),
+    }
+
+
+def facts(model: Any, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return what to say first of a model file."""
+    training = record["training"]
+    return [
+        ("classes", len(model.class_names_)),
+        ("parameters", model.n_parameters_),
+        ("rows", f"{training['n_rows']:,.10g}" if training.get("n_rows") else None),
+        ("log-likelihood", f"{training['loglik_']:,.2f}" if "loglik_" in training else None),
+    ]
+
+
 def _show_selection(model: Any) -> None:
     tried = pa.table(nw.from_native(model.selection_).to_dict(as_series=False))
     if len(tried) < 2:

@@ -28,10 +28,10 @@ def run(**request: Any) -> None:
     if output is not None:
         save(fitted.model, output)
     if request["json"]:
-        console.show_json(summary(fitted.model))
+        console.show_json(family.summary(fitted.model))
     else:
         family.describe(fitted.model)
-        console.note(outcome(fitted.model))
+        console.note(family.outcome(fitted.model))
     for event in fitted.model.events_:
         console.note(f"note: {event}")
     if output is not None:
@@ -62,33 +62,3 @@ def _check(journal: Path | None, resume: bool) -> None:
 def _command() -> str:
     """Return the command as it was typed."""
     return shlex.join(["halfseen", *sys.argv[1:]])
-
-
-def outcome(model: Any) -> str:
-    """Return how the fit went, in one sentence."""
-    restarts = getattr(model, "restarts_", None)
-    agree = ""
-    if restarts and restarts["n_init"] > 1:
-        agree = f"; {restarts['n_reached_best']} of the last {restarts['n_finalists']} starts agree"
-    return (
-        f"log-likelihood {model.loglik_:,.1f}, BIC {model.bic():,.1f}; stopped by {model.stop_reason_} after "
-        f"{model.n_iter_} passes{agree}"
-    )
-
-
-def summary(model: Any) -> dict[str, Any]:
-    """Return the fit as plain values."""
-    names = [str(name) for name in model.class_names_]
-    return {
-        "estimator": type(model).__name__,
-        "classes": dict(zip(names, model.weights_.tolist(), strict=True)),
-        "columns": dict(model.columns_),
-        "loglik": model.loglik_,
-        "bic": model.bic(),
-        "aic": model.aic(),
-        "n_parameters": model.n_parameters_,
-        "n_iter": model.n_iter_,
-        "converged": model.converged_,
-        "stop_reason": model.stop_reason_,
-        "events": list(model.events_),
-    }

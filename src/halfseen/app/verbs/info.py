@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from halfseen.app import console
+from halfseen.app import console, families
 from halfseen.app.code import python_of
 from halfseen.app.model_file import load, read_record
 
@@ -28,7 +28,7 @@ def _show(model: Any, record: dict[str, Any]) -> None:
     console.show()
     console.show_table(("column", "kind", "categories"), [_column(column) for column in record["columns"]], left=3)
     console.show()
-    console.show_classes(model.describe(top=3))
+    families.verb_of(model, "describe")(model)
 
 
 def _facts(model: Any, record: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -36,10 +36,7 @@ def _facts(model: Any, record: dict[str, Any]) -> list[tuple[str, Any]]:
     stopped = training.get("stop_reason_")
     return [
         ("model", record["class"]),
-        ("classes", len(model.class_names_)),
-        ("parameters", model.n_parameters_),
-        ("rows", f"{training['n_rows']:,.10g}" if training.get("n_rows") else None),
-        ("log-likelihood", f"{training['loglik_']:,.2f}" if "loglik_" in training else None),
+        *families.verb_of(model, "facts")(model, record),
         ("stopped by", stopped and f"{stopped} after {training['n_iter_']} passes"),
         ("seed", record["seed"]),
         ("fitted", record["fitted_at"]),
