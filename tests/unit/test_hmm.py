@@ -138,7 +138,6 @@ def test_a_list_of_sequences_needs_no_lengths():
     ("how", "said"),
     [
         ({"emission": "normal"}, "emission='normal' is not one of"),
-        ({"covariance_type": "full"}, "covariance_type='full' is not yet"),
         ({"covariance_type": "round"}, "covariance_type='round'"),
         ({"transitions": [[1, 1]]}, r"transitions has shape \(1, 2\), expected \(2, 2\)"),
         ({"transitions": [[1, 1], [0, 0]]}, "row 1 is all zero"),
