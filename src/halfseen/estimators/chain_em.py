@@ -328,11 +328,13 @@ class ChainEM(ChainUse):
         same = np.argwhere(np.triu(self._model.overlap(self._params, self._params) > -1e-12, k=1))
         self.events_ += [f"states {i} and {j} have the same emissions" for i, j in same.tolist()]
         if not search.best.healthy:
-            self.events_.append("a state collapsed onto single values: its variance is on the floor")
+            together = self._covariance in ("full", "tied")
+            reason = "single values" + (", or columns follow from each other in it" if together else "")
+            self.events_.append(f"a state collapsed onto {reason}: its variance is on the floor")
             warn(
                 f"every start ended with a variance on its floor ({self.variance_floor:g} of the column's variance): a "
-                f"state collapsed onto single values, and loglik_={self.loglik_:.6g} says little. Use a prior or fewer "
-                "states.",
+                f"state collapsed onto {reason}, and loglik_={self.loglik_:.6g} says little. Use a prior, fewer states"
+                f"{' or covariance_type=' + repr('diag') if together else ''}.",
                 CollapseWarning,
             )
         warn_of_end(self, search)

@@ -161,7 +161,7 @@ class ChainUse(BaseEstimator):
         check_is_fitted(self)
         found = {"startprob": self.startprob_, "transmat": self.transmat_, **profile.columns(self._emissions())}  # type: ignore[arg-type]
         block = self._emissions()._params["emit"].get("gaussian")
-        if self._covariance in ("full", "tied") and block is not None and "covariances" in joint.names(self._schema):
+        if hasattr(block, "cov") and "covariances" in joint.names(self._schema):
             found["covariances"] = joint.covariances(block, self._covariance, self._n_inside)
         return found if self._inside is None else {**found, "mixture": self._inside}
 
