@@ -246,10 +246,10 @@ def test_the_prior_is_pseudo_rows_about_the_mean():
     assert_allclose(model.means_[0], X.mean(axis=0))
 
 
-@each_shape
+@pytest.mark.parametrize("shape", ["full", "tied"])
 def test_the_number_of_threads_does_not_change_a_bit(shape):
-    X, _, lengths = drawn(shape, 12_000, holes=0.05)
-    how = {"covariance_type": shape, "n_init": 2, "max_iter": 4, "stop": "iterations", "random_state": 0}
+    X, _, lengths = drawn(shape, 9000, holes=0.05)
+    how = {"covariance_type": shape, "n_init": 1, "max_iter": 3, "stop": "iterations", "random_state": 0}
     one, two = (hs.HMM(2, n_jobs=n_jobs, **how).fit(X, lengths) for n_jobs in (1, 2))
     assert one.loglik_ == two.loglik_
     assert_array_equal(one.covars_, two.covars_)
@@ -390,12 +390,12 @@ def test_a_hundred_thousand_steps_and_one_outlier():
     """statsmodels#4125, mlpack#160, a question about RHmm: filters in linear space return 0 or NaN."""
     same = hs.HMM.from_params(START, [START, START], means=MEANS, covariances=FULL)
     mixture = hs.GaussianMixture.from_params(START, MEANS, FULL)
-    X = np.random.default_rng(0).normal(size=(120_000, 3))
+    X = np.random.default_rng(0).normal(size=(100_000, 3))
     X[5000] = 100.0
     assert_allclose(same.score(X), mixture.score(X) * len(X), rtol=1e-10)
-    fitted = hs.HMM(2, n_init=1, max_iter=2, stop="iterations", prior=0.1, random_state=0).fit(X)
+    fitted = hs.HMM(2, n_init=1, max_iter=3, stop="iterations", prior=0.1, random_state=0).fit(X[:10_000])
     assert np.isfinite(fitted.loglik_)
-    assert_allclose(fitted.score(X), fitted.loglik_, rtol=1e-9)
+    assert_allclose(fitted.score(X[:10_000]), fitted.loglik_, rtol=1e-9)
 
 
 @each_shape
