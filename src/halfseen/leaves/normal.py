@@ -607,7 +607,7 @@ def _factors(cov: Floats) -> Floats:
 def _roots(cov: Floats) -> Floats:
     """Return L with cov = L L', lower triangular, for each covariance; NaN where it is singular."""
     try:
-        return np.linalg.cholesky(cov)
+        return np.asarray(np.linalg.cholesky(cov), dtype=np.float64)
     except np.linalg.LinAlgError:
         if len(cov) == 1:
             return np.full(cov.shape, np.nan)
