@@ -19,7 +19,7 @@ from halfseen.assign import SOFT
 from halfseen.data import Cut, Schema, SequenceChunk, Sequences, Source, frame_from_dict, read_sequences
 from halfseen.engine import HiddenMarkov
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators import options, profile
+from halfseen.estimators import joint, options, profile
 from halfseen.estimators.table_mixture import generator, matching
 from halfseen.estimators.topology import Topology
 from halfseen.leaves.leaf import Floats, Stats
@@ -95,6 +95,7 @@ class ChainUse(BaseEstimator):
     _n_steps: float
     _marks: tuple[Any, Any]
     _uncertain: float
+    _covariance: str
     n_jobs: int | None
     random_state: Any
     loglik_: float
@@ -159,12 +160,20 @@ class ChainUse(BaseEstimator):
         """
         check_is_fitted(self)
         found = {"startprob": self.startprob_, "transmat": self.transmat_, **profile.columns(self._emissions())}  # type: ignore[arg-type]
+        block = self._emissions()._params["emit"].get("gaussian")
+        if hasattr(block, "cov") and "covariances" in joint.names(self._schema):
+            found["covariances"] = joint.covariances(block, self._covariance, self._n_inside)
         return found if self._inside is None else {**found, "mixture": self._inside}
 
     @property
     def _inside(self) -> Floats | None:
         """Weights of the components inside each state, (K, M); None where a state has one."""
         return self._params["emit"].get("mix")
+
+    @property
+    def _n_inside(self) -> int:
+        """Components of the emission of a state, M."""
+        return 1 if self._inside is None else int(self._inside.shape[1])
 
     def _emissions(self) -> _Emissions:
         flat = self._params["emit"] if self._inside is None else self._params["emit"]["emit"]
@@ -174,40 +183,52 @@ class ChainUse(BaseEstimator):
             names = tuple(f"{name}.{m}" for name in names for m in range(self._inside.shape[1]))
         return _Emissions(self._schema, {"emit": flat}, share, names, self._template)
 
-    def _block(self, kind: str) -> Any:
-        """Return the parameters of the one block of columns of a kind, for the names that hmmlearn uses."""
+    def _block(self, kind: str) -> tuple[str, Any]:
+        """Return the one block of columns of a kind and its parameters, for the names that hmmlearn uses."""
         check_is_fitted(self)
         emissions = self._emissions()._params["emit"]
-        found = [emissions[name] for name in self._schema.blocks if name.partition(".")[0] == kind]
+        found = [name for name in self._schema.blocks if name.partition(".")[0] == kind]
         if len(found) != 1:
             raise AttributeError(f"this model has no single block of {kind} columns; see params_.")
-        return found[0]
+        return found[0], emissions[found[0]]
+
+    @property
+    def covariance_type_(self) -> str:
+        """The shape of the covariances, chosen from those in `covariance_type`."""
+        check_is_fitted(self)
+        return self._covariance
 
     @property
     def means_(self) -> Floats:
-        """Means of numeric columns, (K, D)."""
-        return self._block("gaussian").mean
+        """Means of numeric columns, (K, D); (K, M, D) of states with M components each."""
+        return joint.means(self._block("gaussian")[1], self._n_inside)
 
     @property
     def covars_(self) -> Floats:
-        """Variances of numeric columns, (K, D)."""
-        return self._block("gaussian").var
+        """Covariances of numeric columns: full (K, D, D), tied (D, D), diag (K, D), spherical (K,).
+
+        Of states with M components each there is an M after K. Columns that are fixed or tied one by one are "diag".
+        """
+        name, block = self._block("gaussian")
+        return joint.covariances(block, self._covariance if name == "gaussian" else "diag", self._n_inside)
 
     @property
     def emissionprob_(self) -> Floats:
         """Probabilities of categories, (K, V), columns one after the other."""
-        return self._block("categorical")
+        return self._block("categorical")[1]
 
     @property
     def lambdas_(self) -> Floats:
         """Rates of counts, (K, D)."""
-        return self._block("poisson")
+        return self._block("poisson")[1]
 
     def to_frame(self) -> Any:
-        """Return all parameters as a table: starts, transitions, and a row per category, mean, sd or rate."""
+        """Return the parameters as a table: starts, transitions, and a row per category, mean, sd or rate.
+
+        How numbers vary together is in `covars_`.
+        """
         check_is_fitted(self)
-        emissions = self._emissions()
-        inside = 1 if self._inside is None else self._inside.shape[1]
+        emissions, inside = self._emissions(), self._n_inside
         rows: list[tuple[str, str, str, Floats]] = [("(share)", "share", "", self.occupancy_)]
         rows.append(("(start)", "start", "", self.startprob_))
         rows += [
@@ -243,8 +264,7 @@ class ChainUse(BaseEstimator):
         check_is_fitted(self)
         options.whole("top", top)
         traits = profile.describe(self._emissions(), top).split("\n")  # type: ignore[arg-type]
-        inside = 1 if self._inside is None else self._inside.shape[1]
-        lines = []
+        inside, lines = self._n_inside, []
         for k, name in enumerate(self.state_names_):
             own = [trait.partition("): ")[2] for trait in traits[k * inside : (k + 1) * inside]]
             lines.append(f"{name} ({self._stay(k)}): {' | '.join(own)}")
