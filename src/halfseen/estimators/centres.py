@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Estimator = TypeVar("Estimator", bound="KMeans")
 
+RULES = 0.9  # share of all variance from which one column decides alone
 DTYPES = ("float32", "float64")
 
 
