@@ -1,7 +1,7 @@
 """Failures reported against other EM libraries, each a test of ours, named by its number in the list of reports.
 
 The numbers e1 ... e39 are those of the project's survey of peers; the reports themselves are named in the docstrings.
-Others of e1 ... e10 are in `test_gaussian_mixture`, under "numbers that break others" and "holes", and in `test_kmeans`.
+Others of e1 ... e10 are in `test_gaussian_mixture` ("holes", "numbers that break others") and in `test_kmeans`.
 """
 
 import warnings
