@@ -57,8 +57,9 @@ def contrast(model: KMeans) -> Floats:
 
 
 def overall(model: KMeans) -> Floats:
-    """Return the means of the columns."""
-    return model._pivot.astype(np.float64)
+    """Return the means of the columns; one that rounding alone keeps from 0 is 0."""
+    mean = model._pivot.astype(np.float64)
+    return np.where(np.abs(mean) > 1e-9 * model._spread, mean, 0.0)
 
 
 def to_frame(model: KMeans) -> Any:
@@ -79,11 +80,11 @@ def describe(model: KMeans, top: int) -> str:
     part = shares(model)
     lines = []
     for k, name in enumerate(names_of(model)):
-        traits = traits_of(model, k, top)
         if part is None:  # there is no whole to compare with
+            traits = traits_of(model, k, top, least=-1.0)
             lines.append(f"{name}: " + "; ".join(f"{column} {value}" for column, value, _ in traits))
         else:
-            shown = "; ".join(f"{column} {value} (all {whole})" for column, value, whole in traits)
+            shown = "; ".join(f"{column} {value} (all {whole})" for column, value, whole in traits_of(model, k, top))
             lines.append(f"{name} ({part[k]:.0%}): {shown or 'like the whole table'}")
     return "\n".join(lines)
 
@@ -98,11 +99,14 @@ def ruler(model: KMeans) -> tuple[str, float]:
     return model._schema.names[d], float(variance[d] / variance.sum()) if variance[d] > 0 else 0.0
 
 
-def traits_of(model: KMeans, k: int, top: int) -> list[tuple[str, str, str]]:
-    """Return the columns in which a centre is farthest from the whole: name, value, and mean of all rows."""
+def traits_of(model: KMeans, k: int, top: int, least: float = 0.01) -> list[tuple[str, str, str]]:
+    """Return the columns in which a centre is farthest from the whole: name, value, and mean of all rows.
+
+    Those within `least` standard deviations are left out.
+    """
     far = np.abs(contrast(model)[k])
     centre, whole = model.cluster_centers_[k], overall(model)
-    order = [d for d in np.argsort(-far, kind="stable")[:top].tolist() if far[d] > 0.01]
+    order = [d for d in np.argsort(-far, kind="stable")[:top].tolist() if far[d] > least]
     return [(model._schema.names[d], number(float(centre[d])), number(float(whole[d]))) for d in order]
 
 
