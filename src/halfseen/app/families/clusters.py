@@ -148,7 +148,8 @@ def describe(model: KMeans) -> None:
 
 def outcome(model: KMeans) -> str:
     """Return how the fit went, in one sentence."""
-    return f"inertia {model.inertia_:,.6g}; stopped by {model.stop_reason_} after {model.n_iter_} sweeps"
+    sweeps = "1 sweep" if model.n_iter_ == 1 else f"{model.n_iter_} sweeps"
+    return f"inertia {model.inertia_:,.6g}; stopped by {model.stop_reason_} after {sweeps}"
 
 
 def summary(model: KMeans) -> dict[str, Any]:
