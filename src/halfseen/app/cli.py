@@ -64,7 +64,8 @@ def fit(
         str | None, Option("--output", "-o", metavar="FILE", help="Model file to write, for instance M.halfseen.")
     ] = None,
     model: Annotated[
-        str, Option("--model", metavar="NAME", help="classes, or gaussian: numbers, jointly normal.")
+        str,
+        Option("--model", metavar="NAME", help="classes; of numbers gaussian, jointly normal, or kmeans."),
     ] = "classes",
     k: Annotated[
         str, Option("-k", "--classes", metavar="K", help="Number of classes: 3, 2..8, or auto: by BIC.")
@@ -107,7 +108,7 @@ def fit(
     json: Json = False,
 ) -> None:
     """Learn a model from a file: hidden classes, or with --target a classifier."""
-    _run("fit", context.params)
+    _run("fit", context.params | {"given": _given(context)})
 
 
 @app.command(epilog="Example: halfseen predict survey.halfseen new.csv -o classes.csv")
@@ -251,6 +252,11 @@ def doctor(context: Context, json: Json = False) -> None:
 
 
 # ---- running a verb ------------------------------------------------------------------------------------------------
+
+
+def _given(context: Context) -> set[str]:
+    """Return the names of the options that were typed: what was not has its default, or the family's own."""
+    return {name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")}
 
 
 def _run(verb: str, params: dict[str, Any]) -> None:

@@ -61,7 +61,7 @@ class HMM(ChainEM):
         A number: so many pseudo-counts added to every start, transition that may happen, and category, and so many
         pseudo-rows for numbers and counts: those of numbers lie about the state's own mean, uncorrelated and with the
         columns' variances (inverse Wishart, flat in the mean). "row": one pseudo-row in all. None: maximum likelihood.
-    init : {"mixed", "rows", "spread", "parameters", "posteriors"}, default "mixed"
+    init : {"mixed", "rows", "spread", "parameters", "posteriors", "kmeans"}, default "mixed"
         How the emissions of random starts are made. Where states come in order ("left-right"), every other start
         cuts each sequence into equal pieces instead.
     start : mapping, optional

@@ -74,7 +74,12 @@ class Origin(NamedTuple):
     @classmethod
     def of_fit(cls, recipe: blocks.Recipe, n_rows: float, seed: np.random.SeedSequence) -> Origin:
         """Return the origin of a fit that ends now."""
-        return cls(fingerprint(recipe, n_rows), seed.entropy, _now())
+        return cls.now(fingerprint(recipe, n_rows), seed)
+
+    @classmethod
+    def now(cls, print_of_data: str, seed: np.random.SeedSequence) -> Origin:
+        """Return the origin of a fit that ends now, to data with this fingerprint."""
+        return cls(print_of_data, seed.entropy, _now())
 
     def in_pieces(self) -> Origin:
         """Return the origin after one more batch, now: the rows are not one table any more."""
@@ -92,10 +97,15 @@ def fingerprint(recipe: blocks.Recipe, n_rows: float) -> str:
     and mean and variance of every column of numbers to nine digits. It tells whether a model was fitted to this table
     or to another; it does not see every cell, nor the order of the rows.
     """
-    digest = blake2b(repr(recipe.schema.columns).encode("utf-8", "surrogatepass"), digest_size=16)
     counts = list(recipe.summary.frequencies.values())
     moments = [part for mean, var in recipe.summary.moments.values() for part in (_in_units(mean, var), var)]
-    for numbers in (np.array([n_rows]), *counts, *moments):
+    return digested(recipe.schema, np.array([n_rows]), *counts, *moments)
+
+
+def digested(schema: Schema, *figures: Floats) -> str:
+    """Return a digest of the columns of a table, and of figures about it to nine digits."""
+    digest = blake2b(repr(schema.columns).encode("utf-8", "surrogatepass"), digest_size=16)
+    for numbers in figures:
         digits, power = np.frexp(numbers)  # nine digits: the last ones differ between machines
         digest.update(np.round(digits, 9).astype("<f8").tobytes() + power.astype("<i4").tobytes())
     return digest.hexdigest()
@@ -138,7 +148,7 @@ def taken(model: TableEM) -> State:
     return State(record, _tensors(model))
 
 
-def _options(model: TableEM) -> dict[str, Any]:
+def _options(model: Any) -> dict[str, Any]:
     """Return the constructor's arguments; a generator, which moves on, is left out."""
     found = dict(model.get_params(deep=False))
     if not isinstance(found["random_state"], int | np.integer):
@@ -194,7 +204,7 @@ def _parts(params: Any) -> list[tuple[str, Floats]]:
 def restored(cls: type[Estimator], state: State) -> Estimator:
     """Return the estimator whose state this is; raise `ParameterError` for what cannot be one."""
     record, tensors = state
-    _check_keys(record)
+    _check_keys(record, RECORD)
     model = cls(**_known_options(cls, record["options"]))
     model._check_options()
     read_jobs(model.n_jobs)
@@ -227,13 +237,13 @@ RECORD = {
 }
 
 
-def _check_keys(record: Mapping[str, Any]) -> None:
-    if set(record) != RECORD:
-        wrong = sorted(map(str, set(record) ^ RECORD))
+def _check_keys(record: Mapping[str, Any], known: set[str]) -> None:
+    if set(record) != known:
+        wrong = sorted(map(str, set(record) ^ known))
         raise ParameterError(f"its record has too many or too few entries: {', '.join(wrong)}.")
 
 
-def _known_options(cls: type[TableEM], found: Any) -> dict[str, Any]:
+def _known_options(cls: type[Any], found: Any) -> dict[str, Any]:
     known = cls._get_param_names()
     unknown = sorted(set(options.mapping("options", found)) - set(known))
     if unknown:

@@ -3,7 +3,7 @@
 A family is a module with a function for each verb that it knows: ``fit(request)`` reads the data its own way and
 returns a `Fitted`; ``predict``, ``impute``, ``sample``, ``score`` and the others take a loaded model and the options;
 ``describe``, ``outcome``, ``summary`` and ``facts`` say what was found: as tables, in a sentence, as plain values, and
-in the first lines of ``halfseen info``.
+in the first lines of ``halfseen info``. ``RESUMES = False`` says that its fits keep no checkpoint.
 To add one, write the module and name it here, twice: by the word that ``--model`` takes, and by its estimators.
 """
 
@@ -16,10 +16,15 @@ from typing import Any
 
 from halfseen.errors import ParameterError
 
-BY_WORD = {"classes": "halfseen.app.families.tables", "gaussian": "halfseen.app.families.tables"}
+BY_WORD = {
+    "classes": "halfseen.app.families.tables",
+    "gaussian": "halfseen.app.families.tables",
+    "kmeans": "halfseen.app.families.clusters",
+}
 BY_ESTIMATOR = {
     "GaussianClassifier": "halfseen.app.families.tables",
     "GaussianMixture": "halfseen.app.families.tables",
+    "KMeans": "halfseen.app.families.clusters",
     "LatentClass": "halfseen.app.families.tables",
     "NaiveBayes": "halfseen.app.families.tables",
 }

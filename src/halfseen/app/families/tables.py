@@ -14,9 +14,10 @@ from halfseen.analysis.hidden import hidden_cells
 from halfseen.app import console, options
 from halfseen.app.families import Fitted
 from halfseen.app.tables import (
+    batches,
     column,
+    data,
     extended,
-    features,
     filled,
     open_rows,
     read_costs,
@@ -24,7 +25,6 @@ from halfseen.app.tables import (
     weights,
     without_identifiers,
 )
-from halfseen.data.files import FileTable
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import why as reasons
@@ -110,7 +110,7 @@ def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
     cost = None if request["cost"] is None else read_costs(request["cost"], names)
     model.set_params(n_jobs=request["jobs"])
     with TableWriter(request["output"]) as out:
-        for batch, X in _batches(model, reading, request):
+        for batch, X in batches(model, reading, request):
             out.append(extended(batch, _answers(model, X, names, cost, request["reject"], request["why"])))
 
 
@@ -156,12 +156,12 @@ def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     n_draws, n_holes = request["draws"], 0
     with TableWriter(request["output"]) as out:
         if not n_draws:
-            for batch, X in _batches(model, reading, request):
+            for batch, X in batches(model, reading, request):
                 n_holes += sum(column.null_count for column in X.columns)
                 out.append(filled(batch, model.impute(X)))
         for i in range(n_draws):
             rng = np.random.default_rng([request["seed"], i])
-            for batch, X in _batches(model, reading, request):
+            for batch, X in batches(model, reading, request):
                 drawn = filled(batch, model.impute(X, draw=True, random_state=rng))
                 out.append(drawn.add_column(0, "draw", pa.array(np.full(len(drawn), i + 1))))
     if request["output"] != "-":
@@ -193,7 +193,7 @@ def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
     weight = request["weight"] or reading.get("weight")
     target = reading.get("target")
     total = n_rows = right = known = 0.0
-    for batch, X in _batches(model, reading, request):
+    for batch, X in batches(model, reading, request):
         mass = weights(batch, weight, request["data"])
         used = mass > 0
         total += float(mass[used] @ model.score_samples(X)[used])
@@ -221,36 +221,10 @@ def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
     classes: list[str] = []
     labels: list[Any] = []
     names = class_names(model)
-    for batch, X in _batches(model, reading, request):
+    for batch, X in batches(model, reading, request):
         labels += column(batch, request["truth"], "--truth", request["data"])
         classes += [names[k] for k in model.predict_proba(X).argmax(axis=1).tolist()]
     return classes, labels
-
-
-def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
-    """Return the rows of a file as the model takes them, for the report."""
-    table = _opened(reading, request)
-    known = set(table.names)
-    apart = {option: reading.get(option) for option in ("weight", "target") if reading.get(option) in known}
-    left_out = known - set(model._schema.names) - set(apart.values())
-    table = _opened(reading, request, **apart).without(left_out)
-    return Fitted(model, table, dict(reading))
-
-
-def _batches(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Yield some rows after the other: all their columns, and those that the model takes."""
-    table, n_rows = _opened(reading, request), 0
-    for batch in table.batches(everything=True):
-        n_rows += batch.num_rows
-        yield batch, features(model, batch, request["data"])
-    if not n_rows:
-        raise DataError(f"{request['data'] or 'the query'} has no rows: there is nothing to answer.")
-
-
-def _opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: Any) -> FileTable:
-    """Open the file of a request; what means missing is as said now, else as it was said when fitting."""
-    missing = reading.get("missing", []) if request["missing"] is None else options.names(request["missing"])
-    return open_rows(request["data"], request["sql"], missing, **columns)
 
 
 # ---- what was found --------------------------------------------------------------------------------------------------

@@ -83,9 +83,9 @@ def _checks(model: Any, material: TableMaterial) -> Iterator[Check]:
     yield from _starts(model)
     yield from _overlap(material)
     yield from _small(model, material)
-    yield from (Check(False, "Event", f"{_capital(event)}.") for event in getattr(model, "events_", ()))
+    yield from (Check(False, "Event", f"{capital(event)}.") for event in getattr(model, "events_", ()))
     yield from _guarded(model)
-    yield _holes_check(material)
+    yield holes_check(material)
     yield from _dependence(material)
     if material.seen.is_sample:
         text = f"What goes row by row looks at {count(len(material.seen.rows))} of the rows, drawn at random."
@@ -96,7 +96,8 @@ def _checks(model: Any, material: TableMaterial) -> Iterator[Check]:
         yield Check(False, "Impossible rows", text)
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
+    """Begin a sentence."""
     return text[:1].upper() + text[1:]
 
 
@@ -164,7 +165,8 @@ def _guarded(model: Any) -> Iterator[Check]:
     yield Check(helped, "Unlabelled rows", text)
 
 
-def _holes_check(material: TableMaterial) -> Check:
+def holes_check(material: Any) -> Check:
+    """Say how many cells are missing."""
     share = material.holes.total_share
     if not material.holes.n_missing:
         return Check(True, "Holes", "Every cell is filled.")

@@ -21,6 +21,7 @@ Builder = Callable[[Any, Any], Section | None]
 
 SECTIONS: dict[str, list[Builder]] = {}
 MATERIAL: dict[str, Callable[..., Material]] = {}
+TITLES: dict[str, str] = {}  # of a family that has one of its own
 
 MOST_PARAMETERS = 300  # rows of the table of parameters
 
@@ -60,7 +61,7 @@ def _python(model: Any, material: Material) -> str:
     cost = ", cost=cost" if material.cost is not None else ""
     if model._origin.reading is not None:
         return f'{python_of(model)}\nhs.report(model, table, "report.html"{cost})'
-    if not hasattr(model, "loglik_"):
+    if not hasattr(model, "loglik_") and not hasattr(model, "inertia_"):
         built = f"model = hs.{type(model).__name__}.from_params(...)  # or fitted in pieces; the parameters are below"
     else:
         labels = ", y" if hasattr(model, "classes_") else ""

@@ -14,6 +14,7 @@ WORDS = {
     "bic": "BIC",
     "aic": "AIC",
     "accuracy": "accuracy",
+    "inertia_per_row": "per row",
     "labelled_rows": "on labelled rows",
 }
 
