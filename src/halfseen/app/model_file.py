@@ -49,6 +49,7 @@ FORMAT_VERSION = 1
 FAMILIES = {  # class -> its module
     "GaussianClassifier": "halfseen.estimators.gaussian_classifier",
     "GaussianMixture": "halfseen.estimators.gaussian_mixture",
+    "HMM": "halfseen.estimators.hmm",
     "LatentClass": "halfseen.estimators.latent_class",
     "NaiveBayes": "halfseen.estimators.naive_bayes",
 }

@@ -299,6 +299,12 @@ def _apart(X: Any, groups: Any, time: Any) -> tuple[Any, NDArray[Any] | None, ND
     return rest, values[0], values[1]
 
 
+def column_names(X: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a data frame; none where X is something else."""
+    frame = nw.from_native(X, pass_through=True)
+    return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
+
+
 def _grouped(groups: NDArray[Any] | None, time: NDArray[Any] | None, n_rows: int) -> Cut:
     for option, values in (("groups", groups), ("time", time)):
         if values is not None and values.shape != (n_rows,):

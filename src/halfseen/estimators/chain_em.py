@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,13 @@ from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.starts import BLEND, STARTS, STRENGTH, Start, whole
 from halfseen.engine.stopping import read_rule
 from halfseen.errors import CollapseWarning, FitError, ParameterError, warn
-from halfseen.estimators import blocks, options
+from halfseen.estimators import blocks, chain_state, options
+from halfseen.estimators.chain_state import ChainRecipe
 from halfseen.estimators.chain_use import ChainUse, default_state
 from halfseen.estimators.ended import take_over, warn_of_end
 from halfseen.estimators.notes import column_notes
-from halfseen.estimators.table_mixture import seed_of
+from halfseen.estimators.state import State
+from halfseen.estimators.table_mixture import lasting_seed
 from halfseen.estimators.topology import Topology
 from halfseen.leaves import Cells, Leaf
 from halfseen.leaves.categorical import read_table
@@ -99,6 +101,7 @@ class ChainEM(ChainUse):
     accelerate: bool
     anneal: Sequence[float]
     variance_floor: float
+    _recipe: ChainRecipe
 
     def _check_options(self) -> None:
         options.one_of("emission", self.emission, KINDS)
@@ -296,6 +299,7 @@ class ChainEM(ChainUse):
     def _publish(self, found: Fitted, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
         self.events_ = column_notes(self._schema, found.summary.frequencies)
+        self._recipe = ChainRecipe.of(self, found.summary)
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self._topology, self._n_steps, self._uncertain = found.topology, found.n_rows, found.uncertain
         self.n_components_, self.loglik_ = found.n_components, found.loglik
@@ -323,7 +327,16 @@ class ChainEM(ChainUse):
         log.info("fitted %d states: %s after %d passes", self.n_components_, self.stop_reason_, self.n_iter_)
 
     def _seed(self) -> np.random.SeedSequence:
-        return seed_of(self.random_state)
+        return lasting_seed(self.random_state)
+
+    def _state(self) -> State:
+        """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
+        return chain_state.taken(self)
+
+    @classmethod
+    def _from_state(cls, found: State) -> Self:
+        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
+        return chain_state.restored(cls, found)
 
 
 def _check_covariance(kind: Any) -> None:

@@ -17,9 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen.assign import SOFT
 from halfseen.data import Cut, Schema, SequenceChunk, Sequences, Source, frame_from_dict, read_sequences
+from halfseen.data.sequences import column_names
 from halfseen.engine import HiddenMarkov
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options, profile
+from halfseen.estimators.state import Origin
 from halfseen.estimators.table_mixture import generator, matching
 from halfseen.estimators.topology import Topology
 from halfseen.leaves.leaf import Floats, Stats
@@ -86,6 +88,7 @@ class _Emissions:
 class ChainUse(BaseEstimator):
     """A hidden Markov model, once it has a model, parameters and a schema."""
 
+    _origin: Origin = Origin()
     _model: HiddenMarkov
     _params: Params
     _schema: Schema
@@ -479,8 +482,8 @@ class ChainUse(BaseEstimator):
         """Read and encode sequences; columns of group and time are those of the fit, where X has them."""
         check_is_fitted(self)
         if lengths is None and groups is None and time is None:
-            names = [str(name) for name in getattr(X, "columns", ())]
-            groups, time = (mark if isinstance(mark, str) and mark in names else None for mark in self._marks)
+            names = column_names(X)
+            groups, time = (mark if mark in names else None for mark in self._marks)
         source, cut = read_sequences(X, lengths, groups, time)
         return Sequences.of(self._schema.encode(source), cut.lengths), cut
 
