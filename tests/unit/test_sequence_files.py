@@ -73,6 +73,8 @@ USES = {
     "filter": lambda model, X: model.filter(X),
     "score_samples": lambda model, X: model.score_samples(X),
     "sample": lambda model, X: model.sample(20, random_state=1),
+    "impute": lambda model, X: model.impute(X),
+    "draw": lambda model, X: model.impute(X, draw=True, random_state=1),
     "forecast": lambda model, X: model.forecast(X, 3).to_frame(),
     "to_frame": lambda model, X: model.to_frame(),
     "describe": lambda model, X: model.describe(),

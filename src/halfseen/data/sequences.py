@@ -10,7 +10,7 @@ belongs to and one that says when. All become one table of steps, sequence after
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -226,7 +226,7 @@ def read_sequences(
         return source, Cut(_read_lengths(lengths, source.n_rows))
     if lengths is not None:
         raise ParameterError("lengths= and groups= both say where sequences end; give one of them.")
-    rest, marks, times = _apart(_as_table(X), groups, time)
+    rest, marks, times = _apart(_as_frame(X, [mark for mark in (groups, time) if isinstance(mark, str)]), groups, time)
     source = read(rest)
     cut = _grouped(marks, times, source.n_rows)
     assert cut.order is not None
@@ -250,6 +250,11 @@ def _as_table(X: Any) -> Any:
         cells[:, 0] = X
         return cells
     return X.reshape(-1, 1) if isinstance(X, np.ndarray) and X.ndim == 1 else X
+
+
+def _as_frame(X: Any, marks: Sequence[str]) -> Any:
+    """Return a table that may have columns of group and time; one in a file is read."""
+    return X.__halfseen_frame__(marks) if hasattr(X, "__halfseen_frame__") else _as_table(X)
 
 
 def _concatenated(tables: Sequence[Any]) -> Any:
@@ -300,7 +305,9 @@ def _apart(X: Any, groups: Any, time: Any) -> tuple[Any, NDArray[Any] | None, ND
 
 
 def column_names(X: Any) -> tuple[str, ...]:
-    """Return the names of the columns of a data frame; none where X is something else."""
+    """Return the names of the columns of a data frame or a file; none where X is something else."""
+    if hasattr(X, "__halfseen_frame__"):
+        return tuple(X.columns)
     frame = nw.from_native(X, pass_through=True)
     return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
 
@@ -335,6 +342,46 @@ def _holes(values: NDArray[Any]) -> NDArray[np.bool_]:
     if values.dtype == object:
         return np.array([value is None or value != value for value in values])
     return values != values  # NaN and NaT
+
+
+def fill_sequences(
+    X: Any, cut: Cut, marks: Sequence[str], cells: Iterable[tuple[int, NDArray[np.intp], list[Any]]]
+) -> Any:
+    """Copy sequences, in the form they came in, with some cells filled.
+
+    Parameters
+    ----------
+    X : what `read_sequences` read
+    cut : Cut
+    marks : columns of group and time in it
+    cells : (column, steps, values) of the source that `read_sequences` returned
+
+    Examples
+    --------
+    >>> X = [np.array([1.5, np.nan]), np.array([np.nan])]
+    >>> fill_sequences(X, read_sequences(X)[1], [], [(0, np.array([1, 2]), [7.0, 8.0])])
+    [array([1.5, 7. ]), array([8.])]
+    """
+    if not cut.listed:
+        whole = read(_as_frame(X, marks) if marks else _as_table(X))
+        places = [j for j, name in enumerate(whole.names) if name not in marks]
+        order = np.arange(whole.n_rows) if cut.order is None else cut.order
+        return _like(X, whole.fill({places[j]: (order[steps], values) for j, steps, values in cells}))
+    listed, filled, first = list(cells), [], 0
+    for table, length in zip(X, cut.lengths.tolist(), strict=True):
+        inside = {}
+        for j, steps, values in listed:
+            low, high = np.searchsorted(steps, [first, first + length])
+            inside[j] = (steps[low:high] - first, values[low:high])
+        filled.append(_like(table, read(_as_table(table)).fill(inside)))
+        first += length
+    return filled
+
+
+def _like(X: Any, filled: Any) -> Any:
+    """Return a table of one column as a flat array where it came so."""
+    flat = getattr(X, "ndim", 2) == 1 or (isinstance(X, list | tuple) and np.ndim(X[0]) == 0)
+    return filled[:, 0] if flat else filled
 
 
 def check_sequence_weight(weight: ArrayLike | None, n_sequences: int) -> NDArray[np.float64]:
