@@ -327,7 +327,8 @@ def _grouped(groups: NDArray[Any] | None, time: NDArray[Any] | None, n_rows: int
     same = (np.diff(rank[order]) == 0) & (np.diff(when[order]) == 0)
     if time is not None and same.any():
         row, other = (int(order[int(same.argmax()) + i]) for i in (0, 1))
-        raise DataError(f"time: rows {row} and {other} of one sequence are both at {time[row]}. Leave one out.")
+        whose = "one sequence" if names is None else f"sequence {names[rank[row]]!r}"
+        raise DataError(f"time: rows {row} and {other} of {whose} are both at {time[row]}. Leave one out.")
     return Cut(np.bincount(rank).astype(np.int64), order, names=names)
 
 

@@ -16,13 +16,21 @@ from typing import Any
 
 from halfseen.errors import ParameterError
 
-BY_WORD = {"classes": "halfseen.app.families.tables", "gaussian": "halfseen.app.families.tables"}
+BY_WORD = {
+    "classes": "halfseen.app.families.tables",
+    "gaussian": "halfseen.app.families.tables",
+    "hmm": "halfseen.app.families.sequences",
+}
 BY_ESTIMATOR = {
+    "HMM": "halfseen.app.families.sequences",
     "GaussianClassifier": "halfseen.app.families.tables",
     "GaussianMixture": "halfseen.app.families.tables",
     "LatentClass": "halfseen.app.families.tables",
     "NaiveBayes": "halfseen.app.families.tables",
 }
+
+ONLY_FOR = dict.fromkeys(("group", "time", "emission", "transitions", "min_dwell"), "hmm")  # options of fit -> --model
+ONLY_OF = dict.fromkeys(("path", "sequences"), "HMM")  # options of other verbs -> estimator
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,20 @@ def named(word: str) -> ModuleType:
     if word not in BY_WORD:
         raise ParameterError(f"--model {word!r} is not one of {', '.join(BY_WORD)}.")
     return import_module(BY_WORD[word])
+
+
+def check_options(request: dict[str, Any]) -> None:
+    """Refuse options of a fit that another model has."""
+    for option, word in ONLY_FOR.items():
+        if request[option] is not None and request["model"] != word:
+            raise ParameterError(f"--{option.replace('_', '-')} needs --model {word}.")
+
+
+def check_use(model: Any, request: dict[str, Any]) -> None:
+    """Refuse options of a verb that another model has."""
+    for option, estimator in ONLY_OF.items():
+        if request.get(option) and type(model).__name__ != estimator:
+            raise ParameterError(f"--{option} has no meaning for a {type(model).__name__} model.")
 
 
 def verb_of(model: Any, verb: str) -> Any:

@@ -13,7 +13,7 @@ def run(model: str, output: str, cost: str | None, **request: Any) -> None:
     """Load the model, read the data, write the page."""
     loaded = load(model)
     reading = families.reading_of(loaded)
-    found = families.verb_of(loaded, "data")(loaded, reading, request)
+    found = families.verb_of(loaded, "data")(loaded, reading, request | {"cost": cost})
     costs = None
     if cost is not None:
         from halfseen.app.families.tables import class_names
