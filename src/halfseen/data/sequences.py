@@ -148,16 +148,24 @@ class Cut:
     order : (N,) array or None     row of the user's table of each step; None: as they stand
     listed : bool                  whether sequences came as a list, so that answers are lists
     names : tuple or None          what the user calls the sequences, where a column says so
+    times : (N,) array or None     when each step was, where a column says so
     """
 
     lengths: Ints
     order: NDArray[np.intp] | None = None
     listed: bool = False
     names: tuple[Any, ...] | None = None
+    times: NDArray[Any] | None = None
 
     def name(self, b: int) -> str:
         """What to call sequence b in messages."""
-        return f"sequence {b}" if self.names is None else f"sequence {b} ({self.names[b]!r})"
+        return f"sequence {b}" if self.names is None else f"sequence {b} ({plainly(self.names[b])!r})"
+
+    def step(self, b: int, t: int) -> str:
+        """What to call step t of sequence b in messages."""
+        if self.times is None:
+            return f"step {t}"
+        return f"step {t} ({plainly(self.times[int(self.lengths[:b].sum()) + t])})"
 
     def back(self, answers: NDArray[Any]) -> Any:
         """Give answers about steps in the order of the user's rows, or in a list of arrays."""
@@ -181,6 +189,22 @@ class Cut:
             return np.concatenate(parts)
         filled = [[None] * n if part is None else part for part, n in zip(parts, self.lengths.tolist(), strict=True)]
         return [label for part in filled for label in part]
+
+
+def plainly(value: Any) -> Any:
+    """Return a group or a time as a person writes it: whole numbers without a fraction, days without hours.
+
+    Examples
+    --------
+    >>> plainly(37.0), plainly(np.datetime64("2026-01-05T00:00:00")), plainly("a")
+    (37, '2026-01-05', 'a')
+    """
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return int(value)
+    if isinstance(value, np.datetime64):
+        text = np.datetime_as_string(value, unit="s")
+        return text.removesuffix("T00:00:00").replace("T", " ")
+    return value
 
 
 def read_sequences(
@@ -327,9 +351,10 @@ def _grouped(groups: NDArray[Any] | None, time: NDArray[Any] | None, n_rows: int
     same = (np.diff(rank[order]) == 0) & (np.diff(when[order]) == 0)
     if time is not None and same.any():
         row, other = (int(order[int(same.argmax()) + i]) for i in (0, 1))
-        whose = "one sequence" if names is None else f"sequence {names[rank[row]]!r}"
-        raise DataError(f"time: rows {row} and {other} of {whose} are both at {time[row]}. Leave one out.")
-    return Cut(np.bincount(rank).astype(np.int64), order, names=names)
+        whose = "one sequence" if names is None else f"sequence {plainly(names[rank[row]])!r}"
+        raise DataError(f"time: rows {row} and {other} of {whose} are both at {plainly(time[row])}. Leave one out.")
+    times = None if time is None else time[order]
+    return Cut(np.bincount(rank).astype(np.int64), order, names=names, times=times)
 
 
 def _ranked(groups: NDArray[Any]) -> tuple[Ints, tuple[Any, ...]]:

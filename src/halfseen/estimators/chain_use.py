@@ -545,7 +545,7 @@ class ChainUse(BaseEstimator):
         found = self._model.impossible(self._params, sequences.chunks())
         if found is not None:
             raise DataError(
-                f"{cut.name(found[0])} is impossible under the model: at step {found[1]} no state is left that may "
+                f"{cut.name(found[0])} is impossible under the model: at {cut.step(*found)} no state is left that may "
                 "come next and emit what was observed. Fit with a prior to leave no probability at zero, or make "
                 "the cells of that step missing."
             )

@@ -28,6 +28,7 @@ from halfseen.app.tables import (
     without_identifiers,
 )
 from halfseen.data.files import FileTable
+from halfseen.data.sequences import plainly
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators.hmm import HMM
@@ -176,7 +177,7 @@ def forecast(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any])
         names = model._sequences(steps, None, **marks)[1].names
     frame = nw.from_native(ahead.to_frame()).to_dict(as_series=False)
     numbers, when = frame.pop("sequence"), frame.pop("step")
-    found: dict[str, Any] = {_mark_names(model, reading)[0]: [names[b] for b in numbers] if names else numbers}
+    found: dict[str, Any] = {_mark_names(model, reading)[0]: [plainly(names[b]) for b in numbers] if names else numbers}
     found |= {"steps_ahead": when} | {f"p_{name}": frame.pop(name) for name in model.state_names_}
     with TableWriter(request["output"]) as out:
         out.append(extended(pa.table(found), frame))
@@ -201,7 +202,7 @@ def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
         "loglik_per_step": total / n_steps,
         "bic": -2 * total + model.n_parameters_ * float(np.log(max(n_observed, 1.0))),
         "aic": -2 * total + 2 * model.n_parameters_,
-        "each": [{"sequence": str(b), "steps": t, "loglik": v, "loglik_per_step": v / t} for b, t, v in rows],
+        "each": [{"sequence": str(plainly(b)), "steps": t, "loglik": v, "loglik_per_step": v / t} for b, t, v in rows],
     }
 
 

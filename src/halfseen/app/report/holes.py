@@ -21,7 +21,7 @@ def holes(model: Any, material: TableMaterial) -> Section:
     found = material.holes
     parts: list[Part] = []
     if found.n_missing:
-        parts += [_holes_figure(material), Text(ASSUMED)]
+        parts += [holes_figure(material), Text(ASSUMED)]
         if material.seen.proba.shape[1] > 1:
             parts.append(_holes_grid(material))
     parts.append(_hidden_grid(material))
@@ -39,7 +39,8 @@ ASSUMED = (
 )
 
 
-def _holes_figure(material: TableMaterial) -> Figure:
+def holes_figure(material: Any) -> Figure:
+    """Draw where the holes are."""
     found = material.holes
     n_columns, n_patterns = min(len(found.names), plots.MOST_COLUMNS), min(len(found.patterns), plots.MOST_PATTERNS)
     size = (min(max(4.5, 2.2 + 0.62 * n_columns), 11.0), 1.7 + 0.3 * n_patterns)
