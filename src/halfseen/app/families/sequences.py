@@ -119,7 +119,7 @@ def _about(path: str | None) -> Iterator[None]:
 def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the steps with their state, its probabilities given the whole sequence, and what else was asked for."""
     if request["why"]:
-        raise ParameterError("--why has no meaning for a HMM model: the steps around a step have their say too.")
+        raise ParameterError("--why has no meaning for an HMM: the steps around a step have their say too.")
     names = list(model.state_names_)
     cost = None if request["cost"] is None else read_costs(request["cost"], names)
     model.set_params(n_jobs=request["jobs"])
@@ -186,7 +186,7 @@ def forecast(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any])
 def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
     """Return how well the model describes the sequences of a file, in all and one by one."""
     if request["weight"] is not None:
-        raise ParameterError(f"--weight has no meaning for a HMM model: {NOT_HERE['weight']}.")
+        raise ParameterError(f"--weight has no meaning for an HMM: {NOT_HERE['weight']}.")
     _, steps = _steps(model, reading, request)
     sequences, cut = model._sequences(steps, None, **_marks(model, reading))
     each = model.score_samples(steps, **_marks(model, reading))
@@ -218,7 +218,7 @@ def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
     """Return the steps of a file as the model takes them, for the report."""
     if request["cost"] is not None:
-        raise ParameterError("--cost has no meaning for a HMM model: its report has no decisions.")
+        raise ParameterError("--cost has no meaning for an HMM: its report has no decisions.")
     return Fitted(model, _steps(model, reading, request)[1], dict(reading))
 
 
