@@ -122,6 +122,12 @@ def test_impute_fills_holes_only(pumps):
     assert [row["heat"] for row in drawn[:200]] != [row["heat"] for row in drawn[200:]]
 
 
+def test_impute_check(pumps):
+    shown = halfseen("impute", *pumps, "--check").stdout
+    assert "by mean or mode" in shown
+    assert "heat" in shown
+
+
 def test_score_in_all_and_one_by_one(pumps):
     found = json.loads(halfseen("score", *pumps, "--json").stdout)
     model = hs.load(pumps[0])

@@ -115,3 +115,26 @@ def test_what_cannot_be_filled():
     never = hs.HMM.from_params([1, 0], [[1, 0], [0, 1]], {"mode": {"on": [1, 0], "off": [0, 1]}})
     with pytest.raises(DataError, match=r"sequence 0 is impossible .* at step 1"):
         never.impute([["on"], ["off"], [None]])
+
+
+def test_hidden_cells_are_guessed_from_their_sequences():
+    """Better than the column's mean, and the better the longer states last: the steps around say which one it was."""
+    errors = {}
+    for stay in (0.95, 0.5):
+        model = hs.HMM.from_params([0.5, 0.5], [[stay, 1 - stay], [1 - stay, stay]], {"heat": COLUMNS["heat"]})
+        X, _ = model.sample(600, random_state=0)
+        [column] = hs.hidden_cells(model, X).columns
+        errors[stay] = column.error / column.plain
+        assert column.n_cells > 30
+    assert errors[0.95] < 0.6
+    assert errors[0.5] > errors[0.95] + 0.2
+
+
+def test_hidden_cells_say_how_they_were_guessed():
+    X, _ = steps()
+    check = hs.hidden_cells(MODEL, X, random_state=1)
+    assert not check.refitted
+    assert "by the model as it is" in check.note
+    assert str(check) == str(hs.hidden_cells(MODEL, X, random_state=1))
+    with pytest.raises(ParameterError, match="refit=True"):
+        hs.hidden_cells(MODEL, X, refit=True)

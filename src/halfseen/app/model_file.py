@@ -65,7 +65,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : LatentClass or NaiveBayes
+    model : a fitted estimator of one of `FAMILIES`
     path : str or path
         Any name; ".halfseen" is the custom. An existing file is replaced.
 
@@ -104,7 +104,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    LatentClass or NaiveBayes
+    estimator
 
     Raises
     ------

@@ -299,12 +299,12 @@ class ChainEM(ChainUse):
     def _publish(self, found: Fitted, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
         self.events_ = column_notes(self._schema, found.summary.frequencies)
-        self._recipe = ChainRecipe.of(self, found.summary)
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self._topology, self._n_steps, self._uncertain = found.topology, found.n_rows, found.uncertain
         self.n_components_, self.loglik_ = found.n_components, found.loglik
         known = names or (None,) * found.n_components
         self.state_names_ = tuple(default_state(k) if name is None else str(name) for k, name in enumerate(known))
+        self._recipe = ChainRecipe.of(self, found.summary)
         take_over(self, found.search)
         self._note_events(found.search)
 

@@ -46,8 +46,10 @@ class ChainRecipe(NamedTuple):
 
     @classmethod
     def of(cls, model: ChainEM, summary: blocks.Summary) -> ChainRecipe:
-        """Return the recipe by the options of an estimator."""
-        return cls(model._schema, summary, {name: getattr(model, name) for name in BUILT})
+        """Return the recipe by the options of an estimator; of several shapes of covariance it has the one chosen."""
+        built = {name: getattr(model, name) for name in BUILT}
+        built["covariance_type"] = getattr(model, "_covariance", built["covariance_type"])
+        return cls(model._schema, summary, built)
 
 
 # ---- out ---------------------------------------------------------------------------------------------------------
@@ -81,7 +83,7 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
     size = len(model._topology.begin)
     builder = _builder(cls, record["model"]["built"], model._schema, size, tensors)
     summary = state.read_summary(model._schema, tensors)
-    model._recipe = ChainRecipe.of(builder, summary)
+    model._recipe, model._covariance = ChainRecipe.of(builder, summary), builder._covariance
     model._model = builder._build(summary, model._topology)
     state.put_arrays(model, tensors, {})
     _check_zeros(model)
@@ -119,8 +121,8 @@ def _builder(
     if set(options.mapping("built", built)) != set(BUILT):
         raise ParameterError(f"built: it has other entries than {', '.join(BUILT)}.")
     builder = cls(n_components, **{name: built[name] for name in BUILT})
-    builder._schema = schema
     builder._check_options()
+    builder._schema, builder._covariance = schema, builder.covariance_type
     if builder.n_mix > 1:  # before anything of that size is made
         inside = {name: array for name, array in tensors.items() if name == "params/emit/mix"}
         state.check_shapes(inside, {"params/emit/mix": (n_components, builder.n_mix)})

@@ -100,6 +100,7 @@ class ChainUse(BaseEstimator):
     _n_steps: float
     _marks: tuple[Any, Any]
     _uncertain: float
+    _covariance: str
     n_jobs: int | None
     random_state: Any
     loglik_: float

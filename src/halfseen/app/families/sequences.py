@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
+from halfseen.analysis.hidden import hidden_cells
 from halfseen.app import console, options
 from halfseen.app.families import Fitted, tables
 from halfseen.app.tables import (
@@ -71,8 +72,9 @@ def fit(request: Mapping[str, Any]) -> Fitted:
 
 def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> HMM:
     given: dict[str, Any] = {"transitions": request["transitions"]}
-    if request["covariance"] is not None:
-        given["covariance_type"] = request["covariance"]
+    shapes = options.names(request["covariance"])
+    if shapes:
+        given["covariance_type"] = shapes[0] if len(shapes) == 1 else shapes
     if request["min_dwell"] is not None:
         given["min_dwell"] = request["min_dwell"]
     return HMM(
@@ -151,6 +153,12 @@ def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     if request["output"] != "-":
         done = f"{n_draws} completed tables" if n_draws else f"{n_holes:,} holes filled"
         console.note(f"{done}: {request['output']}")
+
+
+def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Hide known cells, impute them, and print how far off the guesses are, beside those of column means."""
+    with _about(request["data"]):
+        console.show(str(hidden_cells(model, _steps(model, reading, request)[1], random_state=request["seed"])))
 
 
 def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:

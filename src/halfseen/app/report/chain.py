@@ -10,6 +10,7 @@ import numpy as np
 
 from halfseen.analysis import plots, timeline
 from halfseen.analysis.chain_seen import SeenSequences, look_along
+from halfseen.analysis.hidden import HiddenCells, hidden_along
 from halfseen.analysis.holes import Holes
 from halfseen.analysis.holes import count as count_holes
 from halfseen.app.report import holes as of_tables
@@ -76,6 +77,11 @@ class ChainMaterial(Material):
     def holes(self) -> Holes:
         """The holes of all steps."""
         return count_holes(self.seen.missing, self.model._schema.names, np.ones(len(self.seen.path)))
+
+    @cached_property
+    def hidden(self) -> HiddenCells:
+        """Known cells hidden and guessed."""
+        return hidden_along(self.model, self.seen.sequences)
 
     @property
     def mean_certainty(self) -> float:
@@ -296,7 +302,7 @@ def _certainty_figure(material: ChainMaterial) -> Figure:
 
 
 def holes(model: Any, material: ChainMaterial) -> Section:
-    """Where the holes are, and what is assumed of them."""
+    """Where the holes are, what is assumed of them, and how well they can be filled."""
     found = material.holes
     parts: list[Part] = []
     lead = "The sequences have no holes."
@@ -306,6 +312,7 @@ def holes(model: Any, material: ChainMaterial) -> Section:
         if empty:
             lead += f" At {plural(empty, 'step')} nothing was observed at all: the steps around it say what was likely."
         parts = [of_tables.holes_figure(material), Text(of_tables.ASSUMED)]
+    parts.append(of_tables.hidden_grid(material))
     return Section("holes", "Holes", lead, parts)
 
 

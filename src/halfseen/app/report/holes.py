@@ -24,7 +24,7 @@ def holes(model: Any, material: TableMaterial) -> Section:
         parts += [holes_figure(material), Text(ASSUMED)]
         if material.seen.proba.shape[1] > 1:
             parts.append(_holes_grid(material))
-    parts.append(_hidden_grid(material))
+    parts.append(hidden_grid(material))
     if found.n_missing:
         lead = f"{percent(found.total_share)} of the cells are missing ({count(found.n_missing)})."
     else:
@@ -40,7 +40,7 @@ ASSUMED = (
 
 
 def holes_figure(material: Any) -> Figure:
-    """Draw where the holes are."""
+    """Return the map of the holes."""
     found = material.holes
     n_columns, n_patterns = min(len(found.names), plots.MOST_COLUMNS), min(len(found.patterns), plots.MOST_PATTERNS)
     size = (min(max(4.5, 2.2 + 0.62 * n_columns), 11.0), 1.7 + 0.3 * n_patterns)
@@ -74,7 +74,8 @@ def _holes_grid(material: TableMaterial) -> Grid:
     )
 
 
-def _hidden_grid(material: TableMaterial) -> Part:
+def hidden_grid(material: Any) -> Part:
+    """Return how well known cells are guessed when hidden."""
     found = material.hidden
     if not found.columns:
         return Text("No column has enough known cells to hide some of them and see how well they are guessed.")
