@@ -101,6 +101,7 @@ def test_predict_keeps_rows_and_columns(pumps):
     assert [row["path"] for row in rows] == [model.state_names_[k] for k in model.predict(frame)]
     assert [row["state"] for row in rows] == [model.state_names_[k] for k in proba.argmax(axis=1)]
     assert "path" not in table(halfseen("predict", *pumps).stdout)[0]
+    assert "Example" in halfseen("forecast", "--help").stdout
 
 
 def test_predict_with_costs(pumps, tmp_path):
@@ -167,7 +168,7 @@ def test_compare(pumps, tmp_path):
     found = json.loads(halfseen("compare", *pumps, "--truth", "truth", "--json").stdout)
     assert np.sum(found["counts"]) == 200
     assert found["majority"] > 0.95
-    assert "nothing moved" in halfseen("compare", pumps[0], pumps[0]).stdout
+    assert "nothing moved: the states are the same" in halfseen("compare", pumps[0], pumps[0]).stdout
     other = tmp_path / "o.halfseen"
     halfseen("fit", pumps[1], *FIT, "-k", 3, "--seed", 1, "--max-iter", 2, "-o", other)
     assert "(next)" in halfseen("compare", pumps[0], other).stdout

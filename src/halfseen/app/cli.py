@@ -68,7 +68,7 @@ def fit(
         Option("--model", metavar="NAME", help="classes; gaussian: numbers, jointly normal; hmm: states of sequences."),
     ] = "classes",
     k: Annotated[
-        str, Option("-k", "--classes", metavar="K", help="Number of classes: 3, 2..8, or auto: by BIC.")
+        str, Option("-k", "--classes", metavar="K", help="Number of classes or states: 3, 2..8, or auto: by BIC.")
     ] = "auto",
     target: Annotated[
         str | None, Option("--target", metavar="COLUMN", help="Column to predict: makes a classifier.")
@@ -78,7 +78,7 @@ def fit(
     ] = None,
     covariance: Annotated[
         str | None,
-        Option("--covariance", metavar="SHAPES", help="Of gaussian: full, tied, diag, spherical, or several."),
+        Option("--covariance", metavar="SHAPES", help="Of gaussian and hmm: full, tied, diag, spherical, or several."),
     ] = None,
     group: Annotated[
         str | None, Option("--group", metavar="COLUMN", help="Of hmm: column that says whose row it is.")

@@ -78,7 +78,7 @@ def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> An
     if request["model"] == "gaussian":
         return _gaussian(request, kinds, common)
     if request["covariance"] is not None:
-        raise ParameterError("--covariance needs --model gaussian.")
+        raise ParameterError("--covariance needs --model gaussian or hmm.")
     common["columns"] = dict(kinds) or None
     if request["target"] is not None:
         return NaiveBayes(prior=options.prior(request["prior"], 1.0), **common)
