@@ -117,7 +117,7 @@ def test_one_column_may_be_a_plain_list():
         ({"lengths": [5], "groups": [1] * 5}, "lengths= and groups= both"),
         ({"groups": "id"}, "groups='id' is no column of X"),
         ({"groups": [1, 1, None, 2, 2]}, "groups: row 2 is missing"),
-        ({"groups": [1, 1, 1, 2, 2], "time": [1, 2, 2, 1, 2]}, "rows 1 and 2 of one sequence are both at 2"),
+        ({"groups": [1, 1, 1, 2, 2], "time": [1, 2, 2, 1, 2]}, "rows 1 and 2 of sequence 1 are both at 2"),
         ({"groups": [1, 1]}, r"groups has shape \(2,\), but X has 5 rows"),
         ({"sample_weight": [1, 2]}, "2 values, but X has 1 sequences"),
         ({"labels": [0, 1]}, "2"),

@@ -307,7 +307,9 @@ def test_components_far_from_each_other_lose_no_digits_in_the_normal_kernels(ker
     offset = np.full(3, -0.5 * width * np.log(2 * np.pi))
     exact = 90 * (log_mix[0] + offset[0]) - 0.5 * ((values - mean[component]) ** 2).sum()
     used, sums = np.zeros(3), np.zeros((3, 2 + width + width**2))
-    assert kernels.normal_soft(values, weight, log_mix, mean, eye, eye, offset, used, sums) == pytest.approx(exact, 1e-14)
+    assert kernels.normal_soft(values, weight, log_mix, mean, eye, eye, offset, used, sums) == pytest.approx(
+        exact, 1e-14
+    )
     half = np.full((3, width), 0.5), np.full((3, width), 0.5 * np.log(2 * np.pi))
     moments = np.zeros((3, 3, width))
     assert kernels.diagonal_soft(values, weight, log_mix, mean, *half, used, moments) == pytest.approx(exact, 1e-14)

@@ -18,8 +18,8 @@ from sklearn.metrics import adjusted_rand_score
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import profile
 from halfseen.estimators.centres import names_of
+from halfseen.estimators.chain_use import ChainUse
 from halfseen.estimators.kmeans import KMeans
-from halfseen.estimators.table_mixture import TableMixture
 
 SHOWN = 12  # moves that a person reads
 
@@ -144,7 +144,7 @@ class Moved(NamedTuple):
 
 
 def models(first: Any, second: Any) -> Moved:
-    """Match the classes of two models over the same columns, and say what moved.
+    """Match the classes, or states, of two models over the same columns, and say what moved.
 
     Of two `KMeans` the overlap is that of the mixtures that they stand for: normal, with one variance for all.
 
@@ -166,9 +166,35 @@ def models(first: Any, second: Any) -> Moved:
         raise ParameterError(f"the models differ in their columns: {_differing(first, second)}.")
     if all(of_centres):
         return _clusters(first, second)
+    one, two = _by_components(first), _by_components(second)
+    chains = (first, second) if isinstance(first, ChainUse) and isinstance(second, ChainUse) else None
+    return _matched(one, two, chains)
+
+
+@dataclass(frozen=True, eq=False)
+class _Components:
+    """A model as the comparison reads it."""
+
+    _schema: Any
+    _model: Any
+    _params: Any
+    class_names_: tuple[str, ...]
+    weights_: Any
+
+
+def _by_components(model: Any) -> Any:
+    """Return a model with classes, or the states of a chain in their place."""
+    if not isinstance(model, ChainUse):
+        return model
+    if model._inside is not None:
+        raise ParameterError("states whose emissions are mixtures (n_mix above 1) cannot be compared one by one.")
+    return _Components(model._schema, model._model, model._params, model.state_names_, model.occupancy_)
+
+
+def _matched(first: Any, second: Any, chains: tuple[ChainUse, ChainUse] | None) -> Moved:
     overlap = np.exp(first._model.overlap(first._params, second._params))
     rows, columns = linear_sum_assignment(overlap, maximize=True)
-    moves = _moves(first, second, rows, columns)
+    moves = _moves(first, second, rows, columns) + ([] if chains is None else _next_moves(*chains, rows, columns))
     names, shares = (first.class_names_, second.class_names_), (first.weights_, second.weights_)
     return _moved(names, shares, overlap, rows, columns, moves)
 
@@ -206,7 +232,7 @@ def _moved(names: Sequence[Any], shares: Sequence[Any], overlap: Any, rows: Any,
     return Moved(pairs, (alone[0], alone[1]), sorted(moves, key=lambda move: -move.size))
 
 
-def _moves(first: TableMixture, second: TableMixture, rows: Any, columns: Any) -> list[Move]:
+def _moves(first: Any, second: Any, rows: Any, columns: Any) -> list[Move]:
     moves = []
     for mine, its in zip(profile.profiles(first), profile.profiles(second), strict=True):
         unit = 1.0 if mine.kind == "categorical" else max(abs(float(mine.overall[-1])), 1e-300)
@@ -217,6 +243,17 @@ def _moves(first: TableMixture, second: TableMixture, rows: Any, columns: Any) -
                     move = Move(first.class_names_[i], mine.name, str(value), float(before[k]), float(after[k]), size)
                     moves.append(move)
     return moves
+
+
+def _next_moves(first: ChainUse, second: ChainUse, rows: Any, columns: Any) -> list[Move]:
+    """Return the transitions between matched states that differ."""
+    before, after = first.transmat_[np.ix_(rows, rows)], second.transmat_[np.ix_(columns, columns)]
+    names = [first.state_names_[i] for i in rows]
+    return [
+        Move(names[i], "(next)", f"to {names[j]}", float(before[i, j]), float(after[i, j]), float(size))
+        for (i, j), size in np.ndenumerate(np.abs(after - before))
+        if size > 1e-9
+    ]
 
 
 def _differing(first: Any, second: Any) -> str:

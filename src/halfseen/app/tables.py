@@ -36,17 +36,17 @@ def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tup
 
 def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
     """Return the rows of a file as the model takes them, for the report."""
-    table = _opened(reading, request)
+    table = opened(reading, request)
     known = set(table.names)
     apart = {option: reading.get(option) for option in ("weight", "target") if reading.get(option) in known}
     left_out = known - set(model._schema.names) - set(apart.values())
-    table = _opened(reading, request, **apart).without(left_out)
+    table = opened(reading, request, **apart).without(left_out)
     return Fitted(model, table, dict(reading))
 
 
 def batches(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[tuple[pa.Table, pa.Table]]:
     """Yield some rows after the other: all their columns, and those that the model takes."""
-    table, n_rows = _opened(reading, request), 0
+    table, n_rows = opened(reading, request), 0
     for batch in table.batches(everything=True):
         n_rows += batch.num_rows
         yield batch, features(model, batch, request["data"])
@@ -54,7 +54,7 @@ def batches(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
         raise DataError(f"{request['data'] or 'the query'} has no rows: there is nothing to answer.")
 
 
-def _opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: Any) -> FileTable:
+def opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: Any) -> FileTable:
     """Open the file of a request; what means missing is as said now, else as it was said when fitting."""
     missing = reading.get("missing", []) if request["missing"] is None else options.names(request["missing"])
     return open_rows(request["data"], request["sql"], missing, **columns)

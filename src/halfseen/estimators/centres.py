@@ -15,7 +15,6 @@ from halfseen.estimators import options, state
 from halfseen.estimators.profile import number
 from halfseen.estimators.state import State
 from halfseen.leaves.leaf import Floats
-from halfseen.runners.threads import read_jobs
 
 if TYPE_CHECKING:
     from halfseen.estimators.kmeans import KMeans
@@ -34,7 +33,7 @@ def schema_of(names: Iterable[str], named: bool) -> Schema:
 
 def fingerprint(schema: Schema, n_rows: Floats, mean: Floats, spread: Floats) -> str:
     """Return a fingerprint of a table of numbers: its columns, rows, means and standard deviations."""
-    return state.digested(schema, n_rows, state._in_units(mean, spread**2), spread)
+    return state.digested(schema, n_rows, state.in_units(mean, spread**2), spread)
 
 
 # ---- in words ----------------------------------------------------------------------------------------------------
@@ -141,15 +140,10 @@ def taken(model: KMeans) -> State:
 def restored(cls: type[Estimator], found: State) -> Estimator:
     """Return the model whose state this is; raise `ParameterError` for what cannot be one."""
     record, tensors = found
-    state._check_keys(record, RECORD)
-    model = cls(**state._known_options(cls, record["options"]))
-    model._check_options()
-    read_jobs(model.n_jobs)
-    options.whole("random_state", model.random_state or 0, 0)
-    model._schema = state._schema(record["columns"], record["named"])
+    model: Estimator = state.opened(cls, record, RECORD)
     if any(column.kind != "gaussian" for column in model._schema.columns):
         raise ParameterError("a column of k-means cannot be of categories or counts.")
-    state._check_shapes(tensors, _shapes(model._schema, record["model"], tensors))
+    state.check_shapes(tensors, _shapes(model._schema, record["model"], tensors))
     dtype = options.one_of("dtype", record["model"]["dtype"], DTYPES)
     model._pivot = _stored(tensors["pivot"], dtype)
     model._centred, model._spread = tensors["centres"], tensors["spread"]
@@ -159,11 +153,10 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
     model._n_features_out = len(model._centred)
     _restore_table(model, record)
     _restore_training(model, record["training"], tensors)
-    model._origin = state._origin(record)
     return model
 
 
-RECORD = state.RECORD - {"class_names"}
+RECORD = state.COMMON
 
 
 def _shapes(schema: Schema, model: Any, tensors: Mapping[str, Floats]) -> dict[str, tuple[int, ...]]:
@@ -204,4 +197,4 @@ def _restore_training(model: KMeans, training: Any, tensors: Mapping[str, Floats
 
 
 TRAINING = {name: state.TRAINING[name][1] for name in ("trace_", "n_iter_", "converged_", "stop_reason_", "events_")}
-TRAINING["inertia_"] = lambda value: state._number(value) and value >= 0
+TRAINING["inertia_"] = lambda value: state.is_number(value) and value >= 0

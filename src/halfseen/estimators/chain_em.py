@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,13 @@ from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.starts import BLEND, STARTS, STRENGTH, Start, whole
 from halfseen.engine.stopping import read_rule
 from halfseen.errors import CollapseWarning, FitError, ParameterError, warn
-from halfseen.estimators import blocks, joint, options
+from halfseen.estimators import blocks, chain_state, joint, options
+from halfseen.estimators.chain_state import ChainRecipe
 from halfseen.estimators.chain_use import ChainUse, default_state
 from halfseen.estimators.ended import take_over, warn_of_end
 from halfseen.estimators.notes import column_notes
-from halfseen.estimators.table_mixture import seed_of
+from halfseen.estimators.state import State
+from halfseen.estimators.table_mixture import lasting_seed
 from halfseen.estimators.topology import Topology
 from halfseen.leaves import Cells, Leaf
 from halfseen.leaves.categorical import read_table
@@ -101,6 +103,7 @@ class ChainEM(ChainUse):
     accelerate: bool
     anneal: Sequence[float]
     variance_floor: float
+    _recipe: ChainRecipe
 
     def _check_options(self) -> None:
         options.one_of("emission", self.emission, KINDS)
@@ -317,6 +320,7 @@ class ChainEM(ChainUse):
         self.n_components_, self.loglik_, self._covariance = found.n_components, found.loglik, found.covariance
         known = names or (None,) * found.n_components
         self.state_names_ = tuple(default_state(k) if name is None else str(name) for k, name in enumerate(known))
+        self._recipe = ChainRecipe.of(self, found.summary)
         take_over(self, found.search)
         self._note_events(found.search)
 
@@ -341,7 +345,16 @@ class ChainEM(ChainUse):
         log.info("fitted %d states: %s after %d passes", self.n_components_, self.stop_reason_, self.n_iter_)
 
     def _seed(self) -> np.random.SeedSequence:
-        return seed_of(self.random_state)
+        return lasting_seed(self.random_state)
+
+    def _state(self) -> State:
+        """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
+        return chain_state.taken(self)
+
+    @classmethod
+    def _from_state(cls, found: State) -> Self:
+        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
+        return chain_state.restored(cls, found)
 
 
 def _check_names(option: str, names: Any, known: Collection[str]) -> tuple[str, ...]:

@@ -17,9 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen.assign import SOFT
 from halfseen.data import Cut, Schema, SequenceChunk, Sequences, Source, frame_from_dict, read_sequences
+from halfseen.data.sequences import column_names, fill_sequences
 from halfseen.engine import HiddenMarkov
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import joint, options, profile
+from halfseen.estimators.cells import decoded, holes_filled
+from halfseen.estimators.chain_impute import full_blocks
+from halfseen.estimators.state import Origin
 from halfseen.estimators.table_mixture import generator, matching
 from halfseen.estimators.topology import Topology
 from halfseen.leaves.leaf import Floats, Stats
@@ -86,6 +90,7 @@ class _Emissions:
 class ChainUse(BaseEstimator):
     """A hidden Markov model, once it has a model, parameters and a schema."""
 
+    _origin: Origin = Origin()
     _model: HiddenMarkov
     _params: Params
     _schema: Schema
@@ -405,10 +410,49 @@ class ChainUse(BaseEstimator):
         owner = self._topology.owner
         states = states if owner is None else np.array(owner)[states]
         blocks = self._model.leaves["emit"].sample(self._params["emit"], states, rng)
-        columns: dict[int, Any] = {}
-        for name, members in self._schema.blocks.items():
-            columns |= dict(zip(members, self._schema.decode(name, blocks[name]), strict=True))
-        return self._template.like([columns[j] for j in sorted(columns)]), states
+        return self._template.like(decoded(self._schema, blocks)), states
+
+    def impute(
+        self,
+        X: Any,
+        lengths: Any = None,
+        *,
+        groups: Any = None,
+        time: Any = None,
+        draw: bool = False,
+        random_state: Any = None,
+    ) -> Any:
+        """Fill the holes of sequences from all that is seen of them, before, at and after each step.
+
+        Parameters
+        ----------
+        X, lengths, groups, time :    as in `fit`
+        draw : bool
+            False: numbers get their expected value, categories the most probable one. True: a path of states is drawn,
+            and each hole given the state of its step, so that variation is kept.
+        random_state : seed of the draws; by default the estimator's
+
+        Returns
+        -------
+        The same container, columns and dtypes; observed cells are untouched.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.HMM.from_params([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], {"x": {"mean": [0, 5], "sd": [1, 1]}})
+        >>> model.impute(np.array([0.1, np.nan, -0.3, 5.2, np.nan, 4.9])).round(2)
+        array([ 0.1 ,  0.12, -0.3 ,  5.2 ,  4.85,  4.9 ])
+        """
+        check_is_fitted(self)
+        options.flag("draw", draw)
+        groups, time = self._marked(X, lengths, groups, time)
+        source, cut = read_sequences(X, lengths, groups, time)
+        sequences = Sequences.of(self._schema.encode(source), cut.lengths)
+        rng = generator(self.random_state if random_state is None else random_state) if draw else None
+        full, log_evidence = full_blocks(self._model, self._params, sequences, rng)
+        self._refuse_impossible(log_evidence, sequences, cut)
+        marks = [mark for mark in (groups, time) if isinstance(mark, str)]
+        return fill_sequences(X, cut, marks, holes_filled(source, self._schema, full))
 
     # ---- how good ------------------------------------------------------------------------------------------------
 
@@ -498,11 +542,16 @@ class ChainUse(BaseEstimator):
     def _sequences(self, X: Any, lengths: Any, groups: Any, time: Any) -> tuple[Sequences, Cut]:
         """Read and encode sequences; columns of group and time are those of the fit, where X has them."""
         check_is_fitted(self)
-        if lengths is None and groups is None and time is None:
-            names = [str(name) for name in getattr(X, "columns", ())]
-            groups, time = (mark if isinstance(mark, str) and mark in names else None for mark in self._marks)
-        source, cut = read_sequences(X, lengths, groups, time)
+        source, cut = read_sequences(X, lengths, *self._marked(X, lengths, groups, time))
         return Sequences.of(self._schema.encode(source), cut.lengths), cut
+
+    def _marked(self, X: Any, lengths: Any, groups: Any, time: Any) -> tuple[Any, Any]:
+        """Return the columns of group and time: those given, or those of the fit, where X has them."""
+        if lengths is not None or groups is not None or time is not None:
+            return groups, time
+        names = column_names(X)
+        first, second = (mark if mark in names else None for mark in self._marks)
+        return first, second
 
     def _over(self, sequences: Sequences, task: Callable[[Any, SequenceChunk], Any]) -> list[Any]:
         """Run a task on every chunk, in their order."""
@@ -516,7 +565,7 @@ class ChainUse(BaseEstimator):
         found = self._model.impossible(self._params, sequences.chunks())
         if found is not None:
             raise DataError(
-                f"{cut.name(found[0])} is impossible under the model: at step {found[1]} no state is left that may "
+                f"{cut.name(found[0])} is impossible under the model: at {cut.step(*found)} no state is left that may "
                 "come next and emit what was observed. Fit with a prior to leave no probability at zero, or make "
                 "the cells of that step missing."
             )

@@ -13,7 +13,9 @@ from halfseen.data import Cut, Evidence, check_sequence_weight, read, read_label
 from halfseen.errors import InterruptedWarning, ParameterError, warn
 from halfseen.estimators import blocks, joint, numbers, options, selection
 from halfseen.estimators.chain_em import ChainEM, Door, Fitted
+from halfseen.estimators.chain_state import ChainRecipe
 from halfseen.estimators.chain_use import default_state
+from halfseen.estimators.state import Origin
 from halfseen.estimators.topology import Topology
 from halfseen.estimators.unharmed import unharmed
 from halfseen.leaves.categorical import read_table
@@ -227,6 +229,7 @@ class HMM(ChainEM):
         best = selection.best(tried, self.criterion)
         self.selection_ = selection.table(tried, self.criterion, self._template, [one.covariance for one in tried])
         self._publish(best, known(best.n_components)[1])
+        self._origin = Origin.of_fit(self._recipe, best.n_rows, seed, door.cut.lengths)
         if interrupted and not best.search.interrupted:
             warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
         return self
@@ -313,7 +316,8 @@ class HMM(ChainEM):
         model._covariance = shape
         model._topology = Topology.read(None, size)
         model._schema = blocks.read_columns(columns)
-        model._model = model._build(blocks.unit_summary(model._schema), model._topology)
+        model._recipe = ChainRecipe.of(model, blocks.unit_summary(model._schema))
+        model._model = model._build(model._recipe.summary, model._topology)
         start = read_table(startprob, (size,), "startprob")
         trans = read_table(transmat, (size, size), "transmat")
         begin, follow = model._topology.expanded(start, trans)

@@ -19,15 +19,20 @@ from halfseen.errors import ParameterError
 BY_WORD = {
     "classes": "halfseen.app.families.tables",
     "gaussian": "halfseen.app.families.tables",
+    "hmm": "halfseen.app.families.sequences",
     "kmeans": "halfseen.app.families.clusters",
 }
 BY_ESTIMATOR = {
+    "HMM": "halfseen.app.families.sequences",
     "GaussianClassifier": "halfseen.app.families.tables",
     "GaussianMixture": "halfseen.app.families.tables",
     "KMeans": "halfseen.app.families.clusters",
     "LatentClass": "halfseen.app.families.tables",
     "NaiveBayes": "halfseen.app.families.tables",
 }
+
+ONLY_FOR = dict.fromkeys(("group", "time", "emission", "transitions", "min_dwell"), "hmm")  # options of fit -> --model
+ONLY_OF = dict.fromkeys(("path", "sequences"), "HMM")  # options of other verbs -> estimator
 
 
 @dataclass(frozen=True)
@@ -53,12 +58,26 @@ def named(word: str) -> ModuleType:
     return import_module(BY_WORD[word])
 
 
+def check_options(request: dict[str, Any]) -> None:
+    """Refuse options of a fit that another model has."""
+    for option, word in ONLY_FOR.items():
+        if request[option] is not None and request["model"] != word:
+            raise ParameterError(f"--{option.replace('_', '-')} needs --model {word}.")
+
+
+def check_use(model: Any, request: dict[str, Any]) -> None:
+    """Refuse options of a verb that another model has."""
+    for option, estimator in ONLY_OF.items():
+        if request.get(option) and type(model).__name__ != estimator:
+            raise ParameterError(f"--{option} has no meaning for {type(model).__name__} models.")
+
+
 def verb_of(model: Any, verb: str) -> Any:
     """Return what a verb does with a model."""
     estimator = type(model).__name__
     found = getattr(import_module(BY_ESTIMATOR[estimator]), verb, None)
     if found is None:
-        raise ParameterError(f"{verb} has no meaning for a {estimator} model.")
+        raise ParameterError(f"{verb} has no meaning for {estimator} models.")
     return found
 
 

@@ -78,7 +78,7 @@ def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> An
     if request["model"] == "gaussian":
         return _gaussian(request, kinds, common)
     if request["covariance"] is not None:
-        raise ParameterError("--covariance needs --model gaussian.")
+        raise ParameterError("--covariance needs --model gaussian or hmm.")
     common["columns"] = dict(kinds) or None
     if request["target"] is not None:
         return NaiveBayes(prior=options.prior(request["prior"], 1.0), **common)
@@ -127,14 +127,19 @@ def _answers(
     found: dict[str, Any] = {"class": _labels(model, names, best)}
     found |= {f"p_{name}": proba[:, j] for j, name in enumerate(names)}
     found["certainty"] = proba.max(axis=1)
-    if cost is not None or reject is not None:
-        decisions, matrix = (names, None) if cost is None else cost
-        decision, risk = decide(proba, matrix, reject, return_risk=True)
-        found["decision"] = ["reject" if i < 0 else decisions[i] for i in decision.tolist()]
-        found["risk"] = risk
+    found |= decided(proba, names, cost, reject)
     if explain:
         found["why"] = list(_reasons(model, X))
     return found
+
+
+def decided(proba: Any, names: Sequence[str], cost: Any, reject: float | None) -> dict[str, Any]:
+    """Return the decision for each row and its risk, where costs were given."""
+    if cost is None and reject is None:
+        return {}
+    decisions, matrix = (names, None) if cost is None else cost
+    decision, risk = decide(proba, matrix, reject, return_risk=True)
+    return {"decision": ["reject" if i < 0 else decisions[i] for i in decision.tolist()], "risk": risk}
 
 
 def _labels(model: Any, names: Sequence[str], best: Any) -> Any:
@@ -177,13 +182,14 @@ def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write rows drawn from the model, with their class."""
     X, labels = model.sample(request["n"], random_state=request["seed"])
-    columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(_unnamed(model, X))
+    columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(unnamed(model, X))
     names = [str(name) for name in model.class_names_]
     with TableWriter(request["output"]) as out:
         out.append(extended(pa.table(columns), {"class": [names[k] for k in labels.tolist()]}))
 
 
-def _unnamed(model: Any, X: Any) -> Iterator[tuple[str, list[Any]]]:
+def unnamed(model: Any, X: Any) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the columns of an array under the names that the model gave them."""
     for j, name in enumerate(model._schema.names):
         yield name, [row[j] for row in X.tolist()]
 
@@ -233,7 +239,7 @@ def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 def describe(model: Any) -> None:
     """Print what was found."""
     if hasattr(model, "selection_"):
-        _show_selection(model)
+        show_selection(model)
     console.show_classes(model.describe(top=3))
 
 
@@ -256,6 +262,13 @@ def summary(model: Any) -> dict[str, Any]:
         "estimator": type(model).__name__,
         "classes": dict(zip(names, model.weights_.tolist(), strict=True)),
         "columns": dict(model.columns_),
+        **of_fit(model),
+    }
+
+
+def of_fit(model: Any) -> dict[str, Any]:
+    """Return how well a fit went, as plain values."""
+    return {
         "loglik": model.loglik_,
         "bic": model.bic(),
         "aic": model.aic(),
@@ -278,7 +291,8 @@ def facts(model: Any, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
     ]
 
 
-def _show_selection(model: Any) -> None:
+def show_selection(model: Any, what: str = "classes") -> None:
+    """Print the numbers of classes that were tried, and which was chosen."""
     tried = pa.table(nw.from_native(model.selection_).to_dict(as_series=False))
     if len(tried) < 2:
         return
@@ -293,7 +307,7 @@ def _show_selection(model: Any) -> None:
     ]
     chosen = [row["chosen"] for row in tried.to_pylist()]
     marked = [(*row, "<- chosen" if keep else "") for row, keep in zip(rows, chosen, strict=True)]
-    head = ("classes", "covariance", "log-likelihood", "BIC", "entropy", "")
+    head = (what, "covariance", "log-likelihood", "BIC", "entropy", "")
     kept = [j for j, name in enumerate(head) if name != "covariance" or "covariance" in tried.column_names]
     console.show_table([head[j] for j in kept], [[row[j] for j in kept] for row in marked], left=0)
     console.show()

@@ -18,6 +18,7 @@ from halfseen.errors import ParameterError
 def run(**request: Any) -> None:
     """Fit, show what was found, and write what was asked for."""
     family = families.named(request["model"])
+    families.check_options(request)
     output = request["output"]
     resumes = getattr(family, "RESUMES", True)
     if request["resume"] and not resumes:

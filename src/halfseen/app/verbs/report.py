@@ -14,7 +14,7 @@ def run(model: str, output: str, cost: str | None, **request: Any) -> None:
     """Load the model, read the data, write the page."""
     loaded = load(model)
     reading = families.reading_of(loaded)
-    found = families.verb_of(loaded, "data")(loaded, reading, request)
+    found = families.verb_of(loaded, "data")(loaded, reading, request | {"cost": cost})
     costs = None
     if cost is not None:
         if not hasattr(loaded, "predict_proba"):
