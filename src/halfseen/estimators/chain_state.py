@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Estimator = TypeVar("Estimator", bound="ChainEM")
 
 BUILT = ("covariance_type", "n_mix", "prior", "variance_floor", "fixed")  # options that say which leaves a model has
+SHAPES = ("full", "tied", "diag", "spherical")  # of covariances
 RECORD = state.COMMON | {"state_names", "marks"}
 TRAINING = state.OF_ALL | {
     "n_steps": ("_n_steps", lambda value: is_number(value) and value > 0),
@@ -122,7 +123,8 @@ def _builder(
         raise ParameterError(f"built: it has other entries than {', '.join(BUILT)}.")
     builder = cls(n_components, **{name: built[name] for name in BUILT})
     builder._check_options()
-    builder._schema, builder._covariance = schema, builder.covariance_type
+    builder._schema = schema
+    builder._covariance = options.one_of("covariance_type", built["covariance_type"], SHAPES)
     if builder.n_mix > 1:  # before anything of that size is made
         inside = {name: array for name, array in tensors.items() if name == "params/emit/mix"}
         state.check_shapes(inside, {"params/emit/mix": (n_components, builder.n_mix)})
