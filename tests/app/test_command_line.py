@@ -274,7 +274,7 @@ def test_uses_without_meaning_for_k_means_are_refused(centres, votes):
         ["impute", centres[0], "example:penguins", "--draws", "2"],
         ["report", centres[0], "example:penguins", "--cost", "costs.csv"],
     ):
-        assert "has no meaning for KMeans models" in halfseen(*arguments, code=2).stderr
+        assert "has no meaning for a KMeans model" in halfseen(*arguments, code=2).stderr
     assert (
         "a KMeans and a LatentClass have no classes of one kind"
         in halfseen("compare", centres[0], votes[0], code=2).stderr

@@ -238,7 +238,8 @@ def test_options_of_other_models_are_refused(pumps, tmp_path):
     votes = tmp_path / "v.halfseen"
     halfseen("fit", "example:votes", "-k", 2, "--restarts", 1, "-o", votes)
     assert (
-        "--path has no meaning for LatentClass" in halfseen("predict", votes, "example:votes", "--path", code=2).stderr
+        "--path has no meaning for a LatentClass model"
+        in halfseen("predict", votes, "example:votes", "--path", code=2).stderr
     )
     assert "--sequences has no meaning" in halfseen("sample", votes, "--sequences", 2, code=2).stderr
     assert "forecast has no meaning" in halfseen("forecast", votes, "example:votes", code=2).stderr
@@ -273,9 +274,13 @@ def test_an_impossible_step_is_named(tmp_path):
 # ---- interruption ----------------------------------------------------------------------------------------------------
 
 
-def test_killed_and_resumed_to_the_identical_model(pumps, tmp_path):
+def test_killed_and_resumed_to_the_identical_model(tmp_path):
+    X, _ = PUMP.sample(lengths=[2000] * 2, random_state=1)
+    frame = pd.DataFrame(X, columns=list(COLUMNS)).assign(pump=np.repeat(["A", "B"], 2000), hour=np.arange(4000))
+    frame.to_csv(tmp_path / "long.csv", index=False)
     whole, broken = tmp_path / "whole.halfseen", tmp_path / "broken.halfseen"
-    command = ["fit", pumps[1], *FIT[:-1], 6, "-k", "2..4", "--jobs", 1]
+    passes = ("--assign", "sample", "--max-iter", 400)  # as many passes always, so that there is time to be killed
+    command = ["fit", tmp_path / "long.csv", *FIT[:6], "--restarts", 2, "-k", 3, "--prior", 1, "--jobs", 1, *passes]
     process = subprocess.Popen(
         [*COMMAND, *map(str, command), "-o", str(broken)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

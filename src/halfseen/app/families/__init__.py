@@ -69,7 +69,7 @@ def check_use(model: Any, request: dict[str, Any]) -> None:
     """Refuse options of a verb that another model has."""
     for option, estimator in ONLY_OF.items():
         if request.get(option) and type(model).__name__ != estimator:
-            raise ParameterError(f"--{option} has no meaning for {type(model).__name__} models.")
+            raise ParameterError(f"--{option} has no meaning for a {type(model).__name__} model.")
 
 
 def verb_of(model: Any, verb: str) -> Any:
@@ -77,7 +77,7 @@ def verb_of(model: Any, verb: str) -> Any:
     estimator = type(model).__name__
     found = getattr(import_module(BY_ESTIMATOR[estimator]), verb, None)
     if found is None:
-        raise ParameterError(f"{verb} has no meaning for {estimator} models.")
+        raise ParameterError(f"{verb} has no meaning for a {estimator} model.")
     return found
 
 

@@ -85,7 +85,7 @@ def predict(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any
     """Write the rows with their cluster and its distance, and the next one with its distance."""
     for option in ("cost", "reject", "why"):
         if request[option] not in (None, False):
-            raise ParameterError(f"--{option} has no meaning for KMeans models: it has no probabilities.")
+            raise ParameterError(f"--{option} has no meaning for a KMeans model: it has no probabilities.")
     model.set_params(n_jobs=request["jobs"])
     with TableWriter(request["output"]) as out:
         for batch, X in batches(model, reading, request):
@@ -99,7 +99,7 @@ def predict(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any
 def impute(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the rows with their holes filled from the centre of their cluster."""
     if request["draws"]:
-        raise ParameterError("--draws has no meaning for KMeans models: it has no probabilities to draw from.")
+        raise ParameterError("--draws has no meaning for a KMeans model: it has no probabilities to draw from.")
     n_holes = 0
     with TableWriter(request["output"]) as out:
         for batch, X in batches(model, reading, request):
