@@ -51,6 +51,7 @@ struct Lane {
     std::size_t n_states;
     bool look_up;                    // one group of categories and nothing else: rows of the table are the emissions
     bool numeric;                    // numbers or counts
+    bool whole;                      // no number is missing
     double weight, logs, product;
     bool kept;                       // whether no digits were lost so far
 
@@ -81,23 +82,40 @@ inline double row_largest(const double* row, std::size_t width) {
     return largest(best);
 }
 
-// Emissions of a step from its columns: the product over groups of categories, times densities of numbers and counts
-// up to their largest. Returns the log of what was divided out.
+// Log-densities of the numbers of `N` steps from the n-th on. WHOLE: none is missing.
+template <bool WHOLE, int N>
+void score_numbers(const ChainSteps s, const ChainEmissions m, std::size_t n, double* out, std::size_t width) {
+    for (std::size_t k = 0; k < width; k += WIDTH) {
+        Lanes logs[N], begin = all(0.0);
+        for (std::size_t d = 0; WHOLE && d < m.mean.rows; ++d) begin -= load(m.half_log[d] + k);
+        for (int i = 0; i < N; ++i) logs[i] = begin;
+        for (std::size_t d = 0; d < m.mean.rows; ++d) {
+            const Lanes mean = load(m.mean[d] + k), half = load(m.half_precision[d] + k);
+            for (int i = 0; i < N; ++i) {
+                const Lanes x = all(s.values[n + i][d]), deviation = x - mean;
+                if constexpr (WHOLE) {
+                    logs[i] -= deviation * deviation * half;
+                } else {
+                    logs[i] -= only(seen(x), load(m.half_log[d] + k) + deviation * deviation * half);
+                }
+            }
+        }
+        for (int i = 0; i < N; ++i) store(out + i * width + k, logs[i]);
+    }
+}
+
+// Emissions of a step from its columns: densities of numbers, in logs in `out` already, and of counts up to their
+// largest, times the product over groups of categories. Returns the log of what was divided out.
 double emit_columns(const ChainSteps s, const ChainEmissions m, std::size_t n, double* out, std::size_t width) {
     double best = 0;
     if (m.mean.rows + m.rate.rows) {
-        const double *values = s.values[n], *counts = s.counts[n], *log_factorials = s.log_factorials[n];
-        for (std::size_t k = 0; k < width; k += WIDTH) {
-            Lanes logs = all(0.0);
-            for (std::size_t d = 0; d < m.mean.rows; ++d) {
-                const Lanes x = all(values[d]), deviation = x - load(m.mean[d] + k);
-                logs -= only(seen(x), load(m.half_log[d] + k) + deviation * deviation * load(m.half_precision[d] + k));
+        const double *counts = s.counts[n], *log_factorials = s.log_factorials[n];
+        for (std::size_t p = 0; p < m.rate.rows; ++p) {
+            if (counts[p] != counts[p]) continue;
+            for (std::size_t k = 0; k < width; k += WIDTH) {
+                const Lanes logs = all(counts[p]) * load(m.log_rate[p] + k) - load(m.rate[p] + k) - all(log_factorials[p]);
+                store(out + k, load(out + k) + logs);
             }
-            for (std::size_t p = 0; p < m.rate.rows; ++p) {
-                if (counts[p] != counts[p]) continue;
-                logs += all(counts[p]) * load(m.log_rate[p] + k) - load(m.rate[p] + k) - all(log_factorials[p]);
-            }
-            store(out + k, logs);
         }
         best = row_largest(out, width);
         for (std::size_t k = 0; k < width; k += WIDTH) store(out + k, exp_below_zero(load(out + k) - all(best)));
@@ -131,11 +149,23 @@ double emit_scores(const double* scores, std::size_t n, double* out, std::size_t
 // Fill the emissions of steps [from, to); returns what was divided out of them, in logs.
 double fill_emissions(const Lane lane, std::size_t from, std::size_t to) {
     double logs = 0;
-    for (std::size_t t = from; t < to; ++t) {
-        double* out = lane.emission_row(t);
-        logs += lane.scores == nullptr ? emit_columns(*lane.steps, *lane.model, lane.first + t, out, lane.width)
-                                       : emit_scores(lane.scores + t * lane.n_states, lane.n_states, out, lane.width);
+    if (lane.scores != nullptr) {
+        for (std::size_t t = from; t < to; ++t) {
+            logs += emit_scores(lane.scores + t * lane.n_states, lane.n_states, lane.emission_row(t), lane.width);
+        }
+        return logs;
     }
+    constexpr std::size_t ABREAST = 4;  // steps for which parameters are read once, and whose sums do not wait
+    const ChainSteps s = *lane.steps;
+    const ChainEmissions m = *lane.model;
+    std::size_t t = from;
+    for (; lane.whole && t + ABREAST <= to; t += ABREAST) {
+        score_numbers<true, ABREAST>(s, m, lane.first + t, lane.emission_row(t), lane.width);
+    }
+    for (; lane.numeric && t < to; ++t) {
+        score_numbers<false, 1>(s, m, lane.first + t, lane.emission_row(t), lane.width);
+    }
+    for (t = from; t < to; ++t) logs += emit_columns(s, m, lane.first + t, lane.emission_row(t), lane.width);
     return logs;
 }
 
@@ -311,9 +341,8 @@ inline void use_start(const Lane& lane, const Sink sink) {
 
 // Add the sums of numbers and counts over steps [from, to), whose usage waits in the place of the emissions: column by
 // column, so that sums stay in registers.
-template <int V>
+template <int V, bool WHOLE>
 void add_sums(const Lane lane, std::size_t from, std::size_t to, const Sink sink) {
-    if (!lane.numeric) return;
     constexpr std::size_t TILE = 128;  // steps whose usage stays in cache
     const ChainSteps s = *lane.steps;
     const ChainEmissions m = *lane.model;
@@ -332,8 +361,9 @@ void add_sums(const Lane lane, std::size_t from, std::size_t to, const Sink sink
                     const Lanes x = all(s.values[lane.first + t][d]);
                     const Bits observed = seen(x);
                     for (int v = 0; v < V; ++v) {
-                        const Lanes r = only(observed, load(usage + v * WIDTH));
-                        const Lanes deviation = only(observed, x - mean[v]), weighted = r * deviation;
+                        const Lanes used = load(usage + v * WIDTH), r = WHOLE ? used : only(observed, used);
+                        const Lanes deviation = WHOLE ? x - mean[v] : only(observed, x - mean[v]);
+                        const Lanes weighted = r * deviation;
                         total[0][v] += r;
                         total[1][v] += weighted;
                         total[2][v] += weighted * deviation;
@@ -362,6 +392,12 @@ void add_sums(const Lane lane, std::size_t from, std::size_t to, const Sink sink
             }
         }
     }
+}
+
+template <int V>
+void add_moments(const Lane lane, std::size_t from, std::size_t to, const Sink sink) {
+    if (!lane.numeric) return;
+    lane.whole ? add_sums<V, true>(lane, from, to, sink) : add_sums<V, false>(lane, from, to, sink);
 }
 
 template <int V, int B>
@@ -468,7 +504,7 @@ double run_long(const Chain chain, Lane& lane, const Sink sink, double* marks, d
             forward<V, 1>(chain, lanes, from, to);
         }
         backward_one<V>(chain, lane, from, to, sink, ring);
-        add_sums<SLIM<V, 4>>(lane, from, to, sink);
+        add_moments<SLIM<V, 4>>(lane, from, to, sink);
     }
     return found;
 }
@@ -496,7 +532,7 @@ void run_short(const Chain chain, Lane* lanes, std::size_t n, const Sink sink, d
         if (lanes[l].kept) backward_one<V>(chain, lanes[l], common, lanes[l].length, sink, ring);
     if (common) backward_all<V>(chain, side, common, sink, ring);
     for (std::size_t l = 0; l < n; ++l)
-        if (lanes[l].kept) add_sums<SLIM<V, 4>>(lanes[l], 0, lanes[l].length, sink);
+        if (lanes[l].kept) add_moments<SLIM<V, 4>>(lanes[l], 0, lanes[l].length, sink);
 }
 
 struct Source {
@@ -516,6 +552,15 @@ Lane make_lane(Room& room, std::size_t steps, std::size_t width) {
     return lane;
 }
 
+// Whether there are numbers, and none is missing.
+bool is_whole(Matrix<const double> values, std::size_t first, std::size_t length) {
+    if (values.cols == 0) return false;
+    const double* from = values[first];
+    double gone = 0;  // x - x is 0, or NaN: which stays
+    for (std::size_t i = 0; i < length * values.cols; ++i) gone += from[i] - from[i];
+    return gone == gone;
+}
+
 void begin(Lane& lane, const Source source, std::size_t first, std::size_t length, double weight) {
     lane.length = length;
     lane.base = 0;
@@ -530,13 +575,14 @@ void begin(Lane& lane, const Source source, std::size_t first, std::size_t lengt
     if (source.steps != nullptr) {
         lane.scores = nullptr;
         lane.numeric = source.model->mean.rows + source.model->rate.rows > 0;
+        lane.whole = is_whole(source.steps->values, first, length);
         lane.look_up = source.steps->cells.cols == 1 && !lane.numeric;
         lane.table = source.model->table.data;
         lane.cells = source.steps->cells[first];
         lane.n_states = lane.width;
     } else {
         lane.scores = source.scores[first];
-        lane.numeric = lane.look_up = false;
+        lane.numeric = lane.look_up = lane.whole = false;
         lane.n_states = source.scores.cols;
     }
 }
