@@ -19,6 +19,7 @@ from halfseen.estimators.hmm import HMM
 from halfseen.estimators.kmeans import KMeans
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
+from halfseen.estimators.transcript_aligner import TranscriptAligner
 
 __version__: str
 
@@ -29,6 +30,7 @@ __all__ = [
     "KMeans",
     "LatentClass",
     "NaiveBayes",
+    "TranscriptAligner",
     "__version__",
     "bayes_risk",
     "bound",

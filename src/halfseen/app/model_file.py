@@ -51,6 +51,7 @@ FAMILIES = {  # class -> its module
     "GaussianMixture": "halfseen.estimators.gaussian_mixture",
     "LatentClass": "halfseen.estimators.latent_class",
     "NaiveBayes": "halfseen.estimators.naive_bayes",
+    "TranscriptAligner": "halfseen.estimators.transcript_aligner",
 }
 KEYS = {"format", "format_version", "halfseen_version", "class", "record", "checksum"}
 LONGEST = 100_000_000  # bytes of a header, as in safetensors itself

@@ -219,7 +219,7 @@ def _read_ways(word: Any, ways: Any) -> tuple[tuple[str, ...], ...]:
     if listed and all(isinstance(way, str) for way in listed) and not any(" " in way.strip() for way in listed):
         listed = [listed]  # one pronunciation, as a list of its units
     found = [tuple(way.split()) if isinstance(way, str) else tuple(map(str, way)) for way in listed or ()]
-    if not found or not all(found):
+    if not found or not all(way and all(way) for way in found):
         raise ParameterError(
             f"dictionary: {word!r} has {ways!r:.80}; give its units as a text with blanks between, or a list of such "
             "texts, one for each pronunciation."

@@ -147,8 +147,7 @@ class LeftRight:
     """Transcripts: parts `moves` (1, S) and `emit` (N, E), N the frames of all utterances of a chunk.
 
     The chunk's data have the lengths and graphs of utterances (`data.lengths`, `data.graphs`); labels are about frames
-    and
-    emissions. Evidence and weights are per utterance.
+    and emissions. Evidence and weights are per utterance.
 
     Examples
     --------
