@@ -9,6 +9,7 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOME = {
+    "AudioFolder": "halfseen.data.audio_folder",
     "GaussianClassifier": "halfseen.estimators.gaussian_classifier",
     "GaussianMixture": "halfseen.estimators.gaussian_mixture",
     "HMM": "halfseen.estimators.hmm",
@@ -25,7 +26,9 @@ _HOME = {
     "load": "halfseen.app.model_file",
     "load_penguins": "halfseen.datasets",
     "load_votes": "halfseen.datasets",
+    "mfcc": "halfseen.data.audio",
     "open_table": "halfseen.data.files",
+    "plot_alignment": "halfseen.analysis.plot_alignment",
     "plot_bound": "halfseen.analysis.bound",
     "plot_certainty": "halfseen.analysis.plots",
     "plot_missing": "halfseen.analysis.plots",
@@ -35,6 +38,10 @@ _HOME = {
     "plot_timeline": "halfseen.analysis.timeline",
     "plot_trace": "halfseen.analysis.plots",
     "posterior": "halfseen.analysis.posterior",
+    "read_captions": "halfseen.data.captions",
+    "read_dictionary": "halfseen.data.audio_folder",
+    "read_textgrid": "halfseen.data.textgrid",
+    "read_wav": "halfseen.data.audio",
     "report": "halfseen.app.report.page",
     "save": "halfseen.app.model_file",
     "show_versions": "halfseen.app.versions",
@@ -43,6 +50,7 @@ _MODULES = ("errors",)
 
 __all__ = [
     "HMM",
+    "AudioFolder",
     "GaussianClassifier",
     "GaussianMixture",
     "KMeans",
@@ -60,7 +68,9 @@ __all__ = [
     "load",
     "load_penguins",
     "load_votes",
+    "mfcc",
     "open_table",
+    "plot_alignment",
     "plot_bound",
     "plot_certainty",
     "plot_missing",
@@ -70,6 +80,10 @@ __all__ = [
     "plot_timeline",
     "plot_trace",
     "posterior",
+    "read_captions",
+    "read_dictionary",
+    "read_textgrid",
+    "read_wav",
     "report",
     "save",
     "show_versions",

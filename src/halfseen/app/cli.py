@@ -64,7 +64,7 @@ def fit(
         str | None, Option("--output", "-o", metavar="FILE", help="Model file to write, for instance M.halfseen.")
     ] = None,
     model: Annotated[
-        str, Option("--model", metavar="NAME", help="classes, or gaussian: numbers, jointly normal.")
+        str, Option("--model", metavar="NAME", help="classes; gaussian: numbers, jointly normal; transcript.")
     ] = "classes",
     k: Annotated[
         str, Option("-k", "--classes", metavar="K", help="Number of classes: 3, 2..8, or auto: by BIC.")
@@ -78,6 +78,34 @@ def fit(
     covariance: Annotated[
         str | None,
         Option("--covariance", metavar="SHAPES", help="Of gaussian: full, tied, diag, spherical, or several."),
+    ] = None,
+    group: Annotated[
+        str | None, Option("--group", metavar="COLUMN", help="Of sequences: column that says whose row it is.")
+    ] = None,
+    time: Annotated[
+        str | None, Option("--time", metavar="COLUMN", help="Of sequences: column that says when it was.")
+    ] = None,
+    transcripts: Annotated[
+        str | None, Option("--transcripts", metavar="FILE", help="Of transcript: name and what was said, CSV or TSV.")
+    ] = None,
+    dictionary: Annotated[
+        str | None, Option("--dictionary", metavar="FILE", help="Of transcript: words and their units, TAB between.")
+    ] = None,
+    silence: Annotated[
+        str | None,
+        Option("--silence", metavar="NAME", help="Of transcript: unit of pauses, or none; of audio, sil by default."),
+    ] = None,
+    unknown: Annotated[
+        str | None, Option("--unknown", metavar="NAME", help="Of transcript: unit of words not in the dictionary.")
+    ] = None,
+    states: Annotated[
+        int | None, Option("--states", metavar="N", min=1, help="Of transcript: states of each unit, 3 by default.")
+    ] = None,
+    mixtures: Annotated[
+        int | None, Option("--mixtures", metavar="N", min=1, help="Of transcript: components of each state, grown.")
+    ] = None,
+    tier: Annotated[
+        str | None, Option("--tier", metavar="NAME", help="Of transcript: tier of TextGrid files with the words.")
     ] = None,
     ignore: Ignore = None,
     missing: Missing = None,
@@ -127,6 +155,29 @@ def predict(
 ) -> None:
     """Tell the class of each row: the input columns, then class, p_<name> for each class, and certainty."""
     _run("predict", context.params)
+
+
+@app.command(epilog="Example: halfseen align speech.halfseen corpus/ -o aligned/ --format TextGrid,srt")
+def align(
+    context: Context,
+    model: Model,
+    data: Annotated[str, Argument(metavar="DATA", help="A folder of audio, a WAV file, or a table of steps.")],
+    output: Annotated[
+        str, Option("--output", "-o", metavar="PATH", help="Folder for audio, file for tables; - is CSV on stdout.")
+    ] = "-",
+    form: Annotated[
+        str, Option("--format", metavar="NAMES", help="Of audio: TextGrid, json, csv, srt, vtt, or several.")
+    ] = "TextGrid",
+    transcripts: Annotated[
+        str | None, Option("--transcripts", metavar="FILE", help="Name and what was said, CSV or TSV.")
+    ] = None,
+    tier: Annotated[str | None, Option("--tier", metavar="NAME", help="Tier of TextGrid files with the words.")] = None,
+    level: Annotated[str, Option("--level", metavar="NAME", help="On stdout and of tables: words or units.")] = "words",
+    missing: Missing = None,
+    jobs: Jobs = -1,
+) -> None:
+    """Find when everything of a transcript was said: start, end and confidence."""
+    _run("align", context.params)
 
 
 @app.command(epilog="Example: halfseen impute survey.halfseen survey.csv -o filled.csv")

@@ -66,7 +66,7 @@ def _samples(raw: bytes, width: int) -> Floats:
 
 
 def mfcc(
-    samples: Any, rate: float, n_cepstra: int = 13, deltas: int = 2, normalise: bool = True, step: float = STEP
+    samples: Any, rate: float, n_cepstra: int = 13, deltas: int = 1, normalise: bool = True, step: float = STEP
 ) -> Floats:
     """Return features of sound, (T, n_cepstra * (1 + deltas)): a frame every `step` seconds.
 
@@ -75,7 +75,7 @@ def mfcc(
     samples : (n,) array          one channel, between -1 and 1
     rate : float                  samples per second
     n_cepstra : int, default 13   the first is the log of the energy
-    deltas : {0, 1, 2}            add slopes, and slopes of slopes, over two frames on both sides
+    deltas : {0, 1, 2}            1 adds slopes over two frames on both sides, 2 also slopes of slopes
     normalise : bool              take off the mean of each cepstrum over the recording
     step : float, default 0.01
 
@@ -85,7 +85,7 @@ def mfcc(
     --------
     >>> tone = np.sin(2 * np.pi * 440 * np.arange(16000) / 16000)
     >>> mfcc(tone, 16000).shape
-    (100, 39)
+    (100, 26)
     """
     samples = np.asarray(samples, dtype=np.float64)
     if samples.ndim != 1 or not len(samples):

@@ -394,6 +394,7 @@ def _of_data(model: Model, data: Reduced) -> bytes:
     _feed(digest, [known, data.about])
     for chunk in data.chunks:
         _feed(digest, [chunk.index, chunk.blocks, chunk.weight, chunk.log_evidence])
+        _feed(digest, [graph.arrays for graph in getattr(chunk.blocks, "graphs", ())])
     return digest.digest()
 
 

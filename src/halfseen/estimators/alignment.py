@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import csv
+import json
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from io import StringIO
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data import Source, frame_from_dict
+from halfseen.data.captions import Caption, write_captions
+from halfseen.data.textgrid import write_textgrid
+from halfseen.errors import ParameterError
 from halfseen.estimators.lexicon import Layout, Lexicon
 from halfseen.leaves.leaf import Floats
 from halfseen.structures.transcript import Held, Way, best, posterior
+from halfseen.whole_file import whole_file
 
 
 class Segment(NamedTuple):
@@ -71,6 +79,78 @@ class Alignment:
         own = {name: getattr(self, name) for name in ("name", "duration", "log_probability", "loglik", "surprise")}
         levels = {level: [part._asdict() for part in self.tier(level)] for level in ("words", "units")}
         return {**own, **levels}
+
+    def shifted(self, offset: float) -> Alignment:
+        """Return the same with `offset` added to all times: of an utterance that begins later in a recording."""
+        if not offset:
+            return self
+        words, units, states = (
+            tuple(part._replace(start=part.start + offset, end=part.end + offset) for part in self.tier(level))
+            for level in ("words", "units", "states")
+        )
+        return replace(self, words=words, units=units, states=states, duration=self.duration + offset)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a file by its ending: .TextGrid (tiers words and phones), .json, .csv, .srt or .vtt."""
+        write(path, [self])
+
+
+FORMATS = (".TextGrid", ".json", ".csv", ".srt", ".vtt")
+LINE = 42  # letters of a caption, twice at most
+PAUSE = 0.5  # seconds after which a new caption begins
+
+
+def write(path: str | os.PathLike[str], alignments: Sequence[Alignment], texts: Sequence[str] | None = None) -> None:
+    """Write the alignments of one recording, in the order of time, to a file whose ending says how.
+
+    `texts` are what to show in captions, one for each alignment; by default captions are made of the words.
+    """
+    ending = os.path.splitext(os.fspath(path))[1]
+    words, units = ([part for one in alignments for part in one.tier(level)] for level in ("words", "units"))
+    if ending.lower() == ".textgrid":
+        tiers = {"words": [part[1:3] + part[:1] for part in words], "phones": [part[1:3] + part[:1] for part in units]}
+        write_textgrid(path, tiers, max((one.duration for one in alignments), default=0.0))
+    elif ending in (".srt", ".vtt"):
+        write_captions(path, _captions(alignments, texts))
+    elif ending == ".json":
+        found = [one.to_dict() for one in alignments]
+        with whole_file(path) as file:
+            file.write(json.dumps(found[0] if len(found) == 1 else found, indent=1, ensure_ascii=False).encode())
+    elif ending == ".csv":
+        rows = [("level", *Segment._fields)]
+        rows += [("word", *_rounded(part)) for part in words] + [("unit", *_rounded(part)) for part in units]
+        text = StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        with whole_file(path) as file:
+            file.write(text.getvalue().encode())
+    else:
+        raise ParameterError(f"{os.fspath(path)}: alignments are written as one of {', '.join(FORMATS)}.")
+
+
+def _rounded(part: Segment) -> list[Any]:
+    return [f"{value:.8g}" if isinstance(value, float) else value for value in part]
+
+
+def _captions(alignments: Sequence[Alignment], texts: Sequence[str] | None) -> list[Caption]:
+    """Return a caption for each text, or as many words as fit in two lines, up to a pause."""
+    if texts is not None:
+        pairs = [(one, text) for one, text in zip(alignments, texts, strict=True) if one.words]
+        return [Caption(one.words[0].start, one.words[-1].end, text) for one, text in pairs]
+    found: list[Caption] = []
+    for one in alignments:
+        shown: list[Segment] = []
+        for word in one.words:
+            text = " ".join(part.name for part in [*shown, word])
+            if shown and (len(text) > 2 * LINE or word.start - shown[-1].end > PAUSE):
+                found.append(_caption(shown))
+                shown = []
+            shown.append(word)
+        found += [_caption(shown)] if shown else []
+    return found
+
+
+def _caption(words: Sequence[Segment]) -> Caption:
+    return Caption(words[0].start, words[-1].end, " ".join(part.name for part in words))
 
 
 def table_of(alignments: Sequence[Alignment], level: str, like: Source | None) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -229,7 +230,7 @@ class TranscriptAligner(BaseEstimator):
         self.n_features_in_ = len(first.names)
         summary = corpus.summary(self._schema)
         seed, n_emissions = seed_of(self.random_state), self._lexicon.n_emissions
-        self._origin = Origin(None, seed.entropy)
+        self._origin = Origin(None, seed.entropy, datetime.now(UTC).isoformat(timespec="seconds"))
         chunks = corpus.chunks(self._schema, layouts, n_emissions * self.n_mix)
         stages: list[Stage] = []
         with runner(self.n_jobs, len(chunks)) as run:

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from halfseen.data import Schema
 from halfseen.data.template import described, rebuilt
 from halfseen.errors import ParameterError
 from halfseen.estimators import blocks, options
 from halfseen.estimators.alignment import Typical
 from halfseen.estimators.lexicon import Lexicon, read_pronunciations
-from halfseen.estimators.state import (
-    TRAINING,
-    State,
-    _check_shapes,
-    _column,
-    _known_options,
-    _origin,
-    _parts,
-    _schema,
-    _summary,
-    _summary_shapes,
-    _texts,
-)
+from halfseen.estimators.state import TRAINING, State, _column, _known_options, _origin, _schema
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.leaves.limits import Params
 
@@ -32,6 +22,7 @@ if TYPE_CHECKING:
     from halfseen.estimators.transcript_aligner import TranscriptAligner
 
 Estimator = TypeVar("Estimator", bound="TranscriptAligner")
+Shape = tuple[int, ...]
 
 RECORD = {
     *("options", "columns", "named", "container", "lexicon", "n_mix", "typical", "stages", "marks", "training"),
@@ -121,7 +112,8 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     model._n_mix = options.whole("n_mix", record["n_mix"])
     model._template, model.n_features_in_ = rebuilt(record["container"]), len(model._schema.columns)
     model._marks = _marks(record["marks"])
-    _check_shapes({k: v for k, v in tensors.items() if k.startswith("summary/")}, _summary_shapes(model._schema, {}))
+    known = {name: array for name, array in tensors.items() if name.startswith("summary/")}
+    _check_shapes(known, _summary_shapes(model._schema))
     model._summary = _summary(model._schema, tensors)
     model._model = model._build(model._summary, blocks.read_prior(model.prior), model._n_mix)
     _check_shapes(tensors, _shapes(model._model, model))
@@ -137,6 +129,49 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     _restore_training(model, record)
     model._origin = _origin(record)
     return model
+
+
+def _parts(params: Any) -> list[tuple[str, Floats]]:
+    """Return the arrays of a block's parameters, and what to add to its name for each."""
+    if isinstance(params, tuple):
+        return [(f"/{name}", array) for name, array in zip(params._fields, params, strict=True)]  # type: ignore[attr-defined]
+    return [("", params)]
+
+
+def _summary_shapes(schema: Schema) -> dict[str, Shape]:
+    shapes: dict[str, Shape] = {}
+    for block, members in schema.blocks.items():
+        if block.startswith("categorical"):
+            shapes[f"summary/{block}/counts"] = (sum(schema.cardinalities(block)),)
+        else:
+            shapes |= {f"summary/{block}/{part}": (len(members),) for part in ("mean", "var")}
+    return shapes
+
+
+def _check_shapes(tensors: Mapping[str, Floats], shapes: Mapping[str, Shape]) -> None:
+    for name in sorted(set(tensors) ^ set(shapes)):
+        raise ParameterError(f"array {name!r} is {'missing' if name in shapes else 'not expected'}.")
+    for name, shape in shapes.items():
+        if tensors[name].shape != shape or not np.isfinite(tensors[name]).all():
+            raise ParameterError(f"array {name!r} has shape {tensors[name].shape}, expected finite {shape}.")
+
+
+def _summary(schema: Schema, tensors: Mapping[str, Floats]) -> blocks.Summary:
+    moments, frequencies = {}, {}
+    for block in schema.blocks:
+        if block.startswith("categorical"):
+            frequencies[block] = tensors[f"summary/{block}/counts"]
+        else:
+            moments[block] = (tensors[f"summary/{block}/mean"], tensors[f"summary/{block}/var"])
+    if any(counts.min(initial=0.0) < 0 for counts in frequencies.values()):
+        raise ParameterError("summary: a count is negative.")
+    if any(not (var > 0).all() for _, var in moments.values()):
+        raise ParameterError("summary: a variance is not above 0.")
+    return blocks.Summary(moments, frequencies)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _lexicon(found: Any) -> Lexicon:
@@ -159,10 +194,10 @@ def _marks(found: Any) -> tuple[str | None, str | None]:
     return (found[0], found[1])
 
 
-def _shapes(model: Model, aligner: TranscriptAligner) -> dict[str, tuple[int, ...]]:
-    shapes: dict[str, tuple[int, ...]] = {f"params/{name}": a.shape for name, a in _named(model.blank()).items()}
+def _shapes(model: Model, aligner: TranscriptAligner) -> dict[str, Shape]:
+    shapes: dict[str, Shape] = {f"params/{name}": a.shape for name, a in _named(model.blank()).items()}
     shapes["frames"] = (aligner._lexicon.n_emissions,)
-    return shapes | _summary_shapes(aligner._schema, {})
+    return shapes | _summary_shapes(aligner._schema)
 
 
 def _restore_training(model: TranscriptAligner, record: dict[str, Any]) -> None:

@@ -74,6 +74,11 @@ class Graph:
         )
 
     @property
+    def arrays(self) -> tuple[Ints, ...]:
+        """All that tells this graph from others."""
+        return (self.owner, self.firsts, self.source, self.bounds, self.moves)
+
+    @property
     def n_nodes(self) -> int:
         """Number of nodes, L."""
         return len(self.owner)

@@ -16,13 +16,20 @@ from typing import Any
 
 from halfseen.errors import ParameterError
 
-BY_WORD = {"classes": "halfseen.app.families.tables", "gaussian": "halfseen.app.families.tables"}
+BY_WORD = {
+    "classes": "halfseen.app.families.tables",
+    "gaussian": "halfseen.app.families.tables",
+    "transcript": "halfseen.app.families.transcripts",
+}
 BY_ESTIMATOR = {
     "GaussianClassifier": "halfseen.app.families.tables",
     "GaussianMixture": "halfseen.app.families.tables",
     "LatentClass": "halfseen.app.families.tables",
     "NaiveBayes": "halfseen.app.families.tables",
+    "TranscriptAligner": "halfseen.app.families.transcripts",
 }
+
+TRANSCRIPT = ("dictionary", "transcripts", "silence", "unknown", "states", "mixtures", "tier")  # options of fit
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,13 @@ def named(word: str) -> ModuleType:
     if word not in BY_WORD:
         raise ParameterError(f"--model {word!r} is not one of {', '.join(BY_WORD)}.")
     return import_module(BY_WORD[word])
+
+
+def check_transcript_options(request: dict[str, Any]) -> None:
+    """Refuse options of a fit that only transcripts have."""
+    for option in TRANSCRIPT:
+        if request[option] is not None and request["model"] != "transcript":
+            raise ParameterError(f"--{option} needs --model transcript.")
 
 
 def verb_of(model: Any, verb: str) -> Any:

@@ -18,6 +18,7 @@ from halfseen.errors import ParameterError
 def run(**request: Any) -> None:
     """Fit, show what was found, and write what was asked for."""
     family = families.named(request["model"])
+    families.check_transcript_options(request)
     output = request["output"]
     journal = None if output is None else Path(f"{output}.checkpoint")
     _check(journal, request["resume"])
