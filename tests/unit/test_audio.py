@@ -202,6 +202,14 @@ def test_a_folder_is_a_sequence_of_features(tmp_path):
     assert not again._kept
 
 
+def test_quiet_frames_are_those_of_pauses(tmp_path):
+    corpus(tmp_path, 4)
+    found = hs.AudioFolder(tmp_path)
+    quiet = found.quiet()
+    assert 0.05 < len(quiet) / sum(map(len, found)) < 0.5
+    assert quiet[:, 0].max() < np.median(np.concatenate(list(found))[:, 0])
+
+
 def test_transcripts_of_every_kind_are_found(tmp_path):
     samples, _ = sound(["a", "b"], np.random.default_rng(0), low=0.5, high=0.6)
     for name in ("lab", "grid", "cap", "none"):

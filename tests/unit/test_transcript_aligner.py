@@ -242,6 +242,25 @@ def test_weights_count_utterances(data):
     np.testing.assert_allclose(one.means_[[one.units_.index(u) for u in other.units_]], other.means_, rtol=1e-8)
 
 
+def test_examples_of_units_are_where_a_fit_begins(data):
+    X, said, _ = data
+    shown = {unit: np.array([CENTRES[unit]] * 3) + [[-0.5, 0.5], [0.5, 0.0], [0.0, -0.5]] for unit in "abc"}
+    model = hs.TranscriptAligner(1, max_iter=1, stop="iterations", start=shown).fit(X, said)
+    for k, unit in enumerate(model.units_):
+        np.testing.assert_allclose(model.means_[k, 0, 0], CENTRES[unit], atol=1e-12)
+    with pytest.raises(ParameterError, match="start: there is no unit 'z'"):
+        hs.TranscriptAligner(1, start={"z": X[0]}).fit(X, said)
+
+
+def test_annealing_warms_up_and_is_refused_where_it_cannot(data):
+    X, said, truth = data
+    model = hs.TranscriptAligner(1, anneal=(0.1, 0.4), random_state=0).fit(X, said)
+    assert model.n_iter_ > 20
+    assert (off(model.align(X, said), truth) <= 1).mean() > 0.97
+    with pytest.raises(ParameterError, match="no meaning with assign='hard'"):
+        hs.TranscriptAligner(assign="hard", anneal=(0.5,)).fit(X, said)
+
+
 # ---- what goes wrong ------------------------------------------------------------------------------------------------
 
 

@@ -28,6 +28,7 @@ __all__ = ["AudioFolder", "Recording", "read_dictionary", "words_of"]
 TEXTS = (".lab", ".txt", ".TextGrid", ".textgrid", ".srt", ".vtt")
 TIERS = ("words", "word", "transcript", "utterance", "phones", "phone")  # of a TextGrid, the first that is there
 ROOM = 1 << 29  # bytes of features kept; beyond, they are computed anew in every pass
+QUIET = 0.15  # of the range of the log-energy, above its lowest frames
 AROUND = 0.5  # seconds of sound that a caption gets on both sides, at most to the middle of the pause beside it
 EDGES = '.,;:!?"“”„()[]{}«»…—–-*_/\\'
 
@@ -142,6 +143,18 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
     def samples(self, b: int) -> tuple[NDArray[np.float64], int]:
         """Return the sound of an utterance and its rate."""
         return _clip(self.recordings[b])
+
+    def quiet(self, share: float = QUIET) -> NDArray[np.float64]:
+        """Return the frames whose log-energy is in the lowest `share` of its range in a recording: mostly silence.
+
+        They are examples to begin with, where recordings are long: ``TranscriptAligner(silence="sil",
+        start={"sil": corpus.quiet()})``.
+        """
+        found = []
+        for frames in self:
+            low, high = np.quantile(frames[:, 0], [0.02, 0.95])
+            found.append(frames[frames[:, 0] <= low + share * (high - low)])
+        return np.concatenate(found)
 
     def _features(self, found: Recording) -> NDArray[np.float64]:
         cepstra = self._cepstra(found)

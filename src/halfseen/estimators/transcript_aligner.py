@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Self
 
@@ -13,9 +14,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.assign import SOFT, Assign, child
-from halfseen.data import Schema, SequenceChunk, Source, frame_from_dict
+from halfseen.data import Schema, SequenceChunk, Source, frame_from_dict, read
 from halfseen.engine import Mixture, Model, Reduced, Search, fit
-from halfseen.engine.search import Plan
+from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.stopping import read_rule
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import blocks, options
@@ -27,7 +28,7 @@ from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table_mixture import seed_of
 from halfseen.estimators.unharmed import unharmed
 from halfseen.leaves import Cells, Leaf
-from halfseen.leaves.leaf import NO_MASS, Floats, frozen
+from halfseen.leaves.leaf import NO_MASS, Floats, frozen, map_arrays
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.structures import Independent, LeftRight
@@ -88,11 +89,16 @@ class TranscriptAligner(BaseEstimator):
         With assign="sample": use the mean of this many segmentations.
     prior : float, "row" or None, default None
         Pseudo-counts, as in `HMM`.
+    start : mapping, optional
+        Frames that are examples of some units, to begin with: {"sil": (n, D) array}. Silence that is known from the
+        start shows where words can be, which long recordings need; `AudioFolder.quiet` finds some.
     variance_floor : float, default 0.01
         Least variance of a feature in a state, as a share of its variance over all frames.
     too_short : {"raise", "skip"}, default "raise"
         What to do with an utterance that has fewer frames than its transcript has states: an error that says which, or
         leave it out and note it in `events_`.
+    anneal : sequence of float, default ()
+        Rising inverse temperatures, such as (0.02, 0.1, 0.4), to warm up at: a way to higher likelihoods.
     stop, tol, max_iter, accelerate, n_jobs, random_state :
         As in `HMM`; work is shared between threads by utterances.
 
@@ -133,8 +139,10 @@ class TranscriptAligner(BaseEstimator):
         assign: str = "soft",
         draws: int = 1,
         prior: str | float | None = None,
+        start: Mapping[str, Any] | None = None,
         variance_floor: float = 0.01,
         too_short: str = "raise",
+        anneal: Sequence[float] = (),
         stop: str = "gain",
         tol: float = 1e-2,
         max_iter: int = 200,
@@ -154,8 +162,10 @@ class TranscriptAligner(BaseEstimator):
         self.assign = assign
         self.draws = draws
         self.prior = prior
+        self.start = start
         self.variance_floor = variance_floor
         self.too_short = too_short
+        self.anneal = anneal
         self.stop = stop
         self.tol = tol
         self.max_iter = max_iter
@@ -174,6 +184,14 @@ class TranscriptAligner(BaseEstimator):
         options.number("tol", self.tol)
         options.whole("max_iter", self.max_iter)
         options.flag("accelerate", self.accelerate)
+        options.mapping("start", self.start)
+        warm = STAGE * len(options.temperatures("anneal", self.anneal))
+        if warm and self.assign == "hard":
+            raise ParameterError(
+                "anneal has no meaning with assign='hard': the best way is the same at any temperature."
+            )
+        if warm >= self.max_iter:
+            raise ParameterError(f"anneal={self.anneal!r} makes {warm} passes: max_iter={self.max_iter} is too few.")
         if not options.number("step", self.step) > 0:
             raise ParameterError(f"step={self.step!r} is not a number above 0.")
         for name, unit in (("silence", self.silence), ("unknown", self.unknown)):
@@ -234,16 +252,23 @@ class TranscriptAligner(BaseEstimator):
         chunks = corpus.chunks(self._schema, layouts, n_emissions * self.n_mix)
         stages: list[Stage] = []
         with runner(self.n_jobs, len(chunks)) as run:
-            plan = Plan(assign, rule, self.max_iter, self.accelerate, runner=run, seed=child(seed, 1))
-            params: Params = None
+            plan = Plan(
+                assign,
+                rule,
+                self.max_iter,
+                self.accelerate,
+                anneal=tuple(self.anneal),
+                runner=run,
+                seed=child(seed, 1),
+            )
             for n_mix in _sizes(self.n_mix):
                 model = self._build(summary, prior, n_mix)
                 if not stages:
                     params = self._start(model, corpus, layouts, chunks)
                 else:
                     params = _split(stages[-1], model, n_mix, np.random.default_rng(child(seed, 0, n_mix)))
+                    plan = replace(plan, anneal=())
                 stages.append(Stage(n_mix, model, fit(model, Reduced(chunks), [params], plan)))
-                params = stages[-1].search.best.accepted.params
                 if stages[-1].search.interrupted:
                     break
             self._summary, self._n_mix = summary, stages[-1].n_mix
@@ -322,7 +347,32 @@ class TranscriptAligner(BaseEstimator):
         params = {"moves": frozen(moves), "emit": model.leaves["emit"].blank()}
         if self.init == "equal" or self.assign == "hard":
             params["emit"] = self._equal(model.leaves["emit"], params["emit"], corpus, chunks)
+        if self.start:
+            params["emit"] = self._shown(model.leaves["emit"], params["emit"])
         return params
+
+    def _shown(self, leaf: Leaf, params: Params) -> Params:
+        """Return emissions in which units that have examples begin with them."""
+        stats, prepared, seen = (
+            np.zeros(leaf.stats_shape),
+            leaf.prepare(params),
+            np.zeros(leaf.n_components, dtype=bool),
+        )
+        for unit, frames in options.mapping("start", self.start).items():
+            if unit not in self._lexicon.number:
+                raise ParameterError(f"start: there is no unit {unit!r}. Units: {', '.join(self._lexicon.units[:20])}.")
+            table = self._schema.encode(read(frames))
+            for state in range(self._lexicon.n_states):
+                component = self._lexicon.number[unit] * self._lexicon.n_states + state
+                leaf.count(np.full(table.n_rows, component), np.ones(table.n_rows), prepared, table.blocks, stats)
+                seen[component] = True
+        pseudo = leaf.prior(params)
+        estimated = leaf.maximise(stats if pseudo is None else stats + pseudo, params)
+
+        def choose(first: Floats, second: Floats) -> Floats:
+            return frozen(np.where(seen.reshape(-1, *[1] * (first.ndim - 1)), first, second))
+
+        return map_arrays(choose, estimated, params)
 
     def _equal(self, leaf: Leaf, about: Params, corpus: Corpus, chunks: Sequence[Any]) -> Params:
         """Return emissions of states that get equal pieces of every utterance, with a pause at both ends."""

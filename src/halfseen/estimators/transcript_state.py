@@ -72,6 +72,7 @@ def _options(model: TranscriptAligner) -> dict[str, Any]:
     if not isinstance(found["random_state"], int | np.integer):
         found["random_state"] = None
     found["dictionary"] = None if found["dictionary"] is None else {}
+    found["start"] = None  # frames of the training data
     return found
 
 

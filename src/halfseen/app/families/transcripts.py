@@ -51,6 +51,8 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     model = _estimator(request, dictionary, audio)
     if audio:
         corpus = _corpus(paths[0], reading, dictionary)
+        if model.silence is not None:
+            model.set_params(start={model.silence: corpus.quiet()})
         model.fit(corpus, corpus.transcripts)
         console.note(f"{len(corpus)} utterances, {sum(map(len, corpus.transcripts)):,} words")
         return Fitted(model, corpus, reading)
