@@ -244,7 +244,8 @@ def test_weights_count_utterances(data):
 
 def test_examples_of_units_are_where_a_fit_begins(data):
     X, said, _ = data
-    shown = {unit: np.array([CENTRES[unit]] * 3) + [[-0.5, 0.5], [0.5, 0.0], [0.0, -0.5]] for unit in "abc"}
+    around = np.array([[-0.5, 0.5], [0.5, 0.0], [0.0, -0.5]])
+    shown = {unit: np.array(CENTRES[unit]) + around for unit in "abc"}
     model = hs.TranscriptAligner(1, max_iter=1, stop="iterations", start=shown).fit(X, said)
     for k, unit in enumerate(model.units_):
         np.testing.assert_allclose(model.means_[k, 0, 0], CENTRES[unit], atol=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
 from typing import Any, NamedTuple
@@ -189,70 +189,110 @@ class Aligner:
         if not way.log_joint > -np.inf:
             return None
         piece = layout.piece_of[way.nodes]
+        units = _runs(piece)
         linear = self._linear(layout, piece, scores) if self._varies(layout) else None
         spans = np.stack([_word_spans(layout, piece), _spans(layout, piece), np.stack([way.nodes, way.nodes + 1], 1)])
         held = posterior(layout.graph, self.moves, scores, np.ascontiguousarray(spans))
+        sums = [_passed(way.log_probability), *(_passed(row) for row in held.held)]
         sd = _spread(held)
-        words, units, states = [], [], []
-        for number, (first, last) in enumerate(_runs(piece)):
-            found = layout.pieces[piece[first]]
-            own = sd if linear is None else linear[1]
-            nodes = (found.first, found.last) if linear is None else linear[0][number]
-            units.append(self._segment(found.unit, nodes, first, last, way, held.held[1], own, found.word))
-            for a, b in _runs(way.nodes[first:last]):
-                place = nodes[0] + int(way.nodes[first + a]) - found.first
-                label = (found.unit, int(way.nodes[first + a]) - found.first)
-                ends = (place, place + 1)
-                states.append(self._segment(label, ends, first + a, first + b, way, held.held[2], own, found.word))
-        word = np.array([layout.pieces[p].word for p in piece])
-        for first, last in _runs(word):
-            if word[first] >= 0:
-                ends = tuple(spans[0, first].tolist())
-                name_of = layout.words[word[first]]
-                words.append(self._segment(name_of, ends, first, last, way, held.held[0], sd, int(word[first])))
-        n_frames = len(scores)
-        surprise = self.typical.surprise(held.log_evidence / n_frames)
+        inner, firsts = (sd, None) if linear is None else linear
         return Alignment(
             name,
-            tuple(words),
-            tuple(units),
-            tuple(states),
-            n_frames * self.step,
+            tuple(self._words(layout, piece, spans[0], _Measured(self.step, sums[0], sums[1], sd))),
+            tuple(self._units(layout, piece, units, firsts, _Measured(self.step, sums[0], sums[2], inner))),
+            tuple(self._states(layout, piece, units, firsts, way, _Measured(self.step, sums[0], sums[3], inner))),
+            len(scores) * self.step,
             way.log_joint,
             held.log_evidence,
-            surprise,
+            self.typical.surprise(held.log_evidence / len(scores)),
         )
 
-    def _segment(
-        self, label: Any, nodes: Any, first: int, last: int, way: Way, held: Floats, sd: Floats, word: int
-    ) -> Segment:
-        units = self.lexicon.units
-        name = label if isinstance(label, str) else units[label] if isinstance(label, int) else _state(units, *label)
-        return Segment(
-            name,
-            first * self.step,
-            last * self.step,
-            float(way.log_probability[first:last].sum()),
-            float(min(1.0, held[first:last].mean())),
-            float(sd[nodes[0]]) * self.step,
-            float(sd[nodes[1]]) * self.step,
-            word,
-        )
+    def _words(
+        self, layout: Layout, piece: NDArray[np.int64], spans: NDArray[np.int64], measured: _Measured
+    ) -> Iterator[Segment]:
+        word = np.array([part.word for part in layout.pieces])[piece]
+        for first, last in _runs(word):
+            if word[first] >= 0:
+                ends = spans[first].tolist()
+                yield measured.segment(layout.words[word[first]], first, last, ends[0], ends[1], int(word[first]))
+
+    def _units(
+        self,
+        layout: Layout,
+        piece: NDArray[np.int64],
+        runs: Sequence[tuple[int, int]],
+        firsts: Sequence[int] | None,
+        measured: _Measured,
+    ) -> Iterator[Segment]:
+        for number, (first, last) in enumerate(runs):
+            part = layout.pieces[piece[first]]
+            node = part.first if firsts is None else firsts[number]
+            name = self.lexicon.units[part.unit]
+            yield measured.segment(name, first, last, node, node + part.last - part.first, part.word)
+
+    def _states(
+        self,
+        layout: Layout,
+        piece: NDArray[np.int64],
+        runs: Sequence[tuple[int, int]],
+        firsts: Sequence[int] | None,
+        way: Way,
+        measured: _Measured,
+    ) -> Iterator[Segment]:
+        nodes, number = way.nodes.tolist(), 0
+        for first, last in _runs(way.nodes):
+            while runs[number][1] <= first:
+                number += 1
+            part = layout.pieces[piece[first]]
+            state = nodes[first] - part.first
+            node = (part.first if firsts is None else firsts[number]) + state
+            name = f"{self.lexicon.units[part.unit]}.{state}"
+            yield measured.segment(name, first, last, node, node + 1, part.word)
 
     def _varies(self, layout: Layout) -> bool:
         return any(word in self.lexicon._first_way for word in layout.words)
 
-    def _linear(self, layout: Layout, piece: NDArray[np.int64], scores: Floats) -> tuple[list[tuple[int, int]], Floats]:
-        """Return nodes of the units, and the spread of their bounds, given the pronunciations on the best way."""
+    def _linear(self, layout: Layout, piece: NDArray[np.int64], scores: Floats) -> tuple[Floats, list[int]]:
+        """Return the spread of the bounds of nodes given the pronunciations on the best way, and each unit's first."""
         taken = [layout.pieces[piece[first]] for first, _ in _runs(piece)]
         plain = Lexicon(self.lexicon.units, self.lexicon.n_states)
         only = plain.layout([self.lexicon.units[part.unit] for part in taken])
         held = posterior(only.graph, self.moves, scores.copy(), np.zeros((0, len(scores), 2), dtype=np.int64))
-        return [(part.first, part.last) for part in only.pieces], _spread(held)
+        return _spread(held), [part.first for part in only.pieces]
 
 
-def _state(units: Sequence[str], unit: int, state: int) -> str:
-    return f"{units[unit]}.{state}"
+class _Measured(NamedTuple):
+    """What is known of frames and nodes, from which segments are made.
+
+    Attributes
+    ----------
+    step : float
+    log_probability, held : lists     sums over the frames before t, t = 0 .. T
+    sd : (L + 1,) array               spread of when each node was reached, in frames
+    """
+
+    step: float
+    log_probability: list[float]
+    held: list[float]
+    sd: Floats
+
+    def segment(self, name: str, first: int, last: int, node: int, end: int, word: int) -> Segment:
+        """Return a segment of frames `first` to `last` whose nodes are `node` to `end`."""
+        return Segment(
+            name,
+            first * self.step,
+            last * self.step,
+            self.log_probability[last] - self.log_probability[first],
+            min(1.0, (self.held[last] - self.held[first]) / (last - first)),
+            float(self.sd[node]) * self.step,
+            float(self.sd[end]) * self.step,
+            word,
+        )
+
+
+def _passed(values: Floats) -> list[float]:
+    """Return sums over all that comes before each frame, and over all."""
+    return [0.0, *np.cumsum(values).tolist()]
 
 
 def _runs(values: NDArray[np.int64]) -> list[tuple[int, int]]:
