@@ -239,11 +239,10 @@ def test_folders_without_recordings_are_told(tmp_path):
         hs.AudioFolder(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("rate", [8000, 22050])
-def test_made_up_speech_is_aligned_from_its_transcripts(tmp_path, rate):
-    truth = corpus(tmp_path, rate=rate)
+def test_made_up_speech_is_aligned_from_its_transcripts(tmp_path):
+    truth = corpus(tmp_path, 10, rate=22050)
     folder = hs.AudioFolder(tmp_path, words=WORDS)
-    model = hs.TranscriptAligner(3, dictionary=WORDS, silence="sil", step=folder.step, random_state=0)
+    model = hs.TranscriptAligner(3, dictionary=WORDS, silence="sil", step=folder.step, tol=1.0)
     found = model.fit(folder, folder.transcripts).align(folder, folder.transcripts)
     errors = []
     for name, one in zip(folder.names, found, strict=True):

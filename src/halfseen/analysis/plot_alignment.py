@@ -94,10 +94,9 @@ def _draw_segments(ax: Axes, alignment: Alignment, level: str, colour: str) -> N
         shade = "black" if part.confidence >= SURE else "0.6"
         middle = (part.start + part.end) / 2
         ax.text(middle, 1.02, part.name, transform=top, ha="center", va="bottom", fontsize="x-small", color=shade)
-    if level == "words" or [part.name for part in alignment.units if part.word >= 0] == [
-        w.name for w in alignment.words
-    ]:
-        return  # words are units: once is enough
+    told = [part.name for part in alignment.tier(level) if part.word >= 0]
+    if told == [part.name for part in alignment.words]:
+        return  # once is enough
     for part in alignment.words:
         middle = (part.start + part.end) / 2
         ax.text(middle, 1.10, part.name, transform=top, ha="center", va="bottom", fontsize="small", weight="bold")

@@ -53,13 +53,14 @@ def _forward(
     raise AssertionError
 
 
-def _shares(firsts: Ints, brought: Floats) -> Floats:
-    """Return the share of each arc in what reaches its target; 0 where nothing does."""
+def _shares(firsts: Ints, brought: list[Floats]) -> Floats:
+    """Return the share of each arc in what reaches its target, at every frame and the end; 0 where nothing does."""
+    values = np.array(brought)
     target = np.repeat(np.arange(len(firsts) - 1), np.diff(firsts))
-    top = np.maximum.reduceat(brought, firsts[:-1])[target]
+    top = np.maximum.reduceat(values, firsts[:-1], axis=1)[:, target]
     with np.errstate(invalid="ignore"):
-        part = np.where(top > -np.inf, np.exp(brought - top), 0.0)
-    total = np.add.reduceat(part, firsts[:-1])[target]
+        part = np.where(top > -np.inf, np.exp(values - top), 0.0)
+    total = np.add.reduceat(part, firsts[:-1], axis=1)[:, target]
     return np.divide(part, total, out=np.zeros_like(part), where=total > 0)
 
 
@@ -83,14 +84,14 @@ def align_soft(
         return evidence
     n_nodes = len(owner)
     target = np.repeat(np.arange(n_nodes + 1), np.diff(firsts))
-    now = np.append(np.zeros(n_nodes), 1.0)
+    now, shares = np.append(np.zeros(n_nodes), 1.0), _shares(firsts, brought)
     for t in range(len(scores), -1, -1):
-        flow = _shares(firsts, brought[t]) * now[target]
+        flow = shares[t] * now[target]
         arc_usage += outer * flow
         if t == 0:
             return evidence
-        now = np.append(np.bincount(source[source >= 0], flow[source >= 0], minlength=n_nodes), 0.0)
-        now /= now.sum()
+        now = np.bincount(source + 1, flow, minlength=n_nodes + 2)[1:]  # without the beginning; the end has none
+        now = now / now.sum()
         scores[t - 1] = outer * np.bincount(owner, now[:-1], minlength=scores.shape[1])
         times += np.array([[1.0], [2 * t - 1]]) * now[:-1]
         for q, (first, last) in enumerate(spans[:, t - 1]):
@@ -132,11 +133,10 @@ def align_draw(
     brought, evidence = _forward(firsts, source, logs, owner, scores, best=False)
     if not evidence > -np.inf:
         return evidence
-    node = np.full(len(uniforms), len(owner))
+    node, shares = np.full(len(uniforms), len(owner)), _shares(firsts, brought)
     for t in range(len(scores), -1, -1):
-        shares = _shares(firsts, brought[t])
         for r, j in enumerate(node):
-            passed = np.cumsum(shares[firsts[j] : firsts[j + 1]])
+            passed = np.cumsum(shares[t, firsts[j] : firsts[j + 1]])
             place = int(np.searchsorted(passed, uniforms[r, t] * passed[-1], side="right"))
             arcs[r, t] = firsts[j] + min(place, len(passed) - 1)
         node = source[arcs[:, t]]
