@@ -22,6 +22,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.imputation import imputation
 from benchmarks.sequences import CHAINS
 from benchmarks.workloads import CSV, KMEANS, MEMORY, NAIVE_BAYES, NORMALS, OPTIMUM, WORKLOADS
 from halfseen.app.versions import versions
@@ -282,6 +283,7 @@ def main() -> int:
     parts |= {name: lambda name=name: chains(name) for name in CHAINS}
     parts |= {name: lambda name=name: k_means(name) for name in KMEANS}
     parts |= {name: lambda name=name: gmm(name) for name in NORMALS}
+    parts |= {"imputation": lambda: imputation(console)}
     parts |= {"optimum": optimum, "memory": memory, "csv": csv, "start_up": start_up, "command_line": command_line}
     wanted = sys.argv[1:] or list(parts)
     unknown = [name for name in wanted if name not in parts]

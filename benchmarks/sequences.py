@@ -32,13 +32,14 @@ class Chains:
     n_states: int
     n_values: int = 0
     n_numbers: int = 0
+    covariance: str = "diag"
     iterations: tuple[int, int] = (2, 22)
     peer_iterations: tuple[int, int] = (1, 4)
 
     @property
     def size(self) -> str:
         """Say the size in words."""
-        columns = f"{self.n_numbers} numbers" if self.n_numbers else f"{self.n_values} symbols"
+        columns = f"{self.n_numbers} numbers ({self.covariance})" if self.n_numbers else f"{self.n_values} symbols"
         return f"{self.n_sequences:,} sequences of {self.n_steps:,} steps, {columns}, {self.n_states} states"
 
     @property
@@ -54,7 +55,9 @@ class Chains:
             "transmat": rng.dirichlet(np.ones(self.n_states), self.n_states),
         }
         if self.n_numbers:
-            return found | {"means": rng.normal(0, 2, (self.n_states, self.n_numbers))}
+            means = rng.normal(0, 2, (self.n_states, self.n_numbers))
+            unit = np.eye(self.n_numbers) if self.covariance == "full" else np.ones(self.n_numbers)
+            return found | {"means": means, "covariances": np.array([unit] * self.n_states)}
         return found | {"table": rng.dirichlet(np.ones(self.n_values), self.n_states)}
 
     def data(self) -> NDArray[Any]:
@@ -80,6 +83,7 @@ CHAINS = {
         Chains("hmm_categorical", 1000, 500, 16, n_values=64),
         Chains("hmm_long", 1, 1_000_000, 16, n_values=64, iterations=(1, 6), peer_iterations=(1, 3)),
         Chains("hmm_gaussian_diag", 200, 1000, 8, n_numbers=12),
+        Chains("hmm_gaussian_full", 200, 1000, 8, n_numbers=12, covariance="full"),
     ]
 }
 
@@ -89,11 +93,7 @@ def halfseen(work: Chains) -> dict[str, Any]:
     import halfseen as hs
 
     X, begin = work.data(), work.start()
-    start: dict[str, Any] = {name: begin[name] for name in ("startprob", "transmat")}
-    for d in range(work.n_numbers):
-        start[f"x{d}"] = {"mean": begin["means"][:, d], "var": np.ones(work.n_states)}
-    if not work.n_numbers:
-        start["x0"] = begin["table"]
+    start: dict[str, Any] = {("x0" if name == "table" else name): value for name, value in begin.items()}
     kind = "gaussian" if work.n_numbers else "categorical"
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
@@ -101,6 +101,7 @@ def halfseen(work: Chains) -> dict[str, Any]:
         model = hs.HMM(
             work.n_states,
             kind,
+            covariance_type=work.covariance,
             start=start,
             n_init=1,
             accelerate=False,
@@ -125,8 +126,9 @@ def hmmlearn(work: Chains) -> dict[str, Any] | None:
 
     def run(n: int) -> float:
         if work.n_numbers:
-            model = hmm.GaussianHMM(work.n_states, "diag", covars_prior=0, covars_weight=0, min_covar=0, init_params="")
-            model.means_, model.covars_ = start["means"], np.ones_like(start["means"])
+            prior = {"covars_prior": 0, "covars_weight": 0, "min_covar": 0}
+            model = hmm.GaussianHMM(work.n_states, work.covariance, init_params="", **prior)
+            model.means_, model.covars_ = start["means"], start["covariances"]
         else:
             model = hmm.CategoricalHMM(work.n_states, init_params="")
             model.emissionprob_ = start["table"]

@@ -42,6 +42,7 @@ TOUR = [
     "few_labels.py",
     "known_in_part.py",
     "soft_hard_sample.py",
+    "mixture_in_motion.py",
     "em_by_hand.py",
     "em_and_gradient.py",
 ]
@@ -55,6 +56,7 @@ if any(Path(__file__).parent.parent.glob("examples/*.py")):
         "gallery_dirs": "gallery",
         "filename_pattern": r"\.py$",
         "download_all_examples": False,
+        "matplotlib_animations": True,
         "show_memory": False,
         "within_subsection_order": ExplicitOrder([*TOUR, "*"]),
         "abort_on_example_error": True,

@@ -171,6 +171,117 @@ def test_a_gaussian_mixture_and_its_classifier(tmp_path):
     assert "--model gaussian" in halfseen("fit", "example:votes", "--covariance", "full", code=2).stderr
 
 
+# ---- k-means -------------------------------------------------------------------------------------------------------
+
+BIRDS = ("fit", "example:penguins", "--model", "kmeans")
+NUMBERS = ("--ignore", "species,island,sex,year")
+
+
+@pytest.fixture(scope="module")
+def centres(tmp_path_factory):
+    """A model of the penguins by k-means, and what the fit printed."""
+    path = tmp_path_factory.mktemp("centres") / "k.halfseen"
+    return path, halfseen(*BIRDS, *NUMBERS, "-k", 3, "-o", path, "--report", path.with_suffix(".html"))
+
+
+def test_k_means(centres):
+    model = hs.load(centres[0])
+    X = hs.load_penguins().select_dtypes("number").drop(columns="year")
+    same = hs.KMeans(3, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.cluster_centers_, same.cluster_centers_)
+    assert (model.n_init, model.max_iter) == (4, 300)  # its own defaults
+    assert "cluster 2 (20%): body_mass_g 5,450" in centres[1].stdout
+    assert "body_mass_g makes over 99% of all distances" in centres[1].stderr
+    assert "stopped by assignments unchanged after" in centres[1].stderr
+    assert "Report on clusters" in centres[0].with_suffix(".html").read_text(encoding="utf-8")
+    assert sorted(path.name for path in centres[0].parent.iterdir()) == ["k.halfseen", "k.html"]
+
+
+def test_k_means_options(tmp_path):
+    data = tmp_path / "x.csv"
+    data.write_text("id,x,n\n" + "".join(f"row{i},{i % 3 * 10 + i / 100},{i % 4}\n" for i in range(60)))
+    more = "--restarts", 1, "--max-iter", 7, "--seed", 5, "--jobs", 2, "--weight", "n"
+    halfseen("fit", data, "--model", "kmeans", "-k", 3, *more, "-o", tmp_path / "k.halfseen")
+    model = hs.load(tmp_path / "k.halfseen")
+    assert (model.n_init, model.max_iter, model.random_state, model.n_jobs) == (1, 7, 5, 2)
+    assert model._schema.names == ("x",)
+    assert model.cluster_sizes_.sum() == 15 * (0 + 1 + 2 + 3)
+    found = json.loads(halfseen("score", tmp_path / "k.halfseen", data, "--json").stdout)
+    assert found["rows"] == 90
+    assert found["inertia"] == pytest.approx(model.inertia_)
+
+
+def test_k_means_predicts_and_fills(centres):
+    rows = table(halfseen("predict", centres[0], "example:penguins").stdout)
+    model = hs.load(centres[0])
+    X = hs.load_penguins()[list(model.feature_names_in_)]
+    assert [int(row["cluster"]) for row in rows] == model.predict(X).tolist()
+    distances = np.sort(model.transform(X), axis=1)
+    np.testing.assert_allclose([float(row["distance"]) for row in rows], distances[:, 0])
+    np.testing.assert_allclose([float(row["second_distance"]) for row in rows], distances[:, 1])
+    filled = table(halfseen("impute", centres[0], "example:penguins").stdout)
+    assert all(row["body_mass_g"] for row in filled)
+    assert "fitted again without them" in " ".join(
+        halfseen("impute", centres[0], "example:penguins", "--check").stdout.split()
+    )
+
+
+def test_k_means_is_shown_and_compared(centres, tmp_path):
+    shown = halfseen("info", centres[0]).stdout
+    assert "clusters     3" in shown
+    assert "inertia" in shown
+    assert "centre" in halfseen("info", centres[0], "--parameters").stdout
+    code = halfseen("info", centres[0], "--code").stdout
+    namespace = {}
+    exec(code, namespace)
+    assert namespace["model"].trace_ == hs.load(centres[0]).trace_
+    other = tmp_path / "o.halfseen"
+    halfseen(*BIRDS, *NUMBERS, "-k", 2, "-o", other)
+    assert f"only in {centres[0]}: cluster 1" in halfseen("compare", centres[0], other).stdout
+    assert "nothing moved" in halfseen("compare", other, other).stdout
+    found = json.loads(halfseen("compare", centres[0], "example:penguins", "--truth", "species", "--json").stdout)
+    assert found["classes"] == ["cluster 0", "cluster 1", "cluster 2"]
+    halfseen("report", other, "example:penguins", "-o", tmp_path / "r.html")
+    assert "fall into 2 clusters" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["-k auto", "one number", "--model gaussian"]),
+        (["-k", "2..4"], ["-k 2..4", "one number"]),
+        (["-k", "3", "--covariance", "full"], ["--covariance", "no covariances"]),
+        (["-k", "3", "--prior", "none"], ["--prior"]),
+        (["-k", "3", "--criterion", "bic"], ["--criterion"]),
+        (["-k", "3", "--assign", "soft"], ["--assign", "nearest"]),
+        (["-k", "3", "--target", "species"], ["--target"]),
+        (["-k", "3", "--columns", "year=gaussian"], ["--columns", "numbers"]),
+        (["-k", "3", "--resume", "-o", "k.halfseen"], ["--resume", "no checkpoint"]),
+        (["-k", "3", "-o", "no/such/folder/k.halfseen"], ["no/such/folder"]),
+        (["-k", "400"], ["n_clusters=400"]),
+    ],
+)
+def test_what_has_no_meaning_for_k_means_is_refused(arguments, words):
+    done = halfseen(*BIRDS, *NUMBERS, *arguments, code=2)
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_uses_without_meaning_for_k_means_are_refused(centres, votes):
+    for arguments in (
+        ["sample", centres[0]],
+        ["predict", centres[0], "example:penguins", "--why"],
+        ["predict", centres[0], "example:penguins", "--reject", "0.1"],
+        ["impute", centres[0], "example:penguins", "--draws", "2"],
+        ["report", centres[0], "example:penguins", "--cost", "costs.csv"],
+    ):
+        assert "has no meaning for a KMeans model" in halfseen(*arguments, code=2).stderr
+    assert (
+        "a KMeans and a LatentClass have no classes of one kind"
+        in halfseen("compare", centres[0], votes[0], code=2).stderr
+    )
+    assert "species" in halfseen(*BIRDS, "-k", 3, code=1).stderr  # not a number
+
+
 def test_report_beside_the_model(tmp_path):
     shell("fit", "example:votes", "--ignore", "party", "-k", 2, "--restarts", 2, "--report", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")

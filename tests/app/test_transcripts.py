@@ -80,6 +80,9 @@ def test_standard_output_and_transcripts_in_a_file(speech, tmp_path):
     found = json.loads(halfseen("score", model, folder / "corpus", "--json").stdout)
     assert found["loglik"] == pytest.approx(hs.load(model).loglik_, rel=1e-9)
     assert "units" in halfseen("info", model).stdout
+    code = halfseen("info", model, "--code").stdout
+    assert "corpus.quiet()" in code
+    compile(code, "code", "exec")
 
 
 def test_words_outside_the_dictionary_end_with_a_message(speech, tmp_path):
@@ -133,6 +136,7 @@ def test_a_table_of_steps(machine, tmp_path):
         (("--transcripts", "runs.csv", "--group", "nobody"), 1, "--group nobody"),
         (("-k", "3"), 2, "-k has no meaning"),
         (("--target", "valve"), 2, "--target has no meaning"),
+        (("--restarts", "3"), 2, "--restarts has no meaning"),
     ],
 )
 def test_what_is_lacking_is_told(machine, how, code, match, monkeypatch):

@@ -189,6 +189,7 @@ def chains(
     last: bool = False,
     inside: int = 1,
     wrap: Callable[[str, Any, np.random.Generator], Any] | None = None,
+    covariance: str = "diag",
 ) -> Case:
     """Draw a hidden Markov model over sequences of 1 to 4 steps.
 
@@ -200,7 +201,8 @@ def chains(
     rng = draw(generators)
     lengths = cuts(steps.n_rows, rng)
     table = Sequences.of(steps, lengths, rng.choice(weights, len(lengths)))
-    emit = mixture(steps.schema, summary(steps), n_components * inside, prior, FLOOR).leaves["emit"]
+    flat = mixture(steps.schema, summary(steps), n_components * inside, prior, FLOOR, covariance=covariance)
+    emit = flat.leaves["emit"]
     if wrap is not None:
         emit = replace(emit, leaves={name: wrap(name, leaf, rng) for name, leaf in emit.leaves.items()})
     if inside > 1:
@@ -269,4 +271,9 @@ MODELS = [
     Entry("chain with a state that lasts", chains(last=True), rows=False, exchangeable=False),
     Entry("chain with tied states", chains(wrap=tied_components), rows=False, exchangeable=False),
     Entry("chain of mixtures", chains("g", inside=2), rows=False),
+    Entry("chain of joint normals", chains("g", covariance="full"), rows=False),
+    Entry("chain of joint normals, labels, prior", chains("gc", "row", True, covariance="full"), rows=False),
+    Entry("chain with one covariance", chains("g", covariance="tied"), rows=False),
+    Entry("chain of spherical normals", chains("g", covariance="spherical"), rows=False),
+    Entry("chain of mixtures of joint normals", chains("g", inside=2, covariance="full"), rows=False),
 ]

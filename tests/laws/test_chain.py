@@ -273,6 +273,18 @@ def test_the_fused_path_serves_mixed_columns(case):
     same_step(fused, case.step(), 1e-8)
 
 
+@pytest.mark.parametrize("inside", [1, 2])
+@examples(8)
+@given(data=st.data(), covariance=st.sampled_from(["full", "tied"]), labels=st.booleans())
+def test_the_arranged_path_gathers_what_three_steps_do(inside, data, covariance, labels):
+    """Rows in the order of their holes for the emission, in the order of time for the chain."""
+    case = data.draw(chains("cg", labels=labels, covariance=covariance, inside=inside))
+    reduced = reduce_sequences(case.model, case.table)
+    assert (reduced.path is not None) == bool(np.isnan(case.table.blocks["gaussian"]).any())
+    [arranged] = evaluate(case.model, reduced, [case.params])
+    same_step(arranged, case.step(), 1e-9)
+
+
 def category_chain(rng, n_states, width, holes, lengths=(1, 7, 3, 12, 5, 5, 2, 30)):
     lengths = np.array(lengths)
     sizes = tuple(int(size) for size in rng.integers(1, 5, width))

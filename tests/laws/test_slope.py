@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from halfseen.engine import Ascent, Chain, em, evaluate
+from halfseen.engine import Ascent, Chain, Model, em, evaluate
 from halfseen.engine.ascent import sure_gain
 from halfseen.engine.squarem import Squarem
 from halfseen.engine.stopping import gain
@@ -122,10 +122,12 @@ def test_nothing_is_left_to_maximise_where_lbfgs_ends(entry, data):
 
 def collapsing(model, params):
     """Whether a component leans on a variance floor, or, where a floor is under eigenvalues, is about to."""
-    blocks = getattr(model.leaves["emit"], "leaves", {})
+    emit, inside = model.leaves["emit"], params["emit"]
+    if isinstance(emit, Model):
+        emit, inside = emit.leaves["emit"], inside["emit"]
     near = [
-        floored.leaf.collapsed(params["emit"][name], FREE.with_floor(1.1 * floored.floor))
-        for name, leaf in blocks.items()
+        floored.leaf.collapsed(inside[name], FREE.with_floor(2 * floored.floor))
+        for name, leaf in getattr(emit, "leaves", {}).items()
         if isinstance(unwrapped(leaf), Normal) and (floored := floor_of(leaf)) is not None
     ]
     return model.collapsed(params) or any(near)

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.DOTALL | re.MULTILINE)
-CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+STEP = re.compile(r"^```(?:console\n(?P<shown>.*?)|python\n(?P<code>.*?))^```$", re.DOTALL | re.MULTILINE)
 DEMO = re.compile(r"^```console\n\$ make demo\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"-?\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
 CLOSE = 0.02  # numbers are shown to two or three digits
@@ -82,16 +82,20 @@ def test_commands_print_what_the_page_shows(tmp_path, monkeypatch):
     page = ROOT / "docs" / "command_line.md"
     text = page.read_text(encoding="utf-8")
     updated, end = "", 0
-    for block in CONSOLE.finditer(text):
+    namespace = {"__name__": page.stem}
+    for block in STEP.finditer(text):
+        if block["code"] is not None:  # makes a file that the commands after it read
+            run(block["code"], str(page), namespace)
+            continue
         printed = ""
-        for command in re.findall(r"^\$ halfseen (.*)$", block[1], flags=re.MULTILINE):
+        for command in re.findall(r"^\$ halfseen (.*)$", block["shown"], flags=re.MULTILINE):
             done = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
             assert done.exit_code == 0, done.output
             printed += f"$ halfseen {command}\n{done.stdout}"
-        updated += text[end : block.start(1)] + printed
-        end = block.end(1)
+        updated += text[end : block.start("shown")] + printed
+        end = block.end("shown")
         if not os.environ.get("UPDATE_DOCS"):
-            assert_alike(block[1], printed, page.name)
+            assert_alike(block["shown"], printed, page.name)
     if os.environ.get("UPDATE_DOCS"):
         page.write_text(updated + text[end:], encoding="utf-8")
 

@@ -265,6 +265,43 @@ def test_latent_classes_with_dependent_numbers():
     assert hs.LatentClass(3, random_state=0).fit(frame).bic() > model.bic()
 
 
+# ---- starts ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_start_by_k_means_begins_at_its_clusters():
+    X, hidden = blobs(300, holes=0.1)
+    for factor in (1.0, np.array([1e-3, 1.0, 1e6])):  # columns count in units of their own spread
+        model = hs.GaussianMixture(3, init_params="kmeans", n_init=1, max_iter=1, stop="iterations", random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = model.fit(X * factor).predict(X * factor)
+        assert (pd.crosstab(hidden, found).to_numpy().max(axis=1).sum()) > 285
+
+
+def test_a_start_by_k_means_is_as_good_as_that_of_scikit_learn():
+    from sklearn.mixture import GaussianMixture
+
+    for seed in range(5):
+        X, _ = blobs(200, seed=seed)
+        ours = hs.GaussianMixture(3, init_params="kmeans", n_init=1, random_state=0).fit(X)
+        theirs = GaussianMixture(3, tol=1e-10, max_iter=1000, reg_covar=0, random_state=0).fit(X)
+        assert ours.loglik_ > theirs.score(X) * len(X) - 1e-3
+        again = hs.GaussianMixture(3, init_params="kmeans", n_init=1, random_state=0).fit(X[::-1])
+        assert again.loglik_ == pytest.approx(ours.loglik_, rel=1e-12)
+
+
+def test_a_start_by_k_means_with_other_models_and_odd_tables():
+    X, _ = blobs(90, holes=0.3)
+    assert hs.LatentClass(3, init="kmeans", n_init=2, random_state=0).fit(X).converged_
+    assert hs.HMM(2, emission="gaussian", init="kmeans", n_init=2, random_state=0).fit(X).converged_
+    twice = np.repeat(np.eye(3), 7, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.isfinite(hs.GaussianMixture(5, init_params="kmeans", n_init=2, random_state=0).fit(twice).loglik_)
+    with pytest.raises(ParameterError, match="'kmeans' needs columns of numbers; some have categories"):
+        hs.LatentClass(2, init="kmeans").fit([["a", 1.5], ["b", 2.5], ["a", 3.5]] * 5)
+
+
 # ---- numbers that break others --------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ import halfseen as hs
 from halfseen.errors import CollapseWarning, DataError, FitError, ParameterError
 
 TRANS = [[0.95, 0.05], [0.1, 0.9]]
+SHAPES = ["full", "tied", "diag", "spherical"]
 
 
 def two_states(n_steps=300, seed=0):
@@ -116,7 +117,7 @@ def test_one_column_may_be_a_plain_list():
         ({"lengths": [5], "groups": [1] * 5}, "lengths= and groups= both"),
         ({"groups": "id"}, "groups='id' is no column of X"),
         ({"groups": [1, 1, None, 2, 2]}, "groups: row 2 is missing"),
-        ({"groups": [1, 1, 1, 2, 2], "time": [1, 2, 2, 1, 2]}, "rows 1 and 2 of one sequence are both at 2"),
+        ({"groups": [1, 1, 1, 2, 2], "time": [1, 2, 2, 1, 2]}, "rows 1 and 2 of sequence 1 are both at 2"),
         ({"groups": [1, 1]}, r"groups has shape \(2,\), but X has 5 rows"),
         ({"sample_weight": [1, 2]}, "2 values, but X has 1 sequences"),
         ({"labels": [0, 1]}, "2"),
@@ -138,8 +139,17 @@ def test_a_list_of_sequences_needs_no_lengths():
     ("how", "said"),
     [
         ({"emission": "normal"}, "emission='normal' is not one of"),
-        ({"covariance_type": "full"}, "covariance_type='full' is not yet"),
         ({"covariance_type": "round"}, "covariance_type='round'"),
+        ({"covariance_type": []}, r"covariance_type=\[\] names no shape"),
+        ({"covariance_type": ["full", 3]}, "covariance_type=3 is not one of 'full'"),
+        ({"start": {"means": [[0.0], [1.0], [2.0]]}}, r"start: means: expected shape \(2, 1\), got \(3, 1\)"),
+        ({"start": {"covariances": [1.0, 2.0]}}, r"start: covariances: expected shape \(2, 1, 1\), got \(2,\)"),
+        ({"start": {"covariances": [[[1.0]], [[-1.0]]]}}, "that of component 1 is not symmetric and positive"),
+        ({"fixed": ["means"]}, "fixed: 'means' has no value to keep"),
+        (
+            {"start": {"covariances": [[[1.0]]] * 2}, "covariance_type": ["full", "diag"]},
+            "'covariances' needs one covariance_type",
+        ),
         ({"transitions": [[1, 1]]}, r"transitions has shape \(1, 2\), expected \(2, 2\)"),
         ({"transitions": [[1, 1], [0, 0]]}, "row 1 is all zero"),
         ({"transitions": [[0.5, 0.6], [0.5, 0.5]]}, "row 0 sums to 1.1"),
@@ -207,13 +217,14 @@ def test_the_number_of_threads_does_not_change_a_bit(emission):
     np.testing.assert_array_equal(one.transmat_, two.transmat_)
 
 
-def test_holes_in_cells_and_in_whole_steps():
+@pytest.mark.parametrize("shape", SHAPES)
+def test_holes_in_cells_and_in_whole_steps(shape):
     X, states = two_states(600)
-    wide = np.column_stack([X, -np.asarray(X)])
     rng = np.random.default_rng(1)
+    wide = np.column_stack([X, rng.normal(-np.asarray(X)[:, 0], 1)])
     wide[rng.random(wide.shape) < 0.3] = np.nan
     wide[50:60] = np.nan
-    model = hs.HMM(2, random_state=0, n_init=4).fit(wide)
+    model = hs.HMM(2, covariance_type=shape, random_state=0, n_init=4).fit(wide)
     order = np.argsort(model.means_[:, 0])
     assert_allclose(model.means_[order], [[0, 0], [4, -4]], atol=0.4)
     assert (order.argsort()[model.predict(wide)] == states).mean() > 0.9
@@ -487,16 +498,21 @@ def test_draws_come_in_sequences_and_by_seed():
 # ---- failures of others ---------------------------------------------------------------------------------------------
 
 
-def test_columns_that_follow_from_others():
-    """pomegranate#615: binary columns, one the product of the others."""
+@pytest.mark.parametrize("shape", SHAPES)
+def test_columns_that_follow_from_others(shape):
+    """pomegranate#615, #633: binary columns, one the product of the others."""
     rng = np.random.default_rng(0)
     two = rng.integers(0, 2, (200, 2)).astype(float)
     X = np.column_stack([two, two.prod(axis=1)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CollapseWarning)
-        model = hs.HMM(2, n_init=4, random_state=0).fit(X)
+        model = hs.HMM(2, covariance_type=shape, n_init=4, random_state=0).fit(X)
     assert np.isfinite(model.loglik_)
-    assert np.all(model.covars_ > 0)
+    assert np.isfinite(model.score(X))
+    joint = shape in ("full", "tied")
+    assert np.all((np.linalg.eigvalsh(model.covars_) if joint else model.covars_) > 0)
+    calm = hs.HMM(2, covariance_type=shape, prior=1.0, n_init=4, random_state=0).fit(X)  # no warning of a collapse
+    assert np.isfinite(calm.loglik_)
 
 
 def test_a_constant_segment():

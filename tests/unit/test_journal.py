@@ -23,6 +23,17 @@ ROWS = np.column_stack([RNG.integers(0, 3, size=(150, 3)), RNG.normal(size=150)]
 ROWS[RNG.random(ROWS.shape) < 0.1] = np.nan
 LABELS = np.where(RNG.random(150) < 0.4, RNG.integers(0, 2, size=150), -1)
 QUICK = {"n_init": 5, "max_iter": 30, "random_state": 0}
+WALK = np.column_stack([np.repeat(RNG.normal(0, 2, 15), 10) + RNG.normal(size=150), RNG.integers(0, 3, 150)])
+WALK[RNG.random(WALK.shape) < 0.1] = np.nan
+CUTS = [60, 50, 40]
+PARTLY = [int(label) if i % 4 == 0 and label >= 0 else None for i, label in enumerate(LABELS)]
+
+
+def states(n_components=3, lengths=CUTS, labels=None, **how):
+    model = hs.HMM(n_components, "auto", **{"prior": 0.5, **QUICK, **how})
+    return model.fit(WALK, lengths=lengths, labels=labels)
+
+
 FITS = {
     "soft": lambda: hs.LatentClass(3, **QUICK).fit(ROWS),
     "hard": lambda: hs.LatentClass(3, assign="hard", **QUICK).fit(ROWS),
@@ -33,6 +44,12 @@ FITS = {
     "range": lambda: hs.LatentClass(range(1, 4), **QUICK).fit(ROWS),
     "labels": lambda: hs.LatentClass(2, **QUICK).fit(ROWS, labels=LABELS),
     "guarded": lambda: hs.NaiveBayes(components_per_class=2, **QUICK).fit(ROWS, LABELS),
+    "states": states,
+    "states hard": lambda: states(assign="hard"),
+    "states drawn": lambda: states(assign="sample", draws=2),
+    "states in order": lambda: states(transitions="left-right", min_dwell=2, n_mix=2),
+    "states range": lambda: states(range(1, 4)),
+    "states labels": lambda: states(2, labels=PARTLY),
 }
 
 
@@ -123,13 +140,11 @@ def test_a_complete_journal_needs_no_pass(path, monkeypatch):
         assert same(whole, FITS["soft"]())
 
 
+@pytest.mark.parametrize("kind", [hs.LatentClass, hs.HMM])
 @pytest.mark.parametrize("seed", [None, "generator"])
-def test_a_drawn_seed_is_found_again(seed, path):
-    models = []
-
+def test_a_drawn_seed_is_found_again(seed, kind, path):
     def fit():
-        models.append(hs.LatentClass(3, n_init=4, random_state=seed and np.random.default_rng()))
-        return models[-1].fit(ROWS)
+        return kind(3, n_init=4, max_iter=50, random_state=seed and np.random.default_rng()).fit(ROWS)
 
     whole, _ = leave(path, fit)
     with hs.checkpoint(path) as journal:
@@ -210,6 +225,12 @@ def test_a_journal_of_another_run_is_refused(other, message, written, path):
     with pytest.raises(CheckpointError, match=rf"run\.checkpoint: .*{message}.*delete it"), hs.checkpoint(path):
         other()
     assert path.read_bytes() == written
+
+
+def test_the_same_steps_cut_otherwise_are_other_data(path):
+    kill(path, FITS["states"], 5)
+    with pytest.raises(CheckpointError, match="its data are others"), hs.checkpoint(path):
+        states(lengths=[70, 50, 30])
 
 
 @pytest.mark.parametrize("content", [b"my thesis\n", b"[1, 2]\n", b"\x80\x04.", b'{"format": "other"}\n', b"\n"])

@@ -298,6 +298,23 @@ def test_a_component_without_weight_and_a_far_row_in_the_normal_kernels(kernels)
         np.testing.assert_allclose(again, loglik, rtol=1e-13)
 
 
+def test_components_far_from_each_other_lose_no_digits_in_the_normal_kernels(kernels, rng):
+    """Means a hundred million standard deviations apart: deviations are taken before anything is multiplied."""
+    width, component = 5, np.arange(90) % 3
+    mean = 1e8 * np.array([[0.0], [1.0], [-1.0]]) + rng.integers(-3, 3, (3, width))
+    values = mean[component] + rng.integers(-4, 5, (90, width)) / 2  # exact in binary
+    eye, log_mix, weight = np.tile(np.eye(width), (3, 1, 1)), np.log(np.full(3, 1 / 3)), np.ones(90)
+    offset = np.full(3, -0.5 * width * np.log(2 * np.pi))
+    exact = 90 * (log_mix[0] + offset[0]) - 0.5 * ((values - mean[component]) ** 2).sum()
+    used, sums = np.zeros(3), np.zeros((3, 2 + width + width**2))
+    assert kernels.normal_soft(values, weight, log_mix, mean, eye, eye, offset, used, sums) == pytest.approx(
+        exact, 1e-14
+    )
+    half = np.full((3, width), 0.5), np.full((3, width), 0.5 * np.log(2 * np.pi))
+    moments = np.zeros((3, 3, width))
+    assert kernels.diagonal_soft(values, weight, log_mix, mean, *half, used, moments) == pytest.approx(exact, 1e-14)
+
+
 # ---- rows of a known component ---------------------------------------------------------------------------------------
 
 

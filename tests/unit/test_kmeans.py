@@ -431,6 +431,28 @@ def test_use_before_fit_is_refused():
         hs.KMeans.from_params([1.0, 2.0])
 
 
+def test_in_words_and_as_a_table():
+    X = pd.DataFrame({"a": [1.0, 3.0, 11.0, 13.0], "b": [5.0, 5.0, 5.0, 5.0], "c": [1e-3, 2e-3, 3e-3, 2e-3]})
+    model = hs.KMeans(2, random_state=0).fit(X, sample_weight=[1, 1, 3, 3])
+    assert model.describe(top=1) == "cluster 0 (75%): a 12 (all 9.5)\ncluster 1 (25%): a 2 (all 9.5)"
+    assert "b" not in model.describe()  # it never varies
+    frame = model.to_frame()
+    assert frame.columns.tolist() == ["column", "kind", "value", "overall", "cluster 0", "cluster 1"]
+    assert frame["cluster 0"].tolist() == pytest.approx([0.75, 12.0, 5.0, 0.0025])
+    assert_array_equal(model.cluster_sizes_, [6.0, 2.0])
+    given = hs.KMeans.from_params([[3.0, 4.0]])
+    assert given.describe() == "cluster 0: x0 3; x1 4"
+    assert given.to_frame()["cluster 0"].tolist() == [3.0, 4.0]
+    with pytest.raises(ParameterError, match="top=0"):
+        model.describe(top=0)
+
+
+def test_a_mean_of_zero_is_shown_as_zero():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert "(all 0)" in hs.KMeans(2, random_state=0).fit(X).describe()
+
+
 def test_in_a_pipeline_with_names():
     X = pd.DataFrame(holed(blobs(), 0.1), columns=list("abcd"))
     pipe = make_pipeline(StandardScaler(), hs.KMeans(3, random_state=0)).set_output(transform="pandas")

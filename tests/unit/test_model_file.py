@@ -557,6 +557,130 @@ def test_odd_arrays_are_refused_or_work(data, good, path):
     survives(tampered(good, tensors={name: array}), good, path)
 
 
+# -------------------------------------------------------------------------------------------------------------- k-means
+
+HOLED = np.where(RNG.random(NUMBERS.shape) < 0.1, np.nan, NUMBERS)
+CENTRES = {
+    "array": lambda: (hs.KMeans(3, random_state=0).fit(HOLED), HOLED),
+    "float32": lambda: (hs.KMeans(3, random_state=0).fit(HOLED.astype("f4")), HOLED.astype("f4")),
+    "pandas": lambda: (hs.KMeans(2, random_state=0).fit(PENGUINS[["body_mass_g", "year"]]), PENGUINS.iloc[:, [5, 7]]),
+    "polars": lambda: (hs.KMeans(2, n_init=1).fit(pl.DataFrame(NUMBERS)), pl.DataFrame(NUMBERS)),
+    "weights": lambda: (hs.KMeans(2, n_jobs=2, random_state=3).fit(HOLED, sample_weight=np.arange(80)), HOLED),
+    "given": lambda: (hs.KMeans(2, init=np.eye(3)[:2].tolist(), tol=0).fit(HOLED + 1e8), HOLED + 1e8),
+    "array of centres": lambda: (hs.KMeans(2, init=np.eye(3)[:2]).fit(HOLED), HOLED),
+    "capped": lambda: (hs.KMeans(4, max_iter=1, random_state=0).fit(HOLED), HOLED),
+    "more than rows": lambda: (hs.KMeans(3, random_state=0).fit([[0.0], [1.0], [0.0], [1.0]]), [[0.5], [None]]),
+    "from params": lambda: (hs.KMeans.from_params([[0.0, 1, 2], [5, 6, 7]]), HOLED),
+}
+OF_CENTRES = {
+    "centres": lambda model, X: model.cluster_centers_,
+    "predict": lambda model, X: model.predict(X),
+    "transform": lambda model, X: model.transform(X),
+    "impute": lambda model, X: model.impute(X),
+    "score": lambda model, X: model.score(X),
+    "to_frame": lambda model, X: model.to_frame(),
+    "describe": lambda model, X: model.describe(),
+    "names": lambda model, X: model.get_feature_names_out(),
+    "repr": lambda model, X: repr(model),
+}
+
+
+@pytest.mark.parametrize("name", CENTRES)
+def test_centres_come_back(name, path):
+    model, X = CENTRES[name]()
+    hs.save(model, path)
+    loaded = hs.load(path)
+    for use in OF_CENTRES.values():
+        assert alike(use(model, X), use(loaded, X))
+    assert alike(model.get_params(), loaded.get_params())
+    own = {key: value for key, value in vars(model).items() if key.endswith("_") and key != "labels_"}
+    assert alike(own, {key: getattr(loaded, key) for key in own})
+    assert not hasattr(loaded, "labels_")  # a file holds no rows
+    assert (model._origin, model._schema, model._schema.named) == (
+        loaded._origin, loaded._schema, loaded._schema.named
+    )  # fmt: skip
+    first = path.read_bytes()
+    hs.save(loaded, path)
+    assert path.read_bytes() == first
+
+
+def test_centres_are_found_again_from_the_recorded_seed(path):
+    hs.save(hs.KMeans(5, n_init=1).fit(NUMBERS), path)
+    loaded = hs.load(path)
+    assert hs.KMeans(5, n_init=1, random_state=loaded._origin.seed).fit(NUMBERS).trace_ == loaded.trace_
+
+
+def test_the_fingerprint_of_numbers():
+    def fingerprint(X):
+        return hs.KMeans(2, random_state=0).fit(X)._origin.fingerprint
+
+    assert fingerprint(HOLED) == fingerprint(HOLED[::-1])
+    for other in (HOLED[1:], HOLED * [1, 1, 1.001], HOLED + 0.01, pd.DataFrame(HOLED, columns=list("abc"))):
+        assert fingerprint(HOLED) != fingerprint(other)
+
+
+@pytest.fixture(scope="module")
+def good_centres():
+    model = hs.KMeans(3, random_state=0).fit(pd.DataFrame(HOLED, columns=["a", "b", "c"]))
+    return model_file._content("KMeans", model._state())
+
+
+HOSTILE_CENTRES = {
+    "missing array": ({}, {"centres": None}, "'centres' is missing"),
+    "shape": ({}, {"spread": np.ones(2)}, r"'spread' has shape \(2,\), expected \(3,\)"),
+    "nan": ({}, {"pivot": np.full(3, np.nan)}, "'pivot' has entries that are not finite"),
+    "too large": ({("model", "dtype"): "float32"}, {"pivot": np.full(3, 1e300)}, "beyond the numbers of its dtype"),
+    "spread": ({}, {"spread": -np.ones(3)}, "standard deviation is below 0"),
+    "sizes": ({}, {"sizes": [-1.0, 2, 3]}, "negative"),
+    "no rows": ({}, {"sizes": np.zeros(3)}, "there are none"),
+    "no sizes": ({}, {"sizes": None}, "only in part"),
+    "clusters": ({("model", "n_clusters"): 10**12}, {}, "expected"),
+    "dtype": ({("model", "dtype"): "object"}, {}, "dtype='object'"),
+    "kind": ({("columns", 0, "kind"): "poisson"}, {}, "cannot be of categories or counts"),
+    "option": ({("options", "evil"): 1}, {}, "has no option 'evil'"),
+    "value": ({("options", "init"): "sklearn"}, {}, "init='sklearn'"),
+    "entry": ({("class_names",): ["a"]}, {}, "too many or too few entries: class_names"),
+    "training": ({("training", "inertia_"): -1.0}, {}, "inertia_=-1.0 cannot be"),
+    "part of it": ({("training",): {"n_iter_": 3}}, {}, "only in part"),
+    "names": ({("feature_names",): ["a", "b", "d"]}, {}, "feature_names"),
+    "container": ({("container",): {"library": None, "n_columns": 2}}, {}, "container"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_CENTRES)
+def test_bad_centres_are_refused_in_words(name, good_centres, path):
+    record, tensors, message = HOSTILE_CENTRES[name]
+    path.write_bytes(tampered(good_centres, record, tensors))
+    with pytest.raises(ModelFileError, match=rf"(?s)m\.halfseen: .*({message})"):
+        hs.load(path)
+
+
+def centres_survive(content, path):
+    """Load what may be anything: an error in words, or a model that works."""
+    path.write_bytes(content)
+    try:
+        loaded = hs.load(path)
+    except ModelFileError:
+        return
+    for use in OF_CENTRES.values():
+        use(loaded, pd.DataFrame(HOLED, columns=loaded._schema.names))
+    assert np.isfinite(loaded.transform(pd.DataFrame(HOLED, columns=loaded._schema.names))).all()
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_odd_centres_are_refused_or_work(data, good_centres, path):
+    record, tensors = parts(good_centres)[1:]
+    if data.draw(st.booleans()):
+        place = data.draw(st.sampled_from([place for place in places(record) if place]))
+        centres_survive(tampered(good_centres, record={place: data.draw(ODD)}), path)
+        return
+    name = data.draw(st.sampled_from(sorted(tensors)))
+    array = np.array(tensors[name])
+    array.flat[data.draw(st.integers(0, array.size - 1))] = data.draw(st.floats(-1e100, 1e100))
+    centres_survive(tampered(good_centres, tensors={name: array}), path)
+
+
 # ------------------------------------------------------------------------------------------------ plain values, pickles
 
 

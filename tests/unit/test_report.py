@@ -202,6 +202,56 @@ def test_weights_are_counted():
     assert "25% of the cells are missing" in hs.report(model, X, sample_weight=[1, 3, 1, 1] * 5)
 
 
+# -------------------------------------------------------------------------------------------------------------- k-means
+
+
+def test_clusters():
+    X = birds()[0].select_dtypes("number")
+    model = hs.KMeans(3, random_state=0).fit(X)
+    html = hs.report(model, X, command="halfseen fit penguins.csv")
+    text = " ".join("".join(check(html).text).split())
+    assert sections_of(html) == ["answer", "clusters", "centres", "trust", "holes", "rows", "reproduce"]
+    assert "<h1>Report on clusters</h1>" in html
+    assert "The 344 rows fall into 3 clusters: the largest holds 50% of them, the smallest 20%." in text
+    assert "body_mass_g makes >99% of all distances" in text
+    assert "hs.KMeans(n_clusters=3, random_state=0) model.fit(X)" in text
+    assert "GaussianMixture uses them" in text
+    assert "fitted again without them" in text
+    assert "row 314cluster 08323.8body_mass_g 2,700 (centre 3,532)" in text
+    assert html.count("<svg") == 3
+    assert html == hs.report(model, X, command="halfseen fit penguins.csv")
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "X", "words"),
+    [
+        (1, [[0.5, 1.0], [1.5, 2.0], [8.5, 0.0]] * 5, ["All 15 rows are in one cluster", "no holes"]),
+        (2, [[0.5], [None], [8.5], [9.5]] * 3, ["25% of the cells are missing"]),
+        (2, [[0.0, 0.0]] * 5 + [[1.0, 1.0]] * 5, ["Few rows for a mean: cluster 0 (5 rows) and cluster 1 (5 rows)"]),
+        (3, [[0.0, 0.0]] * 15 + [[1.0, 1.0]] * 15, ["1 of 3 centres have no rows"]),
+        (2, [[x / 40, 0.0] for x in range(40)], ["nearly halfway between two centres"]),
+    ],
+)
+def test_clusters_of_odd_tables(n_clusters, X, words):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        text = "".join(check(hs.report(hs.KMeans(n_clusters, random_state=0).fit(X), X)).text)
+    assert all(word in text for word in words)
+
+
+def test_clusters_from_params_with_weights_and_a_sample(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    html = hs.report(hs.KMeans.from_params([[-1.0, 0.0], [1.0, 0.0]]), X, sample_weight=np.arange(300))
+    check(html)
+    assert "given by its centres" in html
+    monkeypatch.setattr("halfseen.app.report.clusters.MOST_ROWS", 100)
+    html = hs.report(hs.KMeans(2, random_state=0).fit(X), X)
+    assert "random sample of 100 of the 300 rows" in "".join(check(html).text)
+    with pytest.warns(UserWarning, match="max_iter"):
+        capped = hs.KMeans(4, max_iter=1, random_state=0).fit(X)
+    assert "without converging" in hs.report(capped, X)
+
+
 # -------------------------------------------------------------------------------------------------------------- caution
 
 

@@ -17,7 +17,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import profile
-from halfseen.estimators.table_mixture import TableMixture
+from halfseen.estimators.centres import names_of
+from halfseen.estimators.chain_use import ChainUse
+from halfseen.estimators.kmeans import KMeans
 
 SHOWN = 12  # moves that a person reads
 
@@ -141,8 +143,10 @@ class Moved(NamedTuple):
         return {"pairs": [pair._asdict() for pair in self.pairs], "alone": alone, "moves": moves}
 
 
-def models(first: TableMixture, second: TableMixture) -> Moved:
-    """Match the classes of two models over the same columns, and say what moved.
+def models(first: Any, second: Any) -> Moved:
+    """Match the classes, or states, of two models over the same columns, and say what moved.
+
+    Of two `KMeans` the overlap is that of the mixtures that they stand for: normal, with one variance for all.
 
     Examples
     --------
@@ -155,24 +159,80 @@ def models(first: TableMixture, second: TableMixture) -> Moved:
     >>> found.moves[0].column, found.moves[0].value, round(found.moves[0].size, 2)
     ('x', 'a', 0.2)
     """
+    of_centres = [isinstance(model, KMeans) for model in (first, second)]
+    if any(of_centres) and not all(of_centres):
+        raise ParameterError(f"a {type(first).__name__} and a {type(second).__name__} have no classes of one kind.")
     if first._schema.columns != second._schema.columns:
         raise ParameterError(f"the models differ in their columns: {_differing(first, second)}.")
+    if all(of_centres):
+        return _clusters(first, second)
+    one, two = _by_components(first), _by_components(second)
+    chains = (first, second) if isinstance(first, ChainUse) and isinstance(second, ChainUse) else None
+    return _matched(one, two, chains)
+
+
+@dataclass(frozen=True, eq=False)
+class _Components:
+    """A model as the comparison reads it."""
+
+    _schema: Any
+    _model: Any
+    _params: Any
+    class_names_: tuple[str, ...]
+    weights_: Any
+
+
+def _by_components(model: Any) -> Any:
+    """Return a model with classes, or the states of a chain in their place."""
+    if not isinstance(model, ChainUse):
+        return model
+    if model._inside is not None:
+        raise ParameterError("states whose emissions are mixtures (n_mix above 1) cannot be compared one by one.")
+    return _Components(model._schema, model._model, model._params, model.state_names_, model.occupancy_)
+
+
+def _matched(first: Any, second: Any, chains: tuple[ChainUse, ChainUse] | None) -> Moved:
     overlap = np.exp(first._model.overlap(first._params, second._params))
     rows, columns = linear_sum_assignment(overlap, maximize=True)
-    names = first.class_names_, second.class_names_
+    moves = _moves(first, second, rows, columns) + ([] if chains is None else _next_moves(*chains, rows, columns))
+    names, shares = (first.class_names_, second.class_names_), (first.weights_, second.weights_)
+    return _moved(names, shares, overlap, rows, columns, moves)
+
+
+def _clusters(first: KMeans, second: KMeans) -> Moved:
+    """Match centres with those nearest to them."""
+    models = first, second
+    if not all(hasattr(model, "inertia_") for model in models):
+        raise ParameterError("a KMeans model that was never fitted has no sizes and no spread to compare.")
+    gaps = first.cluster_centers_[:, None].astype(np.float64) - second.cluster_centers_.astype(np.float64)
+    squared = (gaps**2).sum(axis=2)
+    rows, columns = linear_sum_assignment(squared)
+    variance = sum(m.inertia_ / m.cluster_sizes_.sum() for m in models) / (2 * first.n_features_in_)
+    overlap = np.exp(-squared / (8 * variance)) if variance > 0 else (squared == 0).astype(np.float64)
+    moves = []
+    for i, j in zip(rows.tolist(), columns.tolist(), strict=True):
+        before, after = first.cluster_centers_[i].tolist(), second.cluster_centers_[j].tolist()
+        for d, name in enumerate(first._schema.names):
+            size = abs(after[d] - before[d]) / max(float(first._spread[d]), 1e-300)
+            if size > 1e-9:
+                moves.append(Move(f"cluster {i}", name, "centre", before[d], after[d], size))
+    shares = [model.cluster_sizes_ / model.cluster_sizes_.sum() for model in models]
+    return _moved([names_of(model) for model in models], shares, overlap, rows, columns, moves)
+
+
+def _moved(names: Sequence[Any], shares: Sequence[Any], overlap: Any, rows: Any, columns: Any, moves: Any) -> Moved:
     pairs = [
-        Pair(names[0][i], names[1][j], (float(first.weights_[i]), float(second.weights_[j])), float(overlap[i, j]))
+        Pair(names[0][i], names[1][j], (float(shares[0][i]), float(shares[1][j])), float(overlap[i, j]))
         for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
     ]
     alone = tuple(
         [name for k, name in enumerate(own) if k not in used]
         for own, used in zip(names, (set(rows.tolist()), set(columns.tolist())), strict=True)
     )
-    moves = _moves(first, second, rows, columns)
     return Moved(pairs, (alone[0], alone[1]), sorted(moves, key=lambda move: -move.size))
 
 
-def _moves(first: TableMixture, second: TableMixture, rows: Any, columns: Any) -> list[Move]:
+def _moves(first: Any, second: Any, rows: Any, columns: Any) -> list[Move]:
     moves = []
     for mine, its in zip(profile.profiles(first), profile.profiles(second), strict=True):
         unit = 1.0 if mine.kind == "categorical" else max(abs(float(mine.overall[-1])), 1e-300)
@@ -185,7 +245,18 @@ def _moves(first: TableMixture, second: TableMixture, rows: Any, columns: Any) -
     return moves
 
 
-def _differing(first: TableMixture, second: TableMixture) -> str:
+def _next_moves(first: ChainUse, second: ChainUse, rows: Any, columns: Any) -> list[Move]:
+    """Return the transitions between matched states that differ."""
+    before, after = first.transmat_[np.ix_(rows, rows)], second.transmat_[np.ix_(columns, columns)]
+    names = [first.state_names_[i] for i in rows]
+    return [
+        Move(names[i], "(next)", f"to {names[j]}", float(before[i, j]), float(after[i, j]), float(size))
+        for (i, j), size in np.ndenumerate(np.abs(after - before))
+        if size > 1e-9
+    ]
+
+
+def _differing(first: Any, second: Any) -> str:
     mine = {column.name: column for column in first._schema.columns}
     its = {column.name: column for column in second._schema.columns}
     odd = [name for name in {**mine, **its} if mine.get(name) != its.get(name)]

@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.analysis.seen import Mask, check_mixture, missing_cells
-from halfseen.data import Source, Table, frame_from_dict, read_target, row_weight
+from halfseen.data import Sequences, Source, Table, frame_from_dict, read_target, row_weight
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
+from halfseen.estimators.chain_impute import full_blocks
+from halfseen.estimators.chain_use import ChainUse
 from halfseen.estimators.naive_bayes import NaiveBayes, target_of
 from halfseen.estimators.profile import number
 from halfseen.estimators.table_em import TableEM
@@ -106,9 +108,10 @@ def hidden_cells(
 
     Parameters
     ----------
-    model : fitted LatentClass or NaiveBayes
+    model : fitted LatentClass, NaiveBayes or HMM
     X : table
-        The one it was fitted to, or any with its columns.
+        The one it was fitted to, or any with its columns. Sequences come in a list, or in a data frame with the columns
+        of group and time that the fit had; an HMM guesses from the steps around a cell too, and is not fitted again.
     y : labels, optional
         Of a classifier; needed to fit it again.
     share : float, default 0.1
@@ -134,10 +137,14 @@ def hidden_cells(
     >>> [(column.column, column.error < column.plain) for column in check.columns]
     [('x0', True), ('x1', True)]
     """
-    check_mixture(model)
     if not options.number("share", share, 0, 1) > 0:
         raise ParameterError(f"share={share!r} is not a share between 0 and 1, both excluded.")
     options.whole("n_init", n_init)
+    if isinstance(model, ChainUse):
+        if refit is True or y is not None or sample_weight is not None:
+            raise ParameterError("refit=True, y= and sample_weight= have no meaning for an HMM.")
+        return hidden_along(model, model._sequences(X, None, None, None)[0], share, random_state)
+    check_mixture(model)
     source: Source = model._read(X, reset=False)
     y = source.target if y is None else y
     if refit is True and isinstance(model, NaiveBayes) and y is None:
@@ -166,6 +173,23 @@ def hidden_in(
     columns = _compare(guesser, table, holed, hidden)
     n_cells = sum(column.n_cells for column in columns)
     return HiddenCells(columns, not reason, _note(n_cells, share, reason))
+
+
+def hidden_along(model: ChainUse, sequences: Sequences, share: float = 0.1, random_state: Any = 0) -> HiddenCells:
+    """Return the check of encoded sequences, by the model as it is."""
+    table = sequences.steps
+    hidden = _hide(table, share, np.random.default_rng(seed_of(random_state)))
+    if not hidden.any():
+        return HiddenCells((), False, "No column has enough known cells to hide some.")
+    holed = _without(table, hidden)
+    full, _ = full_blocks(model._model, model._params, Sequences.of(holed, sequences.lengths, sequences.weight), None)
+    columns = _judged_all(table, holed, Table(table.schema, full, table.weight), hidden)
+    n_cells = sum(column.n_cells for column in columns)
+    note = (
+        f"{n_cells:,} known cells ({share:.0%}) were hidden at random and guessed from the rest of their sequences, by "
+        "the model as it is; where it was fitted to these cells, its errors may be too small."
+    )
+    return HiddenCells(columns, False, note)
 
 
 def _why_not(model: TableMixture, y: Any, table: Table) -> str:
@@ -248,14 +272,19 @@ def _compare(model: TableMixture, table: Table, holed: Table, hidden: Mask) -> t
     gone = holed.take(rows)
     resp = np.concatenate(model._infer(gone, lambda part: part.usage["emit"]))
     filled = Table(table.schema, model._filled(gone.chunks(size=len(rows))[0], resp, None), gone.weight)
+    return _judged_all(table.take(rows), holed, filled, hidden[rows])
+
+
+def _judged_all(table: Table, holed: Table, filled: Table, hidden: Mask) -> tuple[HiddenColumn, ...]:
+    """Compare hidden cells of a table with what they were filled with; what was left of all rows is in `holed`."""
     found = []
     for d, column in enumerate(table.schema.columns):
-        if not hidden[:, d].any():
+        own = hidden[:, d]
+        if not own.any():
             continue
-        own = hidden[rows, d]
-        truth, guess = _column(table, d)[rows][own], _column(filled, d)[own]
+        truth, guess = _column(table, d)[own], _column(filled, d)[own]
         left = ~missing_cells(holed)[:, d]
-        found.append(_judged(column, truth, guess, gone.weight[own], _column(holed, d)[left], holed.weight[left]))
+        found.append(_judged(column, truth, guess, table.weight[own], _column(holed, d)[left], holed.weight[left]))
     return tuple(found)
 
 

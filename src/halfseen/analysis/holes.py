@@ -120,7 +120,7 @@ def holes_by_class(model: Any, X: Any, sample_weight: ArrayLike | None = None) -
     return holes_by_class_of(look(model, X, sample_weight))
 
 
-def holes_by_class_of(seen: Seen) -> list[HolesByClass]:
+def holes_by_class_of(seen: Seen | Any) -> list[HolesByClass]:
     """Return the same of rows already looked at."""
     usage = seen.table.weight[:, None] * seen.proba
     mass = usage.sum(axis=0)

@@ -7,6 +7,7 @@ colour. The `draw_*` functions below take plain values; the `plot_*` functions f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -38,6 +39,7 @@ GRADES: tuple[tuple[str, str, str], ...] = (  # how sure; colour of the bar, and
     ("90 to 99%", "#7fb0d6", DARK),
     ("99% or more", "#1f5f93", PAPER),
 )
+GAPS = (0.1, 0.3, 0.5)  # 0.5: twice as near to its own centre as to the next
 CRITERIA = {"bic": (BLUE, "o", "-"), "aic": (RED, "s", "--"), "icl": (GOLD, "^", ":")}
 LONGEST = 24  # letters of a name
 MOST_PATTERNS = 12
@@ -136,7 +138,7 @@ def plot_selection(model: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def draw_selection(tried: dict[str, list[Any]], criterion: str, ax: Axes) -> Axes:
+def draw_selection(tried: dict[str, list[Any]], criterion: str, ax: Axes, what: str = "classes") -> Axes:
     """Draw criteria against numbers of classes."""
     sizes = tried["n_components"]
     for name, (colour, marker, dashes) in CRITERIA.items():
@@ -147,7 +149,7 @@ def draw_selection(tried: dict[str, list[Any]], criterion: str, ax: Axes) -> Axe
     ax.plot(*place, "o", markersize=16, markerfacecolor="none", markeredgecolor=INK, markeredgewidth=1.6)
     ax.annotate(f"{place[0]} chosen", place, xytext=(0, 15), textcoords="offset points", ha="center", color=INK)
     ax.set_xticks(sizes)
-    ax.set(xlabel="number of classes", ylabel="criterion, lower is better")
+    ax.set(xlabel=f"number of {what}", ylabel="criterion, lower is better")
     ax.ticklabel_format(axis="y", useOffset=False, style="plain")
     ax.margins(y=0.18)
     ax.legend(frameon=False)
@@ -218,25 +220,40 @@ def plot_certainty(model: Any, X: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def draw_certainty(proba: Floats, names: Sequence[str], weight: Floats, ax: Axes) -> Axes:
-    """Draw a bar per class, cut into grades of certainty."""
-    best, highest = proba.argmax(axis=1), proba.max(axis=1)
-    grade = np.searchsorted(CERTAINTY, highest, side="right")
+def draw_certainty(
+    proba: Floats, names: Sequence[str], weight: Floats, ax: Axes, of: tuple[str, str] = ("row", "class")
+) -> Axes:
+    """Draw a bar per class, cut into grades of certainty; `of` says what is counted, and what it is sure of."""
+    grade = np.searchsorted(CERTAINTY, proba.max(axis=1), side="right")
+    return _draw_grades(grade, [word for word, _, _ in GRADES], proba.argmax(axis=1), names, weight, of, ax)
+
+
+def draw_gaps(gap: Floats, owner: Any, names: Sequence[str], weight: Floats, ax: Axes) -> Axes:
+    """Draw a bar per cluster, cut into grades of how much nearer rows are to their own centre than to the next."""
+    grade = np.searchsorted(GAPS, gap, side="right")
+    words = [f"below {GAPS[0]}", *(f"{low} to {high}" for low, high in pairwise(GAPS)), f"{GAPS[-1]} or more"]
+    return _draw_grades(grade, words, owner, names, weight, ("row", "cluster"), ax)
+
+
+def _draw_grades(
+    grade: Any, words: Sequence[str], owner: Any, names: Sequence[str], weight: Floats, of: tuple[str, str], ax: Axes
+) -> Axes:
+    """Draw a bar per owner, cut into the shares of its rows in each grade."""
     counts = np.zeros((len(names), len(GRADES)))
-    np.add.at(counts, (best, grade), weight)
+    np.add.at(counts, (owner, grade), weight)
     total = counts.sum(axis=1)
     share = counts / np.where(total > 0, total, 1.0)[:, None]
     left = np.zeros(len(names))
     for g in reversed(range(len(GRADES))):
-        word, colour, ink = GRADES[g]
+        word, (_, colour, ink) = words[g], GRADES[g]
         ax.barh(range(len(names)), share[:, g], left=left, color=colour, edgecolor=PAPER, height=0.72, label=word)
         for k in np.flatnonzero(share[:, g] >= 0.07).tolist():
             ax.text(left[k] + share[k, g] / 2, k, percent(share[k, g]), ha="center", va="center", fontsize=9, color=ink)
         left += share[:, g]
-    labels = [f"{_short(name)} ({_rows(n)})" for name, n in zip(names, total.tolist(), strict=True)]
+    labels = [f"{_short(name)} ({_rows(n, of[0])})" for name, n in zip(names, total.tolist(), strict=True)]
     ax.set_yticks(range(len(names)), labels, parse_math=False)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
-    ax.set(xlim=(0, 1), ylim=(len(names) - 0.4, -0.6), xlabel="share of the rows of each class", ylabel="class")
+    ax.set(xlim=(0, 1), ylim=(len(names) - 0.4, -0.6), xlabel=f"share of the {of[0]}s of each {of[1]}", ylabel=of[1])
     ax.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), fontsize=9, handlelength=1.2)
     ax.tick_params(axis="y", length=0)
     return _plain(ax, "left")
@@ -353,5 +370,5 @@ def _whole_ticks(last: int) -> list[int]:
     return [1, *range(1 + step, last + 1, step)]
 
 
-def _rows(n_rows: float) -> str:
-    return "1 row" if round(n_rows) == 1 else f"{n_rows:,.0f} rows"
+def _rows(n_rows: float, unit: str = "row") -> str:
+    return f"1 {unit}" if round(n_rows) == 1 else f"{n_rows:,.0f} {unit}s"

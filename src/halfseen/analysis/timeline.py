@@ -1,18 +1,25 @@
-"""A sequence and its hidden states along time."""
+"""Sequences and their hidden states along time.
+
+`plot_timeline` draws one sequence; `draw_paths` the best paths of several, one above the other.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfseen.assign import SOFT
+from halfseen.analysis.chain_seen import SeenSequences, look_along
+from halfseen.analysis.plots import INK, axes
 from halfseen.errors import ParameterError
 from halfseen.estimators.chain_use import ChainUse
 from halfseen.optional import optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+SOLID = 0.75  # of the colours of states, where nothing is drawn over them
 
 
 def plot_timeline(
@@ -52,20 +59,36 @@ def plot_timeline(
     """
     if not isinstance(model, ChainUse):
         raise ParameterError(f"plot_timeline draws a fitted HMM, got {type(model).__name__}.")
-    sequences, _ = model._sequences(X, lengths, groups, time)
-    if not 0 <= sequence < len(sequences.lengths):
-        raise ParameterError(f"sequence={sequence!r}: there are {len(sequences.lengths)}, counted from 0.")
-    one = sequences.take([sequence])
-    prepared = model._model.prepare(model._params)
-    [chunk] = one.chunks()
-    resp = model._model.infer(prepared, chunk.blocks, np.ones((1, 1)), SOFT).usage["emit"]
-    path = model._model.decode(prepared, chunk.blocks, chunk.blocks.lengths).states
-    owner = model._topology.owner
-    states = path if owner is None else np.array(owner)[path]
-    if ax is None:
-        _, ax = optional("matplotlib.pyplot", "plot_timeline").subplots(figsize=(9, 3.5), layout="constrained")
-    assert ax is not None
-    return _draw(ax, model, resp, states, _values(model, one, column))
+    seen = look_along(model, X, lengths, groups, time, only=sequence)
+    return draw_timeline(seen, 0, column, ax=axes(ax, "plot_timeline", (9, 3.5)))
+
+
+def draw_timeline(seen: SeenSequences, b: int, column: str | None = None, most: int | None = None, *, ax: Axes) -> Axes:
+    """Draw sequence b, or its first `most` steps."""
+    steps = seen.steps(b)
+    if most is not None:
+        steps = slice(steps.start, min(steps.stop, steps.start + most))
+    values = _values(seen.model, seen.sequences.steps.take(steps), column)
+    return _draw(ax, seen.model, seen.resp[steps], seen.path[steps], values)
+
+
+def draw_paths(seen: SeenSequences, chosen: Sequence[int], labels: Sequence[str], most: int, *, ax: Axes) -> Axes:
+    """Draw the best paths of some sequences, or of their first `most` steps: a bar each, coloured by state."""
+    colours = optional("matplotlib", "plot_timeline").colormaps["tab10"]
+    for k, name in enumerate(seen.model.state_names_):
+        for row, b in enumerate(chosen):
+            inside = np.flatnonzero(np.diff(np.r_[0, seen.path[seen.steps(b)][:most] == k, 0]))
+            stays = [(first - 0.5, last - first) for first, last in inside.reshape(-1, 2).tolist()]
+            ax.broken_barh(stays, (row - 0.36, 0.72), color=colours(k % 10), alpha=SOLID, linewidth=0)
+        ax.barh(0, 0, color=colours(k % 10), alpha=SOLID, label=name)
+    longest = min(most, int(seen.lengths[list(chosen)].max()))
+    ax.set_yticks(range(len(chosen)), labels, parse_math=False)
+    ax.set(xlabel="step", xlim=(-0.5, longest - 0.5), ylim=(len(chosen) - 0.4, -0.6))
+    ax.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), fontsize=9, handlelength=1.2)
+    ax.tick_params(axis="y", length=0)
+    for side in ("top", "right", "left"):
+        ax.spines[side].set_visible(False)
+    return ax
 
 
 def _values(model: ChainUse, one: Any, column: str | None) -> tuple[str, Any] | None:
@@ -98,6 +121,6 @@ def _draw(ax: Axes, model: ChainUse, resp: Any, states: Any, values: tuple[str, 
     ax.legend(loc="upper left", bbox_to_anchor=(1.08 if values else 1.01, 1.0), frameon=False)
     if values is not None:
         beside = ax.twinx()
-        beside.plot(steps, values[1], color="black", linewidth=1, marker=".", markersize=3)
+        beside.plot(steps, values[1], color=INK, linewidth=1, marker=".", markersize=3)
         beside.set_ylabel(values[0])
     return ax

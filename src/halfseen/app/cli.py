@@ -64,10 +64,15 @@ def fit(
         str | None, Option("--output", "-o", metavar="FILE", help="Model file to write, for instance M.halfseen.")
     ] = None,
     model: Annotated[
-        str, Option("--model", metavar="NAME", help="classes; gaussian: numbers, jointly normal; transcript.")
+        str,
+        Option(
+            "--model",
+            metavar="NAME",
+            help="classes; of numbers gaussian, jointly normal, or kmeans; of sequences hmm, or transcript.",
+        ),
     ] = "classes",
     k: Annotated[
-        str, Option("-k", "--classes", metavar="K", help="Number of classes: 3, 2..8, or auto: by BIC.")
+        str, Option("-k", "--classes", metavar="K", help="Number of classes or states: 3, 2..8, or auto: by BIC.")
     ] = "auto",
     target: Annotated[
         str | None, Option("--target", metavar="COLUMN", help="Column to predict: makes a classifier.")
@@ -77,13 +82,24 @@ def fit(
     ] = None,
     covariance: Annotated[
         str | None,
-        Option("--covariance", metavar="SHAPES", help="Of gaussian: full, tied, diag, spherical, or several."),
+        Option("--covariance", metavar="SHAPES", help="Of gaussian and hmm: full, tied, diag, spherical, or several."),
     ] = None,
     group: Annotated[
         str | None, Option("--group", metavar="COLUMN", help="Of sequences: column that says whose row it is.")
     ] = None,
     time: Annotated[
-        str | None, Option("--time", metavar="COLUMN", help="Of sequences: column that says when it was.")
+        str | None,
+        Option("--time", metavar="COLUMN", help="Of sequences: column that says when it was, or file order."),
+    ] = None,
+    emission: Annotated[
+        str | None,
+        Option("--emission", metavar="KIND", help="Of hmm: auto, gaussian, categorical or poisson, all columns alike."),
+    ] = None,
+    transitions: Annotated[
+        str | None, Option("--transitions", metavar="SHAPE", help="Of hmm: left-right, states come in their order.")
+    ] = None,
+    min_dwell: Annotated[
+        int | None, Option("--min-dwell", metavar="N", min=1, help="Of hmm: fewest steps of a stay in a state.")
     ] = None,
     transcripts: Annotated[
         str | None, Option("--transcripts", metavar="FILE", help="Of transcript: name and what was said, CSV or TSV.")
@@ -134,8 +150,8 @@ def fit(
     resume: Annotated[bool, Option("--resume", help="Go on with an interrupted fit, to the identical result.")] = False,
     json: Json = False,
 ) -> None:
-    """Learn a model from a file: hidden classes, or with --target a classifier."""
-    _run("fit", context.params)
+    """Learn a model from a file: hidden classes, with --target a classifier, with --model hmm states of sequences."""
+    _run("fit", context.params | {"given": _given(context)})
 
 
 @app.command(epilog="Example: halfseen predict survey.halfseen new.csv -o classes.csv")
@@ -149,11 +165,12 @@ def predict(
     ] = None,
     reject: Annotated[float | None, Option("--reject", metavar="COST", help="Cost of not deciding.")] = None,
     why: Annotated[bool, Option("--why", help="Add the reasons for each row's class.")] = False,
+    path: Annotated[bool, Option("--path", help="Of hmm: add the state on the best path as a whole.")] = False,
     sql: Sql = None,
     missing: Missing = None,
     jobs: Jobs = -1,
 ) -> None:
-    """Tell the class of each row: the input columns, then class, p_<name> for each class, and certainty."""
+    """Tell the class (or state) of each row: the input columns, then class, p_<name> for each class, and certainty."""
     _run("predict", context.params)
 
 
@@ -205,12 +222,29 @@ def impute(
 def sample(
     context: Context,
     model: Model,
-    n: Annotated[int, Option("--rows", "-n", metavar="N", min=1, help="Number of rows.")] = 10,
+    n: Annotated[int, Option("--rows", "-n", metavar="N", min=1, help="Number of rows; of hmm, steps.")] = 10,
+    sequences: Annotated[
+        int | None, Option("--sequences", metavar="N", min=1, help="Of hmm: so many sequences, of N steps each.")
+    ] = None,
     output: Out = "-",
     seed: Seed = 0,
 ) -> None:
     """Draw new rows from a model."""
     _run("sample", context.params)
+
+
+@app.command(epilog="Example: halfseen forecast pumps.halfseen pumps.csv --steps 5 -o next.csv")
+def forecast(
+    context: Context,
+    model: Model,
+    data: Data = "-",
+    steps: Annotated[int, Option("--steps", metavar="N", min=1, help="How far to look ahead.")] = 1,
+    output: Out = "-",
+    sql: Sql = None,
+    missing: Missing = None,
+) -> None:
+    """Say what follows the last step of each sequence: probabilities of states, and what they lead to."""
+    _run("forecast", context.params)
 
 
 @app.command(epilog="Example: halfseen score survey.halfseen held_out.csv")
@@ -302,6 +336,11 @@ def doctor(context: Context, json: Json = False) -> None:
 
 
 # ---- running a verb ------------------------------------------------------------------------------------------------
+
+
+def _given(context: Context) -> set[str]:
+    """Return the names of the options that were typed: what was not has its default, or the family's own."""
+    return {name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")}
 
 
 def _run(verb: str, params: dict[str, Any]) -> None:

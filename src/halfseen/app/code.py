@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from halfseen.app import families
+
 HEAD = "import halfseen as hs\n"
+OF_FIT = {"group": "groups", "time": "time"}  # what `fit` is told, and not `open_table`
 
 
 def python_of(model: Any) -> str:
     """Return a script that reads the same data the same way and fits the same model."""
+    own = families.own_code(model)
+    if own is not None:
+        return f"{HEAD}\n{own(model)}"
     reading = model._origin.reading
     if reading is None:
         data = "table = ...  # what this model was fitted to"
     else:
-        given = {name: value for name, value in reading.items() if value and name != "data"}
+        given = {name: value for name, value in reading.items() if value and name not in ("data", *OF_FIT)}
         arguments = [repr(reading["data"])] if reading["data"] else []
         arguments += [f"{name}={value!r}" for name, value in given.items()]
         data = f"table = hs.open_table({', '.join(arguments)})"
-    return "\n".join([HEAD, data, f"model = hs.{call(model)}.fit(table)", "print(model.describe())"])
+    marks = "".join(f", {OF_FIT[name]}={reading[name]!r}" for name in OF_FIT if reading and reading.get(name))
+    return "\n".join([HEAD, data, f"model = hs.{call(model)}.fit(table{marks})", "print(model.describe())"])
 
 
 def call(model: Any) -> str:

@@ -49,6 +49,8 @@ FORMAT_VERSION = 1
 FAMILIES = {  # class -> its module
     "GaussianClassifier": "halfseen.estimators.gaussian_classifier",
     "GaussianMixture": "halfseen.estimators.gaussian_mixture",
+    "HMM": "halfseen.estimators.hmm",
+    "KMeans": "halfseen.estimators.kmeans",
     "LatentClass": "halfseen.estimators.latent_class",
     "NaiveBayes": "halfseen.estimators.naive_bayes",
     "TranscriptAligner": "halfseen.estimators.transcript_aligner",
@@ -65,7 +67,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : LatentClass or NaiveBayes
+    model : a fitted estimator of one of `FAMILIES`
     path : str or path
         Any name; ".halfseen" is the custom. An existing file is replaced.
 
@@ -104,7 +106,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    LatentClass or NaiveBayes
+    estimator
 
     Raises
     ------

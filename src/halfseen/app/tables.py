@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from halfseen.app import console
+from halfseen.app import console, options
+from halfseen.app.families import Fitted
 from halfseen.data.files import FileTable, identifiers, open_table
 from halfseen.errors import DataError, ParameterError
 
@@ -31,6 +32,32 @@ def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tup
         console.note(f"set aside: {name} ({reason}); {keep}")
     names = [name for name, _ in apart]
     return (table.without(names) if names else table), names
+
+
+def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
+    """Return the rows of a file as the model takes them, for the report."""
+    table = opened(reading, request)
+    known = set(table.names)
+    apart = {option: reading.get(option) for option in ("weight", "target") if reading.get(option) in known}
+    left_out = known - set(model._schema.names) - set(apart.values())
+    table = opened(reading, request, **apart).without(left_out)
+    return Fitted(model, table, dict(reading))
+
+
+def batches(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """Yield some rows after the other: all their columns, and those that the model takes."""
+    table, n_rows = opened(reading, request), 0
+    for batch in table.batches(everything=True):
+        n_rows += batch.num_rows
+        yield batch, features(model, batch, request["data"])
+    if not n_rows:
+        raise DataError(f"{request['data'] or 'the query'} has no rows: there is nothing to answer.")
+
+
+def opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: Any) -> FileTable:
+    """Open the file of a request; what means missing is as said now, else as it was said when fitting."""
+    missing = reading.get("missing", []) if request["missing"] is None else options.names(request["missing"])
+    return open_rows(request["data"], request["sql"], missing, **columns)
 
 
 def show_columns(model: Any) -> None:

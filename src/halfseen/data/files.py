@@ -225,6 +225,22 @@ class FileTable:
             self._scan.settled()
             return self._loaded()
 
+    @property
+    def columns(self) -> list[str]:
+        """All columns of the file."""
+        return [column.name for column in self._scan.columns]
+
+    def __halfseen_frame__(self, also: Sequence[str] = ()) -> Any:
+        """Read the whole table into memory, as an Arrow table, with some columns that are no features."""
+        import pyarrow as pa
+
+        _check_known("columns", also, self._scan)
+        names = self.without(name for name in also if name in self.names)._checked()
+        batches = list(self._scan.settled().batches([*also, *names], BATCH))
+        if not batches:
+            raise no_rows(self._scan)
+        return pa.concat_tables(batches)
+
     def _loaded(self) -> Source:
         return loaded(self._scan, self._checked(), self._memory, self._weight, self._target, self._keep)
 

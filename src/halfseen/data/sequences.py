@@ -10,7 +10,7 @@ belongs to and one that says when. All become one table of steps, sequence after
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,16 +148,24 @@ class Cut:
     order : (N,) array or None     row of the user's table of each step; None: as they stand
     listed : bool                  whether sequences came as a list, so that answers are lists
     names : tuple or None          what the user calls the sequences, where a column says so
+    times : (N,) array or None     when each step was, where a column says so
     """
 
     lengths: Ints
     order: NDArray[np.intp] | None = None
     listed: bool = False
     names: tuple[Any, ...] | None = None
+    times: NDArray[Any] | None = None
 
     def name(self, b: int) -> str:
         """What to call sequence b in messages."""
-        return f"sequence {b}" if self.names is None else f"sequence {b} ({self.names[b]!r})"
+        return f"sequence {b}" if self.names is None else f"sequence {b} ({plainly(self.names[b])!r})"
+
+    def step(self, b: int, t: int) -> str:
+        """What to call step t of sequence b in messages."""
+        if self.times is None:
+            return f"step {t}"
+        return f"step {t} ({plainly(self.times[int(self.lengths[:b].sum()) + t])})"
 
     def back(self, answers: NDArray[Any]) -> Any:
         """Give answers about steps in the order of the user's rows, or in a list of arrays."""
@@ -181,6 +189,22 @@ class Cut:
             return np.concatenate(parts)
         filled = [[None] * n if part is None else part for part, n in zip(parts, self.lengths.tolist(), strict=True)]
         return [label for part in filled for label in part]
+
+
+def plainly(value: Any) -> Any:
+    """Return a group or a time as a person writes it: whole numbers without a fraction, days without hours.
+
+    Examples
+    --------
+    >>> plainly(37.0), plainly(np.datetime64("2026-01-05T00:00:00")), plainly("a")
+    (37, '2026-01-05', 'a')
+    """
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return int(value)
+    if isinstance(value, np.datetime64):
+        text = np.datetime_as_string(value, unit="s")
+        return text.removesuffix("T00:00:00").replace("T", " ")
+    return value
 
 
 def read_sequences(
@@ -226,7 +250,7 @@ def read_sequences(
         return source, Cut(_read_lengths(lengths, source.n_rows))
     if lengths is not None:
         raise ParameterError("lengths= and groups= both say where sequences end; give one of them.")
-    rest, marks, times = _apart(_as_table(X), groups, time)
+    rest, marks, times = _apart(_as_frame(X, [mark for mark in (groups, time) if isinstance(mark, str)]), groups, time)
     source = read(rest)
     cut = _grouped(marks, times, source.n_rows)
     assert cut.order is not None
@@ -250,6 +274,11 @@ def _as_table(X: Any) -> Any:
         cells[:, 0] = X
         return cells
     return X.reshape(-1, 1) if isinstance(X, np.ndarray) and X.ndim == 1 else X
+
+
+def _as_frame(X: Any, marks: Sequence[str]) -> Any:
+    """Return a table that may have columns of group and time; one in a file is read."""
+    return X.__halfseen_frame__(marks) if hasattr(X, "__halfseen_frame__") else _as_table(X)
 
 
 def _concatenated(tables: Sequence[Any]) -> Any:
@@ -299,6 +328,14 @@ def _apart(X: Any, groups: Any, time: Any) -> tuple[Any, NDArray[Any] | None, ND
     return rest, values[0], values[1]
 
 
+def column_names(X: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a data frame or a file; none where X is something else."""
+    if hasattr(X, "__halfseen_frame__"):
+        return tuple(X.columns)
+    frame = nw.from_native(X, pass_through=True)
+    return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
+
+
 def _grouped(groups: NDArray[Any] | None, time: NDArray[Any] | None, n_rows: int) -> Cut:
     for option, values in (("groups", groups), ("time", time)):
         if values is not None and values.shape != (n_rows,):
@@ -314,8 +351,10 @@ def _grouped(groups: NDArray[Any] | None, time: NDArray[Any] | None, n_rows: int
     same = (np.diff(rank[order]) == 0) & (np.diff(when[order]) == 0)
     if time is not None and same.any():
         row, other = (int(order[int(same.argmax()) + i]) for i in (0, 1))
-        raise DataError(f"time: rows {row} and {other} of one sequence are both at {time[row]}. Leave one out.")
-    return Cut(np.bincount(rank).astype(np.int64), order, names=names)
+        whose = "one sequence" if names is None else f"sequence {plainly(names[rank[row]])!r}"
+        raise DataError(f"time: rows {row} and {other} of {whose} are both at {plainly(time[row])}. Leave one out.")
+    times = None if time is None else time[order]
+    return Cut(np.bincount(rank).astype(np.int64), order, names=names, times=times)
 
 
 def _ranked(groups: NDArray[Any]) -> tuple[Ints, tuple[Any, ...]]:
@@ -329,6 +368,46 @@ def _holes(values: NDArray[Any]) -> NDArray[np.bool_]:
     if values.dtype == object:
         return np.array([value is None or value != value for value in values])
     return values != values  # NaN and NaT
+
+
+def fill_sequences(
+    X: Any, cut: Cut, marks: Sequence[str], cells: Iterable[tuple[int, NDArray[np.intp], list[Any]]]
+) -> Any:
+    """Copy sequences, in the form they came in, with some cells filled.
+
+    Parameters
+    ----------
+    X : what `read_sequences` read
+    cut : Cut
+    marks : columns of group and time in it
+    cells : (column, steps, values) of the source that `read_sequences` returned
+
+    Examples
+    --------
+    >>> X = [np.array([1.5, np.nan]), np.array([np.nan])]
+    >>> fill_sequences(X, read_sequences(X)[1], [], [(0, np.array([1, 2]), [7.0, 8.0])])
+    [array([1.5, 7. ]), array([8.])]
+    """
+    if not cut.listed:
+        whole = read(_as_frame(X, marks) if marks else _as_table(X))
+        places = [j for j, name in enumerate(whole.names) if name not in marks]
+        order = np.arange(whole.n_rows) if cut.order is None else cut.order
+        return _like(X, whole.fill({places[j]: (order[steps], values) for j, steps, values in cells}))
+    listed, filled, first = list(cells), [], 0
+    for table, length in zip(X, cut.lengths.tolist(), strict=True):
+        inside = {}
+        for j, steps, values in listed:
+            low, high = np.searchsorted(steps, [first, first + length])
+            inside[j] = (steps[low:high] - first, values[low:high])
+        filled.append(_like(table, read(_as_table(table)).fill(inside)))
+        first += length
+    return filled
+
+
+def _like(X: Any, filled: Any) -> Any:
+    """Return a table of one column as a flat array where it came so."""
+    flat = getattr(X, "ndim", 2) == 1 or (isinstance(X, list | tuple) and np.ndim(X[0]) == 0)
+    return filled[:, 0] if flat else filled
 
 
 def check_sequence_weight(weight: ArrayLike | None, n_sequences: int) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from halfseen.assign import SOFT
 from halfseen.data import Sequences
+from halfseen.engine.arranged_chain import ArrangedChain
 from halfseen.engine.fused_chain import FusedChain
 from halfseen.engine.model import Model, Reduced
 from halfseen.leaves.categorical import draw
@@ -99,7 +100,10 @@ class HiddenMarkov(Model):
 
 
 def reduce_sequences(model: HiddenMarkov, sequences: Sequences) -> Reduced:
-    """Return the chunks of sequences, packed for the fused path where there is one and no step has labels."""
-    path = None if sequences.steps.evidence is not None else FusedChain.find(model, sequences)
+    """Return the chunks of sequences, packed for the quickest path: fused where there are no labels, or arranged."""
+    path: FusedChain | ArrangedChain | None = None
+    if sequences.steps.evidence is None:
+        path = FusedChain.find(model, sequences)
+    path = path or ArrangedChain.find(model, sequences)
     chunks = sequences.chunks()
     return Reduced(chunks) if path is None else Reduced([path.pack(chunk) for chunk in chunks], path=path)

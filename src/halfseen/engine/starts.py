@@ -5,6 +5,7 @@
 `spread`       the same, but each next row is drawn among those that the rows so far explain badly (k-means++-like)
 `parameters`   the whole table's parameters, moved at random: no row is looked at
 `posteriors`   random responsibilities on the first sweep
+`kmeans`       the clusters of a k-means run, for columns of numbers
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import SOFT
+from halfseen.engine import seeding
+from halfseen.engine.lloyd import Plan, Rows, Run
 from halfseen.engine.model import Chunk, Model, Reduced, n_rows
+from halfseen.errors import ParameterError
 from halfseen.leaves.leaf import Floats, Leaf, Stats, frozen, map_arrays
 from halfseen.leaves.limits import Params
 
 BLEND = 0.5  # rows of the whole table added to the one row that a component begins at
+SWEEPS = Plan(tol=1e-4, max_iter=100)  # of k-means: a start needs no more
 STRENGTH = 1.0  # how far the random parameters lie from the table's own, in standard deviations or log-units
 
 
@@ -121,6 +126,35 @@ def posteriors(start: Start, rng: np.random.Generator) -> Params:
     return leaf.maximise(stats if pseudo is None else stats + pseudo, start.whole.params)
 
 
+def kmeans(start: Start, rng: np.random.Generator) -> Params:
+    """Begin at the clusters of k-means from spread rows, with every column in units of its own spread.
+
+    Rows are those of the first chunk, a fair sample; each component has the statistics of one cluster and of half a
+    row of the whole table.
+    """
+    chunk, n_components = start.chunks[0], start.leaf.n_components
+    blocks = list(chunk.blocks.values())
+    if any(block.dtype.kind != "f" for block in blocks):
+        raise ParameterError("a start by 'kmeans' needs columns of numbers; some have categories. Use 'spread'.")
+    cells = _standardised(np.concatenate(blocks, axis=1), chunk.weight)
+    rows = Rows(cells, chunk.weight, np.zeros(cells.shape[1]))
+    run = Run(rows, seeding.spread(rows, n_components, rng), variance=1.0)
+    run.advance(SWEEPS, SWEEPS.max_iter)
+    stats = BLEND * start.whole.row
+    usage = np.eye(n_components)[run.labels] * chunk.weight[:, None]
+    start.leaf.expect(usage, start.leaf.prepare(start.whole.params), chunk.blocks, SOFT, stats)
+    return start.leaf.maximise(stats, start.whole.params)
+
+
+def _standardised(cells: Floats, weight: Floats) -> Floats:
+    """Return columns less their means, in standard deviations; NaN stays."""
+    seen = ~np.isnan(cells)
+    mass = np.maximum(weight @ seen, 1e-300)
+    cells = cells - (weight @ np.where(seen, cells, 0.0)) / mass
+    spread = np.sqrt((weight @ np.where(seen, cells, 0.0) ** 2) / mass)
+    return np.ascontiguousarray(cells / np.where(spread > 0, spread, 1.0))
+
+
 def from_known(start: Start, data: Reduced, params: Params) -> Params:
     """Return emission parameters in which components with labelled rows begin at what those rows say."""
     if data.known is None:
@@ -163,6 +197,7 @@ STARTS: dict[str, Callable[[Start, np.random.Generator], Params]] = {
     "spread": spread,
     "parameters": parameters,
     "posteriors": posteriors,
+    "kmeans": kmeans,
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,13 @@ from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.starts import BLEND, STARTS, STRENGTH, Start, whole
 from halfseen.engine.stopping import read_rule
 from halfseen.errors import CollapseWarning, FitError, ParameterError, warn
-from halfseen.estimators import blocks, options
+from halfseen.estimators import blocks, chain_state, joint, options
+from halfseen.estimators.chain_state import ChainRecipe
 from halfseen.estimators.chain_use import ChainUse, default_state
 from halfseen.estimators.ended import take_over, warn_of_end
 from halfseen.estimators.notes import column_notes
-from halfseen.estimators.table_mixture import seed_of
+from halfseen.estimators.state import State
+from halfseen.estimators.table_mixture import lasting_seed
 from halfseen.estimators.topology import Topology
 from halfseen.leaves import Cells, Leaf
 from halfseen.leaves.categorical import read_table
@@ -52,6 +54,7 @@ class Fitted(NamedTuple):
     n_rows : float         observed steps, weighted
     summary : Summary      what the leaves had to know of the steps
     n_components : int     K
+    covariance : str       shape of the covariances
     """
 
     model: HiddenMarkov
@@ -64,6 +67,7 @@ class Fitted(NamedTuple):
     n_rows: float
     summary: blocks.Summary
     n_components: int
+    covariance: str
 
 
 class Door(NamedTuple):
@@ -79,7 +83,7 @@ class ChainEM(ChainUse):
     """A hidden Markov model that is fitted by EM."""
 
     emission: str
-    covariance_type: str
+    covariance_type: str | Sequence[str]
     columns: Mapping[str | int, str] | None
     transitions: Any
     min_dwell: Any
@@ -99,10 +103,11 @@ class ChainEM(ChainUse):
     accelerate: bool
     anneal: Sequence[float]
     variance_floor: float
+    _recipe: ChainRecipe
 
     def _check_options(self) -> None:
         options.one_of("emission", self.emission, KINDS)
-        _check_covariance(self.covariance_type)
+        joint.read_shapes(self.covariance_type)
         options.whole("n_mix", self.n_mix)
         options.whole("n_init", self.n_init)
         options.whole("max_iter", self.max_iter)
@@ -128,8 +133,9 @@ class ChainEM(ChainUse):
             kinds |= {name: self.emission for name in source.names if name not in chosen}
         schema = Schema.learn(source, kinds)
         names = {column.name for column in schema.columns}
-        _check_names("start", list(self.start or ()), names | set(OWN))
-        fixed = _check_names("fixed", self.fixed, names | {"startprob", "transmat"})
+        whole = set(joint.names(schema))
+        _check_names("start", list(self.start or ()), names | whole | set(OWN))
+        fixed = _check_names("fixed", self.fixed, names | whole | {"startprob", "transmat"})
         tied = _check_names("tied", self.tied, names)
         if set(fixed) & set(tied):
             raise ParameterError("a column cannot be both fixed and tied: fixed ones keep what they have.")
@@ -145,9 +151,9 @@ class ChainEM(ChainUse):
         order = np.argsort(-door.cut.lengths, kind="stable")
         return sequences if (np.diff(order) == 1).all() else sequences.take(order)
 
-    def _emission(self, summary: blocks.Summary, n_components: int) -> Leaf:
-        """Return the emission: any leaf with so many components. Other covariance types are to be chosen here."""
-        flat = self._flat(summary, n_components)
+    def _emission(self, summary: blocks.Summary, n_components: int, covariance: str) -> Leaf:
+        """Return the emission: any leaf with so many components."""
+        flat = self._flat(summary, n_components, covariance)
         if self.n_mix == 1:
             return flat
         prior = blocks.read_prior(self.prior)
@@ -157,18 +163,23 @@ class ChainEM(ChainUse):
             pseudo = np.full((n_components, self.n_mix), each)
         return Mixture(Independent(n_components), {"mix": Cells(n_components, [self.n_mix], pseudo), "emit": flat})
 
-    def _flat(self, summary: blocks.Summary, n_components: int) -> Leaf:
+    def _flat(self, summary: blocks.Summary, n_components: int, covariance: str) -> Leaf:
+        """Return the emission without mixtures inside: one component for each of theirs."""
         prior = blocks.read_prior(self.prior)
         size = n_components * self.n_mix
-        return blocks.mixture(self._schema, summary, size, prior, self.variance_floor).leaves["emit"]
+        shape = joint.of_leaf(self._schema, covariance, size)
+        built = blocks.mixture(self._schema, summary, size, prior, self.variance_floor, covariance=shape)
+        return joint.keep(built.leaves["emit"], [name for name in joint.names(self._schema) if name in self.fixed])
 
-    def _build(self, summary: blocks.Summary, topology: Topology) -> HiddenMarkov:
-        """Return the model that the options describe."""
+    def _build(self, summary: blocks.Summary, topology: Topology, covariance: str | None = None) -> HiddenMarkov:
+        """Return the model that the options describe; without `covariance`, of the shape that was chosen before."""
         chain = topology.leaves(blocks.read_prior(self.prior), tuple(self.fixed))
-        leaves = {**chain, "emit": self._emission(summary, len(topology.begin))}
-        return HiddenMarkov(MarkovChain(topology.owner), leaves)
+        emit = self._emission(summary, len(topology.begin), covariance or self._covariance)
+        return HiddenMarkov(MarkovChain(topology.owner), {**chain, "emit": emit})
 
-    def _fitted(self, sequences: Sequences, n_components: int, seed: np.random.SeedSequence, door: Door) -> Fitted:
+    def _fitted(
+        self, sequences: Sequences, n_components: int, seed: np.random.SeedSequence, door: Door, covariance: str
+    ) -> Fitted:
         """Fit a model of so many states."""
         if sequences.steps.n_rows < n_components:
             raise ParameterError(
@@ -179,7 +190,7 @@ class ChainEM(ChainUse):
         topology = Topology.read(self.transitions, n_components, self.min_dwell)
         rows = sequences.steps.canonical()
         summary = blocks.summarise(rows)
-        model = self._build(summary, topology)
+        model = self._build(summary, topology, covariance)
         data = reduce_sequences(model, sequences)
         with runner(self.n_jobs, len(data.chunks)) as run:
             plan = Plan(
@@ -192,7 +203,8 @@ class ChainEM(ChainUse):
                 runner=run,
                 seed=child(seed, 1),
             )
-            starts = self._starts(model, topology, rows, sequences, summary, child(seed, 0))
+            begin = self._begin_at(rows, summary, len(topology.begin), covariance)
+            starts = self._starts(model, topology, begin, rows, sequences, child(seed, 0), covariance)
             search = self._searched(model, data, starts, plan, door)
             best = search.best.accepted
             order = self._order(topology, model, best.expected.stats, sequences)
@@ -202,7 +214,9 @@ class ChainEM(ChainUse):
         stats = step.expected.stats
         uncertain = max(0.0, step.loglik - model.complete(stats, params, params))
         n_steps = sequences.n_observed
-        return Fitted(model, params, topology, search, stats, loglik, uncertain, n_steps, summary, n_components)
+        return Fitted(
+            model, params, topology, search, stats, loglik, uncertain, n_steps, summary, n_components, covariance
+        )
 
     def _searched(self, model: HiddenMarkov, data: Reduced, starts: Sequence[Params], plan: Plan, door: Door) -> Search:
         """Run the search; where a start makes a sequence impossible, say which and where."""
@@ -236,17 +250,13 @@ class ChainEM(ChainUse):
         self,
         model: HiddenMarkov,
         topology: Topology,
+        begin: Start,
         rows: Table,
         sequences: Sequences,
-        summary: blocks.Summary,
         seed: np.random.SeedSequence,
+        covariance: str,
     ) -> list[Params]:
         """Return the parameters that the restarts begin with."""
-        n_components = len(topology.begin)
-        flat = self._flat(summary, n_components)
-        mix = Mixture(Independent(), {"mix": Cells(1, [flat.n_components], axes=(1,)), "emit": flat})
-        chunks = rows.chunks()
-        begin = Start(mix, whole(flat, chunks), chunks)
         chain = {name: model.leaves[name] for name in ("start", "trans")}
         starts = []
         for i in range(self.n_init):
@@ -257,9 +267,16 @@ class ChainEM(ChainUse):
                 emit = STARTS[self.init](begin, rng)
             emit = _from_labels(begin, rows, self.n_mix, emit)
             params = {**topology.drawn(chain, rng, sticky=i % 2 == 1), "emit": self._wrapped(model, emit)}
-            params = self._overlaid({name: params[name] for name in model.leaves}, topology)
+            params = self._overlaid({name: params[name] for name in model.leaves}, topology, covariance)
             starts.append(model.conform(params, params))
         return list({model.pack(params).tobytes(): params for params in starts}.values())
+
+    def _begin_at(self, rows: Table, summary: blocks.Summary, n_components: int, covariance: str) -> Start:
+        """Return what starts look at: the emission as a mixture over all steps, in any order."""
+        flat = self._flat(summary, n_components, covariance)
+        mix = Mixture(Independent(), {"mix": Cells(1, [flat.n_components], axes=(1,)), "emit": flat})
+        chunks = rows.chunks()
+        return Start(mix, whole(flat, chunks), chunks)
 
     def _wrapped(self, model: HiddenMarkov, emit: Params) -> Params:
         if self.n_mix == 1:
@@ -268,7 +285,7 @@ class ChainEM(ChainUse):
         assert isinstance(inner, Mixture)
         return {"mix": inner.leaves["mix"].blank(), "emit": emit}
 
-    def _overlaid(self, params: Params, topology: Topology) -> Params:
+    def _overlaid(self, params: Params, topology: Topology, covariance: str) -> Params:
         """Return the parameters with those that the user gave put in their place."""
         given = dict(self.start or {})
         n_components = len(topology.begin)
@@ -287,7 +304,9 @@ class ChainEM(ChainUse):
             inside = read_table(given.pop("mixture"), (n_components, self.n_mix), "mixture")
             emit = {**emit, "mix": frozen(inside)}
         flat = emit if self.n_mix == 1 else emit["emit"]
+        together = {name: given.pop(name) for name in joint.names(self._schema) if name in given}
         placed = blocks.overlay({"mix": None, "emit": flat}, given, self._schema, n_components * self.n_mix)["emit"]
+        placed = joint.place(placed, together, covariance, (n_components, self.n_mix))
         emit = placed if self.n_mix == 1 else {**emit, "emit": placed}
         return {**params, "start": frozen(start), "trans": frozen(trans), "emit": emit}
 
@@ -298,9 +317,10 @@ class ChainEM(ChainUse):
         self.events_ = column_notes(self._schema, found.summary.frequencies)
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self._topology, self._n_steps, self._uncertain = found.topology, found.n_rows, found.uncertain
-        self.n_components_, self.loglik_ = found.n_components, found.loglik
+        self.n_components_, self.loglik_, self._covariance = found.n_components, found.loglik, found.covariance
         known = names or (None,) * found.n_components
         self.state_names_ = tuple(default_state(k) if name is None else str(name) for k, name in enumerate(known))
+        self._recipe = ChainRecipe.of(self, found.summary)
         take_over(self, found.search)
         self._note_events(found.search)
 
@@ -312,27 +332,29 @@ class ChainEM(ChainUse):
         same = np.argwhere(np.triu(self._model.overlap(self._params, self._params) > -1e-12, k=1))
         self.events_ += [f"states {i} and {j} have the same emissions" for i, j in same.tolist()]
         if not search.best.healthy:
-            self.events_.append("a state collapsed onto single values: its variance is on the floor")
+            together = self._covariance in ("full", "tied")
+            reason = "single values" + (", or columns follow from each other in it" if together else "")
+            self.events_.append(f"a state collapsed onto {reason}: its variance is on the floor")
             warn(
                 f"every start ended with a variance on its floor ({self.variance_floor:g} of the column's variance): a "
-                f"state collapsed onto single values, and loglik_={self.loglik_:.6g} says little. Use a prior or fewer "
-                "states.",
+                f"state collapsed onto {reason}, and loglik_={self.loglik_:.6g} says little. Use a prior, fewer states"
+                f"{' or covariance_type=' + repr('diag') if together else ''}.",
                 CollapseWarning,
             )
         warn_of_end(self, search)
         log.info("fitted %d states: %s after %d passes", self.n_components_, self.stop_reason_, self.n_iter_)
 
     def _seed(self) -> np.random.SeedSequence:
-        return seed_of(self.random_state)
+        return lasting_seed(self.random_state)
 
+    def _state(self) -> State:
+        """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
+        return chain_state.taken(self)
 
-def _check_covariance(kind: Any) -> None:
-    options.one_of("covariance_type", kind, ("diag", "full", "tied", "spherical"))
-    if kind != "diag":
-        raise ParameterError(
-            f"covariance_type={kind!r} is not yet there for sequences: use covariance_type='diag', columns independent "
-            "given the state."
-        )
+    @classmethod
+    def _from_state(cls, found: State) -> Self:
+        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
+        return chain_state.restored(cls, found)
 
 
 def _check_names(option: str, names: Any, known: Collection[str]) -> tuple[str, ...]:

@@ -17,9 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen.assign import SOFT
 from halfseen.data import Cut, Schema, SequenceChunk, Sequences, Source, frame_from_dict, read_sequences
+from halfseen.data.sequences import column_names, fill_sequences
 from halfseen.engine import HiddenMarkov
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators import options, profile
+from halfseen.estimators import joint, options, profile
+from halfseen.estimators.cells import decoded, holes_filled
+from halfseen.estimators.chain_impute import full_blocks
+from halfseen.estimators.state import Origin
 from halfseen.estimators.table_mixture import generator, matching
 from halfseen.estimators.topology import Topology
 from halfseen.leaves.leaf import Floats, Stats
@@ -86,6 +90,7 @@ class _Emissions:
 class ChainUse(BaseEstimator):
     """A hidden Markov model, once it has a model, parameters and a schema."""
 
+    _origin: Origin = Origin()
     _model: HiddenMarkov
     _params: Params
     _schema: Schema
@@ -95,6 +100,7 @@ class ChainUse(BaseEstimator):
     _n_steps: float
     _marks: tuple[Any, Any]
     _uncertain: float
+    _covariance: str
     n_jobs: int | None
     random_state: Any
     loglik_: float
@@ -159,12 +165,20 @@ class ChainUse(BaseEstimator):
         """
         check_is_fitted(self)
         found = {"startprob": self.startprob_, "transmat": self.transmat_, **profile.columns(self._emissions())}  # type: ignore[arg-type]
+        block = self._emissions()._params["emit"].get("gaussian")
+        if hasattr(block, "cov") and "covariances" in joint.names(self._schema):
+            found["covariances"] = joint.covariances(block, self._covariance, self._n_inside)
         return found if self._inside is None else {**found, "mixture": self._inside}
 
     @property
     def _inside(self) -> Floats | None:
         """Weights of the components inside each state, (K, M); None where a state has one."""
         return self._params["emit"].get("mix")
+
+    @property
+    def _n_inside(self) -> int:
+        """Components of the emission of a state, M."""
+        return 1 if self._inside is None else int(self._inside.shape[1])
 
     def _emissions(self) -> _Emissions:
         flat = self._params["emit"] if self._inside is None else self._params["emit"]["emit"]
@@ -174,40 +188,52 @@ class ChainUse(BaseEstimator):
             names = tuple(f"{name}.{m}" for name in names for m in range(self._inside.shape[1]))
         return _Emissions(self._schema, {"emit": flat}, share, names, self._template)
 
-    def _block(self, kind: str) -> Any:
-        """Return the parameters of the one block of columns of a kind, for the names that hmmlearn uses."""
+    def _block(self, kind: str) -> tuple[str, Any]:
+        """Return the one block of columns of a kind and its parameters, for the names that hmmlearn uses."""
         check_is_fitted(self)
         emissions = self._emissions()._params["emit"]
-        found = [emissions[name] for name in self._schema.blocks if name.partition(".")[0] == kind]
+        found = [name for name in self._schema.blocks if name.partition(".")[0] == kind]
         if len(found) != 1:
             raise AttributeError(f"this model has no single block of {kind} columns; see params_.")
-        return found[0]
+        return found[0], emissions[found[0]]
+
+    @property
+    def covariance_type_(self) -> str:
+        """The shape of the covariances, chosen from those in `covariance_type`."""
+        check_is_fitted(self)
+        return self._covariance
 
     @property
     def means_(self) -> Floats:
-        """Means of numeric columns, (K, D)."""
-        return self._block("gaussian").mean
+        """Means of numeric columns, (K, D); (K, M, D) of states with M components each."""
+        return joint.means(self._block("gaussian")[1], self._n_inside)
 
     @property
     def covars_(self) -> Floats:
-        """Variances of numeric columns, (K, D)."""
-        return self._block("gaussian").var
+        """Covariances of numeric columns: full (K, D, D), tied (D, D), diag (K, D), spherical (K,).
+
+        Of states with M components each there is an M after K. Columns that are fixed or tied one by one are "diag".
+        """
+        name, block = self._block("gaussian")
+        return joint.covariances(block, self._covariance if name == "gaussian" else "diag", self._n_inside)
 
     @property
     def emissionprob_(self) -> Floats:
         """Probabilities of categories, (K, V), columns one after the other."""
-        return self._block("categorical")
+        return self._block("categorical")[1]
 
     @property
     def lambdas_(self) -> Floats:
         """Rates of counts, (K, D)."""
-        return self._block("poisson")
+        return self._block("poisson")[1]
 
     def to_frame(self) -> Any:
-        """Return all parameters as a table: starts, transitions, and a row per category, mean, sd or rate."""
+        """Return the parameters as a table: starts, transitions, and a row per category, mean, sd or rate.
+
+        How numbers vary together is in `covars_`.
+        """
         check_is_fitted(self)
-        emissions = self._emissions()
-        inside = 1 if self._inside is None else self._inside.shape[1]
+        emissions, inside = self._emissions(), self._n_inside
         rows: list[tuple[str, str, str, Floats]] = [("(share)", "share", "", self.occupancy_)]
         rows.append(("(start)", "start", "", self.startprob_))
         rows += [
@@ -243,8 +269,7 @@ class ChainUse(BaseEstimator):
         check_is_fitted(self)
         options.whole("top", top)
         traits = profile.describe(self._emissions(), top).split("\n")  # type: ignore[arg-type]
-        inside = 1 if self._inside is None else self._inside.shape[1]
-        lines = []
+        inside, lines = self._n_inside, []
         for k, name in enumerate(self.state_names_):
             own = [trait.partition("): ")[2] for trait in traits[k * inside : (k + 1) * inside]]
             lines.append(f"{name} ({self._stay(k)}): {' | '.join(own)}")
@@ -385,10 +410,49 @@ class ChainUse(BaseEstimator):
         owner = self._topology.owner
         states = states if owner is None else np.array(owner)[states]
         blocks = self._model.leaves["emit"].sample(self._params["emit"], states, rng)
-        columns: dict[int, Any] = {}
-        for name, members in self._schema.blocks.items():
-            columns |= dict(zip(members, self._schema.decode(name, blocks[name]), strict=True))
-        return self._template.like([columns[j] for j in sorted(columns)]), states
+        return self._template.like(decoded(self._schema, blocks)), states
+
+    def impute(
+        self,
+        X: Any,
+        lengths: Any = None,
+        *,
+        groups: Any = None,
+        time: Any = None,
+        draw: bool = False,
+        random_state: Any = None,
+    ) -> Any:
+        """Fill the holes of sequences from all that is seen of them, before, at and after each step.
+
+        Parameters
+        ----------
+        X, lengths, groups, time :    as in `fit`
+        draw : bool
+            False: numbers get their expected value, categories the most probable one. True: a path of states is drawn,
+            and each hole given the state of its step, so that variation is kept.
+        random_state : seed of the draws; by default the estimator's
+
+        Returns
+        -------
+        The same container, columns and dtypes; observed cells are untouched.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.HMM.from_params([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], {"x": {"mean": [0, 5], "sd": [1, 1]}})
+        >>> model.impute(np.array([0.1, np.nan, -0.3, 5.2, np.nan, 4.9])).round(2)
+        array([ 0.1 ,  0.12, -0.3 ,  5.2 ,  4.85,  4.9 ])
+        """
+        check_is_fitted(self)
+        options.flag("draw", draw)
+        groups, time = self._marked(X, lengths, groups, time)
+        source, cut = read_sequences(X, lengths, groups, time)
+        sequences = Sequences.of(self._schema.encode(source), cut.lengths)
+        rng = generator(self.random_state if random_state is None else random_state) if draw else None
+        full, log_evidence = full_blocks(self._model, self._params, sequences, rng)
+        self._refuse_impossible(log_evidence, sequences, cut)
+        marks = [mark for mark in (groups, time) if isinstance(mark, str)]
+        return fill_sequences(X, cut, marks, holes_filled(source, self._schema, full))
 
     # ---- how good ------------------------------------------------------------------------------------------------
 
@@ -478,11 +542,16 @@ class ChainUse(BaseEstimator):
     def _sequences(self, X: Any, lengths: Any, groups: Any, time: Any) -> tuple[Sequences, Cut]:
         """Read and encode sequences; columns of group and time are those of the fit, where X has them."""
         check_is_fitted(self)
-        if lengths is None and groups is None and time is None:
-            names = [str(name) for name in getattr(X, "columns", ())]
-            groups, time = (mark if isinstance(mark, str) and mark in names else None for mark in self._marks)
-        source, cut = read_sequences(X, lengths, groups, time)
+        source, cut = read_sequences(X, lengths, *self._marked(X, lengths, groups, time))
         return Sequences.of(self._schema.encode(source), cut.lengths), cut
+
+    def _marked(self, X: Any, lengths: Any, groups: Any, time: Any) -> tuple[Any, Any]:
+        """Return the columns of group and time: those given, or those of the fit, where X has them."""
+        if lengths is not None or groups is not None or time is not None:
+            return groups, time
+        names = column_names(X)
+        first, second = (mark if mark in names else None for mark in self._marks)
+        return first, second
 
     def _over(self, sequences: Sequences, task: Callable[[Any, SequenceChunk], Any]) -> list[Any]:
         """Run a task on every chunk, in their order."""
@@ -496,7 +565,7 @@ class ChainUse(BaseEstimator):
         found = self._model.impossible(self._params, sequences.chunks())
         if found is not None:
             raise DataError(
-                f"{cut.name(found[0])} is impossible under the model: at step {found[1]} no state is left that may "
+                f"{cut.name(found[0])} is impossible under the model: at {cut.step(*found)} no state is left that may "
                 "come next and emit what was observed. Fit with a prior to leave no probability at zero, or make "
                 "the cells of that step missing."
             )

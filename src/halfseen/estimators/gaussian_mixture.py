@@ -27,7 +27,7 @@ INITS = {
     "spread": "spread",
     "parameters": "parameters",
     "posteriors": "posteriors",
-    "kmeans": "spread",
+    "kmeans": "kmeans",
     "k-means++": "spread",
     "random": "posteriors",
     "random_from_data": "rows",
@@ -75,7 +75,8 @@ class GaussianMixture(HiddenClasses):
         Number of starts; they are raced. (scikit-learn makes one.)
     init_params : str, default "mixed"
         How starts are made: "mixed", "rows", "spread", "parameters", "posteriors" as in `LatentClass`; of
-        scikit-learn's names "kmeans" and "k-means++" are "spread" (rows far apart), "random" is "posteriors" and
+        scikit-learn's names "kmeans" begins at the clusters of k-means (of at most some thousand rows, with columns in
+        units of their spread), "k-means++" is "spread" (rows far apart), "random" is "posteriors" and
         "random_from_data" is "rows".
     weights_init, means_init, precisions_init : arrays, optional
         Where to start, as in scikit-learn; any subset.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -102,7 +101,7 @@ class HiddenClasses(TableEM):
             own_seed = child(seed, n_components) if len(sizes) > 1 else seed
             return self._search(table, n_components, own_seed, None if smaller is None else smaller.params, shape)
 
-        tried, interrupted = self._tried(sizes, found)
+        tried, interrupted = selection.search_shapes(self._shapes(), sizes, found, self.criterion)
         best = selection.best(tried, self.criterion)
         self._covariance = best.recipe.covariance
         self.n_components_ = best.n_components
@@ -119,16 +118,6 @@ class HiddenClasses(TableEM):
         model = super()._from_state(state)
         model._covariance = model._recipe.covariance
         return model
-
-    def _tried(self, sizes: Sequence[int], found: Callable[[str, int, Found | None], Found]) -> selection.Tried[Found]:
-        """Fit every size with every shape of covariance."""
-        everything: list[Found] = []
-        for shape in self._shapes():
-            tried, interrupted = selection.search(sizes, partial(found, shape), self.criterion)
-            everything += tried
-            if interrupted:
-                return selection.Tried(everything, interrupted=True)
-        return selection.Tried(everything)
 
     def _encoded(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> tuple[Source, Table]:
         """Return the rows that count, as they came and encoded."""

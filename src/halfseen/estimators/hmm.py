@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 from halfseen.assign import child
 from halfseen.data import Cut, Evidence, check_sequence_weight, read, read_labels, read_sequences, rows_of
 from halfseen.errors import InterruptedWarning, ParameterError, warn
-from halfseen.estimators import blocks, options, selection
+from halfseen.estimators import blocks, joint, numbers, options, selection
 from halfseen.estimators.chain_em import ChainEM, Door, Fitted
+from halfseen.estimators.chain_state import ChainRecipe
 from halfseen.estimators.chain_use import default_state
+from halfseen.estimators.state import Origin
 from halfseen.estimators.topology import Topology
 from halfseen.estimators.unharmed import unharmed
 from halfseen.leaves.categorical import read_table
@@ -23,8 +25,8 @@ class HMM(ChainEM):
     """Find hidden states in sequences, by expectation-maximization (Baum-Welch, Viterbi training, sampling).
 
     Behind every step of a sequence is one of K states that nobody recorded; each state depends on the one before.
-    Given the state, the columns are independent: numbers normal, categories with their own probabilities, counts
-    Poisson. Missing cells, and whole missing steps, are summed out, in fitting and in use.
+    Given the state, numbers are jointly normal, categories have their own probabilities, counts are Poisson, and these
+    three are independent. Missing cells, and whole missing steps, are summed out exactly, in fitting and in use.
 
         p(z, x) = startprob[z_1] p(x_1 | z_1) prod_t transmat[z_t-1, z_t] p(x_t | z_t)
 
@@ -36,8 +38,11 @@ class HMM(ChainEM):
     emission : {"gaussian", "categorical", "poisson", "auto"}, default "gaussian"
         Kind of the columns. "auto" finds the kind of each by value, as for tables: text, True/False and whole numbers
         with at most 12 distinct values are categories, other numbers are normal.
-    covariance_type : {"diag"}, default "diag"
-        Numbers are independent given the state.
+    covariance_type : {"full", "tied", "diag", "spherical"} or a list of these, default "full"
+        How numbers vary within a state. "full": each state has its own covariance; "tied": all states (and all their
+        components) share one; "diag": each state has a variance per column, and numbers are independent given the
+        state; "spherical": each state has one variance. Of a list the best by `criterion` is kept. Columns that are
+        fixed or tied one by one are independent of the others always.
     columns : mapping, optional
         Kinds of single columns by name, {"visits": "poisson"}.
     transitions : "left-right", (K, K) array or None, default None
@@ -48,7 +53,7 @@ class HMM(ChainEM):
     n_mix : int, default 1
         Components of the emission of each state: with more than one it is a mixture.
     criterion : {"bic", "aic", "icl"}, default "bic"
-        What chooses among several numbers of states; lower is better.
+        What chooses among several numbers of states and covariance types; lower is better.
     assign : {"soft", "hard", "sample"}, default "soft"
         How the hidden states are completed: in expectation (Baum-Welch), by the best path (Viterbi training), or by a
         path drawn backwards.
@@ -56,16 +61,18 @@ class HMM(ChainEM):
         With assign="sample": use the mean of this many paths.
     prior : float, "row" or None, default None
         A number: so many pseudo-counts added to every start, transition that may happen, and category, and so many
-        pseudo-rows for numbers and counts. "row": one pseudo-row in all. None: maximum likelihood.
-    init : {"mixed", "rows", "spread", "parameters", "posteriors"}, default "mixed"
+        pseudo-rows for numbers and counts: those of numbers lie about the state's own mean, uncorrelated and with the
+        columns' variances (inverse Wishart, flat in the mean). "row": one pseudo-row in all. None: maximum likelihood.
+    init : {"mixed", "rows", "spread", "parameters", "posteriors", "kmeans"}, default "mixed"
         How the emissions of random starts are made. Where states come in order ("left-right"), every other start
         cuts each sequence into equal pieces instead.
     start : mapping, optional
         Parameters to start from, any subset: {"startprob": [...], "transmat": [[...]], "x": {"mean": [...],
         "sd": [...]}, "color": {"red": [p, q], ...}, "visits": [rate, rate]}, one number per state in each list
-        ("mixture": (K, n_mix), and K * n_mix numbers for columns, with n_mix > 1).
+        ("mixture": (K, n_mix), and K * n_mix numbers for columns, with n_mix > 1). "means" and "covariances" give those
+        of all numbers at once, in the shapes of `means_` and `covars_`.
     fixed : list of str, optional
-        Columns, "startprob" or "transmat" that keep their `start` exactly.
+        Columns, "startprob", "transmat", "means" or "covariances" that keep their `start` exactly.
     tied : list of str, optional
         Columns with the same parameters in all states.
     n_init, stop, tol, max_iter, method, accelerate, anneal, variance_floor, n_jobs, random_state :
@@ -75,7 +82,10 @@ class HMM(ChainEM):
     ----------
     startprob_, transmat_ : (K,) and (K, K) arrays
     params_ : dict                   all parameters by name
-    means_, covars_, emissionprob_, lambdas_ : arrays      the same in the names of hmmlearn, (K, D) or (K, V)
+    means_, emissionprob_, lambdas_ : arrays      the same in the names of hmmlearn, (K, D) or (K, V)
+    covars_ : array                  full (K, D, D); tied (D, D); diag (K, D); spherical (K,); with n_mix > 1, `means_`
+                                     and `covars_` have an axis for the components after that for the states
+    covariance_type_ : str           the type chosen
     occupancy_ : (K,) array          expected share of the steps in each state; largest first, from our own starts
     stationary_ : (K,) array         share of time in each state in the long run
     dwell_ : (K,) array              expected number of steps of a stay
@@ -101,7 +111,7 @@ class HMM(ChainEM):
         n_components: int | Sequence[int] | str = 2,
         emission: str = "gaussian",
         *,
-        covariance_type: str = "diag",
+        covariance_type: str | Sequence[str] = "full",
         columns: Mapping[str | int, str] | None = None,
         transitions: Any = None,
         min_dwell: int | Sequence[int] = 1,
@@ -187,12 +197,15 @@ class HMM(ChainEM):
         """
         self._check_options()
         sizes = selection.read_sizes(self.n_components)
+        shapes = joint.read_shapes(self.covariance_type)
         options.one_of("criterion", self.criterion, selection.CRITERIA)
         if len(sizes) > 1 and (self.start or np.ndim(self.min_dwell) or not isinstance(self.transitions, str | None)):
             raise ParameterError(
                 "start=, transitions= and a list of min_dwell= need one number of states, n_components: they give a "
                 "value for each state."
             )
+        if len(shapes) > 1 and "covariances" in (self.start or {}):
+            raise ParameterError("start: 'covariances' needs one covariance_type, whose shape it has.")
         if labels is None and (classes is not None or unlabeled is not None):
             raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
         door, stacked, kept = self._opened(X, lengths, groups, time, labels, sample_weight)
@@ -207,14 +220,16 @@ class HMM(ChainEM):
 
         seed = self._seed()
 
-        def fitted(n_components: int, smaller: Fitted | None) -> Fitted:
+        def fitted(shape: str, n_components: int, smaller: Fitted | None) -> Fitted:
             sequences = self._begin(door, known(n_components)[0])
-            return self._fitted(sequences, n_components, child(seed, n_components) if len(sizes) > 1 else seed, door)
+            own_seed = child(seed, n_components) if len(sizes) > 1 else seed
+            return self._fitted(sequences, n_components, own_seed, door, shape)
 
-        tried, interrupted = selection.search(sizes, fitted, self.criterion)
+        tried, interrupted = selection.search_shapes(shapes, sizes, fitted, self.criterion)
         best = selection.best(tried, self.criterion)
-        self.selection_ = selection.table(tried, self.criterion, self._template)
+        self.selection_ = selection.table(tried, self.criterion, self._template, [one.covariance for one in tried])
         self._publish(best, known(best.n_components)[1])
+        self._origin = Origin.of_fit(self._recipe, best.n_rows, seed, door.cut.lengths)
         if interrupted and not best.search.interrupted:
             warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
         return self
@@ -249,7 +264,14 @@ class HMM(ChainEM):
 
     @classmethod
     def from_params(
-        cls, startprob: Sequence[float], transmat: Sequence[Sequence[float]], columns: Mapping[str, Any]
+        cls,
+        startprob: Sequence[float],
+        transmat: Sequence[Sequence[float]],
+        columns: Mapping[str, Any] | None = None,
+        *,
+        means: ArrayLike | None = None,
+        covariances: ArrayLike | None = None,
+        covariance_type: str = "full",
     ) -> Self:
         """Build a model without data.
 
@@ -260,6 +282,9 @@ class HMM(ChainEM):
         columns : mapping from a column's name to its parameters
             {category: (K,) probabilities} for categories, {"mean": (K,), "sd": (K,)} (or "var") for numbers,
             {"rate": (K,)} for counts.
+        means : (K, D) array, optional          numbers, as columns "x0", "x1", ... before those in `columns`
+        covariances : array, optional           of these numbers, in the shape of `covars_` for `covariance_type`
+        covariance_type : {"full", "tied", "diag", "spherical"}
 
         Examples
         --------
@@ -272,18 +297,33 @@ class HMM(ChainEM):
         >>> found = model.decode([["walk"], ["shop"], ["clean"]])
         >>> found.states.tolist(), np.exp(found.log_probability).round(5).tolist()
         ([1, 0, 0], [0.01344])
+
+        Numbers that vary together, by means and covariances:
+
+        >>> pair = hs.HMM.from_params(
+        ...     [0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], means=[[0, 0], [2, 2]], covariances=[[[1, 0.8], [0.8, 1]]] * 2
+        ... )
+        >>> pair.covars_.shape
+        (2, 2, 2)
         """
         size = len(startprob)
-        model = cls(size, "auto")
+        columns = dict(options.mapping("columns", columns))
+        together: dict[str, Any] = {}
+        if means is not None or covariances is not None:
+            columns, together = _with_numbers(columns, means, covariances, covariance_type, size)
+        shape = covariance_type if together else "diag"
+        model = cls(size, "auto", covariance_type=shape)
+        model._covariance = shape
         model._topology = Topology.read(None, size)
-        model._schema = blocks.read_columns(options.mapping("columns", columns))
-        model._model = model._build(blocks.unit_summary(model._schema), model._topology)
+        model._schema = blocks.read_columns(columns)
+        model._recipe = ChainRecipe.of(model, blocks.unit_summary(model._schema))
+        model._model = model._build(model._recipe.summary, model._topology)
         start = read_table(startprob, (size,), "startprob")
         trans = read_table(transmat, (size, size), "transmat")
         begin, follow = model._topology.expanded(start, trans)
         blank = {**model._model.blank(), "start": begin, "trans": follow}
         emit = blocks.overlay({"mix": None, "emit": blank["emit"]}, columns, model._schema, size)["emit"]
-        model._params = {**blank, "emit": emit}
+        model._params = {**blank, "emit": joint.place(emit, together, shape, (size, 1))}
         model._template = read(np.zeros((1, len(columns))))
         model._marks = (None, None)
         model.state_names_ = tuple(map(default_state, range(size)))
@@ -291,3 +331,23 @@ class HMM(ChainEM):
         model.n_features_in_ = len(columns)
         model.n_components_ = size
         return model
+
+
+def _with_numbers(
+    columns: dict[str, Any], means: Any, covariances: Any, covariance_type: str, size: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the columns with those of `means` before them, and means and covariances as `joint.place` takes them."""
+    if means is None or covariances is None:
+        raise ParameterError("means= and covariances= go together: give both or neither.")
+    options.one_of("covariance_type", covariance_type, joint.SHAPES)
+    width = np.shape(means)[-1] if np.ndim(means) == 2 else 1
+    centres = numbers.read_array("means", means, [(size, width)])
+    given = numbers.read_covariances("covariances", covariances, covariance_type, size, width)
+    own = {f"x{d}": {"mean": centres[:, d], "var": given[:, d, d]} for d in range(width)}
+    for name, column in columns.items():
+        if name in own or set(column) & {"mean"}:
+            raise ParameterError(
+                f"columns[{name!r}]: with means= and covariances= all numbers are there, as columns "
+                f"{', '.join(map(repr, own))}; columns= is for other columns."
+            )
+    return {**own, **columns}, {"means": centres, "covariances": covariances}

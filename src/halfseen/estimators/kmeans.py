@@ -13,13 +13,15 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfseen.assign import child
-from halfseen.data import Source, check_weight, read, row_weight
+from halfseen.data import Schema, Source, check_weight, read, row_weight
 from halfseen.data.matrix import as_matrix
 from halfseen.engine.em import Runner
 from halfseen.engine.lloyd import CONVERGED, PARTS, Plan, Rows, Run, move, parts, race, sweep
 from halfseen.engine.seeding import STARTS, sample
 from halfseen.errors import DataError, InterruptedWarning, ParameterError, warn
+from halfseen.estimators import centres as words
 from halfseen.estimators import options
+from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table_mixture import lasting_seed
 from halfseen.estimators.unharmed import unharmed
 from halfseen.leaves.leaf import Floats
@@ -65,6 +67,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     ----------
     cluster_centers_ : (K, D) array    largest cluster first, unless `init` gave the centres
     labels_ : (N,) int32 array         cluster of each row of the data it was fitted to
+    cluster_sizes_ : (K,) array        number of rows of each cluster, by weight
     inertia_ : float                   of `cluster_centers_` and `labels_`
     trace_ : list of float             the inertia before each sweep, and in the end; it never rises
     n_iter_ : int                      sweeps of the winning start, over all rows
@@ -86,8 +89,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     'assignments unchanged'
     """
 
-    _pivot: NDArray[Any]
+    _pivot: NDArray[Any]  # means of the columns
     _centred: Floats  # centres less the pivot
+    _spread: Floats  # standard deviations of the columns
+    _schema: Schema
+    _template: Source
+    cluster_sizes_: Floats
+    _origin: Origin = Origin()
 
     def __init__(
         self,
@@ -131,18 +139,29 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
                 "or more rows."
             )
         given = self._given(values)
+        seed = lasting_seed(self.random_state)
         with runner(self.n_jobs, PARTS) as run:
             if given is not None:
                 found = self._from(given, *_centred(source, values, weight, run), run)
             else:
-                found = self._seeded(source, values, weight, run)
+                found = self._seeded(source, values, weight, seed, run)
                 sizes = np.bincount(found.labels, found.rows.weight, minlength=self.n_clusters)
                 found.centres = found.centres[np.argsort(-sizes, kind="stable")]
+            self._spread = _spread(found.rows, run)
         self._publish(found)
         if given is None:  # fitted to the distinct rows, or in another order of the centres
             self.labels_ = self._assigned(values, weight)[0]
-        self._note(int(np.count_nonzero(np.bincount(self.labels_, weight))))
+        self.cluster_sizes_ = np.bincount(self.labels_, weight, minlength=self.n_clusters).astype(np.float64)
+        self._remember(source, seed)
+        self._note(int(np.count_nonzero(self.cluster_sizes_)))
         return self
+
+    def _remember(self, source: Source, seed: np.random.SeedSequence) -> None:
+        """Keep what later calls need to know of the table, its columns and never its rows, and where it came from."""
+        self._schema = words.schema_of(source.names, source.named)
+        self._template = source.template()
+        numbers = [np.array([self.cluster_sizes_.sum()]), self._pivot.astype(np.float64), self._spread]
+        self._origin = Origin.now(words.fingerprint(self._schema, *numbers), seed)
 
     def _from(self, centres: Floats, rows: Rows, variance: float, run: Runner) -> Run:
         """Return the run from given centres."""
@@ -150,11 +169,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         only.finish(Plan(self.tol * variance, self.max_iter, run))
         return only
 
-    def _seeded(self, source: Source, values: NDArray[Any], weight: Floats, run: Runner) -> Run:
+    def _seeded(
+        self, source: Source, values: NDArray[Any], weight: Floats, seed: np.random.SeedSequence, run: Runner
+    ) -> Run:
         """Return the best run from starts of our own: of distinct rows, then (if there are more) of all rows."""
         some = sample(values, weight, runner=run)
         rows, variance = _centred(source, some.values, some.weight, run)
-        seed = lasting_seed(self.random_state)
 
         def start(i: int) -> Run:
             rng = np.random.default_rng(child(seed, i))
@@ -249,9 +269,21 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         model = cls(len(centres))
         model._pivot = centres.mean(axis=0)
         model._centred = centres - model._pivot
+        model._spread = centres.std(axis=0)
         model._n_features_out = len(centres)
         model.n_features_in_ = centres.shape[1]
+        model._template = read(centres[:1])
+        model._schema = words.schema_of(model._template.names, named=False)
         return model
+
+    def _state(self) -> State:
+        """Return the fitted model as plain values and arrays: what is in a model file."""
+        return words.taken(self)
+
+    @classmethod
+    def _from_state(cls, state: State) -> Self:
+        """Build the model again from `_state`, checked as a thing from outside."""
+        return words.restored(cls, state)
 
     # ---- use -----------------------------------------------------------------------------------------------------
 
@@ -260,6 +292,39 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         """The centres, (K, D), of the dtype of the data."""
         check_is_fitted(self, "_centred")
         return (self._centred + self._pivot).astype(self._pivot.dtype)
+
+    def to_frame(self) -> Any:
+        """Return the shares of the clusters and their centres as a table with a column per cluster.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> hs.KMeans(2, random_state=0).fit([[1.0, 5.0], [1.5, 6.0], [9.0, 7.0]]).to_frame()
+            column   kind   value   overall  cluster 0  cluster 1
+        0  (share)  share          1.000000   0.666667   0.333333
+        1       x0  gaussian  centre  3.833333   1.250000   9.000000
+        2       x1  gaussian  centre  6.000000   5.500000   7.000000
+        """
+        check_is_fitted(self, "_centred")
+        return words.to_frame(self)
+
+    def describe(self, top: int = 3) -> str:
+        """Return each cluster in words: its share, and the columns in which its centre is farthest from the whole.
+
+        Parameters
+        ----------
+        top : int, default 3
+            Number of columns for each cluster.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> print(hs.KMeans(2, random_state=0).fit([[1.0, 5.0], [1.5, 6.0], [9.0, 7.0]]).describe())
+        cluster 0 (67%): x0 1.25 (all 3.83); x1 5.5 (all 6)
+        cluster 1 (33%): x0 9 (all 3.83); x1 7 (all 6)
+        """
+        check_is_fitted(self, "_centred")
+        return words.describe(self, options.whole("top", top))
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the nearest centre of each row; the lowest index among equals, and for a row without any cell."""
@@ -361,6 +426,22 @@ def _centred(source: Source, values: NDArray[Any], weight: Floats, run: Runner) 
             )
         pivot = rows.pivot + move(centre, swept)[0]
     return rows, swept.inertia / float(weight.sum()) / values.shape[1]
+
+
+def _spread(rows: Rows, run: Runner) -> Floats:
+    """Return the standard deviation of each column about the pivot."""
+
+    def task(part: slice) -> tuple[Floats, Floats]:
+        squares, mass = np.zeros(len(rows.pivot)), np.zeros(len(rows.pivot))
+        for first in range(part.start, min(part.stop, len(rows.values)), FEW):
+            few = slice(first, min(first + FEW, part.stop))
+            cells, weight = rows.centred(few), rows.weight[few]
+            squares += weight @ cells.values**2
+            mass += weight.sum() if cells.seen is None else weight @ cells.seen
+        return squares, mass
+
+    squares, mass = (sum(found) for found in zip(*run(task, parts(len(rows.values))), strict=True))
+    return np.sqrt(squares / mass)
 
 
 def _find_infinity(source: Source) -> None:

@@ -46,8 +46,8 @@ class LatentClass(HiddenClasses):
         about the class's own mean with the column's variance. It keeps estimates off the boundary.
         A number: so many pseudo-counts added to each cell and class (1.0 = add one), and so many such pseudo-rows for
         numbers and counts. None: maximum likelihood.
-    init : {"mixed", "rows", "spread", "parameters", "posteriors"}, default "mixed"
-        How random starts are made: see `halfseen.engine.starts`.
+    init : {"mixed", "rows", "spread", "parameters", "posteriors", "kmeans"}, default "mixed"
+        How random starts are made: see `halfseen.engine.starts`. "kmeans" is for columns of numbers alone.
     start : mapping, optional
         Parameters to start from, any subset: {"weights": [...], "color": {"red": [p, q], "blue": [...]},
         "age": {"mean": [...], "sd": [...]}, "visits": [rate, rate]}, one number per class in each list.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -90,6 +91,19 @@ def search(sizes: Sequence[int], fitted: Callable[[int, Fitted | None], Fitted],
         if isinstance(sizes, range) and _rising(tried, criterion):
             break
     return Tried(tried)
+
+
+def search_shapes(
+    shapes: Sequence[str], sizes: Sequence[int], fitted: Callable[[str, int, Fitted | None], Fitted], criterion: str
+) -> Tried[Fitted]:
+    """Fit every size with every shape of covariance."""
+    everything: list[Fitted] = []
+    for shape in shapes:
+        tried, interrupted = search(sizes, partial(fitted, shape), criterion)
+        everything += tried
+        if interrupted:
+            return Tried(everything, interrupted=True)
+    return Tried(everything)
 
 
 def _rising(tried: Sequence[Found], criterion: str) -> bool:

@@ -6,7 +6,7 @@ audio files, arrays on disk) is read anew in every pass, one utterance at a time
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from halfseen.data import (
     read_sequences,
 )
 from halfseen.engine.reduce import Later
-from halfseen.errors import DataError
+from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import blocks
 from halfseen.estimators.lexicon import Layout, read_transcripts
 from halfseen.leaves.leaf import Floats
@@ -147,14 +147,15 @@ def read_corpus(
 ) -> Corpus:
     """Read features and transcripts; every utterance has both."""
     if is_lazy(features):
+        if lengths is not None or groups is not None or time is not None:
+            raise ParameterError("lengths=, groups= and time= cut a table; a sequence has an utterance in each item.")
         sizes = np.array([len(np.asarray(features[b])) for b in range(len(features))], dtype=np.int64)
-        source, lazy, known, call = None, features, getattr(features, "names", None), "utterance {}".format
+        source, lazy, known = None, features, getattr(features, "names", None)
         if not len(sizes) or sizes.min() < 1:
             raise DataError("features: no utterance, or one without frames. Leave empty ones out.")
     else:
         source, cut = read_sequences(features, lengths, groups, time)
         sizes, lazy, known = cut.lengths, None, cut.names
-        call = "utterance {}".format
     known = known if names is None else names
     if isinstance(transcripts, Mapping):
         transcripts = _by_name(transcripts, known)
@@ -165,7 +166,7 @@ def read_corpus(
         )
     if known is not None and len(known) != len(sizes):
         raise DataError(f"names: {len(known)} names for {len(sizes)} utterances.")
-    called = [call(b) if known is None else f"{call(b)} ({known[b]})" for b in range(len(sizes))]
+    called = [f"utterance {b}" if known is None else f"utterance {b} ({known[b]})" for b in range(len(sizes))]
     return Corpus(said, sizes, tuple(called), check_sequence_weight(sample_weight, len(sizes)), source, lazy)
 
 
@@ -195,6 +196,3 @@ def tell_short(corpus: Corpus, layouts: Sequence[Layout], short: Sequence[int], 
     more = f", and {len(short) - 5} more" if len(short) > 5 else ""
     fewer = " Use fewer states_per_unit, shorter frames," if n_states > 1 else " Use shorter frames,"
     return f"{'; '.join(listed)}{more}: each state takes one frame at least.{fewer} or check the transcript."
-
-
-Over = Callable[[Any, Any], Any]

@@ -1,5 +1,8 @@
 """A fitted mixture over a table as plain values and arrays, and back: what is in a model file.
 
+What all families share is public here; those that are no mixture over a table have a module of their own beside this
+one (`chain_state`).
+
 Vocabulary
 ----------
 State     a record of plain values, and named arrays; no class, no function
@@ -10,24 +13,26 @@ restored  State -> estimator, checked as a thing from outside: every name, type,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from hashlib import blake2b
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, get_args
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from halfseen.data import Column, Schema, frame_from_dict
 from halfseen.data.columns import Kind
 from halfseen.data.template import described, rebuilt
-from halfseen.engine import Model
 from halfseen.errors import ParameterError
 from halfseen.estimators import blocks, options
+from halfseen.estimators.cells import decoded
 from halfseen.leaves import Leaf, Normal
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.leaves.limits import Params
+from halfseen.leaves.product import Bundle
 from halfseen.leaves.wrappers import unwrapped
 from halfseen.runners.threads import read_jobs
 
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
 
 Estimator = TypeVar("Estimator", bound="TableEM")
 Shape = tuple[int, ...]
+Training = dict[str, tuple[str, Callable[[Any], bool]]]
 
 TREATMENTS = ("fixed", "tied")
 
@@ -72,9 +78,16 @@ class Origin(NamedTuple):
     reading: dict[str, Any] | None = None
 
     @classmethod
-    def of_fit(cls, recipe: blocks.Recipe, n_rows: float, seed: np.random.SeedSequence) -> Origin:
-        """Return the origin of a fit that ends now."""
-        return cls(fingerprint(recipe, n_rows), seed.entropy, _now())
+    def of_fit(
+        cls, recipe: Learned, n_rows: float, seed: np.random.SeedSequence, lengths: NDArray[np.int64] | None = None
+    ) -> Origin:
+        """Return the origin of a fit that ends now; `lengths` are those of sequences."""
+        return cls.now(fingerprint(recipe, n_rows, lengths), seed)
+
+    @classmethod
+    def now(cls, print_of_data: str, seed: np.random.SeedSequence) -> Origin:
+        """Return the origin of a fit that ends now, to data with this fingerprint."""
+        return cls(print_of_data, seed.entropy, _now())
 
     def in_pieces(self) -> Origin:
         """Return the origin after one more batch, now: the rows are not one table any more."""
@@ -85,23 +98,42 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def fingerprint(recipe: blocks.Recipe, n_rows: float) -> str:
+class Learned(Protocol):
+    """What a model was built from, as far as it says what was learned of the data."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns."""
+
+    @property
+    def summary(self) -> blocks.Summary:
+        """Moments and frequencies."""
+
+
+def fingerprint(recipe: Learned, n_rows: float, lengths: NDArray[np.int64] | None = None) -> str:
     """Return a fingerprint of a table, as 32 hexadecimal digits.
 
     It covers names, kinds and categories of the columns, the sum of the weights, the weighted count of every category,
-    and mean and variance of every column of numbers to nine digits. It tells whether a model was fitted to this table
-    or to another; it does not see every cell, nor the order of the rows.
+    mean and variance of every column of numbers to nine digits, and the lengths of sequences. It tells whether a model
+    was fitted to this table or to another; it does not see every cell, nor the order of the rows.
     """
-    digest = blake2b(repr(recipe.schema.columns).encode("utf-8", "surrogatepass"), digest_size=16)
     counts = list(recipe.summary.frequencies.values())
-    moments = [part for mean, var in recipe.summary.moments.values() for part in (_in_units(mean, var), var)]
-    for numbers in (np.array([n_rows]), *counts, *moments):
+    moments = [part for mean, var in recipe.summary.moments.values() for part in (in_units(mean, var), var)]
+    return digested(recipe.schema, np.array([n_rows]), *counts, *moments, lengths=lengths)
+
+
+def digested(schema: Schema, *figures: Floats, lengths: NDArray[np.int64] | None = None) -> str:
+    """Return a digest of the columns of a table, of figures about it to nine digits, and of lengths of sequences."""
+    digest = blake2b(repr(schema.columns).encode("utf-8", "surrogatepass"), digest_size=16)
+    for numbers in figures:
         digits, power = np.frexp(numbers)  # nine digits: the last ones differ between machines
         digest.update(np.round(digits, 9).astype("<f8").tobytes() + power.astype("<i4").tobytes())
+    if lengths is not None:
+        digest.update(np.sort(lengths).astype("<i8").tobytes())
     return digest.hexdigest()
 
 
-def _in_units(mean: Floats, var: Floats) -> Floats:
+def in_units(mean: Floats, var: Floats) -> Floats:
     """Return means in standard deviations, to nine places: a mean of nearly 0 has no digits of its own."""
     return np.round(mean / np.sqrt(np.where(var > 0, var, 1.0)), 9) + 0.0
 
@@ -111,14 +143,9 @@ def _in_units(mean: Floats, var: Floats) -> Floats:
 
 def taken(model: TableEM) -> State:
     """Return the state of a fitted estimator."""
-    recipe, origin = model._recipe, model._origin
-    record = {
-        "options": _options(model),
-        "columns": [_column(recipe.schema, j) for j in range(len(recipe.schema.columns))],
-        "named": recipe.schema.named,
-        "feature_names": getattr(model, "feature_names_in_", np.zeros(0)).tolist(),
+    recipe = model._recipe
+    record = common(model, TRAINING) | {
         "class_names": list(model.class_names_),
-        "container": described(model._template),
         "model": {
             "n_components": recipe.n_components,
             "prior": recipe.prior,
@@ -128,17 +155,30 @@ def taken(model: TableEM) -> State:
             "ridge": recipe.ridge,
             "from_params": model._without_data,
         },
-        "training": _training(model),
+    }
+    tensors = arrays_of(model, recipe.summary)
+    return State(record, tensors if recipe.masses is None else {**tensors, "masses": recipe.masses})
+
+
+def common(model: Any, training: Training) -> dict[str, Any]:
+    """Return what the record of every family holds."""
+    schema, origin = model._schema, model._origin
+    return {
+        "options": _options(model),
+        "columns": [_column(schema, j) for j in range(len(schema.columns))],
+        "named": schema.named,
+        "feature_names": getattr(model, "feature_names_in_", np.zeros(0)).tolist(),
+        "container": described(model._template),
+        "training": _training(model, training),
         "data_fingerprint": origin.fingerprint,
         "seed": origin.seed,
         "fitted_at": origin.fitted_at,
         "command": origin.command,
         "reading": origin.reading,
     }
-    return State(record, _tensors(model))
 
 
-def _options(model: TableEM) -> dict[str, Any]:
+def _options(model: Any) -> dict[str, Any]:
     """Return the constructor's arguments; a generator, which moves on, is left out."""
     found = dict(model.get_params(deep=False))
     if not isinstance(found["random_state"], int | np.integer):
@@ -154,38 +194,41 @@ def _column(schema: Schema, j: int) -> dict[str, Any]:
     return {"name": column.name, "kind": column.kind, "categories": categories, "treatment": treatment}
 
 
-def _training(model: TableEM) -> dict[str, Any]:
+def _training(model: Any, training: Training) -> dict[str, Any]:
     """Return what the fit left beside the parameters: whatever of it there is."""
     own = vars(model)
-    found = {name: own[attribute] for name, (attribute, _) in TRAINING.items() if attribute in own}
+    found = {name: own[attribute] for name, (attribute, _) in training.items() if attribute in own}
     if "selection_" in own:
         found["selection_"] = nw.from_native(own["selection_"], eager_only=True).to_dict(as_series=False)
     return found
 
 
-def _tensors(model: TableEM) -> dict[str, Floats]:
-    recipe = model._recipe
-    found = {"params/mix": model._params["mix"]}
-    for block, params in model._params["emit"].items():
-        found |= {f"params/emit/{block}{part}": array for part, array in _parts(params)}
-    for block, (mean, var) in recipe.summary.moments.items():
+def arrays_of(model: Any, summary: blocks.Summary) -> dict[str, Floats]:
+    """Return parameters, statistics and summary as named arrays."""
+    found = _named("params", model._params)
+    for block, (mean, var) in summary.moments.items():
         found |= {f"summary/{block}/mean": mean, f"summary/{block}/var": var}
-    found |= {f"summary/{block}/counts": counts for block, counts in recipe.summary.frequencies.items()}
-    if hasattr(model, "_stats"):
-        parts = model._model.view(model._stats)
-        emit: Any = model._model.leaves["emit"]
-        found["stats/mix"] = parts["mix"]
-        found |= {f"stats/emit/{block}": array for block, array in emit.view(parts["emit"]).items()}
-    if recipe.masses is not None:
-        found["masses"] = recipe.masses
-    return found
+    found |= {f"summary/{block}/counts": counts for block, counts in summary.frequencies.items()}
+    return found | (_named_stats("stats", model._model, model._stats) if hasattr(model, "_stats") else {})
 
 
-def _parts(params: Any) -> list[tuple[str, Floats]]:
-    """Return the arrays of a block's parameters, and what to add to its name for each."""
-    if isinstance(params, tuple):
-        return [(f"/{name}", array) for name, array in zip(params._fields, params, strict=True)]  # type: ignore[attr-defined]
-    return [("", params)]
+def _named(name: str, params: Params) -> dict[str, Floats]:
+    """Return the arrays in a tree of parameters, each by its place in the tree."""
+    if isinstance(params, Mapping):
+        inside = dict(params)
+    elif isinstance(params, tuple):
+        inside = dict(zip(params._fields, params, strict=True))  # type: ignore[attr-defined]
+    else:
+        return {name: params}
+    return {key: array for part, value in inside.items() for key, array in _named(f"{name}/{part}", value).items()}
+
+
+def _named_stats(name: str, leaf: Leaf, stats: Floats) -> dict[str, Floats]:
+    """Return the statistics of the leaves inside a leaf, each by its place in the tree."""
+    if not isinstance(leaf, Bundle):
+        return {name: stats}
+    parts = [_named_stats(f"{name}/{part}", leaf.leaves[part], own) for part, own in leaf.view(stats).items()]
+    return {key: array for part in parts for key, array in part.items()}
 
 
 # ---- in ----------------------------------------------------------------------------------------------------------
@@ -194,46 +237,66 @@ def _parts(params: Any) -> list[tuple[str, Floats]]:
 def restored(cls: type[Estimator], state: State) -> Estimator:
     """Return the estimator whose state this is; raise `ParameterError` for what cannot be one."""
     record, tensors = state
-    _check_keys(record)
-    model = cls(**_known_options(cls, record["options"]))
-    model._check_options()
-    read_jobs(model.n_jobs)
-    options.whole("random_state", model.random_state or 0, 0)
-    schema = _schema(record["columns"], record["named"])
-    recipe = _recipe(schema, record["model"], tensors)
-    model._schema, model._recipe = schema, recipe
-    model._model = recipe.model()
-    _check_shapes(tensors, _shapes(model._model, schema, tensors))
-    model._params = _params(model._model, tensors)
-    flaw = model._model.flaw(model._params)
-    if flaw is not None:
-        raise ParameterError(flaw)
-    if "stats/mix" in tensors:
-        model._stats = _stats(model._model, schema, tensors)
+    model = opened(cls, record, RECORD)
+    recipe = _recipe(model._schema, record["model"], tensors)
+    model._recipe, model._model = recipe, recipe.model()
+    others = {"masses": recipe.masses.shape} if recipe.masses is not None else {}
+    put_arrays(model, tensors, others)
     _restore_names(model, record)
-    model._template.like(model._decoded(_every_category(schema)))
-    _restore_training(model, record["training"])
+    restore_columns(model, record)
+    restore_training(model, record["training"], TRAINING)
+    found = record["training"]
+    if "n_rows" not in found or found.get("n_components_", recipe.n_components) != recipe.n_components:
+        raise ParameterError("training: the number of rows or of components is not there or wrong.")
     if record["model"]["from_params"] is True:
         model._without_data = True
     elif not hasattr(model, "_stats"):
         raise ParameterError("the statistics of the fit are missing.")
+    return model
+
+
+COMMON = {
+    *("options", "columns", "named", "feature_names", "container", "model", "training"),
+    *("data_fingerprint", "seed", "fitted_at", "command", "reading"),
+}
+RECORD = COMMON | {"class_names"}
+
+
+def opened(cls: type[Any], record: Mapping[str, Any], keys: set[str]) -> Any:
+    """Return an estimator with the options, the columns and the origin of a record, all checked."""
+    _check_keys(record, keys)
+    model = cls(**_known_options(cls, record["options"]))
+    model._check_options()
+    read_jobs(model.n_jobs)
+    options.whole("random_state", model.random_state or 0, 0)
+    model._schema = _schema(record["columns"], record["named"])
     model._origin = _origin(record)
     return model
 
 
-RECORD = {
-    *("options", "columns", "named", "feature_names", "class_names", "container", "model", "training"),
-    *("data_fingerprint", "seed", "fitted_at", "command", "reading"),
-}
+def put_arrays(model: Any, tensors: Mapping[str, Floats], others: Mapping[str, Shape]) -> None:
+    """Give a model its parameters and statistics, once every array is known to be what its leaves expect."""
+    shapes = {name: array.shape for name, array in _named("params", model._model.blank()).items()}
+    with_stats = any(name.startswith("stats/") for name in tensors)
+    if with_stats:
+        blank = np.broadcast_to(np.zeros(()), model._model.stats_shape)
+        shapes |= {name: array.shape for name, array in _named_stats("stats", model._model, blank).items()}
+    check_shapes(tensors, shapes | summary_shapes(model._schema) | dict(others))
+    model._params = _rebuilt("params", model._model.blank(), tensors)
+    flaw = model._model.flaw(model._params)
+    if flaw is not None:
+        raise ParameterError(flaw)
+    if with_stats:
+        model._stats = np.concatenate(list(_stats("stats", model._model, tensors)))
 
 
-def _check_keys(record: Mapping[str, Any]) -> None:
-    if set(record) != RECORD:
-        wrong = sorted(map(str, set(record) ^ RECORD))
+def _check_keys(record: Mapping[str, Any], keys: set[str]) -> None:
+    if set(record) != keys:
+        wrong = sorted(map(str, set(record) ^ keys))
         raise ParameterError(f"its record has too many or too few entries: {', '.join(wrong)}.")
 
 
-def _known_options(cls: type[TableEM], found: Any) -> dict[str, Any]:
+def _known_options(cls: type[Any], found: Any) -> dict[str, Any]:
     known = cls._get_param_names()
     unknown = sorted(set(options.mapping("options", found)) - set(known))
     if unknown:
@@ -275,19 +338,18 @@ def _recipe(schema: Schema, found: Any, tensors: Mapping[str, Floats]) -> blocks
     """Return the recipe, once the arrays it is made of are known to have the shapes it implies."""
     n_components = options.whole("n_components", found["n_components"])
     shares = {name: array for name, array in tensors.items() if name == "params/mix"}
-    _check_shapes(shares, {"params/mix": (1, n_components)})  # before anything of that size is made
+    check_shapes(shares, {"params/mix": (1, n_components)})  # before anything of that size is made
     masses = tensors.get("masses")
     groups = 1 if masses is None else len(masses)
     if groups == 0 or n_components % groups:
         raise ParameterError(f"{groups} given shares do not fit {n_components} components.")
-    known = {name: array for name, array in tensors.items() if name.startswith("summary/") or name == "masses"}
-    _check_shapes(known, _summary_shapes(schema, tensors))
+    check_shapes({} if masses is None else {"masses": masses}, {} if masses is None else {"masses": (groups,)})
     if masses is not None and not (masses.min() >= 0 and abs(masses.sum() - 1) < 1e-6):
         raise ParameterError(f"masses: given shares must be at least 0 and sum to 1, got {masses.tolist()!r:.80}.")
     covariance = options.one_of("covariance", found.get("covariance", "diag"), blocks.COVARIANCES)
     return blocks.Recipe(
         schema,
-        _summary(schema, tensors),
+        read_summary(schema, tensors),
         n_components,
         blocks.read_prior(found["prior"]),
         options.number("variance_floor", found["variance_floor"], 0, 1),
@@ -298,30 +360,19 @@ def _recipe(schema: Schema, found: Any, tensors: Mapping[str, Floats]) -> blocks
     )
 
 
-def _summary_shapes(schema: Schema, tensors: Mapping[str, Floats]) -> dict[str, Shape]:
-    """Return the name and shape of every array that a recipe is made of."""
+def summary_shapes(schema: Schema) -> dict[str, Shape]:
+    """Return the name and shape of every array of a summary."""
     shapes: dict[str, Shape] = {}
     for block, members in schema.blocks.items():
         if block.startswith("categorical"):
             shapes[f"summary/{block}/counts"] = (sum(schema.cardinalities(block)),)
         else:
             shapes |= {f"summary/{block}/{part}": (len(members),) for part in ("mean", "var")}
-    return shapes | ({"masses": tensors["masses"].shape[:1]} if "masses" in tensors else {})
+    return shapes
 
 
-def _shapes(model: Model, schema: Schema, tensors: Mapping[str, Floats]) -> dict[str, Shape]:
-    """Return the name and shape of every array that there must be."""
-    blank, emit = model.blank(), model.leaves["emit"]
-    shapes = {"params/mix": blank["mix"].shape}
-    for block, params in blank["emit"].items():
-        shapes |= {f"params/emit/{block}{part}": array.shape for part, array in _parts(params)}
-    if "stats/mix" in tensors:
-        shapes["stats/mix"] = model.leaves["mix"].stats_shape
-        shapes |= {f"stats/emit/{block}": leaf.stats_shape for block, leaf in emit.leaves.items()}  # type: ignore[attr-defined]
-    return shapes | _summary_shapes(schema, tensors)
-
-
-def _check_shapes(tensors: Mapping[str, Floats], shapes: Mapping[str, Shape]) -> None:
+def check_shapes(tensors: Mapping[str, Floats], shapes: Mapping[str, Shape]) -> None:
+    """Refuse arrays that are missing, not expected, of another shape, or not finite."""
     for name in sorted(set(tensors) ^ set(shapes)):
         raise ParameterError(f"array {name!r} is {'missing' if name in shapes else 'not expected'}.")
     for name, shape in shapes.items():
@@ -331,7 +382,11 @@ def _check_shapes(tensors: Mapping[str, Floats], shapes: Mapping[str, Shape]) ->
             raise ParameterError(f"array {name!r} has entries that are not finite.")
 
 
-def _summary(schema: Schema, tensors: Mapping[str, Floats]) -> blocks.Summary:
+def read_summary(schema: Schema, tensors: Mapping[str, Floats]) -> blocks.Summary:
+    """Return the summary among the arrays, checked."""
+    check_shapes(
+        {name: array for name, array in tensors.items() if name.startswith("summary/")}, summary_shapes(schema)
+    )
     moments, frequencies = {}, {}
     for block in schema.blocks:
         if block.startswith("categorical"):
@@ -346,24 +401,24 @@ def _summary(schema: Schema, tensors: Mapping[str, Floats]) -> blocks.Summary:
     return blocks.Summary(moments, frequencies)
 
 
-def _params(model: Model, tensors: Mapping[str, Floats]) -> Params:
-    emit: dict[str, Any] = {}
-    for block, blank in model.blank()["emit"].items():
-        found = [tensors[f"params/emit/{block}{part}"] for part, _ in _parts(blank)]
-        emit[block] = type(blank)(*found) if isinstance(blank, tuple) else found[0]
-    return {"mix": frozen(tensors["params/mix"]), "emit": emit}
+def _rebuilt(name: str, blank: Params, tensors: Mapping[str, Floats]) -> Params:
+    """Return a tree of parameters like `blank`, its arrays found by their places."""
+    if isinstance(blank, Mapping):
+        return {part: _rebuilt(f"{name}/{part}", value, tensors) for part, value in blank.items()}
+    if isinstance(blank, tuple):
+        return type(blank)(*(tensors[f"{name}/{part}"] for part in blank._fields))  # type: ignore[attr-defined]
+    return frozen(tensors[name])
 
 
-def _stats(model: Model, schema: Schema, tensors: Mapping[str, Floats]) -> Floats:
-    emit: Any = model.leaves["emit"]
-    parts = [tensors["stats/mix"], *(tensors[f"stats/emit/{block}"] for block in schema.blocks)]
-    masses = [
-        parts[0],
-        *(_mass(unwrapped(emit.leaves[block]), tensors[f"stats/emit/{block}"]) for block in schema.blocks),
-    ]
-    if any(mass.min(initial=0.0) < 0 for mass in masses):
+def _stats(name: str, leaf: Leaf, tensors: Mapping[str, Floats]) -> Iterator[Floats]:
+    """Yield the statistics of the leaves inside a leaf, in their order."""
+    if isinstance(leaf, Bundle):
+        for part, inside in leaf.leaves.items():
+            yield from _stats(f"{name}/{part}", inside, tensors)
+        return
+    if _mass(unwrapped(leaf), tensors[name]).min(initial=0.0) < 0:
         raise ParameterError("stats: an expected count is negative.")
-    return np.concatenate([part.ravel() for part in parts])
+    yield tensors[name].ravel()
 
 
 def _mass(leaf: Leaf, stats: Floats) -> Floats:
@@ -386,10 +441,19 @@ def _every_category(schema: Schema) -> dict[str, Any]:
 
 
 def _restore_names(model: TableEM, record: Mapping[str, Any]) -> None:
-    schema, names = model._schema, record["class_names"]
-    if not _texts(names) or len(names) != model._recipe.n_components:
-        raise ParameterError(f"class_names={names!r:.80} do not name {model._recipe.n_components} classes.")
-    model.class_names_ = tuple(names)
+    model.class_names_ = read_labels("class_names", record["class_names"], model._recipe.n_components)
+
+
+def read_labels(what: str, names: Any, size: int) -> tuple[str, ...]:
+    """Return the names of so many components."""
+    if not is_texts(names) or len(names) != size:
+        raise ParameterError(f"{what}={names!r:.80} do not name {size} components.")
+    return tuple(names)
+
+
+def restore_columns(model: Any, record: Mapping[str, Any]) -> None:
+    """Give a model the names of its columns and the container it returns."""
+    schema = model._schema
     model.columns_ = {column.name: column.kind for column in schema.columns}
     model.n_features_in_ = len(schema.columns)
     features = record["feature_names"]
@@ -400,18 +464,18 @@ def _restore_names(model: TableEM, record: Mapping[str, Any]) -> None:
     model._template = rebuilt(record["container"])
     if len(model._template.names) != len(schema.columns):
         raise ParameterError(f"container: it has not {len(schema.columns)} columns.")
+    model._template.like(decoded(schema, _every_category(schema)))
 
 
-def _restore_training(model: TableEM, training: Any) -> None:
+def restore_training(model: Any, training: Any, known: Training) -> None:
+    """Give a model what its fit left beside the parameters."""
     found = dict(options.mapping("training", training))
     selection = found.pop("selection_", None)
     for name, value in found.items():
-        attribute, possible = TRAINING.get(name, (name, None))
+        attribute, possible = known.get(name, (name, None))
         if possible is None or not possible(value):
             raise ParameterError(f"training: {name}={value!r:.80} cannot be.")
         setattr(model, attribute, value)
-    if "n_rows" not in found or found.get("n_components_", model._recipe.n_components) != model._recipe.n_components:
-        raise ParameterError("training: the number of rows or of components is not there or wrong.")
     if selection is not None:
         lists = [isinstance(name, str) and isinstance(column, list) for name, column in selection.items()]
         if not all(lists):
@@ -431,25 +495,28 @@ def _origin(record: Mapping[str, Any]) -> Origin:
 
 def _is_reading(value: Any) -> bool:
     entries = value.values() if isinstance(value, dict) and all(isinstance(key, str) for key in value) else [0]
-    return all(entry is None or isinstance(entry, str) or _texts(entry) for entry in entries)
+    return all(entry is None or isinstance(entry, str) or is_texts(entry) for entry in entries)
 
 
 # ---- what each value left by a fit may be ------------------------------------------------------------------------
 
 
-def _number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number."""
     return isinstance(value, float | int) and not isinstance(value, bool) and isfinite(value)
 
 
-def _whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number of at least 0."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _numbers(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_number, value))
+    return isinstance(value, list) and all(map(is_number, value))
 
 
-def _texts(value: Any) -> bool:
+def is_texts(value: Any) -> bool:
+    """Whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
@@ -457,25 +524,27 @@ def _restarts(value: Any) -> bool:
     if not isinstance(value, dict) or set(value) != {"n_init", "n_finalists", "n_reached_best", "objectives"}:
         return False
     counts = [value[name] for name in ("n_init", "n_finalists", "n_reached_best")]
-    return all(map(_whole, counts)) and isinstance(value["objectives"], list)
+    return all(map(is_whole, counts)) and isinstance(value["objectives"], list)
 
 
 def _guard(value: Any) -> bool:
-    return value is None or (isinstance(value, dict) and all(map(_number, value.values())))
+    return value is None or (isinstance(value, dict) and all(map(is_number, value.values())))
 
 
-TRAINING: dict[str, tuple[str, Callable[[Any], bool]]] = {  # name in the record -> attribute, and what it may be
-    "n_rows": ("_n_rows", lambda value: _number(value) and value >= 0),
-    "classification_entropy": ("_entropy", _number),
-    "n_components_": ("n_components_", _whole),
-    "loglik_": ("loglik_", _number),
-    "objective_": ("objective_", _number),
+OF_ALL: Training = {  # name in the record -> attribute, and what it may be
+    "n_components_": ("n_components_", is_whole),
+    "loglik_": ("loglik_", is_number),
+    "objective_": ("objective_", is_number),
     "trace_": ("trace_", _numbers),
-    "n_iter_": ("n_iter_", _whole),
+    "n_iter_": ("n_iter_", is_whole),
     "converged_": ("converged_", lambda value: isinstance(value, bool)),
     "stop_reason_": ("stop_reason_", lambda value: isinstance(value, str)),
     "restarts_": ("restarts_", _restarts),
-    "events_": ("events_", _texts),
-    "n_rows_seen_": ("n_rows_seen_", lambda value: _number(value) and value > 0),
+    "events_": ("events_", is_texts),
+}
+TRAINING: Training = OF_ALL | {
+    "n_rows": ("_n_rows", lambda value: is_number(value) and value >= 0),
+    "classification_entropy": ("_entropy", is_number),
+    "n_rows_seen_": ("n_rows_seen_", lambda value: is_number(value) and value > 0),
     "guard_": ("guard_", _guard),
 }

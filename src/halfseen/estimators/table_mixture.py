@@ -28,6 +28,7 @@ from halfseen.engine.model import weighted_sum
 from halfseen.errors import ImpossibleRowWarning, ParameterError, VersionWarning, warn
 from halfseen.estimators import card, options, profile, why
 from halfseen.estimators.blocks import Recipe
+from halfseen.estimators.cells import decoded, holes_filled
 from halfseen.estimators.state import Origin
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats, Stats
@@ -191,13 +192,7 @@ class TableMixture(BaseEstimator):
         pairs = zip(table.chunks(), self._posteriors(table, lambda resp: resp), strict=True)
         parts = [self._filled(chunk, resp, rng) for chunk, resp in pairs]
         full = {name: np.concatenate([part[name] for part in parts]) for name in table.blocks}
-        cells = {}
-        for name, members in self._schema.blocks.items():
-            for j, column in zip(members, self._schema.decode(name, full[name]), strict=True):
-                holes = np.flatnonzero(source.column(j).missing)  # a category unknown to the model is no hole
-                if len(holes) and (column[holes[0]] is not None):
-                    cells[j] = (holes, [column[n] for n in holes])
-        return source.fill(cells)
+        return source.fill({j: (rows, values) for j, rows, values in holes_filled(source, self._schema, full)})
 
     def _filled(self, chunk: Chunk, resp: Floats, rng: np.random.Generator | None) -> Any:
         if rng is not None:
@@ -331,10 +326,7 @@ class TableMixture(BaseEstimator):
 
     def _decoded(self, blocks: Mapping[str, Any]) -> list[Any]:
         """Return blocks as columns of values in the order of the table."""
-        columns: dict[int, Any] = {}
-        for name, members in self._schema.blocks.items():
-            columns |= dict(zip(members, self._schema.decode(name, blocks[name]), strict=True))
-        return [columns[j] for j in sorted(columns)]
+        return decoded(self._schema, blocks)
 
     def _infer(self, table: Table, use: Callable[[Inference], Any]) -> list[Any]:
         """Infer chunk by chunk and keep what `use` makes of it.

@@ -85,6 +85,11 @@ inline Bits operator>>(const Bits& a, int n) {
     for (int i = 0; i < WIDTH; ++i) out.v[i] = a.v[i] >> n;
     return out;
 }
+inline Bits operator&(const Bits& a, const Bits& b) {
+    Bits out;
+    for (int i = 0; i < WIDTH; ++i) out.v[i] = a.v[i] & b.v[i];
+    return out;
+}
 inline Bits operator&(const Bits& a, std::int64_t b) {
     Bits out;
     for (int i = 0; i < WIDTH; ++i) out.v[i] = a.v[i] & b;
@@ -132,6 +137,13 @@ inline Lanes all(double x) {
     for (int i = 0; i < WIDTH; ++i) out.v[i] = x;
     return out;
 #endif
+}
+// Keep x in a register: GCC would rather read it again from memory in every multiplication, and wait for that.
+inline Lanes kept(Lanes x) {
+#if defined(__GNUC__) && defined(__AVX__)
+    asm("" : "+v"(x));
+#endif
+    return x;
 }
 inline double sum(Lanes x) {
     double total = x[0];

@@ -29,6 +29,7 @@ namespace {
 constexpr std::size_t TILE = 64;         // rows; with 8 components their usage takes 4 KB
 constexpr std::size_t RESCALE = 16;      // groups multiplied before the product is brought back to 1
 constexpr double TINY = 1e-200;          // a smaller product has lost digits, or will
+constexpr double FAR = 1e3;  // standard deviations from the pivot
 constexpr double IMPOSSIBLE = -1e299;    // log-probabilities below this stand for log 0
 constexpr double INF = std::numeric_limits<double>::infinity();
 
@@ -373,12 +374,17 @@ struct Contest {
     alignas(64) double joint[COLUMNS * ROWS];  // (K, ROWS) log p(row, component)
     alignas(64) double turned[COLUMNS * ROWS]; // (D, ROWS) numbers, a column after the other
     alignas(64) double rowwise[ROWS * COLUMNS];// (ROWS, W) logs of look-ups
+    alignas(64) double pivot[COLUMNS];         // the middle of the means
+    alignas(64) double scale[COLUMNS * COLUMNS], shift[COLUMNS * COLUMNS]; // (K, D) loss = |(x - pivot) scale - shift|^2
+    alignas(64) double half_logs[COLUMNS];     // (K,) sums over the columns
+    bool near = false;                         // whether the pivot costs no digits; only the first COLUMNS have one
 
     template <class Code>
     void run(const Matrix<const Code> codes, const Span<const std::int64_t> starts, const Rows rows, const Mixture logs,
              Span<std::int64_t> best) {
         std::size_t n_components = logs.mix.size;
         while (n_components && logs.mix[n_components - 1] == -INF) --n_components;  // the padding cannot win
+        place(logs, n_components);
         for (std::size_t first = 0; first < best.size; first += ROWS) {
             const std::size_t size = std::min(ROWS, best.size - first);
             begin(codes, starts, rows, logs, first, size);
@@ -387,6 +393,8 @@ struct Contest {
                 turn(rows.values[first] + d, rows.values.cols, size, stop - d, turned);
                 if (has_holes(stop - d)) {
                     subtract<true>(logs, d, stop, n_components);
+                } else if (near) {
+                    subtract_near(stop, n_components);
                 } else {
                     subtract<false>(logs, d, stop, n_components);
                 }
@@ -480,20 +488,75 @@ struct Contest {
         return any != any;
     }
 
+    // Find the pivot. A square is then two operations instead of three; twelve digits must be left.
+    void place(const Mixture m, std::size_t n_components) {
+        const std::size_t n_columns = m.mean.rows;
+        near = n_columns && n_columns <= COLUMNS;
+        for (std::size_t k = 0; k < n_components; ++k) half_logs[k] = 0;
+        for (std::size_t d = 0; near && d < n_columns; ++d) {
+            pivot[d] = 0;
+            for (std::size_t k = 0; k < n_components; ++k) pivot[d] += m.mean[d][k] / double(n_components);
+            for (std::size_t k = 0; k < n_components; ++k) {
+                const double root = std::sqrt(m.half_precision[d][k]), away = root * (m.mean[d][k] - pivot[d]);
+                scale[k * n_columns + d] = root;
+                shift[k * n_columns + d] = away;
+                half_logs[k] += m.half_log[d][k];
+                near = near && std::abs(away) < FAR;
+            }
+        }
+    }
+
+    // The same as `subtract` without holes, by the pivot.
+    HALFSEEN_APART void subtract_near(std::size_t n_columns, std::size_t n_components) {
+        for (std::size_t d = 0; d < n_columns; ++d) {
+            for (std::size_t t = 0; t < ROWS; t += WIDTH) {
+                double* at = turned + d * ROWS + t;
+                store(at, load(at) - all(pivot[d]));
+            }
+        }
+        std::size_t k = 0;
+        for (; k + 2 <= n_components; k += 2) lose<2>(k, n_columns);
+        if (k < n_components) lose<1>(k, n_columns);
+    }
+
+    template <int N>
+    void lose(std::size_t k, std::size_t n_columns) {
+        for (std::size_t t = 0; t < ROWS; t += ABREAST * WIDTH) {
+            Lanes loss[N][ABREAST];
+            for (int j = 0; j < N; ++j) {
+                for (int i = 0; i < ABREAST; ++i) loss[j][i] = all(half_logs[k + j]);
+            }
+            const double *x = turned + t, *times = scale + k * n_columns, *less = shift + k * n_columns;
+            for (std::size_t d = 0; d < n_columns; ++d, x += ROWS) {
+                for (int i = 0; i < ABREAST; ++i) {
+                    const Lanes value = kept(load(x + i * WIDTH));
+                    for (int j = 0; j < N; ++j) {
+                        const Lanes root = value * all(times[j * n_columns + d]) - all(less[j * n_columns + d]);
+                        loss[j][i] += root * root;
+                    }
+                }
+            }
+            for (int j = 0; j < N; ++j) {
+                double* to = joint + (k + j) * ROWS + t;
+                for (int i = 0; i < ABREAST; ++i) store(to + i * WIDTH, load(to + i * WIDTH) - loss[j][i]);
+            }
+        }
+    }
+
     // joint[k, t] -= sum over observed numbers of half_log + half_precision (x - mean)^2.
     template <bool HOLES>
     HALFSEEN_APART void subtract(const Mixture m, std::size_t first, std::size_t stop, std::size_t n_components) {
         const std::size_t width = m.mix.size;
-        alignas(64) double half_logs[COLUMNS] = {};
+        alignas(64) double offsets[COLUMNS] = {};
         for (std::size_t d = first; d < stop && !HOLES; ++d) {
             for (std::size_t b = 0; b < width; b += WIDTH) {
-                store(half_logs + b, load(half_logs + b) + load(m.half_log[d] + b));
+                store(offsets + b, load(offsets + b) + load(m.half_log[d] + b));
             }
         }
         for (std::size_t k = 0; k < n_components; ++k) {
             for (std::size_t t = 0; t < ROWS; t += ABREAST * WIDTH) {
                 Lanes loss[ABREAST];
-                for (int i = 0; i < ABREAST; ++i) loss[i] = all(half_logs[k]);
+                for (int i = 0; i < ABREAST; ++i) loss[i] = all(offsets[k]);
                 const double* x = turned + t;
                 const double *mean = m.mean[first] + k, *half_precision = m.half_precision[first] + k;
                 for (std::size_t d = first; d < stop; ++d, x += ROWS, mean += width, half_precision += width) {

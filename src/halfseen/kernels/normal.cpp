@@ -7,6 +7,7 @@
 // cancels. Rows with the same cells missing that follow each other share their regression.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <new>
@@ -23,12 +24,15 @@ namespace HALFSEEN_ISA {
 
 namespace {
 
-constexpr std::size_t TILE = 64;       // rows; with 16 columns their deviations take 8 KB
+constexpr std::size_t TILE = 48;       // rows: three registers of any width go into it
+constexpr int SIDE = 6;                // registers of rows whose losses are summed side by side
 constexpr std::size_t BLOCK = 4;       // columns of the factor, or rows of the sums, done together
 constexpr double SLIGHT = 1e-25;       // a row used less than this share of the mass so far adds nothing but rounding
 constexpr double LEAST = -1e300;       // stands for log 0 in arithmetic, where infinity less infinity would be NaN
 constexpr double IMPOSSIBLE = -1e299;  // log-probabilities below this stand for log 0
 constexpr double INF = std::numeric_limits<double>::infinity();
+constexpr double FAR = 1e3;            // standard deviations from the pivot
+constexpr double HALF_ROOT = 0.70710678118654752440;
 constexpr double LOG_2PI = 1.83787706640934548356;
 
 constexpr std::size_t padded(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
@@ -37,25 +41,30 @@ constexpr std::size_t padded(std::size_t n, std::size_t to) { return (n + to - 1
 // std::vector, whose functions would be shared between instruction sets.
 template <class T>
 struct Array {
-    T* at;
-    std::size_t size;
+    void* block = nullptr;
+    T* at = nullptr;  // a multiple of LINE: registers read across two cache lines are read twice
+    std::size_t size = 0;
 
-    explicit Array(std::size_t size) : at(static_cast<T*>(std::calloc(size + 1, sizeof(T)))), size(size) {
-        if (!at) throw std::bad_alloc();
-    }
+    explicit Array(std::size_t size) { take(size); }
     Array(const Array&) = delete;
     Array& operator=(const Array&) = delete;
-    ~Array() { std::free(at); }
+    ~Array() { std::free(block); }
 
     T* data() const { return at; }
     T& operator[](std::size_t i) const { return at[i]; }
     void grow(std::size_t to) {
-        if (to <= size) return;
-        T* more = static_cast<T*>(std::calloc(to + 1, sizeof(T)));
-        if (!more) throw std::bad_alloc();
-        std::free(at);
-        at = more;
-        size = to;
+        if (to > size) take(to);
+    }
+
+private:
+    static constexpr std::size_t LINE = 64;  // bytes
+
+    void take(std::size_t n) {
+        std::free(block);
+        block = std::calloc(n * sizeof(T) + LINE, 1);
+        if (!block) throw std::bad_alloc();
+        at = reinterpret_cast<T*>((reinterpret_cast<std::uintptr_t>(block) + LINE - 1) / LINE * LINE);
+        size = n;
     }
 };
 using Work = Array<double>;
@@ -64,18 +73,41 @@ using Work = Array<double>;
 
 // Turn rows [first, first + size) into columns of TILE numbers; rows that are not there are zeros. Whether all are seen.
 bool turn(Matrix<const double> values, std::size_t first, std::size_t size, double* turned) {
-    bool whole = true;
-    for (std::size_t t = 0; t < size; ++t) {
-        const double* row = values[first + t];
-        for (std::size_t d = 0; d < values.cols; ++d) {
-            whole &= row[d] == row[d];
-            turned[d * TILE + t] = row[d];
+    const std::size_t D = values.cols, square = D / WIDTH * WIDTH;
+    std::size_t t = 0;
+    for (; t + WIDTH <= size; t += WIDTH) {
+        const double* from = values[first + t];
+        for (std::size_t d = 0; d < square; d += WIDTH) turn_square(from + d, D, turned + d * TILE + t, TILE);
+        for (int i = 0; i < WIDTH; ++i) {
+            for (std::size_t d = square; d < D; ++d) turned[d * TILE + t + i] = from[i * D + d];
         }
     }
-    for (std::size_t t = size; t < TILE; ++t) {
-        for (std::size_t d = 0; d < values.cols; ++d) turned[d * TILE + t] = 0;
+    for (; t < size; ++t) {
+        for (std::size_t d = 0; d < D; ++d) turned[d * TILE + t] = values[first + t][d];
     }
-    return whole;
+    for (t = size; t < TILE; ++t) {
+        for (std::size_t d = 0; d < D; ++d) turned[d * TILE + t] = 0;
+    }
+    Bits whole = seen(all(0.0));
+    for (std::size_t i = 0; i < D * TILE; i += WIDTH) whole = whole & seen(load(turned + i));
+    for (int i = 0; i < WIDTH; ++i) {
+        if (!whole[i]) return false;
+    }
+    return true;
+}
+
+// to[d] = from[d] - what[d] for the columns of a tile.
+void subtract(const double* from, const double* what, std::size_t n_columns, double* to) {
+    for (std::size_t d = 0; d < n_columns; ++d) {
+        const Lanes less = all(what[d]);
+        for (std::size_t t = 0; t < TILE; t += WIDTH) store(to + d * TILE + t, load(from + d * TILE + t) - less);
+    }
+}
+
+void middle(Matrix<const double> means, double* pivot) {
+    for (std::size_t k = 0; k < means.rows; ++k) {
+        for (std::size_t d = 0; d < means.cols; ++d) pivot[d] += means[k][d] / double(means.rows);
+    }
 }
 
 double total_of(const double* usage) {
@@ -145,13 +177,18 @@ struct Normal {
     const Normals m;
     const std::size_t K, D, high, wide;  // columns padded to blocks, and to whole registers
     Work packed;                         // factors, block of columns by block of columns
-    Work turned;                         // (D, TILE)  the rows of the tile as columns
+    Work pivot;                          // (D,)  the middle of the means
+    Work shift;                          // (K, high)  sqrt(1/2) factor' (mean - pivot); kept where that loses no digits
+    Work nothing;                        // (high,)  zeros
+    Array<unsigned char> near;           // (K,)  whether it is kept
+    Work turned, centred;                // (high, TILE)  the rows of the tile as columns, and less the pivot
     Work deviations;                     // (K or 1, high, TILE)  from the mean, completed
     Work extra;                          // (K, TILE)  what missing cells add to the score
     Work values, mean;                   // (TILE, wide) and (K, wide)  padded with zeros
     Work rows, weighted;                 // (TILE, wide)  deviations as rows, and times their usage
     Work second;                         // (K, high, wide)  sums of products
-    Work inner, slopes;                  // (D, D)  of one pattern in one component
+    Work inner, inverse, slopes;         // (D, D), (D,), (D, wide)  of one pattern in one component
+    alignas(64) double lanes[WIDTH];     // 0, 1, 2, ...
     Array<std::size_t> columns;          // (TILE, D)  of every run, those missing first
     Run runs[TILE];
     std::size_t n_runs = 0;
@@ -160,13 +197,17 @@ struct Normal {
 
     Normal(const Normals& m, bool scoring)
         : m(m), K(m.mean.rows), D(m.mean.cols), high(padded(D, BLOCK)), wide(padded(D, WIDTH)), packed(0),
-          turned(D * TILE), deviations(high * TILE), extra(0), values(TILE * wide), mean(K * wide), rows(TILE * wide), weighted(TILE * padded(wide, BLOCK)),
-          second(K * high * wide), inner(0), slopes(0), columns(0), scoring(scoring) {
+          pivot(D), shift(K * high), nothing(high), near(K), turned(D * TILE), centred(high * TILE), deviations(high * TILE), extra(0), values(TILE * wide), mean(K * wide), rows(TILE * wide), weighted(TILE * padded(wide, BLOCK)),
+          second(K * high * wide), inner(0), inverse(0), slopes(0), columns(0), scoring(scoring) {
         for (std::size_t k = 0; k < K; ++k) std::copy_n(m.mean[k], D, mean.data() + k * wide);
-        if (scoring) pack();
+        for (int i = 0; i < WIDTH; ++i) lanes[i] = i;
+        if (scoring) {
+            pack();
+            place();
+        }
     }
 
-    // Factors so that a block of BLOCK columns is read from one end to the other; zeros below the diagonal.
+    // Factors times sqrt(1/2), so that a block of BLOCK columns is read from one end to the other; zeros below the diagonal.
     void pack() {
         const std::size_t blocks = high / BLOCK;
         packed.grow(K * BLOCK * BLOCK * blocks * (blocks + 1) / 2);
@@ -175,21 +216,42 @@ struct Normal {
             for (std::size_t j0 = 0; j0 < high; j0 += BLOCK) {
                 for (std::size_t i = 0; i < j0 + BLOCK; ++i, to += BLOCK) {
                     for (std::size_t j = j0; j < j0 + BLOCK; ++j) {
-                        if (i < D && j < D && i <= j) to[j - j0] = m.factor[k][i][j];
+                        if (i < D && j < D && i <= j) to[j - j0] = HALF_ROOT * m.factor[k][i][j];
                     }
                 }
             }
         }
     }
 
+    // |deviation factor|^2 is computed as |(row - pivot) factor - shift|^2, which spares a subtraction for each component,
+    // wherever the component lies so near the pivot that twelve digits are left.
+    void place() {
+        middle(m.mean, pivot.data());
+        for (std::size_t k = 0; k < K; ++k) {
+            double farthest = 0;
+            for (std::size_t j = 0; j < D; ++j) {
+                double size = 0;
+                for (std::size_t i = 0; i <= j; ++i) {
+                    const double part = HALF_ROOT * m.factor[k][i][j] * (m.mean[k][i] - pivot[i]);
+                    shift[k * high + j] += part;
+                    size += std::abs(part);
+                }
+                farthest = std::max(farthest, size);
+            }
+            near[k] = farthest < FAR;
+        }
+    }
+
     void read(Matrix<const double> data, std::size_t first, std::size_t size) {
         whole = turn(data, first, size, turned.data());
+        if (whole && scoring) subtract(turned.data(), pivot.data(), D, centred.data());
         for (std::size_t t = 0; t < size; ++t) std::copy_n(data[first + t], D, values.data() + t * wide);
         if (whole) return;
         deviations.grow(K * high * TILE);
         extra.grow(K * TILE);
         inner.grow(D * D);
-        slopes.grow(D * D);
+        inverse.grow(D);
+        slopes.grow(D * wide);
         columns.grow(TILE * D);
         find_runs(size);
     }
@@ -225,12 +287,7 @@ struct Normal {
     // Deviations from the mean of component k, with missing ones completed.
     void deviate(std::size_t k) {
         double* to = deviations_of(k);
-        for (std::size_t d = 0; d < D; ++d) {
-            const Lanes mean = all(m.mean[k][d]);
-            for (std::size_t t = 0; t < TILE; t += WIDTH) {
-                store(to + d * TILE + t, load(turned.data() + d * TILE + t) - mean);
-            }
-        }
+        subtract(turned.data(), m.mean[k], D, to);
         std::fill(to + D * TILE, to + high * TILE, 0.0);
         if (whole) return;
         std::fill_n(extra.data() + k * TILE, TILE, 0.0);
@@ -239,89 +296,121 @@ struct Normal {
         }
     }
 
+    // deviation[missing] = -slopes deviation[observed]; and what the missing cells add to the score.
     void fill(std::size_t k, const Run& run, double* to) {
         double said = 0;
         if (run.n_observed) {
             said = 0.5 * double(run.n_missing) * LOG_2PI - factor_inner(k, run);
-            regress(k, run);
+            for (std::size_t a = 0; a < run.n_missing; ++a) {
+                std::copy_n(m.precision[k][run.missing[a]], D, slopes.data() + a * wide);
+            }
+            solve(run.n_missing, wide);
         } else if (scoring) {
             said = -m.offset[k];
         }
         std::fill(extra.data() + k * TILE + run.from, extra.data() + k * TILE + run.to, said);
         for (std::size_t a = 0; a < run.n_missing; ++a) {
+            const double* slope = slopes.data() + a * wide;
             double* out = to + run.missing[a] * TILE;
-            std::fill(out + run.from, out + run.to, 0.0);
-            for (std::size_t b = 0; b < run.n_observed; ++b) {
-                const double* in = to + run.observed[b] * TILE;
-                const double slope = slopes[a * D + b];
-                for (std::size_t t = run.from; t < run.to; ++t) out[t] -= slope * in[t];
+            for (std::size_t t = run.from / WIDTH * WIDTH; t < run.to; t += WIDTH) {
+                Lanes total = all(0.0);
+                for (std::size_t b = 0; b < run.n_observed; ++b) {
+                    const std::size_t d = run.observed[b];
+                    total -= all(slope[d]) * load(to + d * TILE + t);
+                }
+                const Lanes at = load(lanes) + all(double(t));
+                const Bits inside = (all(double(run.from) - 0.5) < at) & (at < all(double(run.to) - 0.5));
+                store(out + t, choose(inside, total, load(out + t)));
             }
         }
     }
 
-    // inner = L with L L' = precision of the missing cells; returns log |L|.
+    // inner = L with L L' = precision of the missing cells, with the inverse of its diagonal; returns log |L|.
     double factor_inner(std::size_t k, const Run& run) {
-        double log_root = 0;
+        double root = 1, log_root = 0;
         for (std::size_t a = 0; a < run.n_missing; ++a) {
+            const double* row = m.precision[k][run.missing[a]];
+            double* to = inner.data() + a * D;
             for (std::size_t b = 0; b <= a; ++b) {
-                double left = m.precision[k][run.missing[a]][run.missing[b]];
-                for (std::size_t c = 0; c < b; ++c) left -= inner[a * D + c] * inner[b * D + c];
-                inner[a * D + b] = a == b ? std::sqrt(left) : left / inner[b * D + b];
+                const double* other = inner.data() + b * D;
+                double left = row[run.missing[b]];
+                for (std::size_t c = 0; c < b; ++c) left -= to[c] * other[c];
+                to[b] = a == b ? std::sqrt(left) : left * inverse[b];
             }
-            log_root += std::log(inner[a * D + a]);
+            inverse[a] = 1 / to[a];
+            root *= to[a];
+            if (a % 8 == 7) {  // before it can leave the range of numbers
+                log_root += std::log(root);
+                root = 1;
+            }
         }
-        return log_root;
+        return log_root + std::log(root);
     }
 
-    // slopes = precision[missing, missing]^-1 precision[missing, observed].
-    void regress(std::size_t k, const Run& run) {
-        for (std::size_t b = 0; b < run.n_observed; ++b) {
-            for (std::size_t a = 0; a < run.n_missing; ++a) {
-                slopes[a * D + b] = m.precision[k][run.missing[a]][run.observed[b]];
-            }
-            solve(run.n_missing, slopes.data() + b);
-        }
-    }
-
-    // x = (L L')^-1 x for one column of a (D, D) array.
-    void solve(std::size_t n, double* x) const {
+    // The first n rows of slopes = (L L')^-1 times these rows, as far as `width`.
+    void solve(std::size_t n, std::size_t width) {
         for (std::size_t a = 0; a < n; ++a) {
-            for (std::size_t c = 0; c < a; ++c) x[a * D] -= inner[a * D + c] * x[c * D];
-            x[a * D] /= inner[a * D + a];
+            for (std::size_t c = 0; c < a; ++c) add_row(a, -inner[a * D + c], c, width);
+            scale_row(a, inverse[a], width);
         }
         for (std::size_t a = n; a-- > 0;) {
-            for (std::size_t c = a + 1; c < n; ++c) x[a * D] -= inner[c * D + a] * x[c * D];
-            x[a * D] /= inner[a * D + a];
+            for (std::size_t c = a + 1; c < n; ++c) add_row(a, -inner[c * D + a], c, width);
+            scale_row(a, inverse[a], width);
         }
+    }
+
+    void add_row(std::size_t to, double times, std::size_t from, std::size_t width) {
+        double* out = slopes.data() + to * wide;
+        const double* in = slopes.data() + from * wide;
+        for (std::size_t j = 0; j < width; j += WIDTH) store(out + j, load(out + j) + all(times) * load(in + j));
+    }
+
+    void scale_row(std::size_t to, double times, std::size_t width) {
+        double* out = slopes.data() + to * wide;
+        for (std::size_t j = 0; j < width; j += WIDTH) store(out + j, load(out + j) * all(times));
+    }
+
+    // roots[j] += factor[j] * deviation, for three registers of rows.
+    template <std::size_t FIRST>
+    static inline void add(const double* from, const double* u, Lanes* one, Lanes* two, Lanes* three) {
+        const Lanes x = kept(load(from)), y = kept(load(from + WIDTH)), z = kept(load(from + 2 * WIDTH));
+        for (std::size_t j = FIRST; j < BLOCK; ++j) {
+            const Lanes factor = all(u[j]);
+            one[j] += factor * x;
+            two[j] += factor * y;
+            three[j] += factor * z;
+        }
+    }
+
+    static void lose(double* scores, const Lanes* roots) {
+        Lanes left = load(scores);
+        for (std::size_t j = 0; j < BLOCK; ++j) left -= roots[j] * roots[j];
+        store(scores, left);
     }
 
     // scores[t] = offset + extra - |deviation factor|^2 / 2.
     void score(std::size_t k, double* scores) {
-        deviate(k);
-        const double* e = deviations_of(k);
+        const bool direct = whole && near[k];
+        if (!direct) deviate(k);
+        const double* e = direct ? centred.data() : deviations_of(k);
+        const double* begin = direct ? shift.data() + k * high : nothing.data();
         const std::size_t blocks = high / BLOCK;
         const double* factors = packed.data() + k * BLOCK * BLOCK * blocks * (blocks + 1) / 2;
-        for (std::size_t t = 0; t < TILE; t += 2 * WIDTH) {
-            const double* u = factors;
-            Lanes left = all(0.0), right = all(0.0);
-            for (std::size_t j0 = 0; j0 < high; j0 += BLOCK) {
-                Lanes one[BLOCK], two[BLOCK];
-                for (std::size_t j = 0; j < BLOCK; ++j) one[j] = two[j] = all(0.0);
-                for (std::size_t i = 0; i < j0 + BLOCK; ++i, u += BLOCK) {
-                    const Lanes x = load(e + i * TILE + t), y = load(e + i * TILE + t + WIDTH);
-                    for (std::size_t j = 0; j < BLOCK; ++j) {
-                        const Lanes factor = all(u[j]);
-                        one[j] += factor * x;
-                        two[j] += factor * y;
-                    }
-                }
-                for (std::size_t j = 0; j < BLOCK; ++j) {
-                    left += one[j] * one[j];
-                    right += two[j] * two[j];
-                }
+        std::fill_n(scores, TILE, m.offset[k]);
+        for (std::size_t j0 = 0; j0 < high; factors += BLOCK * (j0 + BLOCK), j0 += BLOCK) {
+            for (std::size_t t = 0; t < TILE; t += 3 * WIDTH) {
+                Lanes one[BLOCK], two[BLOCK], three[BLOCK];
+                for (std::size_t j = 0; j < BLOCK; ++j) one[j] = two[j] = three[j] = all(-begin[j0 + j]);
+                const double *from = e + t, *u = factors;
+                for (std::size_t i = 0; i < j0; ++i, from += TILE, u += BLOCK) add<0>(from, u, one, two, three);
+                add<0>(from, u, one, two, three);
+                add<1>(from + TILE, u + BLOCK, one, two, three);
+                add<2>(from + 2 * TILE, u + 2 * BLOCK, one, two, three);
+                add<3>(from + 3 * TILE, u + 3 * BLOCK, one, two, three);
+                lose(scores + t, one);
+                lose(scores + t + WIDTH, two);
+                lose(scores + t + 2 * WIDTH, three);
             }
-            store(scores + t, all(m.offset[k]) - all(0.5) * left);
-            store(scores + t + WIDTH, all(m.offset[k]) - all(0.5) * right);
         }
         if (whole) return;
         for (std::size_t t = 0; t < TILE; ++t) scores[t] += extra[k * TILE + t];
@@ -343,7 +432,7 @@ struct Normal {
             for (std::size_t r = 0; r < n_runs; ++r) add_spread(k, runs[r], usage, sums);
         }
         for (std::size_t j = 0; j < wide; j += WIDTH) {
-            const Lanes total = n_used == TILE && whole ? weigh_all(k, j, usage) : weigh(used, n_used, k, j, usage);
+            const Lanes total = whole ? weigh<true>(used, n_used, k, j, usage) : weigh<false>(used, n_used, k, j, usage);
             for (std::size_t d = j; d < std::min(j + WIDTH, D); ++d) sums[2 + d] += total[d - j];
         }
         add_products(k, n_used);
@@ -352,38 +441,31 @@ struct Normal {
     // Completed deviations as rows.
     void line_up_completed(std::size_t size, std::size_t k) {
         const double* e = deviations_of(k);
-        for (std::size_t t = 0; t < size; ++t) {
-            for (std::size_t d = 0; d < D; ++d) rows[t * wide + d] = e[d * TILE + t];
+        const std::size_t square = D / WIDTH * WIDTH;
+        for (std::size_t t = 0; t < size; t += WIDTH) {
+            for (std::size_t d = 0; d < square; d += WIDTH) {
+                turn_square(e + d * TILE + t, TILE, rows.data() + t * wide + d, wide);
+            }
+            for (std::size_t i = t; i < t + WIDTH; ++i) {
+                for (std::size_t d = square; d < D; ++d) rows[i * wide + d] = e[d * TILE + i];
+            }
         }
-    }
-
-    // The same as `weigh` for a tile without holes in which every row is used.
-    Lanes weigh_all(std::size_t k, std::size_t j, const double* usage) {
-        const Lanes centre = load(mean.data() + k * wide + j);
-        const double* in = values.data() + j;
-        double *out = rows.data() + j, *times = weighted.data() + j;
-        Lanes total = all(0.0);
-        for (std::size_t t = 0; t < TILE; ++t, in += wide, out += wide, times += wide) {
-            const Lanes deviation = load(in) - centre, product = deviation * all(usage[t]);
-            store(out, deviation);
-            store(times, product);
-            total += product;
-        }
-        return total;
     }
 
     // WIDTH columns of the deviations of the rows used, moved together, and times their usage; returns their sums.
+    template <bool WHOLE>
     Lanes weigh(const std::size_t* used, std::size_t n_used, std::size_t k, std::size_t j, const double* usage) {
-        const Lanes centre = load(mean.data() + k * wide + j);
-        const double* in = values.data() + j;
+        const std::size_t step = wide;
+        const Lanes centre = load(mean.data() + k * step + j);
+        const double* in = (WHOLE ? values : rows).data() + j;
         double *out = rows.data() + j, *times = weighted.data() + j;
         Lanes total = all(0.0);
-        for (std::size_t a = 0; a < n_used; ++a) {
+        for (std::size_t a = 0; a < n_used; ++a, out += step, times += step) {
             const std::size_t t = used[a];
-            const Lanes deviation = whole ? load(in + t * wide) - centre : load(out + t * wide);
+            const Lanes deviation = WHOLE ? load(in + t * step) - centre : load(in + t * step);
             const Lanes product = deviation * all(usage[t]);
-            store(out + a * wide, deviation);
-            store(times + a * wide, product);
+            store(out, deviation);
+            store(times, product);
             total += product;
         }
         return total;
@@ -395,13 +477,16 @@ struct Normal {
         if (!n || !run.n_observed) return;
         double used = 0;
         for (std::size_t t = run.from; t < run.to; ++t) used += usage[t];
-        if (used == 0) return;
+        if (!(used > SLIGHT * sums[0])) return;
         factor_inner(k, run);
+        for (std::size_t a = 0; a < n; ++a) {
+            std::fill_n(slopes.data() + a * wide, padded(n, WIDTH), 0.0);
+            slopes[a * wide + a] = used;
+        }
+        solve(n, padded(n, WIDTH));
         double* out = sums + 2 + D;
-        for (std::size_t b = 0; b < n; ++b) {
-            for (std::size_t a = 0; a < n; ++a) slopes[a * D] = a == b;
-            solve(n, slopes.data());
-            for (std::size_t a = 0; a < n; ++a) out[run.missing[a] * D + run.missing[b]] += used * slopes[a * D];
+        for (std::size_t a = 0; a < n; ++a) {
+            for (std::size_t b = 0; b < n; ++b) out[run.missing[a] * D + run.missing[b]] += slopes[a * wide + b];
         }
     }
 
@@ -457,37 +542,71 @@ struct Normal {
 struct Diagonal {
     const Diagonals m;
     const std::size_t K, D, wide;
-    Work turned;                      // (D, TILE)
+    Work pivot;                       // (D,)  the middle of the means
+    Work scale, shift, offset;        // (K, D), (K, D) and (K,)  loss = |(row - pivot) scale - shift|^2
+    Array<unsigned char> near;        // (K,)  whether that loses no digits
+    Work turned, centred;             // (D, TILE)
     Work rows;                        // (TILE, wide)
     Work sums;                        // (3, K, wide)
     Work mean, mass;                  // (K, wide) and (K,)
     bool whole = true;
 
     explicit Diagonal(const Diagonals& m)
-        : m(m), K(m.mean.rows), D(m.mean.cols), wide(padded(D, WIDTH)), turned(D * TILE), rows(TILE * wide),
-          sums(3 * K * wide), mean(K * wide), mass(K) {
-        for (std::size_t k = 0; k < K; ++k) std::copy_n(m.mean[k], D, mean.data() + k * wide);
+        : m(m), K(m.mean.rows), D(m.mean.cols), wide(padded(D, WIDTH)), pivot(D), scale(K * D), shift(K * D), offset(K),
+          near(K), turned(D * TILE), centred(D * TILE), rows(TILE * wide), sums(3 * K * wide), mean(K * wide), mass(K) {
+        middle(m.mean, pivot.data());
+        for (std::size_t k = 0; k < K; ++k) {
+            std::copy_n(m.mean[k], D, mean.data() + k * wide);
+            double farthest = 0;
+            for (std::size_t d = 0; d < D; ++d) {
+                scale[k * D + d] = std::sqrt(m.half_precision[k][d]);
+                shift[k * D + d] = scale[k * D + d] * (m.mean[k][d] - pivot[d]);
+                offset[k] -= m.half_log[k][d];
+                farthest = std::max(farthest, std::abs(shift[k * D + d]));
+            }
+            near[k] = farthest < FAR;
+        }
     }
 
     void read(Matrix<const double> values, std::size_t first, std::size_t size) {
         whole = turn(values, first, size, turned.data());
+        if (whole) subtract(turned.data(), pivot.data(), D, centred.data());
         for (std::size_t t = 0; t < size; ++t) std::copy_n(values[first + t], D, rows.data() + t * wide);
     }
 
-    void score(std::size_t k, double* scores) const { whole ? score<true>(k, scores) : score<false>(k, scores); }
+    void score(std::size_t k, double* scores) const {
+        if (whole && near[k]) return score_near(k, scores);
+        whole ? score<true>(k, scores) : score<false>(k, scores);
+    }
+
+    void score_near(std::size_t k, double* scores) const {
+        const double *scales = scale.data() + k * D, *shifts = shift.data() + k * D;
+        const Lanes begin = all(offset[k]);
+        const std::size_t n = D;
+        for (std::size_t t = 0; t < TILE; t += SIDE * WIDTH) {
+            Lanes left[SIDE];
+            for (int b = 0; b < SIDE; ++b) left[b] = begin;
+            const double* in = centred.data() + t;
+            for (std::size_t d = 0; d < n; ++d, in += TILE) {
+                const Lanes times = all(scales[d]), less = all(shifts[d]);
+                for (int b = 0; b < SIDE; ++b) {
+                    const Lanes root = load(in + b * WIDTH) * times - less;
+                    left[b] -= root * root;
+                }
+            }
+            for (int b = 0; b < SIDE; ++b) store(scores + t + b * WIDTH, left[b]);
+        }
+    }
 
     template <bool WHOLE>
     void score(std::size_t k, double* scores) const {
-        constexpr int N = 4;
-        double offset = 0;
-        for (std::size_t d = 0; d < D; ++d) offset -= m.half_log[k][d];
-        for (std::size_t t = 0; t < TILE; t += N * WIDTH) {
-            Lanes loss[N];
-            for (int b = 0; b < N; ++b) loss[b] = all(0.0);
+        for (std::size_t t = 0; t < TILE; t += SIDE * WIDTH) {
+            Lanes loss[SIDE];
+            for (int b = 0; b < SIDE; ++b) loss[b] = all(0.0);
             for (std::size_t d = 0; d < D; ++d) {
                 const Lanes centre = all(m.mean[k][d]), half = all(m.half_precision[k][d]);
                 const double* in = turned.data() + d * TILE + t;
-                for (int b = 0; b < N; ++b) {
+                for (int b = 0; b < SIDE; ++b) {
                     const Lanes x = load(in + b * WIDTH), deviation = x - centre;
                     if constexpr (WHOLE) {
                         loss[b] += deviation * half * deviation;
@@ -496,21 +615,27 @@ struct Diagonal {
                     }
                 }
             }
-            for (int b = 0; b < N; ++b) store(scores + t + b * WIDTH, all(WHOLE ? offset : 0.0) - loss[b]);
+            for (int b = 0; b < SIDE; ++b) store(scores + t + b * WIDTH, all(WHOLE ? offset[k] : 0.0) - loss[b]);
         }
     }
 
     void expect(std::size_t k, const double* usage) {
         std::size_t used[TILE], j = 0;
         const std::size_t size = list_used(usage, mass[k], used);
-        mass[k] += total_of(usage);
+        const double total = total_of(usage);
+        mass[k] += total;
         if (!size) return;
-        for (; j + 2 * WIDTH <= wide; j += 2 * WIDTH) whole ? add<2, true>(used, size, k, j, usage) : add<2, false>(used, size, k, j, usage);
-        if (j < wide) whole ? add<1, true>(used, size, k, j, usage) : add<1, false>(used, size, k, j, usage);
+        for (; j + 4 * WIDTH <= wide; j += 4 * WIDTH) add<4>(used, size, k, j, usage, total);
+        for (; j < wide; j += WIDTH) add<1>(used, size, k, j, usage, total);
+    }
+
+    template <int N>
+    void add(const std::size_t* used, std::size_t size, std::size_t k, std::size_t j, const double* usage, double total) {
+        whole ? add<N, true>(used, size, k, j, usage, total) : add<N, false>(used, size, k, j, usage, total);
     }
 
     template <int N, bool WHOLE>
-    void add(const std::size_t* used, std::size_t size, std::size_t k, std::size_t j, const double* usage) {
+    void add(const std::size_t* used, std::size_t size, std::size_t k, std::size_t j, const double* usage, double total) {
         Lanes centre[N], mass[N], first[N], second[N];
         for (int b = 0; b < N; ++b) {
             centre[b] = load(mean.data() + k * wide + j + b * WIDTH);
@@ -523,12 +648,13 @@ struct Diagonal {
                 const Lanes x = load(row + b * WIDTH);
                 const Lanes deviation = WHOLE ? x - centre[b] : only(seen(x), x - centre[b]);
                 const Lanes weighted = times * deviation;
-                mass[b] += WHOLE ? times : only(seen(x), times);
+                if constexpr (!WHOLE) mass[b] += only(seen(x), times);
                 first[b] += weighted;
                 second[b] += weighted * deviation;
             }
         }
         for (int b = 0; b < N; ++b) {
+            if constexpr (WHOLE) mass[b] = all(total);
             const Lanes parts[3] = {mass[b], first[b], second[b]};
             for (std::size_t p = 0; p < 3; ++p) {
                 double* to = sums.data() + (p * K + k) * wide + j + b * WIDTH;

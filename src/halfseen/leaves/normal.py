@@ -598,13 +598,20 @@ class _Posterior(NamedTuple):
 def _factors(cov: Floats) -> Floats:
     """Return U with cov^-1 = U U', upper triangular, for each covariance; NaN where it is singular."""
     out = np.empty(cov.shape)
-    for k, one in enumerate(cov):
-        try:
-            inverse, info = dtrtri(np.linalg.cholesky(one), lower=1)
-            out[k] = np.tril(inverse).T if info == 0 else np.nan
-        except np.linalg.LinAlgError:
-            out[k] = np.nan
+    for k, root in enumerate(_roots(cov)):
+        inverse, info = dtrtri(root, lower=1)  # which leaves the zeros above the diagonal as they are
+        out[k] = inverse.T if info == 0 else np.nan
     return out
+
+
+def _roots(cov: Floats) -> Floats:
+    """Return L with cov = L L', lower triangular, for each covariance; NaN where it is singular."""
+    try:
+        return np.asarray(np.linalg.cholesky(cov), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        if len(cov) == 1:
+            return np.full(cov.shape, np.nan)
+        return np.concatenate([_roots(one[None]) for one in cov])
 
 
 def _has_factor(cov: Floats) -> bool:

@@ -3,7 +3,7 @@
 A family is a module with a function for each verb that it knows: ``fit(request)`` reads the data its own way and
 returns a `Fitted`; ``predict``, ``impute``, ``sample``, ``score`` and the others take a loaded model and the options;
 ``describe``, ``outcome``, ``summary`` and ``facts`` say what was found: as tables, in a sentence, as plain values, and
-in the first lines of ``halfseen info``.
+in the first lines of ``halfseen info``. ``RESUMES = False`` says that its fits keep no checkpoint.
 To add one, write the module and name it here, twice: by the word that ``--model`` takes, and by its estimators.
 """
 
@@ -19,17 +19,26 @@ from halfseen.errors import ParameterError
 BY_WORD = {
     "classes": "halfseen.app.families.tables",
     "gaussian": "halfseen.app.families.tables",
+    "hmm": "halfseen.app.families.sequences",
+    "kmeans": "halfseen.app.families.clusters",
     "transcript": "halfseen.app.families.transcripts",
 }
 BY_ESTIMATOR = {
+    "HMM": "halfseen.app.families.sequences",
     "GaussianClassifier": "halfseen.app.families.tables",
     "GaussianMixture": "halfseen.app.families.tables",
+    "KMeans": "halfseen.app.families.clusters",
     "LatentClass": "halfseen.app.families.tables",
     "NaiveBayes": "halfseen.app.families.tables",
     "TranscriptAligner": "halfseen.app.families.transcripts",
 }
 
-TRANSCRIPT = ("dictionary", "transcripts", "silence", "unknown", "states", "mixtures", "tier")  # options of fit
+ONLY_FOR = {  # options of fit -> values of --model
+    **dict.fromkeys(("group", "time"), ("hmm", "transcript")),
+    **dict.fromkeys(("emission", "transitions", "min_dwell"), ("hmm",)),
+    **dict.fromkeys(("dictionary", "transcripts", "silence", "unknown", "states", "mixtures", "tier"), ("transcript",)),
+}
+ONLY_OF = dict.fromkeys(("path", "sequences"), "HMM")  # options of other verbs -> estimator
 
 
 @dataclass(frozen=True)
@@ -55,11 +64,18 @@ def named(word: str) -> ModuleType:
     return import_module(BY_WORD[word])
 
 
-def check_transcript_options(request: dict[str, Any]) -> None:
-    """Refuse options of a fit that only transcripts have."""
-    for option in TRANSCRIPT:
-        if request[option] is not None and request["model"] != "transcript":
-            raise ParameterError(f"--{option} needs --model transcript.")
+def check_options(request: dict[str, Any]) -> None:
+    """Refuse options of a fit that another model has."""
+    for option, words in ONLY_FOR.items():
+        if request[option] is not None and request["model"] not in words:
+            raise ParameterError(f"--{option.replace('_', '-')} needs --model {' or '.join(words)}.")
+
+
+def check_use(model: Any, request: dict[str, Any]) -> None:
+    """Refuse options of a verb that another model has."""
+    for option, estimator in ONLY_OF.items():
+        if request.get(option) and type(model).__name__ != estimator:
+            raise ParameterError(f"--{option} has no meaning for a {type(model).__name__} model.")
 
 
 def verb_of(model: Any, verb: str) -> Any:
@@ -69,6 +85,12 @@ def verb_of(model: Any, verb: str) -> Any:
     if found is None:
         raise ParameterError(f"{verb} has no meaning for a {estimator} model.")
     return found
+
+
+def own_code(model: Any) -> Any:
+    """Return the function by which a family writes the Python of a fit; None where its data are one table."""
+    family = BY_ESTIMATOR.get(type(model).__name__)
+    return None if family is None else getattr(import_module(family), "code", None)
 
 
 def reading_of(model: Any) -> dict[str, Any]:

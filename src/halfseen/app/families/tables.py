@@ -14,9 +14,10 @@ from halfseen.analysis.hidden import hidden_cells
 from halfseen.app import console, options
 from halfseen.app.families import Fitted
 from halfseen.app.tables import (
+    batches,
     column,
+    data,
     extended,
-    features,
     filled,
     open_rows,
     read_costs,
@@ -24,7 +25,6 @@ from halfseen.app.tables import (
     weights,
     without_identifiers,
 )
-from halfseen.data.files import FileTable
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import why as reasons
@@ -78,7 +78,7 @@ def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> An
     if request["model"] == "gaussian":
         return _gaussian(request, kinds, common)
     if request["covariance"] is not None:
-        raise ParameterError("--covariance needs --model gaussian.")
+        raise ParameterError("--covariance needs --model gaussian or hmm.")
     common["columns"] = dict(kinds) or None
     if request["target"] is not None:
         return NaiveBayes(prior=options.prior(request["prior"], 1.0), **common)
@@ -110,7 +110,7 @@ def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
     cost = None if request["cost"] is None else read_costs(request["cost"], names)
     model.set_params(n_jobs=request["jobs"])
     with TableWriter(request["output"]) as out:
-        for batch, X in _batches(model, reading, request):
+        for batch, X in batches(model, reading, request):
             out.append(extended(batch, _answers(model, X, names, cost, request["reject"], request["why"])))
 
 
@@ -127,14 +127,19 @@ def _answers(
     found: dict[str, Any] = {"class": _labels(model, names, best)}
     found |= {f"p_{name}": proba[:, j] for j, name in enumerate(names)}
     found["certainty"] = proba.max(axis=1)
-    if cost is not None or reject is not None:
-        decisions, matrix = (names, None) if cost is None else cost
-        decision, risk = decide(proba, matrix, reject, return_risk=True)
-        found["decision"] = ["reject" if i < 0 else decisions[i] for i in decision.tolist()]
-        found["risk"] = risk
+    found |= decided(proba, names, cost, reject)
     if explain:
         found["why"] = list(_reasons(model, X))
     return found
+
+
+def decided(proba: Any, names: Sequence[str], cost: Any, reject: float | None) -> dict[str, Any]:
+    """Return the decision for each row and its risk, where costs were given."""
+    if cost is None and reject is None:
+        return {}
+    decisions, matrix = (names, None) if cost is None else cost
+    decision, risk = decide(proba, matrix, reject, return_risk=True)
+    return {"decision": ["reject" if i < 0 else decisions[i] for i in decision.tolist()], "risk": risk}
 
 
 def _labels(model: Any, names: Sequence[str], best: Any) -> Any:
@@ -156,12 +161,12 @@ def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     n_draws, n_holes = request["draws"], 0
     with TableWriter(request["output"]) as out:
         if not n_draws:
-            for batch, X in _batches(model, reading, request):
+            for batch, X in batches(model, reading, request):
                 n_holes += sum(column.null_count for column in X.columns)
                 out.append(filled(batch, model.impute(X)))
         for i in range(n_draws):
             rng = np.random.default_rng([request["seed"], i])
-            for batch, X in _batches(model, reading, request):
+            for batch, X in batches(model, reading, request):
                 drawn = filled(batch, model.impute(X, draw=True, random_state=rng))
                 out.append(drawn.add_column(0, "draw", pa.array(np.full(len(drawn), i + 1))))
     if request["output"] != "-":
@@ -177,13 +182,14 @@ def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write rows drawn from the model, with their class."""
     X, labels = model.sample(request["n"], random_state=request["seed"])
-    columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(_unnamed(model, X))
+    columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(unnamed(model, X))
     names = [str(name) for name in model.class_names_]
     with TableWriter(request["output"]) as out:
         out.append(extended(pa.table(columns), {"class": [names[k] for k in labels.tolist()]}))
 
 
-def _unnamed(model: Any, X: Any) -> Iterator[tuple[str, list[Any]]]:
+def unnamed(model: Any, X: Any) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the columns of an array under the names that the model gave them."""
     for j, name in enumerate(model._schema.names):
         yield name, [row[j] for row in X.tolist()]
 
@@ -193,7 +199,7 @@ def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
     weight = request["weight"] or reading.get("weight")
     target = reading.get("target")
     total = n_rows = right = known = 0.0
-    for batch, X in _batches(model, reading, request):
+    for batch, X in batches(model, reading, request):
         mass = weights(batch, weight, request["data"])
         used = mass > 0
         total += float(mass[used] @ model.score_samples(X)[used])
@@ -221,36 +227,10 @@ def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
     classes: list[str] = []
     labels: list[Any] = []
     names = class_names(model)
-    for batch, X in _batches(model, reading, request):
+    for batch, X in batches(model, reading, request):
         labels += column(batch, request["truth"], "--truth", request["data"])
         classes += [names[k] for k in model.predict_proba(X).argmax(axis=1).tolist()]
     return classes, labels
-
-
-def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
-    """Return the rows of a file as the model takes them, for the report."""
-    table = _opened(reading, request)
-    known = set(table.names)
-    apart = {option: reading.get(option) for option in ("weight", "target") if reading.get(option) in known}
-    left_out = known - set(model._schema.names) - set(apart.values())
-    table = _opened(reading, request, **apart).without(left_out)
-    return Fitted(model, table, dict(reading))
-
-
-def _batches(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Yield some rows after the other: all their columns, and those that the model takes."""
-    table, n_rows = _opened(reading, request), 0
-    for batch in table.batches(everything=True):
-        n_rows += batch.num_rows
-        yield batch, features(model, batch, request["data"])
-    if not n_rows:
-        raise DataError(f"{request['data'] or 'the query'} has no rows: there is nothing to answer.")
-
-
-def _opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: Any) -> FileTable:
-    """Open the file of a request; what means missing is as said now, else as it was said when fitting."""
-    missing = reading.get("missing", []) if request["missing"] is None else options.names(request["missing"])
-    return open_rows(request["data"], request["sql"], missing, **columns)
 
 
 # ---- what was found --------------------------------------------------------------------------------------------------
@@ -259,7 +239,7 @@ def _opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: A
 def describe(model: Any) -> None:
     """Print what was found."""
     if hasattr(model, "selection_"):
-        _show_selection(model)
+        show_selection(model)
     console.show_classes(model.describe(top=3))
 
 
@@ -282,6 +262,13 @@ def summary(model: Any) -> dict[str, Any]:
         "estimator": type(model).__name__,
         "classes": dict(zip(names, model.weights_.tolist(), strict=True)),
         "columns": dict(model.columns_),
+        **of_fit(model),
+    }
+
+
+def of_fit(model: Any) -> dict[str, Any]:
+    """Return how well a fit went, as plain values."""
+    return {
         "loglik": model.loglik_,
         "bic": model.bic(),
         "aic": model.aic(),
@@ -304,7 +291,8 @@ def facts(model: Any, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
     ]
 
 
-def _show_selection(model: Any) -> None:
+def show_selection(model: Any, what: str = "classes") -> None:
+    """Print the numbers of classes that were tried, and which was chosen."""
     tried = pa.table(nw.from_native(model.selection_).to_dict(as_series=False))
     if len(tried) < 2:
         return
@@ -319,7 +307,7 @@ def _show_selection(model: Any) -> None:
     ]
     chosen = [row["chosen"] for row in tried.to_pylist()]
     marked = [(*row, "<- chosen" if keep else "") for row, keep in zip(rows, chosen, strict=True)]
-    head = ("classes", "covariance", "log-likelihood", "BIC", "entropy", "")
+    head = (what, "covariance", "log-likelihood", "BIC", "entropy", "")
     kept = [j for j, name in enumerate(head) if name != "covariance" or "covariance" in tried.column_names]
     console.show_table([head[j] for j in kept], [[row[j] for j in kept] for row in marked], left=0)
     console.show()

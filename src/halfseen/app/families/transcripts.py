@@ -37,6 +37,9 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     for option in NOT_HERE:
         if request[option] is not None:
             raise ParameterError(f"--{option} has no meaning with --model transcript.")
+    for option, default in (("restarts", 16), ("criterion", "bic")):
+        if request[option] != default:
+            raise ParameterError(f"--{option} has no meaning with --model transcript: there is one start.")
     if request["k"] != "auto":
         raise ParameterError("-k has no meaning with --model transcript: the units are those of the transcripts.")
     reading = {
@@ -286,3 +289,37 @@ def facts(model: TranscriptAligner, record: Mapping[str, Any]) -> list[tuple[str
         ("words with several pronunciations", len(model._lexicon.various) or None),
         ("log-likelihood", f"{record['training']['loglik_']:,.2f}"),
     ]
+
+
+def code(model: TranscriptAligner) -> str:
+    """Return the Python that reads the same data and fits the same model."""
+    reading = model._origin.reading
+    options_of = {name: value for name, value in model.get_params().items() if name not in ("dictionary", "start")}
+    defaults = TranscriptAligner().get_params()
+    given = [f"{name}={value!r}" for name, value in options_of.items() if repr(value) != repr(defaults[name])]
+    lines = []
+    if reading is None:
+        lines.append("features, transcripts = ...  # what this model was fitted to")
+        lines.append(f"model = hs.TranscriptAligner({', '.join(given)}).fit(features, transcripts)")
+        return "\n".join([*lines, "print(model.describe())"])
+    words = ""
+    if reading.get("dictionary"):
+        lines.append(f"dictionary = hs.read_dictionary({reading['dictionary']!r})")
+        given.insert(0, "dictionary=dictionary")
+        words = ", words=dictionary"
+    if reading.get("transcripts"):
+        lines.append(f"transcripts = ...  # {{name: what was said}}, from {reading['transcripts']}")
+    if is_audio(reading["data"]):
+        named = ", transcripts=transcripts" if reading.get("transcripts") else ""
+        tier = f", tier={reading['tier']!r}" if reading.get("tier") else ""
+        lines.append(f"corpus = hs.AudioFolder({reading['data']!r}{named}{words}{tier})")
+        if model.silence is not None:
+            given.append(f"start={{{model.silence!r}: corpus.quiet()}}")
+        lines.append(f"model = hs.TranscriptAligner({', '.join(given)}).fit(corpus, corpus.transcripts)")
+    else:
+        marks = "".join(
+            f", {to}={reading[name]!r}" for name, to in (("group", "groups"), ("time", "time")) if reading[name]
+        )
+        lines.append(f"table = ...  # the rows of {reading['data']}")
+        lines.append(f"model = hs.TranscriptAligner({', '.join(given)}).fit(table, transcripts{marks})")
+    return "\n".join([*lines, "print(model.describe())"])

@@ -5,6 +5,8 @@
 `parts`      what a section is made of, as plain values for the template
 `sections`   which sections the report of each family has, and those that all families share
 `mixture`    the report on a mixture over a table, LatentClass or NaiveBayes
+`chain`      the report on a hidden Markov model
+`clusters`   the report on k-means
 `trust`, `holes`, `rows`, `classifier`   its longer sections
 `figures`    matplotlib figures as inline SVG
 `templates`  the page itself

@@ -21,10 +21,10 @@ def holes(model: Any, material: TableMaterial) -> Section:
     found = material.holes
     parts: list[Part] = []
     if found.n_missing:
-        parts += [_holes_figure(material), Text(ASSUMED)]
+        parts += [holes_figure(material), Text(ASSUMED)]
         if material.seen.proba.shape[1] > 1:
-            parts.append(_holes_grid(material))
-    parts.append(_hidden_grid(material))
+            parts.append(holes_grid(material))
+    parts.append(hidden_grid(material))
     if found.n_missing:
         lead = f"{percent(found.total_share)} of the cells are missing ({count(found.n_missing)})."
     else:
@@ -39,7 +39,8 @@ ASSUMED = (
 )
 
 
-def _holes_figure(material: TableMaterial) -> Figure:
+def holes_figure(material: Any) -> Figure:
+    """Return the map of the holes."""
     found = material.holes
     n_columns, n_patterns = min(len(found.names), plots.MOST_COLUMNS), min(len(found.patterns), plots.MOST_PATTERNS)
     size = (min(max(4.5, 2.2 + 0.62 * n_columns), 11.0), 1.7 + 0.3 * n_patterns)
@@ -55,25 +56,27 @@ def _holes_figure(material: TableMaterial) -> Figure:
     return Figure(drawing, caption, "Where the holes are")
 
 
-def _holes_grid(material: TableMaterial) -> Grid:
+def holes_grid(material: Any, word: str = "class") -> Grid:
+    """Return the share of holes in each class, or whatever `word` says that rows belong to."""
     found = material.holes_by_class[:MOST_GRID_ROWS]
     rows = [[column.column, *map(percent, column.share.tolist()), chance(column.p)] for column in found]
     left_out = len(material.holes_by_class) - len(found)
     level = 0.05 / len(material.holes_by_class)  # as many comparisons as columns
     differ = [cut(column.column) for column in material.holes_by_class if column.p < level]
     note = (
-        f"Missing more often in some classes than in others: {listed(differ)}."
+        f"Missing more often in one {word} than in another: {listed(differ)}."
         if differ
-        else ("No column is missing much more often in one class than in another.")
+        else f"No column is missing much more often in one {word} than in another."
     )
     note += f" {left_out} other columns with holes are left out." if left_out else ""
-    caption = "Share of holes in each class, and how probable such a difference is by chance"
+    caption = f"Share of holes in each {word}, and how probable such a difference is by chance"
     return Grid(
-        caption, ["column", *material.seen.class_names, "by chance"], rows, "Do holes differ by class?", note=note
+        caption, ["column", *material.seen.class_names, "by chance"], rows, f"Do holes differ by {word}?", note=note
     )
 
 
-def _hidden_grid(material: TableMaterial) -> Part:
+def hidden_grid(material: Any) -> Part:
+    """Return how well known cells are guessed when hidden."""
     found = material.hidden
     if not found.columns:
         return Text("No column has enough known cells to hide some of them and see how well they are guessed.")

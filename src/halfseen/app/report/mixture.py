@@ -79,13 +79,13 @@ def _classifier_answer(model: Any, material: TableMaterial) -> list[str]:
 
 
 def _checks(model: Any, material: TableMaterial) -> Iterator[Check]:
-    yield _converged(model)
-    yield from _starts(model)
+    yield converged(model)
+    yield from starts(model)
     yield from _overlap(material)
     yield from _small(model, material)
-    yield from (Check(False, "Event", f"{_capital(event)}.") for event in getattr(model, "events_", ()))
+    yield from (Check(False, "Event", f"{capital(event)}.") for event in getattr(model, "events_", ()))
     yield from _guarded(model)
-    yield _holes_check(material)
+    yield holes_check(material)
     yield from _dependence(material)
     if material.seen.is_sample:
         text = f"What goes row by row looks at {count(len(material.seen.rows))} of the rows, drawn at random."
@@ -96,11 +96,13 @@ def _checks(model: Any, material: TableMaterial) -> Iterator[Check]:
         yield Check(False, "Impossible rows", text)
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
+    """Begin a sentence."""
     return text[:1].upper() + text[1:]
 
 
-def _converged(model: Any) -> Check:
+def converged(model: Any) -> Check:
+    """Say whether the fit converged."""
     if not hasattr(model, "stop_reason_"):
         return Check(
             True, "Convergence", "The model was given by its parameters, or learned in pieces: no fit to judge."
@@ -115,12 +117,13 @@ def _converged(model: Any) -> Check:
     )
 
 
-def _starts(model: Any) -> Iterator[Check]:
-    starts = getattr(model, "restarts_", None)
-    if starts is None or starts["n_init"] < 2:
+def starts(model: Any) -> Iterator[Check]:
+    """Say whether the starts agree."""
+    found = getattr(model, "restarts_", None)
+    if found is None or found["n_init"] < 2:
         return
-    reached, finalists = starts["n_reached_best"], starts["n_finalists"]
-    text = f"{reached} of the last {finalists} of {starts['n_init']} random starts reached the same best solution."
+    reached, finalists = found["n_reached_best"], found["n_finalists"]
+    text = f"{reached} of the last {finalists} of {found['n_init']} random starts reached the same best solution."
     if reached > 1 or finalists < 2:
         yield Check(True, "Starts agree", text)
     else:
@@ -164,7 +167,8 @@ def _guarded(model: Any) -> Iterator[Check]:
     yield Check(helped, "Unlabelled rows", text)
 
 
-def _holes_check(material: TableMaterial) -> Check:
+def holes_check(material: Any) -> Check:
+    """Say how many cells are missing."""
     share = material.holes.total_share
     if not material.holes.n_missing:
         return Check(True, "Holes", "Every cell is filled.")
@@ -199,14 +203,15 @@ def _dependence(material: TableMaterial) -> Iterator[Check]:
 def classes(model: Any, material: TableMaterial) -> Section:
     """A card per class, and the heat map."""
     cards = [
-        Card(name, float(share), percent(share), _traits(material.profiles, k))
+        Card(name, float(share), percent(share), traits(material.profiles, k))
         for k, (name, share) in enumerate(zip(model.class_names_, model.weights_, strict=True))
     ]
     lead = "Share of each class, and the three columns that set it apart most from the whole table."
     return Section("classes", "The classes", lead, [Cards(cards)])
 
 
-def _traits(columns: list[ColumnProfile], k: int) -> list[Trait]:
+def traits(columns: list[ColumnProfile], k: int) -> list[Trait]:
+    """Return the columns that set a component apart most."""
     ranked = sorted((c for c in columns if len(c.rows)), key=lambda c: -c.distance[k])[:N_TRAITS]
     return [_trait(column, k) for column in ranked if column.distance[k] > 0.01]
 

@@ -8,9 +8,9 @@ from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
-from halfseen.app.report import mixture  # noqa: F401  registers its sections
+from halfseen.app.report import chain, clusters, mixture  # noqa: F401  they register their sections
 from halfseen.app.report.parts import Section
-from halfseen.app.report.sections import MATERIAL, SECTIONS, family_of
+from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, family_of
 from halfseen.errors import ParameterError
 from halfseen.optional import optional
 from halfseen.whole_file import whole_file
@@ -65,9 +65,10 @@ def report(
 
     Parameters
     ----------
-    model : fitted LatentClass or NaiveBayes
+    model : fitted LatentClass, GaussianMixture, KMeans, NaiveBayes, GaussianClassifier or HMM
     X : table
-        The data it was fitted to, or other data to judge it on. Of more than 50,000 rows, what goes row by row uses a
+        The data it was fitted to, or other data to judge it on. Sequences come in a list, or in a data frame with the
+        columns of group and time that the fit had. Of more than 50,000 rows, what goes row by row uses a
         random sample of so many, and the page says so.
     path : str or path, optional
         File to write; it is replaced as a whole or not at all. Without it the HTML is returned.
@@ -102,11 +103,13 @@ def report(
         )
     material = MATERIAL[family](model, X, y, sample_weight, cost, command)
     sections = [section for build in SECTIONS[family] if (section := build(model, material)) is not None]
-    html = render(sections, title or _title(model))
+    html = render(sections, title or TITLES.get(family) or _title(model))
     return html if path is None else write(html, path)
 
 
 def _title(model: Any) -> str:
+    if hasattr(model, "state_names_"):
+        return "Report on hidden states"
     return "Report on a classifier" if hasattr(model, "classes_") else "Report on hidden classes"
 
 

@@ -44,12 +44,14 @@ class Trait:
 
 @dataclass(frozen=True)
 class Card:
-    """A class: its name, share (0 to 1, and in words), and traits."""
+    """A class: its name, share (0 to 1, and in words) of what, traits, and what else is to say."""
 
     name: str
     share: float
     shown: str
     traits: Sequence[Trait]
+    of: str = "of the rows"
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,13 +83,14 @@ class HeatRow:
 
 @dataclass(frozen=True)
 class Heat:
-    """A table with coloured cells."""
+    """A table with coloured cells; arrows say which are far above and below."""
 
     kind: ClassVar[str] = "heat"
     caption: str
     head: Sequence[str]
     rows: Sequence[HeatRow]
     note: str = ""
+    arrows: bool = True
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ Builder = Callable[[Any, Any], Section | None]
 
 SECTIONS: dict[str, list[Builder]] = {}
 MATERIAL: dict[str, Callable[..., Material]] = {}
+TITLES: dict[str, str] = {}  # of a family that has one of its own
 
 MOST_PARAMETERS = 300  # rows of the table of parameters
 
@@ -60,10 +61,12 @@ def _python(model: Any, material: Material) -> str:
     cost = ", cost=cost" if material.cost is not None else ""
     if model._origin.reading is not None:
         return f'{python_of(model)}\nhs.report(model, table, "report.html"{cost})'
-    if not hasattr(model, "loglik_"):
+    if not hasattr(model, "loglik_") and not hasattr(model, "inertia_"):
         built = f"model = hs.{type(model).__name__}.from_params(...)  # or fitted in pieces; the parameters are below"
     else:
         labels = ", y" if hasattr(model, "classes_") else ""
+        marks = zip(("groups", "time"), getattr(model, "_marks", ()), strict=False)
+        labels += "".join(f", {option}={name!r}" for option, name in marks if name is not None)
         built = f"model = hs.{_placeless(call(model))}\nmodel.fit(X{labels})"
     extra = ", y=y" if material.y is not None and hasattr(model, "classes_") else ""
     return f'{HEAD}\n{built}\nhs.report(model, X, "report.html"{extra}{cost})'
@@ -83,7 +86,7 @@ def _parameters(model: Any) -> list[Part]:
     left_out = len(frame) - len(rows)
     note = f"{left_out:,} further rows are left out; model.to_frame() has them all." if left_out else ""
     head = list(frame.columns)
-    return [Grid("All parameters: one column per class", head, rows, "Parameters", frozenset({1, 2}), note)]
+    return [Grid("All parameters: one column per class or state", head, rows, "Parameters", frozenset({1, 2}), note)]
 
 
 def _cell(cell: Any) -> str:

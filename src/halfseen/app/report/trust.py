@@ -24,10 +24,10 @@ def tried_sizes(model: Any) -> dict[str, list[Any]]:
 def trust(model: Any, material: TableMaterial) -> Section:
     """Number of classes, starts, certainty, what is left between columns."""
     parts: list[Part] = [_sample_note(material)] if material.seen.is_sample else []
-    figures = [figure for figure in (_selection_figure(model), _trace_figure(model)) if figure is not None]
+    figures = [figure for figure in (selection_figure(model), trace_figure(model)) if figure is not None]
     if figures:
         parts.append(Beside(figures))
-    parts += _starts_text(model)
+    parts += starts_text(model)
     names = material.seen.class_names
     if len(names) > 1:
         parts.append(_certainty_figure(material))
@@ -44,17 +44,18 @@ def _sample_note(material: TableMaterial) -> Text:
     )
 
 
-def _selection_figure(model: Any) -> Figure | None:
+def selection_figure(model: Any, what: tuple[str, str] = ("class", "classes")) -> Figure | None:
+    """Draw the numbers of classes tried."""
     tried = tried_sizes(model)
     if len(tried.get("n_components", ())) < 2:
         return None
     label = (
-        f"Information criteria against the number of classes; the lowest {model.criterion.upper()} is at "
-        f"{model.n_components_} classes."
+        f"Information criteria against the number of {what[1]}; the lowest {model.criterion.upper()} is at "
+        f"{model.n_components_} {what[1]}."
     )
-    drawing = svg(partial(plots.draw_selection, tried, model.criterion), "selection", (5.6, 3.6), label)
-    caption = f"The lowest {model.criterion.upper()} is at {plural(model.n_components_, 'class', 'classes')}. "
-    return Figure(drawing, caption + _runner_up(tried, model.criterion), "Number of classes")
+    drawing = svg(partial(plots.draw_selection, tried, model.criterion, what=what[1]), "selection", (5.6, 3.6), label)
+    caption = f"The lowest {model.criterion.upper()} is at {plural(model.n_components_, *what)}. "
+    return Figure(drawing, caption + _runner_up(tried, model.criterion), f"Number of {what[1]}")
 
 
 def _runner_up(tried: dict[str, list[Any]], criterion: str) -> str:
@@ -64,7 +65,8 @@ def _runner_up(tried: dict[str, list[Any]], criterion: str) -> str:
     return f"Next is {second}, higher by {gap:,.1f}: {strong}."
 
 
-def _trace_figure(model: Any) -> Figure | None:
+def trace_figure(model: Any) -> Figure | None:
+    """Draw the climb of the best start."""
     trace = getattr(model, "trace_", [])
     if len(trace) < 4:  # with nothing hidden there is no climb to speak of
         return None
@@ -73,7 +75,8 @@ def _trace_figure(model: Any) -> Figure | None:
     return Figure(drawing, f"The climb of the best start, which ended by “{model.stop_reason_}”.", "Climb")
 
 
-def _starts_text(model: Any) -> list[Part]:
+def starts_text(model: Any) -> list[Part]:
+    """Return where the starts ended."""
     starts = getattr(model, "restarts_", None)
     if starts is None or starts["n_init"] < 2:
         return []

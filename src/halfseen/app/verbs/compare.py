@@ -22,7 +22,8 @@ def run(model: str, other: str, truth: str | None, json: bool, **request: Any) -
         second = load(other)
     except ModelFileError as error:
         raise ModelFileError(f"{error} To compare with data, name a column of it: --truth COLUMN.") from error
-    _show_models(comparison.models(loaded, second), model, other, json)
+    word = "state" if hasattr(loaded, "state_names_") else "class"
+    _show_models(comparison.models(loaded, second), model, other, json, word)
 
 
 def _show_truth(found: comparison.Agreement, truth: str, json: bool) -> None:
@@ -37,16 +38,17 @@ def _show_truth(found: comparison.Agreement, truth: str, json: bool) -> None:
     console.show(f"\n{found.sentence(truth)}")
 
 
-def _show_models(found: comparison.Moved, one: str, two: str, json: bool) -> None:
+def _show_models(found: comparison.Moved, one: str, two: str, json: bool, word: str) -> None:
     if json:
         console.show_json(found.as_dict())
         return
-    console.show(f"classes of {one} and those of {two} that they resemble most")
+    many = "states" if word == "state" else "classes"
+    console.show(f"{many} of {one} and those of {two} that they resemble most")
     rows = [
         (pair.first, pair.second, f"{pair.share[0]:.1%}", f"{pair.share[1]:.1%}", f"{pair.overlap:.2f}")
         for pair in found.pairs
     ]
-    console.show_table(("class", "resembles", "share", "share there", "overlap"), rows, left=2)
+    console.show_table((word, "resembles", "share", "share there", "overlap"), rows, left=2)
     for name, left in ((one, found.alone[0]), (two, found.alone[1])):
         if left:
             console.show(f"only in {name}: {', '.join(left)}")
@@ -56,6 +58,6 @@ def _show_models(found: comparison.Moved, one: str, two: str, json: bool) -> Non
             (move.of, move.column, move.value, f"{move.before:,.4g}", f"{move.after:,.4g}")
             for move in found.moves[: comparison.SHOWN]
         ]
-        console.show_table(("class", "column", "", "from", "to"), moves, left=3)
+        console.show_table((word, "column", "", "from", "to"), moves, left=3)
     else:
-        console.show("\nnothing moved: the classes are the same")
+        console.show(f"\nnothing moved: the {many} are the same")

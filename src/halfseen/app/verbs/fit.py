@@ -18,9 +18,13 @@ from halfseen.errors import ParameterError
 def run(**request: Any) -> None:
     """Fit, show what was found, and write what was asked for."""
     family = families.named(request["model"])
-    families.check_transcript_options(request)
+    families.check_options(request)
     output = request["output"]
-    journal = None if output is None else Path(f"{output}.checkpoint")
+    resumes = getattr(family, "RESUMES", True)
+    if request["resume"] and not resumes:
+        raise ParameterError(f"--resume has no meaning with --model {request['model']}: it keeps no checkpoint.")
+    _check_output(output)
+    journal = Path(f"{output}.checkpoint") if output is not None and resumes else None
     _check(journal, request["resume"])
     with console.progress() as watch, watching(watch), nullcontext() if journal is None else checkpoint(journal):
         fitted = family.fit(request)
@@ -44,14 +48,17 @@ def run(**request: Any) -> None:
         console.note(f"report: {request['report']}")
 
 
+def _check_output(output: str | None) -> None:
+    if output is not None and not Path(output).parent.is_dir():
+        raise ParameterError(f"-o: there is no directory {Path(output).parent}.")
+
+
 def _check(journal: Path | None, resume: bool) -> None:
     """Refuse to lose an interrupted fit, and to go on with none."""
     if journal is None:
         if resume:
             raise ParameterError("--resume needs -o: the checkpoint lies beside the model file.")
         return
-    if not journal.parent.is_dir():
-        raise ParameterError(f"-o: there is no directory {journal.parent}.")
     if resume and not journal.exists():
         console.note(f"note: there is no checkpoint {journal}: the fit begins at the beginning")
     if not resume and journal.exists():

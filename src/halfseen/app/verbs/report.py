@@ -7,15 +7,18 @@ from typing import Any
 from halfseen.app import console, families
 from halfseen.app.model_file import load
 from halfseen.app.report.page import report
+from halfseen.errors import ParameterError
 
 
 def run(model: str, output: str, cost: str | None, **request: Any) -> None:
     """Load the model, read the data, write the page."""
     loaded = load(model)
     reading = families.reading_of(loaded)
-    found = families.verb_of(loaded, "data")(loaded, reading, request)
+    found = families.verb_of(loaded, "data")(loaded, reading, request | {"cost": cost})
     costs = None
     if cost is not None:
+        if not hasattr(loaded, "predict_proba"):
+            raise ParameterError(f"--cost has no meaning for a {type(loaded).__name__} model: it has no probabilities.")
         from halfseen.app.families.tables import class_names
         from halfseen.app.tables import read_costs
 

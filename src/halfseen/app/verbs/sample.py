@@ -11,5 +11,6 @@ from halfseen.app.model_file import load
 def run(model: str, **request: Any) -> None:
     """Load the model and let its family do it."""
     loaded = load(model)
+    families.check_use(loaded, request)
     reading = families.reading_of(loaded)
     families.verb_of(loaded, "sample")(loaded, reading, request)

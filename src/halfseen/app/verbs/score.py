@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halfseen.app import console, families
 from halfseen.app.model_file import load
 
 WORDS = {
+    "loglik_per_step": "per step",
     "rows": "rows",
     "loglik": "log-likelihood",
     "loglik_per_row": "per row",
     "bic": "BIC",
     "aic": "AIC",
     "accuracy": "accuracy",
+    "inertia_per_row": "per row",
     "labelled_rows": "on labelled rows",
 }
+
+MOST_SEQUENCES = 12
 
 
 def run(model: str, json: bool, **request: Any) -> None:
@@ -26,4 +31,18 @@ def run(model: str, json: bool, **request: Any) -> None:
     if json:
         console.show_json(found)
         return
+    each = found.pop("each", ())
     console.show_facts([(WORDS.get(name, name), f"{value:,.10g}") for name, value in found.items()])
+    if len(each) > 1:
+        _show_each(each)
+
+
+def _show_each(each: Sequence[Mapping[str, Any]]) -> None:
+    """Show the sequences that fit worst, step by step."""
+    console.show()
+    worst = sorted(each, key=lambda one: float(one["loglik_per_step"]))[:MOST_SEQUENCES]
+    head = ("sequence", "steps", "log-likelihood", "per step")
+    rows = [(s["sequence"], f"{s['steps']:,}", f"{s['loglik']:,.1f}", f"{s['loglik_per_step']:.3f}") for s in worst]
+    console.show_table(head, rows)
+    if len(each) > len(worst):
+        console.show(f"... and {len(each) - len(worst):,} others that fit better")
