@@ -88,6 +88,19 @@ inline Lanes<T> counted(T first) {
     return out;
 }
 
+// The larger of each pair of lanes, and the smaller; of NaN and a number the second.
+#if (defined(__GNUC__) || defined(__clang__)) && HALFSEEN_BYTES == 32
+inline Lanes<double> larger(Lanes<double> a, Lanes<double> b) { return __builtin_ia32_maxpd256(a, b); }
+inline Lanes<float> larger(Lanes<float> a, Lanes<float> b) { return __builtin_ia32_maxps256(a, b); }
+inline Lanes<double> smaller(Lanes<double> a, Lanes<double> b) { return __builtin_ia32_minpd256(a, b); }
+inline Lanes<float> smaller(Lanes<float> a, Lanes<float> b) { return __builtin_ia32_minps256(a, b); }
+#elif defined(__GNUC__) || defined(__clang__)
+template <class V>
+inline V larger(V a, V b) { return a > b ? a : b; }
+template <class V>
+inline V smaller(V a, V b) { return a < b ? a : b; }
+#endif
+
 // The two best scores of each lane, and the centre of the best.
 template <class T>
 struct Pair {
@@ -99,11 +112,10 @@ template <class T>
 inline void merge(Pair<T>& pair, const Pair<T>& other) {
 #if defined(__GNUC__) || defined(__clang__)
     const auto better = other.best > pair.best;
-    const Lanes<T> worse = better ? pair.best : other.best;
-    pair.best = better ? other.best : pair.best;
+    const Lanes<T> worse = smaller(other.best, pair.best);
+    pair.best = larger(other.best, pair.best);
     pair.centre = better ? other.centre : pair.centre;
-    pair.second = other.second > pair.second ? other.second : pair.second;
-    pair.second = worse > pair.second ? worse : pair.second;
+    pair.second = larger(worse, larger(other.second, pair.second));
 #else
     for (int i = 0; i < Vector<T>::width; ++i) {
         const bool better = other.best.v[i] > pair.best.v[i];
@@ -120,10 +132,10 @@ template <class T>
 inline void merge(Pair<T>& pair, Lanes<T> score, Lanes<T> centre) {
 #if defined(__GNUC__) || defined(__clang__)
     const auto better = score > pair.best;
-    const Lanes<T> worse = better ? pair.best : score;
-    pair.best = better ? score : pair.best;
+    const Lanes<T> worse = smaller(score, pair.best);
+    pair.best = larger(score, pair.best);
     pair.centre = better ? centre : pair.centre;
-    pair.second = worse > pair.second ? worse : pair.second;
+    pair.second = larger(worse, pair.second);
 #else
     merge<T>(pair, Pair<T>{score, all<T>(-std::numeric_limits<T>::infinity()), centre});
 #endif
