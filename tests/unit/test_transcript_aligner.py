@@ -297,6 +297,7 @@ def test_an_utterance_that_fits_badly_is_reported_with_its_place():
     assert "utterance 7 (u7.wav) fits badly" in event
     assert "worst at" in event
     assert model.align(X, said, names=names)[7].surprise > 5
+    assert not hs.TranscriptAligner(1).fit(X[2:9], said[2:9]).events_  # seven do not tell what is usual
 
 
 def test_silence_alone_and_empty_transcripts(data):

@@ -39,6 +39,7 @@ KINDS = ("gaussian", "categorical", "poisson", "auto")
 STARTS = ("flat", "equal")
 SHORT = ("raise", "skip")
 MISFIT = 5.0  # robust standard deviations below the other utterances
+MANY = 8  # utterances at least, to say what is usual among them
 ADD = "Add them, or name a unit that stands for them with unknown=."
 CORRECT = "Correct the transcript, or fit with utterances that have them."
 SPLIT = 0.2  # standard deviations by which the halves of a component are moved apart
@@ -424,6 +425,8 @@ class TranscriptAligner(BaseEstimator):
 
     def _note_misfits(self, corpus: Corpus, layouts: Sequence[Layout], logliks: Floats, chunks: Sequence[Any]) -> None:
         """Note the utterances whose log-likelihood per frame is far below that of the others, and where."""
+        if len(logliks) < MANY:
+            return
         surprise = np.array([self._typical.surprise(value) for value in logliks / corpus.lengths])
         for b in np.argsort(-surprise)[: np.count_nonzero(surprise > MISFIT)].tolist():
             found = self._aligned(corpus.take(np.array([b])), [layouts[b]])[0]
