@@ -32,8 +32,10 @@ void categorical_count(Matrix<const Code> codes, Span<const std::int64_t> starts
                        Span<const double> weight, Matrix<double> counts) {
     for (std::size_t n = 0; n < codes.rows; ++n) {
         double* row = counts[component[n]];
+        const Code* code = codes[n];
+        const double w = weight[n];  // read once: the compiler must fear that it lies among the counts
         for (std::size_t d = 0; d < codes.cols; ++d) {
-            if (codes[n][d] >= 0) row[starts[d] + codes[n][d]] += weight[n];
+            if (code[d] >= 0) row[starts[d] + code[d]] += w;
         }
     }
 }

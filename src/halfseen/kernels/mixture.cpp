@@ -378,6 +378,11 @@ struct Contest {
     alignas(64) double scale[COLUMNS * COLUMNS], shift[COLUMNS * COLUMNS]; // (K, D) loss = |(x - pivot) scale - shift|^2
     alignas(64) double half_logs[COLUMNS];     // (K,) sums over the columns
     bool near = false;                         // whether the pivot costs no digits; only the first COLUMNS have one
+    static constexpr std::size_t ROOM = 4096;  // numbers of joint look-ups: with them half of L1 is used
+    static constexpr std::size_t MOST = 32;    // pairs of columns
+    alignas(64) double pairs[ROOM];            // (cells of both columns, W) sums of their logs, pair after pair
+    std::int64_t begins[MOST], heights[MOST];  // where a pair begins, and how many rows its second column has
+    std::size_t n_pairs = 0;                   // 0 where there is no room: columns are looked up one by one
 
     template <class Code>
     void run(const Matrix<const Code> codes, const Span<const std::int64_t> starts, const Rows rows, const Mixture logs,
@@ -385,6 +390,7 @@ struct Contest {
         std::size_t n_components = logs.mix.size;
         while (n_components && logs.mix[n_components - 1] == -INF) --n_components;  // the padding cannot win
         place(logs, n_components);
+        join(starts, logs);
         for (std::size_t first = 0; first < best.size; first += ROWS) {
             const std::size_t size = std::min(ROWS, best.size - first);
             begin(codes, starts, rows, logs, first, size);
@@ -415,14 +421,63 @@ struct Contest {
             return;
         }
         of_width<STEP, void>(width, [&](auto w) {
+            constexpr int W = decltype(w)::value;
             for (std::size_t t = 0; t < size; ++t) {
-                look_up<decltype(w)::value>(codes[first + t], starts, logs, rowwise + t * width);
+                if (n_pairs) {
+                    look_up_pairs<W>(codes[first + t], codes.cols, logs, rowwise + t * width);
+                } else {
+                    look_up<W>(codes[first + t], starts, logs, rowwise + t * width);
+                }
             }
         });
         for (std::size_t t = 0; t < size && logs.rate.rows; ++t) {
             add_events(rows.counts[first + t], rows.log_factorials[first + t], logs, rowwise + t * width);
         }
         turn(rowwise, width, size, width, joint);
+    }
+
+    // Two columns are looked up at once where the sums for all their cells have room.
+    void join(const Span<const std::int64_t> starts, const Mixture logs) {
+        const std::size_t width = logs.mix.size, n_columns = starts.size;
+        const auto row = [&](std::size_t d) {  // where column d begins: with 'missing'
+            return d < n_columns ? std::size_t(starts[d]) + d : logs.table.rows;
+        };
+        std::size_t used = 0;
+        n_pairs = 0;
+        if ((n_columns + 1) / 2 > MOST) return;
+        for (std::size_t d = 0; d < n_columns; d += 2) {
+            const std::size_t first = row(d + 1) - row(d), second = d + 1 < n_columns ? row(d + 2) - row(d + 1) : 1;
+            if (first > ROOM || second > ROOM || used + first * second * width > ROOM) return;
+            begins[d / 2] = std::int64_t(used);
+            heights[d / 2] = std::int64_t(second);
+            for (std::size_t i = 0; i < first; ++i) {
+                for (std::size_t j = 0; j < second; ++j, used += width) {
+                    for (std::size_t k = 0; k < width; k += WIDTH) {
+                        Lanes both = load(logs.table[row(d) + i] + k);
+                        if (d + 1 < n_columns) both += load(logs.table[row(d + 1) + j] + k);
+                        store(pairs + used + k, both);
+                    }
+                }
+            }
+        }
+        n_pairs = (n_columns + 1) / 2;
+    }
+
+    // The same as `look_up`, two columns at a time.
+    template <int W, class Code>
+    void look_up_pairs(const Code* codes, std::size_t n_columns, const Mixture logs, double* row) const {
+        Row<W> even = load_row<W>(logs.mix.data), odd = {};
+        const auto cell = [&](std::size_t p) {
+            const std::int64_t second = 2 * p + 1 < n_columns ? std::int64_t(codes[2 * p + 1]) + 1 : 0;
+            return pairs + begins[p] + ((std::int64_t(codes[2 * p]) + 1) * heights[p] + second) * W;
+        };
+        std::size_t p = 0;
+        for (; p + 2 <= n_pairs; p += 2) {
+            add_at(even, cell(p));
+            add_at(odd, cell(p + 1));
+        }
+        if (p < n_pairs) add_at(even, cell(p));
+        for (int b = 0; b < W / WIDTH; ++b) store(row + b * WIDTH, even.at[b] + odd.at[b]);
     }
 
     // row = log_mix + sum_d table[code]. Odd columns are added up apart: no sum has to wait for the one before.
