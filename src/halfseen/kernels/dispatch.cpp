@@ -25,6 +25,8 @@ namespace halfseen {
                        Matrix<double>);                                                                              \
     double diagonal_soft(Matrix<const double>, Span<const double>, Span<const double>, const Diagonals&,             \
                          Span<double>, Stack<double>);                                                               \
+    void gaussian_score(Matrix<const double>, Matrix<const double>, Matrix<const double>, Matrix<double>);           \
+    void gaussian_expect(Matrix<const double>, Matrix<const double>, Matrix<const double>, Stack<double>);           \
     }
 HALFSEEN_DECLARE(baseline)
 #ifdef HALFSEEN_X86
@@ -97,6 +99,16 @@ bool any_infinite(Matrix<const double> cells) { HALFSEEN_PICK(any_infinite(cells
 void gaussian_count(Matrix<const double> values, Matrix<const double> mean, Span<const std::int64_t> component,
                     Span<const double> weight, Stack<double> moments) {
     HALFSEEN_PICK(gaussian_count(values, mean, component, weight, moments));
+}
+
+void gaussian_score(Matrix<const double> values, Matrix<const double> mean, Matrix<const double> var,
+                    Matrix<double> scores) {
+    HALFSEEN_PICK(gaussian_score(values, mean, var, scores));
+}
+
+void gaussian_expect(Matrix<const double> values, Matrix<const double> mean, Matrix<const double> usage,
+                     Stack<double> moments) {
+    HALFSEEN_PICK(gaussian_expect(values, mean, usage, moments));
 }
 
 void lloyd(const Lloyd<double>& in, const LloydSums<double>& out) { HALFSEEN_PICK(lloyd(in, out)); }

@@ -731,6 +731,41 @@ double normal_soft(Matrix<const double> values, Span<const double> weight, Span<
     return loglik;
 }
 
+void gaussian_score(Matrix<const double> values, Matrix<const double> mean, Matrix<const double> var,
+                    Matrix<double> scores) {
+    const std::size_t K = mean.rows, D = mean.cols;
+    Work half_precision(K * D), half_log(K * D);
+    for (std::size_t i = 0; i < K * D; ++i) {
+        half_precision[i] = 0.5 / var.data[i];
+        half_log[i] = 0.5 * (LOG_2PI + std::log(var.data[i]));
+    }
+    Diagonal tile({mean, {half_precision.data(), K, D}, {half_log.data(), K, D}});
+    alignas(64) double column[TILE];
+    by_tiles(values.rows, [&](std::size_t first, std::size_t size) {
+        tile.read(values, first, size);
+        for (std::size_t k = 0; k < K; ++k) {
+            tile.score(k, column);
+            for (std::size_t t = 0; t < size; ++t) scores[first + t][k] += column[t];
+        }
+    });
+}
+
+void gaussian_expect(Matrix<const double> values, Matrix<const double> mean, Matrix<const double> usage,
+                     Stack<double> moments) {
+    Work none(mean.rows * mean.cols);  // nothing is scored
+    const Matrix<const double> unused{none.data(), mean.rows, mean.cols};
+    Diagonal tile({mean, unused, unused});
+    by_tiles(values.rows, [&](std::size_t first, std::size_t size) {
+        tile.read(values, first, size);
+        for (std::size_t k = 0; k < mean.rows; ++k) {
+            alignas(64) double used[TILE] = {};
+            for (std::size_t t = 0; t < size; ++t) used[t] = usage[first + t][k];
+            tile.expect(k, used);
+        }
+    });
+    tile.finish(moments);
+}
+
 double diagonal_soft(Matrix<const double> values, Span<const double> weight, Span<const double> log_mix,
                      const Diagonals& m, Span<double> mix_usage, Stack<double> moments) {
     Diagonal tile(m);
