@@ -198,9 +198,9 @@ def _hidden_cells(about: Factors, params: Factors, data: Any, usage: Floats) -> 
                 complete_rows(data[rows], missing, ready.mean[k], ready.precision[k]) for ready in (about, params)
             )
             entropy += used.sum() * (0.5 * len(inner) * (LOG_2PI + 1) - np.log(np.diagonal(inner)).sum())
-            if np.array_equal(here, there) and np.array_equal(inner, other):
+            moved = (here - there + (about.mean[k] - params.mean[k]))[:, missing] @ other
+            if not moved.any() and np.array_equal(inner, other):
                 continue  # the divergence is 0, not rounding
-            moved = (here + about.mean[k] - there - params.mean[k])[:, missing] @ other
             ratio = np.linalg.solve(inner, other)
             logs = np.log(np.diagonal(inner)).sum() - np.log(np.diagonal(other)).sum()
             kl += 0.5 * used @ (moved**2).sum(axis=1) + used.sum() * (logs + 0.5 * ((ratio**2).sum() - len(inner)))
