@@ -422,6 +422,13 @@ def test_options_that_make_no_sense_are_refused(options, message):
         hs.KMeans(**options).fit(blobs())
 
 
+def test_auto_is_the_usual_number_of_starts():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    usual, auto = hs.KMeans(3, random_state=0).fit(X), hs.KMeans(3, n_init="auto", random_state=0).fit(X)
+    assert auto.inertia_ == usual.inertia_
+    assert auto.n_init == "auto"
+
+
 def test_use_before_fit_is_refused():
     with pytest.raises(NotFittedError):
         hs.KMeans().predict(blobs())
