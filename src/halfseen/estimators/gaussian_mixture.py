@@ -96,6 +96,7 @@ class GaussianMixture(HiddenClasses):
     precisions_, precisions_cholesky_ : arrays of the same shape
     covariance_type_ : str            the shape chosen
     lower_bound_ : float              log-likelihood per row
+    lower_bounds_ : list of float     `trace_` per row: one for each accepted step
     loglik_, objective_, trace_, n_iter_, converged_, stop_reason_, n_components_, selection_, restarts_, events_ : as
         in `LatentClass`
 
@@ -310,6 +311,12 @@ class GaussianMixture(HiddenClasses):
     def lower_bound_(self) -> float:
         """Log-likelihood per row of the data it was fitted to."""
         return self._measured(None)[0] / self._n_rows
+
+    @property
+    def lower_bounds_(self) -> list[float]:
+        """Objective per row at each accepted step."""
+        self._measured(None)
+        return [objective / self._n_rows for objective in self.trace_]
 
     @classmethod
     def from_params(
