@@ -176,6 +176,7 @@ def test_compare(pumps, tmp_path):
     assert "(next)" in halfseen("compare", pumps[0], other).stdout
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_report_and_info(pumps, tmp_path):
     halfseen("report", *pumps, "-o", tmp_path / "r.html")
     assert "What follows what" in (tmp_path / "r.html").read_text(encoding="utf-8")
