@@ -309,6 +309,9 @@ def test_e6_very_small_and_very_large_scales():
         assert model.n_iter_ == plain.n_iter_
     with pytest.raises(DataError, match="squares are beyond float64"):
         hs.KMeans(2).fit(X * 1e200)
+    with pytest.raises(DataError, match="squares are too small for float64"):
+        hs.KMeans(2).fit(X * 1e-200)
+    assert hs.KMeans(1).fit([[1e-200, None], [None, 2.0]]).inertia_ == 0
     large = (X * 1e25).astype(np.float32)  # squares are beyond float32, and not beyond the sums
     assert_array_equal(hs.KMeans(6, init=large[:6]).fit(large).labels_, plain.labels_)
 

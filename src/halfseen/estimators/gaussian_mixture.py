@@ -14,7 +14,7 @@ from halfseen.data.columns import Column
 from halfseen.engine import Mixture
 from halfseen.engine.model import Reduced
 from halfseen.errors import ParameterError
-from halfseen.estimators import blocks, numbers, options
+from halfseen.estimators import blocks, joint, numbers, options
 from halfseen.estimators.hidden_classes import HiddenClasses
 from halfseen.estimators.table_mixture import default_name
 from halfseen.leaves.categorical import read_table
@@ -178,11 +178,7 @@ class GaussianMixture(HiddenClasses):
         return () if isinstance(self.weights, str) and self.weights == "free" else ("weights",)
 
     def _shapes(self) -> Sequence[str]:
-        wanted = self.covariance_type
-        listed = [wanted] if isinstance(wanted, str) else list(wanted)
-        if not listed:
-            raise ParameterError("covariance_type=[] names no shape to try.")
-        return [options.one_of("covariance_type", shape, blocks.COVARIANCES) for shape in dict.fromkeys(listed)]
+        return joint.read_shapes(self.covariance_type, blocks.COVARIANCES)
 
     def _check_options(self) -> None:
         super()._check_options()

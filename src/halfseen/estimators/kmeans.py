@@ -433,7 +433,15 @@ def _centred(source: Source, values: NDArray[Any], weight: Floats, run: Runner) 
                 "Drop the column."
             )
         pivot = rows.pivot + move(centre, swept)[0]
+    if not swept.inertia > 0 and _vary(values[weight > 0]):
+        raise DataError("X has numbers whose squares are too small for float64. Multiply the columns by some constant.")
     return rows, swept.inertia / float(weight.sum()) / values.shape[1]
+
+
+def _vary(values: NDArray[Any]) -> bool:
+    """Whether any column has two different numbers."""
+    filled = np.where(np.isnan(values), values[np.isfinite(values).argmax(axis=0), np.arange(values.shape[1])], values)
+    return bool((filled != filled[0]).any())
 
 
 def _spread(rows: Rows, run: Runner) -> Floats:
