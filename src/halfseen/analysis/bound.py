@@ -10,7 +10,8 @@ Let q be the posterior of the hidden classes under the parameters `about`. For a
 so bound = q + entropy lies below loglik, and touches it where kl = 0: at params = about. The M-step goes where the
 bound (plus the log-prior, if there is one) is highest; the likelihood there is at least as high.
 
-Only the class is hidden. Missing cells are summed out of p(x[n], k | params): they are no part of q.
+Missing cells are summed out of p(x[n], k | params): they are no part of q. Where numbers are jointly normal (full and
+tied covariances), the missing ones of a row are hidden too, as EM completes them: q is over classes and these cells.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ def bound(
 
         loglik = q + entropy + kl,   bound = q + entropy,   kl >= 0 and 0 at the model's own parameters
 
-    Only the class is hidden; missing cells are summed out.
+    Missing cells are summed out; with full and tied covariances missing numbers are hidden beside the class, and the
+    entropy of such a density may be below 0.
 
     Parameters
     ----------
