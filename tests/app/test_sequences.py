@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import halfseen as hs
-from tests.app.test_command_line import COMMAND, halfseen, shell, table
+from tests.app.test_command_line import COMMAND, halfseen, table
 from tests.shared_data import shared_data
 
 COLUMNS = {
@@ -46,6 +46,7 @@ def test_fit_is_the_fit_of_the_library(pumps):
     assert loaded._origin.reading["group"] == "pump"
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_fit_says_what_it_found(pumps, tmp_path):
     shown = halfseen("fit", pumps[1], *FIT, "-k", "2..3", "--report", tmp_path / "r.html")
     assert "<- chosen" in shown.stdout
@@ -88,7 +89,7 @@ def test_without_group_and_time_a_file_is_one_sequence(tmp_path):
 
 
 def test_predict_keeps_rows_and_columns(pumps):
-    rows = table(shell("predict", *pumps, "--path").stdout)
+    rows = table(halfseen("predict", *pumps, "--path").stdout)
     original = table(Path(pumps[1]).read_text(encoding="utf-8"))
     model, frame = hs.load(pumps[0]), pd.read_csv(pumps[1]).drop(columns="truth")
     assert [(row["pump"], row["hour"], row["truth"]) for row in rows] == [
@@ -168,12 +169,14 @@ def test_compare(pumps, tmp_path):
     found = json.loads(halfseen("compare", *pumps, "--truth", "truth", "--json").stdout)
     assert np.sum(found["counts"]) == 200
     assert found["majority"] > 0.95
+    assert "are in a state of their own truth" in halfseen("compare", *pumps, "--truth", "truth").stdout
     assert "nothing moved: the states are the same" in halfseen("compare", pumps[0], pumps[0]).stdout
     other = tmp_path / "o.halfseen"
     halfseen("fit", pumps[1], *FIT, "-k", 3, "--seed", 1, "--max-iter", 2, "-o", other)
     assert "(next)" in halfseen("compare", pumps[0], other).stdout
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_report_and_info(pumps, tmp_path):
     halfseen("report", *pumps, "-o", tmp_path / "r.html")
     assert "What follows what" in (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -185,6 +188,7 @@ def test_report_and_info(pumps, tmp_path):
     np.testing.assert_array_equal(namespace["model"].transmat_, hs.load(pumps[0]).transmat_)
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_numbers_and_dates_as_group_and_time(tmp_path):
     data = tmp_path / "x.csv"
     days = pd.date_range("2026-01-01", periods=20).astype(str)
@@ -275,8 +279,8 @@ def test_an_impossible_step_is_named(tmp_path):
 
 
 def test_killed_and_resumed_to_the_identical_model(tmp_path):
-    X, _ = PUMP.sample(lengths=[2000] * 2, random_state=1)
-    frame = pd.DataFrame(X, columns=list(COLUMNS)).assign(pump=np.repeat(["A", "B"], 2000), hour=np.arange(4000))
+    X, _ = PUMP.sample(lengths=[500] * 2, random_state=1)
+    frame = pd.DataFrame(X, columns=list(COLUMNS)).assign(pump=np.repeat(["A", "B"], 500), hour=np.arange(1000))
     frame.to_csv(tmp_path / "long.csv", index=False)
     whole, broken = tmp_path / "whole.halfseen", tmp_path / "broken.halfseen"
     passes = ("--assign", "sample", "--max-iter", 400)  # as many passes always, so that there is time to be killed

@@ -65,6 +65,8 @@ def test_the_same_parameters_after_the_same_iterations(table, shape, n_iter, reg
     for name in ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"):
         assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-8, atol=1e-8, err_msg=name)
     assert_allclose(ours.lower_bound_, theirs.score(table), rtol=1e-10)
+    if hasattr(theirs, "lower_bounds_"):  # since 1.7
+        assert_allclose(ours.lower_bounds_[:n_iter], theirs.lower_bounds_, rtol=1e-9)
     assert_allclose(ours.predict_proba(table), theirs.predict_proba(table), atol=1e-9)
     assert_allclose(ours.score_samples(table), theirs.score_samples(table), rtol=1e-9, atol=1e-9)
     assert_allclose(ours.bic(table), theirs.bic(table), rtol=1e-10)

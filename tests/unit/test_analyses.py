@@ -180,6 +180,21 @@ def test_hidden_cells_of_a_model_that_knows_the_answer():
     assert "fitted again" in str(found)
 
 
+@pytest.mark.parametrize("shape", ["full", "tied"])
+def test_hidden_cells_are_guessed_again_by_a_model_of_the_same_shape(shape):
+    """Columns that follow from each other: without their covariance the guess is the mean."""
+    x = np.random.default_rng(0).normal(size=(200, 1))
+    X = np.hstack([x, -x, 2 * x]) + 0.1 * np.random.default_rng(1).normal(size=(200, 3))
+    y = ["a"] * 100 + ["b"] * 100
+    classifier = hs.GaussianClassifier(covariance_type=shape).fit(X, y)
+    for check in (
+        hs.hidden_cells(hs.GaussianMixture(1, covariance_type=shape).fit(X), X),
+        hs.hidden_cells(classifier, X, y),
+    ):
+        assert check.refitted
+        assert all(column.error < 0.3 * column.plain for column in check.columns)
+
+
 def test_hidden_cells_are_known_ones_and_about_as_many_as_asked():
     X, _ = penguins()
     found = hs.hidden_cells(hs.LatentClass(2, random_state=0, n_init=2).fit(X), X, share=0.3, refit=False)
@@ -381,7 +396,7 @@ def test_means_have_the_digits_that_their_spread_warrants(mean, sd, shown):
 def test_unfitted_and_foreign_models_are_refused():
     with pytest.raises(NotFittedError):
         residuals(hs.LatentClass(2), [[0, 1]])
-    with pytest.raises(ParameterError, match="str is not a fitted LatentClass"):
+    with pytest.raises(ParameterError, match="str is not a fitted mixture over a table"):
         uncertain_rows("model", [[0, 1]])
 
 

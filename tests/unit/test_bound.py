@@ -202,3 +202,18 @@ def test_without_matplotlib_the_error_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'plot_bound needs matplotlib.*pip install "halfseen\[app\]"'):
         hs.plot_bound(two_points(), POINTS)
+
+
+def test_missing_cells_of_numbers_far_from_zero_keep_their_divergence():
+    """What is added to conditional means and taken off again near 1e8 costs half of all digits."""
+    parts = []
+    for middle in (0.0, 1e8):
+        means = middle + np.array([[0.0, 0.0], [4.0, 1.0]])
+        model = hs.GaussianMixture.from_params([0.4, 0.6], means, [[[1.0, 0.9], [0.9, 1.0]]] * 2)
+        X = middle + np.array([[0.5, np.nan], [np.nan, 1.5], [3.0, 2.0], [4.5, np.nan]])
+        moved = {"x0": {"mean": middle + np.array([5.0, -3.0])}}
+        parts.append(hs.bound(model, X, moved))
+    near, far = parts
+    assert near.kl > 1
+    assert_allclose(far.kl, near.kl, rtol=1e-12)
+    assert_allclose(far.bound + far.kl, far.loglik, rtol=1e-12)

@@ -87,6 +87,7 @@ def test_the_steps_least_sure_come_first(fitted):
     ],
     ids=["one state", "mixtures", "left-right", "hard"],
 )
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_every_kind_of_chain(how):
     X = steps()[["heat"]].to_numpy()
     model = hs.HMM(prior=1.0, random_state=0, n_init=2, **how).fit(X, lengths=[60] * 4)
@@ -104,6 +105,7 @@ def test_every_kind_of_chain(how):
         assert "for good" in text
 
 
+@pytest.mark.usefixtures("pictures_unwritten")
 def test_a_long_sequence_and_no_fit():
     X, _ = PUMP.sample(400, random_state=0)
     text = words(hs.report(PUMP, X))

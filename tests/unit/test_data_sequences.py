@@ -60,6 +60,20 @@ def test_labels_of_a_list_are_stacked():
         cut.stacked([["u", None]])
 
 
+def test_evidence_of_some_sequences_of_a_list():
+    _, cut = read_sequences([np.zeros(2), np.zeros(3)])
+    stacked = cut.stacked([np.array([[1.0, 0.0], [0.0, 1.0]]), None])
+    assert stacked.tolist() == [[1, 0], [0, 1], [1, 1], [1, 1], [1, 1]]
+
+
+def test_groups_of_several_types_and_times_without_an_order():
+    _, cut = read_sequences(np.zeros(4), groups=np.array(["b", 1, "b", 1], dtype=object), time=[2, 1, 1, 2])
+    assert cut.names == ("b", 1)
+    assert cut.order.tolist() == [2, 0, 1, 3]
+    with pytest.raises(DataError, match=r"time: its values cannot be put in order .* one type"):
+        read_sequences(np.zeros(2), time=np.array(["b", 1], dtype=object))
+
+
 def test_chunks_hold_whole_sequences():
     source, cut = read_sequences(np.arange(40.0), lengths=[3, 20, 1, 1, 15])
     found = Sequences.of(Schema.learn(source).encode(source), cut.lengths, np.array([1.0, 2.0, 1.0, 1.0, 0.5]))

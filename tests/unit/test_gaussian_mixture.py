@@ -242,6 +242,12 @@ def test_shapes_and_numbers_of_components_are_chosen_in_one_call():
     assert len(model.selection_["covariance"]) == 8
 
 
+def test_far_more_probable_is_said_so():
+    model = hs.GaussianMixture.from_params([0.5, 0.5], [[0.0], [9.0]], [1.0, 1.0], "spherical")
+    assert str(model.why([[0.0]])).endswith("far more probable in class 0")
+    assert str(model.why([[4.0]])).endswith("times as probable in class 0")
+
+
 def test_why_and_words_work_with_dependent_columns():
     X, _ = blobs()
     model = hs.GaussianMixture(3, random_state=0).fit(X)
@@ -424,6 +430,7 @@ def test_the_objective_never_falls_whatever_the_seed(seed):
     [
         ({"covariance_type": "round"}, "covariance_type='round' is not one of 'full', 'tied'"),
         ({"covariance_type": []}, r"covariance_type=\[\] names no shape"),
+        ({"covariance_type": 3}, "covariance_type=3 is not one of 'full'"),
         ({"covariance_type": "fixed"}, "go together: give both or neither"),
         ({"covariance": np.eye(3)}, "go together: give both or neither"),
         ({"covariance_type": "fixed", "covariance": -np.eye(3)}, "component 0 is not symmetric and positive definite"),

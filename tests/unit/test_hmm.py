@@ -158,6 +158,7 @@ def test_a_list_of_sequences_needs_no_lengths():
         ({"min_dwell": 0}, "min_dwell=0"),
         ({"start": {"speed": [1, 2]}}, "start: there is no 'speed'"),
         ({"fixed": ["transmat"]}, "fixed: 'transmat' has no value to keep"),
+        ({"fixed": ["transmat"], "transitions": [[1, 1], [0, 1]]}, "fixed: 'transmat' has no value to keep"),
         ({"start": {"startprob": [0.5, 0.6]}}, "startprob"),
         ({"transitions": "left-right", "start": {"transmat": [[0.5, 0.5], [0.5, 0.5]]}}, r"0.5 at \(1, 0\)"),
         ({"n_components": [1, 2], "min_dwell": [1, 2]}, "need one number of states"),
@@ -483,6 +484,31 @@ def test_models_without_data_are_measured_on_data_only():
     assert np.isfinite(weather().bic([["walk"], ["shop"]]))
 
 
+def test_columns_of_the_fit_complete_those_given_in_use():
+    X, _ = two_states(40)
+    frame = pd.DataFrame({"x": X[:, 0], "who": ["a", "b"] * 20, "day": np.arange(40)[::-1]})
+    model = hs.HMM(2, n_init=2, random_state=0, prior=1.0).fit(frame, groups="who", time="day")
+    for given in ({"groups": "who"}, {"time": "day"}, {"groups": "who", "time": "day"}):
+        np.testing.assert_array_equal(model.predict_proba(frame, **given), model.predict_proba(frame))
+
+
+def test_sequences_without_observed_steps_have_criteria():
+    holes = [[None], [None]]
+    model = hs.HMM.from_params([0.5, 0.5], TRANS, {"x": {"mean": [0, 4], "sd": [1, 1]}})
+    assert model.bic(holes) == 0
+    assert model.aic(holes) == 2 * model.n_parameters_
+
+
+def test_forecasts_of_numbers_far_from_zero_keep_their_spread():
+    """Squares of numbers near 1e8 have no digit left for a variance of 1."""
+    near, far = (
+        hs.HMM.from_params([0.5, 0.5], TRANS, {"x": {"mean": [a, a + 4], "sd": [1, 2]}}).forecast([[a + 1.0]], 3)
+        for a in (0.0, 1e8)
+    )
+    assert_allclose(far.observations["x"]["sd"], near.observations["x"]["sd"], rtol=1e-7)
+    assert_allclose(far.observations["x"]["mean"] - 1e8, near.observations["x"]["mean"], atol=1e-6)
+
+
 def test_draws_come_in_sequences_and_by_seed():
     model = weather()
     X, states = model.sample(lengths=[3, 1, 50], random_state=5)
@@ -562,6 +588,9 @@ def test_an_impossible_labelled_path_is_named():
         hs.HMM(2, transitions="left-right", n_init=2).fit(
             X, groups=["early"] * 4 + ["late"] * 5, labels=labels, sample_weight=[1, 3]
         )
+    days = np.arange("2026-01-05", "2026-01-14", dtype="datetime64[D]")
+    with pytest.raises(FitError, match=r"sequence 0 is impossible .* at step 7 \(2026-01-12\) "):
+        hs.HMM(2, transitions="left-right", n_init=2).fit(X, time=days, labels=labels)
 
 
 def test_an_impossible_sequence_is_named_in_use():

@@ -309,6 +309,9 @@ def test_e6_very_small_and_very_large_scales():
         assert model.n_iter_ == plain.n_iter_
     with pytest.raises(DataError, match="squares are beyond float64"):
         hs.KMeans(2).fit(X * 1e200)
+    with pytest.raises(DataError, match="squares are too small for float64"):
+        hs.KMeans(2).fit(X * 1e-200)
+    assert hs.KMeans(1).fit([[1e-200, None], [None, 2.0]]).inertia_ == 0
     large = (X * 1e25).astype(np.float32)  # squares are beyond float32, and not beyond the sums
     assert_array_equal(hs.KMeans(6, init=large[:6]).fit(large).labels_, plain.labels_)
 
@@ -384,6 +387,8 @@ def test_the_same_table_in_every_container_gives_the_same_bits():
 
 
 def test_text_infinity_and_sparse_data_are_refused_with_their_place():
+    with pytest.raises(DataError, match=r"column 'x0', row 1 is 'NA', not a number \(1 such row; where it means"):
+        hs.KMeans(2).fit([["1"], ["NA"], ["3"]])
     with pytest.raises(DataError, match="column 'color', row 1 is 'red', not a number"):
         hs.KMeans(2).fit(pd.DataFrame({"size": [1.0, 2.0], "color": [None, "red"]}))
     X = blobs()
@@ -420,6 +425,13 @@ def test_true_and_false_are_numbers():
 def test_options_that_make_no_sense_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
         hs.KMeans(**options).fit(blobs())
+
+
+def test_auto_is_the_usual_number_of_starts():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    usual, auto = hs.KMeans(3, random_state=0).fit(X), hs.KMeans(3, n_init="auto", random_state=0).fit(X)
+    assert auto.inertia_ == usual.inertia_
+    assert auto.n_init == "auto"
 
 
 def test_use_before_fit_is_refused():

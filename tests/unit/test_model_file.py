@@ -723,6 +723,17 @@ def test_pickles_carry_the_version(name):
         warnings.simplefilter("error")
         assert alike(pickle.loads(state).predict_proba(X), model.predict_proba(X))
         assert "_halfseen_version" not in vars(copy.copy(model))
+    _warns_of_another_version(state)
+
+
+def _warns_of_another_version(state):
     assert hs.__version__.encode() in state
     with pytest.warns(VersionWarning, match=r"pickled by halfseen 0\.0\.7 may not work with"):
         pickle.loads(state.replace(hs.__version__.encode(), b"0.0.7"))
+
+
+def test_pickles_of_centres_and_chains_carry_the_version():
+    for model in (hs.KMeans.from_params([[0.0], [1.0]]), hs.HMM.from_params([1], [[1]], {"x": {"rate": [2.0]}})):
+        state = pickle.dumps(model)
+        np.testing.assert_array_equal(pickle.loads(state).predict([[1.0]]), model.predict([[1.0]]))
+        _warns_of_another_version(state)

@@ -63,6 +63,30 @@ def test_selection_draws_the_criteria_and_rings_the_choice(model, ax):
     assert len({line.get_marker() for line in ax.lines[:3]}) == 3  # told apart without colour
 
 
+def test_selection_of_several_shapes_has_a_line_for_each(ax):
+    X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0, 0], [5, 5]], 30, axis=0)
+    model = hs.GaussianMixture([1, 2], covariance_type=["full", "diag"], n_init=2, random_state=0).fit(X)
+    hs.plot_selection(model, ax=ax)
+    lines = {line.get_label(): line.get_xydata() for line in ax.lines}
+    table = model.selection_
+    for shape in ("full", "diag"):
+        own = table[table["covariance"] == shape]
+        np.testing.assert_array_equal(lines[shape], own[["n_components", "bic"]])
+    assert f"{model.covariance_type_}, 2 chosen" in [text.get_text() for text in ax.texts]
+
+
+def test_chains_have_a_selection_and_a_climb():
+    from matplotlib.figure import Figure
+
+    X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0, 0], [5, 5]], 30, axis=0)
+    model = hs.HMM(2, covariance_type=["full", "diag"], n_init=2, random_state=0, prior=1.0).fit(X)
+    ax = hs.plot_selection(model, ax=Figure().subplots())
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["full", "diag"]
+    assert ax.get_title() == "Which covariance?"
+    ax = hs.plot_trace(model, ax=Figure().subplots())
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), model.trace_)
+
+
 def test_selection_needs_several_numbers_of_classes(birds, ax):
     one = hs.LatentClass(2, random_state=0, n_init=1).fit(birds)
     with pytest.raises(ParameterError, match=r"n_components=range\(1, 9\)"):

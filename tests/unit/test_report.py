@@ -107,6 +107,24 @@ def sections_of(html):
 TABLE = ["answer", "classes", "profiles", "trust", "holes", "rows"]
 
 
+def test_several_shapes_of_covariance_are_not_numbers_of_classes():
+    X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0, 0], [5, 5]], 30, axis=0)
+    shapes = ["full", "diag"]
+    both = hs.GaussianMixture([1, 2], covariance_type=shapes, n_init=2, random_state=0).fit(X)
+    text = "".join(check(hs.report(both, X)).text)
+    assert (
+        "of 2 numbers of classes tried, from 1 to 2, with covariances full and diag, the lowest BIC is that of 2"
+        in text
+    )
+    assert f"The lowest BIC is at 2 classes of {both.covariance_type_} covariance. Next is 2 classes of" in text
+    one = hs.HMM(2, covariance_type=shapes, n_init=2, random_state=0, prior=1.0).fit(X)
+    text = "".join(check(hs.report(one, X)).text)
+    assert f"of the covariances tried, full and diag, {one.covariance_type_} has the lowest BIC" in text
+    assert "Shape of covariance" in text
+    alone = "".join(check(hs.report(hs.GaussianMixture(1).fit(X), X)).text)
+    assert "columns are taken as unrelated" not in alone
+
+
 # -------------------------------------------------------------------------------------------------------- whole reports
 
 

@@ -10,7 +10,8 @@ Let q be the posterior of the hidden classes under the parameters `about`. For a
 so bound = q + entropy lies below loglik, and touches it where kl = 0: at params = about. The M-step goes where the
 bound (plus the log-prior, if there is one) is highest; the likelihood there is at least as high.
 
-Only the class is hidden. Missing cells are summed out of p(x[n], k | params): they are no part of q.
+Missing cells are summed out of p(x[n], k | params): they are no part of q. Where numbers are jointly normal (full and
+tied covariances), the missing ones of a row are hidden too, as EM completes them: q is over classes and these cells.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ def bound(
 
         loglik = q + entropy + kl,   bound = q + entropy,   kl >= 0 and 0 at the model's own parameters
 
-    Only the class is hidden; missing cells are summed out.
+    Missing cells are summed out; with full and tied covariances missing numbers are hidden beside the class, and the
+    entropy of such a density may be below 0.
 
     Parameters
     ----------
@@ -198,9 +200,9 @@ def _hidden_cells(about: Factors, params: Factors, data: Any, usage: Floats) -> 
                 complete_rows(data[rows], missing, ready.mean[k], ready.precision[k]) for ready in (about, params)
             )
             entropy += used.sum() * (0.5 * len(inner) * (LOG_2PI + 1) - np.log(np.diagonal(inner)).sum())
-            if np.array_equal(here, there) and np.array_equal(inner, other):
+            moved = (here - there + (about.mean[k] - params.mean[k]))[:, missing] @ other
+            if not moved.any() and np.array_equal(inner, other):
                 continue  # the divergence is 0, not rounding
-            moved = (here + about.mean[k] - there - params.mean[k])[:, missing] @ other
             ratio = np.linalg.solve(inner, other)
             logs = np.log(np.diagonal(inner)).sum() - np.log(np.diagonal(other)).sum()
             kl += 0.5 * used @ (moved**2).sum(axis=1) + used.sum() * (logs + 0.5 * ((ratio**2).sum() - len(inner)))

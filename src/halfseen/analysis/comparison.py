@@ -48,15 +48,15 @@ class Agreement:
     matched: float
     rand: float
 
-    def sentence(self, truth: str) -> str:
-        """Return the figures in words."""
+    def sentence(self, truth: str, word: str = "class") -> str:
+        """Return the figures in words; `word` is what the model calls a class."""
         n_right = round(self.majority * self.n_rows)
         left_out = f" ({self.n_unknown} rows without {truth} left out)" if self.n_unknown else ""
         matched = (
-            f" With one class for each {truth}: {self.matched:.1%}." if len(self.classes) <= len(self.labels) else ""
+            f" With one {word} for each {truth}: {self.matched:.1%}." if len(self.classes) <= len(self.labels) else ""
         )
         return (
-            f"{n_right:,} of {self.n_rows:,} rows ({self.majority:.1%}) are in a class of their own {truth}{left_out}."
+            f"{n_right:,} of {self.n_rows:,} rows ({self.majority:.1%}) are in a {word} of their own {truth}{left_out}."
             f"{matched} Adjusted Rand index: {self.rand:.3f}."
         )
 

@@ -108,7 +108,7 @@ def hidden_cells(
 
     Parameters
     ----------
-    model : fitted LatentClass, NaiveBayes or HMM
+    model : fitted LatentClass, GaussianMixture, NaiveBayes, GaussianClassifier or HMM
     X : table
         The one it was fitted to, or any with its columns. Sequences come in a list, or in a data frame with the columns
         of group and time that the fit had; an HMM guesses from the steps around a cell too, and is not fitted again.
@@ -255,7 +255,7 @@ def _refitted(model: TableMixture, holed: Table, y: Any, n_init: int, seed: np.r
     other.n_init = n_init
     if isinstance(model, NaiveBayes):
         holed = _known(model, holed, y)
-    found = other._search(holed.canonical(), len(model.weights_), seed)
+    found = other._search(holed.canonical(), len(model.weights_), seed, covariance=model._recipe.covariance)
     other._model, other._params = found.model, found.params
     return other
 

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from halfseen.analysis.contrast import Contrast, contrasts, percent
 from halfseen.analysis.holes import Holes, count, holes
 from halfseen.analysis.seen import check_mixture, look, missing_cells
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
+from halfseen.estimators.chain_use import ChainUse
 from halfseen.leaves.leaf import Floats
 from halfseen.optional import optional
 
@@ -112,11 +114,13 @@ def draw_profiles(rows: Sequence[Contrast], names: Sequence[str], ax: Axes) -> A
 
 
 def plot_selection(model: Any, ax: Axes | None = None) -> Axes:
-    """Draw the information criteria against the number of classes; the number chosen is ringed.
+    """Draw the information criteria against the number of classes or states; the number chosen is ringed.
+
+    Of several shapes of covariance there is a line for each, of the criterion that chose.
 
     Parameters
     ----------
-    model : LatentClass fitted with several numbers of classes, such as n_components=range(1, 9)
+    model : LatentClass, GaussianMixture or HMM fitted with several, such as n_components=range(1, 9)
     ax : matplotlib Axes, optional
 
     Examples
@@ -125,7 +129,7 @@ def plot_selection(model: Any, ax: Axes | None = None) -> Axes:
     >>> X = [["a", 1.0], ["b", 5.0], ["a", 1.5], ["b", 5.5]] * 5
     >>> ax = hs.plot_selection(hs.LatentClass(range(1, 4), random_state=0).fit(X))  # doctest: +SKIP
     """
-    check_mixture(model)
+    _check_fit(model)
     found = getattr(model, "selection_", None)
     tried = {} if found is None else nw.from_native(found).to_dict(as_series=False)
     if len(tried.get("n_components", ())) < 2:
@@ -133,23 +137,40 @@ def plot_selection(model: Any, ax: Axes | None = None) -> Axes:
             "plot_selection: there is nothing to compare, as one number of classes was tried. "
             "Fit LatentClass with several, such as n_components=range(1, 9)."
         )
-    ax = draw_selection(tried, model.criterion, axes(ax, "plot_selection", (7, 4)))
-    ax.set_title("How many classes?")
+    what = "states" if isinstance(model, ChainUse) else "classes"
+    ax = draw_selection(tried, model.criterion, axes(ax, "plot_selection", (7, 4)), what)
+    ax.set_title(f"How many {what}?" if len(set(tried["n_components"])) > 1 else "Which covariance?")
     return ax
 
 
+def _check_fit(model: Any) -> None:
+    """Refuse what no EM fit can have left its figures in."""
+    if not isinstance(model, ChainUse):
+        check_mixture(model)
+    check_is_fitted(model)
+
+
 def draw_selection(tried: dict[str, list[Any]], criterion: str, ax: Axes, what: str = "classes") -> Axes:
-    """Draw criteria against numbers of classes."""
-    sizes = tried["n_components"]
-    for name, (colour, marker, dashes) in CRITERIA.items():
-        width = 2.2 if name == criterion else 1.4
-        ax.plot(sizes, tried[name], dashes, marker=marker, color=colour, linewidth=width, label=name.upper())
+    """Draw criteria against numbers of classes; of several shapes of covariance, the criterion of each."""
+    sizes, shapes = tried["n_components"], tried.get("covariance")
+    one_size = len(set(sizes)) == 1
+    places = list(range(len(sizes))) if one_size else sizes
+    if shapes is None or one_size:
+        for name, (colour, marker, dashes) in CRITERIA.items():
+            width = 2.2 if name == criterion else 1.4
+            ax.plot(places, tried[name], dashes, marker=marker, color=colour, linewidth=width, label=name.upper())
+    else:
+        for shape, marker in zip(dict.fromkeys(shapes), "os^Dvp", strict=False):
+            own = [i for i, other in enumerate(shapes) if other == shape]
+            ax.plot([sizes[i] for i in own], [tried[criterion][i] for i in own], "-", marker=marker, label=shape)
     chosen = tried["chosen"].index(True)
-    place = (sizes[chosen], tried[criterion][chosen])
+    name = str(sizes[chosen]) if shapes is None else f"{shapes[chosen]}, {sizes[chosen]}"
+    place = (places[chosen], tried[criterion][chosen])
     ax.plot(*place, "o", markersize=16, markerfacecolor="none", markeredgecolor=INK, markeredgewidth=1.6)
-    ax.annotate(f"{place[0]} chosen", place, xytext=(0, 15), textcoords="offset points", ha="center", color=INK)
-    ax.set_xticks(sizes)
-    ax.set(xlabel=f"number of {what}", ylabel="criterion, lower is better")
+    ax.annotate(f"{name} chosen", place, xytext=(0, 15), textcoords="offset points", ha="center", color=INK)
+    ax.set_xticks(places, shapes if one_size and shapes is not None else None)
+    label = "criterion" if shapes is None or one_size else criterion.upper()
+    ax.set(xlabel="covariance" if one_size else f"number of {what}", ylabel=f"{label}, lower is better")
     ax.ticklabel_format(axis="y", useOffset=False, style="plain")
     ax.margins(y=0.18)
     ax.legend(frameon=False)
@@ -170,7 +191,7 @@ def plot_trace(model: Any, ax: Axes | None = None) -> Axes:
     >>> X = [["a", 1.0], ["b", 5.0], ["a", 1.5], ["b", 5.5]] * 5
     >>> ax = hs.plot_trace(hs.LatentClass(2, random_state=0).fit(X))  # doctest: +SKIP
     """
-    check_mixture(model)
+    _check_fit(model)
     if not getattr(model, "trace_", None):
         raise ParameterError("plot_trace: this model has no trace, as it was not fitted to a whole table by fit.")
     ax = draw_trace(model.trace_, axes(ax, "plot_trace", (7, 4)))

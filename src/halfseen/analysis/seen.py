@@ -114,7 +114,7 @@ def look(
 def check_mixture(model: Any) -> None:
     """Refuse what is not a fitted mixture over a table."""
     if not isinstance(model, TableMixture):
-        raise ParameterError(f"{type(model).__name__} is not a fitted LatentClass or NaiveBayes.")
+        raise ParameterError(f"{type(model).__name__} is not a fitted mixture over a table, such as LatentClass.")
     check_is_fitted(model)
 
 

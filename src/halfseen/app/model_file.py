@@ -67,7 +67,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : a fitted estimator of one of `FAMILIES`
+    model : fitted LatentClass, GaussianMixture, KMeans, NaiveBayes, GaussianClassifier or HMM
     path : str or path
         Any name; ".halfseen" is the custom. An existing file is replaced.
 
@@ -106,7 +106,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    estimator
+    LatentClass, GaussianMixture, KMeans, NaiveBayes, GaussianClassifier or HMM
 
     Raises
     ------

@@ -208,13 +208,43 @@ def _codes(raw: RawColumn, categories: tuple[Category, ...]) -> NDArray[np.integ
 def _numbers(raw: RawColumn, name: str, kind: str) -> NDArray[np.float64]:
     """The values of a column that has to be of numbers."""
     if raw.type != "number" and not raw.missing.all():
-        row = int(np.argmin(raw.missing))
-        value = bool(raw.values[row]) if raw.type == "bool" else raw.values[row]
         raise DataError(
-            f"column {name!r} cannot be {kind}: row {row} is {value!r:.80}, not a number. "
-            "Convert the column to numbers, or fit it as kind 'categorical'."
+            f"column {name!r} cannot be {kind}: {no_number(raw)}. Convert the column to numbers, or fit it as kind "
+            "'categorical'."
         )
     return raw.values
+
+
+def no_number(raw: RawColumn) -> str:
+    """Name the first cell that is no number, not one that only looks like text because of others.
+
+    Examples
+    --------
+    >>> from halfseen.data import read
+    >>> no_number(read([["156"], ["NA"], ["NA"]]).column(0))
+    "row 1 is 'NA', not a number (2 such rows; where it means missing, say so: missing=['NA'], --missing NA)"
+    """
+    rows = np.flatnonzero(~raw.missing)
+    if raw.type == "bool":
+        return f"row {rows[0]} is {bool(raw.values[rows[0]])}, not a number"
+    words = [row for row in rows.tolist() if not _reads_as_number(raw.values[row])]
+    if not words:
+        return f"row {rows[0]} is {raw.values[rows[0]]!r:.80}, a number written as text, not a number"
+    word = str(raw.values[words[0]])
+    said = f"row {words[0]} is {word!r:.80}, not a number"
+    same = sum(str(raw.values[row]) == word for row in words)
+    if same < len(words) or len(words) == len(rows):  # a column of words
+        return said
+    many = "1 such row" if same == 1 else f"{same} such rows"
+    return f"{said} ({many}; where it means missing, say so: missing=[{word!r:.40}], --missing {word:.40})"
+
+
+def _reads_as_number(value: object) -> bool:
+    try:
+        float(str(value))
+    except ValueError:
+        return False
+    return True
 
 
 def read_counts(raw: RawColumn, name: str) -> NDArray[np.float64]:

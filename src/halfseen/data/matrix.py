@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data import spill
+from halfseen.data.columns import no_number
 from halfseen.data.frames import RawColumn, Source
 from halfseen.data.stream import in_pieces
 from halfseen.errors import DataError
@@ -55,9 +56,8 @@ def as_matrix(source: Source) -> NDArray[Any]:
 
 def _numbers(raw: RawColumn, name: str) -> NDArray[np.float64]:
     if raw.type == "text" and not raw.missing.all():
-        row = int(np.argmin(raw.missing))
         raise DataError(
-            f"column {name!r}, row {row} is {raw.values[row]!r:.80}, not a number. This model takes numbers only: turn "
-            "the column into numbers, drop it, or use LatentClass, which takes categories too."
+            f"column {name!r}, {no_number(raw)}. This model takes numbers only: turn the column into numbers, drop it, "
+            "or use LatentClass, which takes categories too."
         )
     return np.where(raw.missing, np.nan, raw.values).astype(np.float64)

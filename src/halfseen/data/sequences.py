@@ -185,8 +185,12 @@ class Cut:
         for b, (part, length) in enumerate(zip(parts, self.lengths.tolist(), strict=True)):
             if part is not None and len(part) != length:
                 raise DataError(f"labels: sequence {b} has {len(part)} labels for {length} steps.")
-        if any(getattr(part, "ndim", 1) == 2 for part in parts):
-            return np.concatenate(parts)
+        widths = {part.shape[1] for part in parts if getattr(part, "ndim", 1) == 2}
+        if widths:
+            ones = max(widths)  # says nothing of a sequence
+            return np.concatenate(
+                [np.ones((n, ones)) if part is None else part for part, n in zip(parts, self.lengths, strict=True)]
+            )
         filled = [[None] * n if part is None else part for part, n in zip(parts, self.lengths.tolist(), strict=True)]
         return [label for part in filled for label in part]
 
@@ -346,7 +350,7 @@ def _grouped(groups: NDArray[Any] | None, time: NDArray[Any] | None, n_rows: int
                 f"{option}: row {row} is missing. Every row needs a sequence and a time; drop it or fill it."
             )
     rank, names = (np.zeros(n_rows, dtype=np.int64), None) if groups is None else _ranked(groups)
-    when = np.arange(n_rows) if time is None else np.unique(time, return_inverse=True)[1].reshape(-1)
+    when = np.arange(n_rows) if time is None else _placed(time)
     order = np.lexsort((when, rank))
     same = (np.diff(rank[order]) == 0) & (np.diff(when[order]) == 0)
     if time is not None and same.any():
@@ -359,9 +363,21 @@ def _grouped(groups: NDArray[Any] | None, time: NDArray[Any] | None, n_rows: int
 
 def _ranked(groups: NDArray[Any]) -> tuple[Ints, tuple[Any, ...]]:
     """Number groups by their first row."""
+    if groups.dtype == object:  # names of several types have no order
+        number: dict[Any, int] = {}
+        rank = np.array([number.setdefault(name, len(number)) for name in groups.tolist()], dtype=np.int64)
+        return rank, tuple(number)
     distinct, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return np.argsort(order)[inverse.reshape(-1)], tuple(distinct[order].tolist())
+
+
+def _placed(time: NDArray[Any]) -> Ints:
+    """Number times in their order."""
+    try:
+        return np.unique(time, return_inverse=True)[1].reshape(-1)
+    except TypeError as error:
+        raise DataError(f"time: its values cannot be put in order ({error}). Make all of them of one type.") from None
 
 
 def _holes(values: NDArray[Any]) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data import Column, Schema, frame_from_dict
-from halfseen.data.template import described, rebuilt
+from halfseen.data.template import rebuilt
 from halfseen.errors import ParameterError
 from halfseen.estimators import options, state
 from halfseen.estimators.profile import number
@@ -114,25 +114,11 @@ def traits_of(model: KMeans, k: int, top: int, least: float = 0.01) -> list[tupl
 
 def taken(model: KMeans) -> State:
     """Return the state of a fitted model. The labels of the rows are not in it: no row is."""
-    own, origin = vars(model), model._origin
-    record = {
-        "options": state._options(model),
-        "columns": [
-            {"name": c.name, "kind": c.kind, "categories": None, "treatment": None} for c in model._schema.columns
-        ],
-        "named": model._schema.named,
-        "feature_names": getattr(model, "feature_names_in_", np.zeros(0)).tolist(),
-        "container": described(model._template),
-        "model": {"dtype": model._pivot.dtype.name, "n_clusters": len(model._centred)},
-        "training": {name: own[name] for name in TRAINING if name in own},
-        "data_fingerprint": origin.fingerprint,
-        "seed": origin.seed,
-        "fitted_at": origin.fitted_at,
-        "command": origin.command,
-        "reading": origin.reading,
+    record = state.common(model, TRAINING) | {
+        "model": {"dtype": model._pivot.dtype.name, "n_clusters": len(model._centred)}
     }
     tensors = {"centres": model._centred, "pivot": model._pivot.astype(np.float64), "spread": model._spread}
-    if "cluster_sizes_" in own:
+    if hasattr(model, "cluster_sizes_"):
         tensors["sizes"] = model.cluster_sizes_
     return State(record, tensors)
 
@@ -140,7 +126,7 @@ def taken(model: KMeans) -> State:
 def restored(cls: type[Estimator], found: State) -> Estimator:
     """Return the model whose state this is; raise `ParameterError` for what cannot be one."""
     record, tensors = found
-    model: Estimator = state.opened(cls, record, RECORD)
+    model: Estimator = state.opened(cls, record, state.COMMON)
     if any(column.kind != "gaussian" for column in model._schema.columns):
         raise ParameterError("a column of k-means cannot be of categories or counts.")
     state.check_shapes(tensors, _shapes(model._schema, record["model"], tensors))
@@ -154,9 +140,6 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
     _restore_table(model, record)
     _restore_training(model, record["training"], tensors)
     return model
-
-
-RECORD = state.COMMON
 
 
 def _shapes(schema: Schema, model: Any, tensors: Mapping[str, Floats]) -> dict[str, tuple[int, ...]]:
@@ -184,17 +167,14 @@ def _restore_table(model: KMeans, record: Mapping[str, Any]) -> None:
 
 def _restore_training(model: KMeans, training: Any, tensors: Mapping[str, Floats]) -> None:
     found = options.mapping("training", training)
-    for name, value in found.items():
-        if name not in TRAINING or not TRAINING[name](value):
-            raise ParameterError(f"training: {name}={value!r:.80} cannot be.")
-        setattr(model, name, value)
     if bool(found) != ("sizes" in tensors) or (found and set(found) != set(TRAINING)):
         raise ParameterError("training: what a fit leaves is there only in part.")
+    state.restore_training(model, found, TRAINING)
     if "sizes" in tensors:
         if not (tensors["sizes"].min() >= 0 and tensors["sizes"].sum() > 0):
             raise ParameterError("sizes: the number of rows of a cluster is negative, or there are none.")
         model.cluster_sizes_ = tensors["sizes"]
 
 
-TRAINING = {name: state.TRAINING[name][1] for name in ("trace_", "n_iter_", "converged_", "stop_reason_", "events_")}
-TRAINING["inertia_"] = lambda value: state.is_number(value) and value >= 0
+TRAINING = {name: state.OF_ALL[name] for name in ("trace_", "n_iter_", "converged_", "stop_reason_", "events_")}
+TRAINING["inertia_"] = ("inertia_", lambda value: state.is_number(value) and value >= 0)

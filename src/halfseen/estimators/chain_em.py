@@ -27,7 +27,7 @@ from halfseen.estimators.ended import take_over, warn_of_end
 from halfseen.estimators.notes import column_notes
 from halfseen.estimators.state import State
 from halfseen.estimators.table_mixture import lasting_seed
-from halfseen.estimators.topology import Topology
+from halfseen.estimators.topology import Topology, has_numbers
 from halfseen.leaves import Cells, Leaf
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import NO_MASS, Floats, Stats, frozen, map_arrays
@@ -139,7 +139,7 @@ class ChainEM(ChainUse):
         tied = _check_names("tied", self.tied, names)
         if set(fixed) & set(tied):
             raise ParameterError("a column cannot be both fixed and tied: fixed ones keep what they have.")
-        given = {**(self.start or {}), **({"transmat": 0} if _has_numbers(self.transitions) else {})}
+        given = {**(self.start or {}), **({"transmat": 0} if has_numbers(self.transitions) else {})}
         blocks.check_fixed(fixed, given, schema)
         treatment = {name: "fixed" for name in fixed if name in names} | dict.fromkeys(tied, "tied")
         return schema.arrange(treatment)
@@ -229,10 +229,11 @@ class ChainEM(ChainUse):
                     by_length = np.argsort(-door.cut.lengths, kind="stable")
                     b = int(by_length[found[0]])
                     name = door.cut.name(b) if door.cut.names else f"sequence {door.numbers[b]}"
+                    step = door.cut.step(b, found[1])
                     raise FitError(
-                        f"{name} is impossible at the start of the fit: at step {found[1]} no state is left that "
-                        "may come next and emit what was observed. See zeros in transitions= and start=, and labels= "
-                        "around that step."
+                        f"{name} is impossible at the start of the fit: at {step} no state is left that may come next "
+                        "and emit what was observed. See zeros in transitions= and start=, and labels= around that "
+                        "step."
                     ) from error
             raise
 
@@ -364,11 +365,6 @@ def _check_names(option: str, names: Any, known: Collection[str]) -> tuple[str, 
         if name not in known:
             raise ParameterError(f"{option}: there is no {name!r}. Names: {', '.join(sorted(map(str, known)))}.")
     return tuple(names)
-
-
-def _has_numbers(transitions: Any) -> bool:
-    """Whether transitions are probabilities, not only a mask."""
-    return transitions is not None and not isinstance(transitions, str) and np.asarray(transitions).dtype != bool
 
 
 def _check_allowed(what: str, given: Floats, allowed: NDArray[np.bool_]) -> None:

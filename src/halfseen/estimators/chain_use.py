@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.assign import SOFT
@@ -23,6 +22,7 @@ from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import joint, options, profile
 from halfseen.estimators.cells import decoded, holes_filled
 from halfseen.estimators.chain_impute import full_blocks
+from halfseen.estimators.pickled import Pickled
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table_mixture import generator, matching
 from halfseen.estimators.topology import Topology
@@ -87,7 +87,7 @@ class _Emissions:
     _template: Source
 
 
-class ChainUse(BaseEstimator):
+class ChainUse(Pickled):
     """A hidden Markov model, once it has a model, parameters and a schema."""
 
     _origin: Origin = Origin()
@@ -379,8 +379,9 @@ class ChainUse(BaseEstimator):
             mean = column.values[0]
             var = column.values[1] ** 2 if column.kind == "gaussian" else mean
             centre = states @ mean
-            spread = states @ (var + mean**2) - centre**2
-            found[column.name] = {"mean": centre, "sd": np.sqrt(np.maximum(spread, 0.0))}
+            about = mean - centre[..., None]  # squares of the means themselves would drown a small variance
+            spread = states @ var + (states * about**2).sum(axis=-1)
+            found[column.name] = {"mean": centre, "sd": np.sqrt(spread)}
         return found
 
     def score_samples(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Floats:
@@ -468,7 +469,7 @@ class ChainUse(BaseEstimator):
         Without `X`, of the data it was fitted to.
         """
         loglik, n_steps = self._measured(X, lengths, groups, time)
-        return -2 * loglik + self.n_parameters_ * float(np.log(n_steps))
+        return -2 * loglik + self.n_parameters_ * float(np.log(max(n_steps, 1.0)))
 
     def aic(self, X: Any = None, lengths: Any = None, *, groups: Any = None, time: Any = None) -> float:
         """Return -2 loglik + 2 n_parameters; lower is better."""
@@ -547,10 +548,12 @@ class ChainUse(BaseEstimator):
 
     def _marked(self, X: Any, lengths: Any, groups: Any, time: Any) -> tuple[Any, Any]:
         """Return the columns of group and time: those given, or those of the fit, where X has them."""
-        if lengths is not None or groups is not None or time is not None:
+        if lengths is not None:
             return groups, time
-        names = column_names(X)
-        first, second = (mark if mark in names else None for mark in self._marks)
+        names, given = column_names(X), (groups, time)
+        first, second = (
+            mark if said is None and mark in names else said for said, mark in zip(given, self._marks, strict=True)
+        )
         return first, second
 
     def _over(self, sequences: Sequences, task: Callable[[Any, SequenceChunk], Any]) -> list[Any]:

@@ -9,11 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Schema, Source
-from halfseen.estimators import numbers, options
+from halfseen.estimators import joint, numbers, options
 from halfseen.estimators.naive_bayes import NaiveBayes
 from halfseen.leaves.leaf import Floats
-
-SHAPES = ("full", "tied", "diag", "spherical")
 
 
 class GaussianClassifier(NaiveBayes):
@@ -93,7 +91,7 @@ class GaussianClassifier(NaiveBayes):
         return self.covariance_type
 
     def _check_options(self) -> None:
-        options.one_of("covariance_type", self.covariance_type, SHAPES)
+        options.one_of("covariance_type", self.covariance_type, joint.SHAPES)
         super()._check_options()
 
     def _learn_schema(self, source: Source) -> Schema:

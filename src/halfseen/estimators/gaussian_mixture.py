@@ -14,7 +14,7 @@ from halfseen.data.columns import Column
 from halfseen.engine import Mixture
 from halfseen.engine.model import Reduced
 from halfseen.errors import ParameterError
-from halfseen.estimators import blocks, numbers, options
+from halfseen.estimators import blocks, joint, numbers, options
 from halfseen.estimators.hidden_classes import HiddenClasses
 from halfseen.estimators.table_mixture import default_name
 from halfseen.leaves.categorical import read_table
@@ -96,6 +96,7 @@ class GaussianMixture(HiddenClasses):
     precisions_, precisions_cholesky_ : arrays of the same shape
     covariance_type_ : str            the shape chosen
     lower_bound_ : float              log-likelihood per row
+    lower_bounds_ : list of float     `trace_` per row: one for each accepted step
     loglik_, objective_, trace_, n_iter_, converged_, stop_reason_, n_components_, selection_, restarts_, events_ : as
         in `LatentClass`
 
@@ -177,11 +178,7 @@ class GaussianMixture(HiddenClasses):
         return () if isinstance(self.weights, str) and self.weights == "free" else ("weights",)
 
     def _shapes(self) -> Sequence[str]:
-        wanted = self.covariance_type
-        listed = [wanted] if isinstance(wanted, str) else list(wanted)
-        if not listed:
-            raise ParameterError("covariance_type=[] names no shape to try.")
-        return [options.one_of("covariance_type", shape, blocks.COVARIANCES) for shape in dict.fromkeys(listed)]
+        return joint.read_shapes(self.covariance_type, blocks.COVARIANCES)
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -310,6 +307,12 @@ class GaussianMixture(HiddenClasses):
     def lower_bound_(self) -> float:
         """Log-likelihood per row of the data it was fitted to."""
         return self._measured(None)[0] / self._n_rows
+
+    @property
+    def lower_bounds_(self) -> list[float]:
+        """Objective per row at each accepted step."""
+        self._measured(None)
+        return [objective / self._n_rows for objective in self.trace_]
 
     @classmethod
     def from_params(

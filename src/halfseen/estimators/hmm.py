@@ -247,7 +247,8 @@ class HMM(ChainEM):
         used = np.flatnonzero(weight)
         steps = rows_of(cut.lengths, used)
         names = None if cut.names is None else tuple(cut.names[b] for b in used)
-        part = Cut(cut.lengths[used], listed=cut.listed, names=names)
+        times = None if cut.times is None else cut.times[steps]
+        part = Cut(cut.lengths[used], listed=cut.listed, names=names, times=times)
         return Door(source.take(steps), part, weight[used], used), stacked, rows[steps]
 
     def _remember(self, door: Door, groups: Any, time: Any) -> None:

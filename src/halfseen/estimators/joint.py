@@ -22,12 +22,12 @@ SHAPES = ("full", "tied", "diag", "spherical")
 WHOLE = ("means", "covariances")  # names of all numbers together, in `start` and `fixed`
 
 
-def read_shapes(covariance_type: Any) -> list[str]:
+def read_shapes(covariance_type: Any, known: Collection[str] = SHAPES) -> list[str]:
     """Return the covariance types to try: one, or those of a list."""
     listed = list(covariance_type) if isinstance(covariance_type, list | tuple) else [covariance_type]
     if not listed:
         raise ParameterError("covariance_type=[] names no shape to try.")
-    return list(dict.fromkeys(options.one_of("covariance_type", shape, SHAPES) for shape in listed))
+    return list(dict.fromkeys(options.one_of("covariance_type", shape, known) for shape in listed))
 
 
 def names(schema: Schema) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -21,6 +21,7 @@ from halfseen.engine.seeding import STARTS, sample
 from halfseen.errors import DataError, InterruptedWarning, ParameterError, warn
 from halfseen.estimators import centres as words
 from halfseen.estimators import options
+from halfseen.estimators.pickled import Pickled
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table_mixture import lasting_seed
 from halfseen.estimators.unharmed import unharmed
@@ -29,11 +30,12 @@ from halfseen.runners import runner
 
 log = logging.getLogger("halfseen")
 
+N_INIT = 4  # starts, unless so many others are asked for
 HEAD = 1024  # rows whose mean is the first guess of all rows' mean
 FEW = 4096  # rows whose distances to all centres are computed at once
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pickled):
     """Find clusters by k-means; rows may have holes and weights.
 
     Each row belongs to the nearest of K centres, and each centre is the mean of its rows: hard EM of a mixture with
@@ -49,10 +51,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     n_clusters : int, default 8
     init : {"k-means++", "random"} or (K, D) array, default "k-means++"
         Where to begin: rows far from each other (greedy, as in scikit-learn), any rows, or given centres.
-    n_init : int, default 4
-        Number of starts (one with given centres). They are raced: after 5 sweeps the worse half is dropped, of 8 again
-        after 10 more, and the last two run to the end. Of more than 32768 different rows a fair sample of that size is
-        used for the race, and the winner goes on with all rows. (scikit-learn makes one start with "k-means++".)
+    n_init : int or "auto", default 4
+        Number of starts (one with given centres); "auto" is 4. They are raced: after 5 sweeps the worse half is
+        dropped, of 8 again after 10 more, and the last two run to the end. Of more than 32768 different rows a fair
+        sample of that size is used for the race, and the winner goes on with all rows. (scikit-learn makes one start
+        with "k-means++".)
     max_iter : int, default 300
         Most sweeps over the data for one start.
     tol : float, default 1e-4
@@ -102,7 +105,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         n_clusters: int = 8,
         *,
         init: str | ArrayLike = "k-means++",
-        n_init: int = 4,
+        n_init: int | str = N_INIT,
         max_iter: int = 300,
         tol: float = 1e-4,
         n_jobs: int | None = None,
@@ -180,7 +183,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             rng = np.random.default_rng(child(seed, i))
             return Run(rows, STARTS[str(self.init)](rows, self.n_clusters, rng), variance)
 
-        best = race(list(run(start, range(self.n_init))), Plan(self.tol * variance, self.max_iter, run))
+        best = race(list(run(start, range(self._n_starts))), Plan(self.tol * variance, self.max_iter, run))
         if some.whole:
             return best
         everything, variance = _centred(source, values, weight, run)
@@ -191,11 +194,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 
     def _check_options(self) -> None:
         options.whole("n_clusters", self.n_clusters)
-        options.whole("n_init", self.n_init)
+        options.whole("n_init", self._n_starts)
         options.whole("max_iter", self.max_iter)
         options.number("tol", self.tol)
         if isinstance(self.init, str):
             options.one_of("init", self.init, STARTS)
+
+    @property
+    def _n_starts(self) -> Any:
+        """Number of starts; "auto" is a word of scikit-learn's."""
+        return N_INIT if isinstance(self.n_init, str) and self.n_init == "auto" else self.n_init
 
     def _given(self, values: NDArray[Any]) -> Floats | None:
         """Return the centres that the user gave, if any."""
@@ -425,7 +433,15 @@ def _centred(source: Source, values: NDArray[Any], weight: Floats, run: Runner) 
                 "Drop the column."
             )
         pivot = rows.pivot + move(centre, swept)[0]
+    if not swept.inertia > 0 and _vary(values[weight > 0]):
+        raise DataError("X has numbers whose squares are too small for float64. Multiply the columns by some constant.")
     return rows, swept.inertia / float(weight.sum()) / values.shape[1]
+
+
+def _vary(values: NDArray[Any]) -> bool:
+    """Whether any column has two different numbers."""
+    filled = np.where(np.isnan(values), values[np.isfinite(values).argmax(axis=0), np.arange(values.shape[1])], values)
+    return bool((filled != filled[0]).any())
 
 
 def _spread(rows: Rows, run: Runner) -> Floats:

@@ -13,11 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from halfseen import __version__
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read
 from halfseen.engine import Mixture
@@ -25,10 +23,11 @@ from halfseen.engine.fused import FusedMixture
 from halfseen.engine.journal import settled
 from halfseen.engine.model import Chunk as AnyChunk
 from halfseen.engine.model import weighted_sum
-from halfseen.errors import ImpossibleRowWarning, ParameterError, VersionWarning, warn
+from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import card, options, profile, why
 from halfseen.estimators.blocks import Recipe
 from halfseen.estimators.cells import decoded, holes_filled
+from halfseen.estimators.pickled import Pickled
 from halfseen.estimators.state import Origin
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats, Stats
@@ -41,7 +40,7 @@ Result = TypeVar("Result")
 MANY = 2000  # rows from which the fused path is worth its preparation
 
 
-class TableMixture(BaseEstimator):
+class TableMixture(Pickled):
     """A mixture over a table, once it has a model, parameters and a schema."""
 
     _recipe: Recipe
@@ -363,19 +362,6 @@ class TableMixture(BaseEstimator):
                 "Fit with a prior to leave no probability at zero.",
                 ImpossibleRowWarning,
             )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_halfseen_version": __version__}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        written = state.pop("_halfseen_version", "unknown")
-        if written != __version__:
-            warn(
-                f"a {type(self).__name__} pickled by halfseen {written} may not work with {__version__}. Keep models "
-                "with halfseen.save, which later versions read.",
-                VersionWarning,
-            )
-        super().__setstate__(state)
 
     # ---- in a notebook -------------------------------------------------------------------------------------------
 

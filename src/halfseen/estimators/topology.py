@@ -179,14 +179,23 @@ def _read_follow(transitions: Any, n_components: int) -> tuple[NDArray[np.bool_]
             f"transitions has shape {table.shape}, expected {shape}: a row for each state, True or a probability where "
             f"the state of the column may follow. Or use one of {', '.join(map(repr, SHAPES))}."
         )
-    numbers = None if table.dtype == bool or set(np.unique(table).tolist()) <= {0, 1} else table
     allowed = table.astype(bool)
     if not allowed.any(axis=1).all():
         row = int(np.argmin(allowed.any(axis=1)))
         raise ParameterError(
             f"transitions: row {row} is all zero, so nothing may follow state {row}. Let it stay at least."
         )
-    return allowed, None if numbers is None else read_table(numbers, shape, "transitions")
+    return allowed, read_table(table, shape, "transitions") if has_numbers(table) else None
+
+
+def has_numbers(transitions: Any) -> bool:
+    """Whether transitions are probabilities; True and False, or several ones in a row, only say what may follow."""
+    if transitions is None or isinstance(transitions, str):
+        return False
+    table = np.asarray(transitions)
+    if set(np.unique(table).tolist()) <= {0, 1}:
+        return table.dtype != bool and bool((table.sum(axis=-1) == 1).all())
+    return True
 
 
 def _read_dwell(min_dwell: Any, n_components: int) -> NDArray[np.int64]:

@@ -58,12 +58,12 @@ class Why:
 
     def _line(self, name: str, part: float) -> str:
         favoured = self.target if part > 0 else self.against
-        times = f"{np.exp(min(abs(part), 700)):.1f} times" if abs(part) < np.log(1e4) else "far more"
+        times = f"{np.exp(abs(part)):.1f} times as" if abs(part) < np.log(1e4) else "far more"
         if name == "(share)":
-            return f"  {part:+.2f}  {favoured} is {times} as common"
+            return f"  {part:+.2f}  {favoured} is {times} common"
         value = self.values[name]
         shown = f"{value:.4g}" if isinstance(value, float) else str(value)
-        return f"  {part:+.2f}  {name} = {shown}  {times} as probable in {favoured}"
+        return f"  {part:+.2f}  {name} = {shown}  {times} probable in {favoured}"
 
 
 def why(model: TableMixture, row: Table, against: Any = None) -> Why:

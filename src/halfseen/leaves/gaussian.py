@@ -302,7 +302,7 @@ class Gaussian(Leaf):
         """Return the log Bhattacharyya coefficient of products of normals."""
         pooled = params.var[:, None] + other.var
         squares = (params.mean[:, None] - other.mean) ** 2 / (4 * pooled)
-        spread = 0.5 * np.log(2 * np.sqrt(params.var[:, None] * other.var) / pooled)
+        spread = 0.5 * np.log(2 * np.sqrt(params.var)[:, None] * np.sqrt(other.var) / pooled)
         return (spread - squares).sum(axis=-1)
 
     def collapsed(self, params: GaussianParams, limits: Limits = FREE) -> list[int]:

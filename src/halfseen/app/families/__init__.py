@@ -3,7 +3,8 @@
 A family is a module with a function for each verb that it knows: ``fit(request)`` reads the data its own way and
 returns a `Fitted`; ``predict``, ``impute``, ``sample``, ``score`` and the others take a loaded model and the options;
 ``describe``, ``outcome``, ``summary`` and ``facts`` say what was found: as tables, in a sentence, as plain values, and
-in the first lines of ``halfseen info``. ``RESUMES = False`` says that its fits keep no checkpoint.
+in the first lines of ``halfseen info``. ``WORDS`` is what it calls one class and several. ``RESUMES = False`` says that
+its fits keep no checkpoint.
 To add one, write the module and name it here, twice: by the word that ``--model`` takes, and by its estimators.
 """
 

@@ -17,6 +17,7 @@ from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.centres import RULES, names_of, ruler
 from halfseen.estimators.kmeans import KMeans
 
+WORDS = ("cluster", "clusters")
 RESUMES = False  # a sweep is quick, and none is recorded
 FOREIGN = {  # options of fit that other families have
     "target": "--target needs --model classes or gaussian: k-means has no column to predict.",

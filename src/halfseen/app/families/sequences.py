@@ -35,6 +35,7 @@ from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators.hmm import HMM
 
+WORDS = ("state", "states")
 MARKS = ("group", "time")
 NOT_HERE = {  # options of other models, and why they are none of this one's
     "target": "labels of steps are given in Python, as labels=",

@@ -33,6 +33,8 @@ from halfseen.estimators.gaussian_mixture import GaussianMixture
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
 
+WORDS = ("class", "classes")
+
 
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit classes, or a classifier where there is a target, to a file."""

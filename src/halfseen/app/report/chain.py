@@ -119,12 +119,7 @@ def answer(model: Any, material: ChainMaterial) -> Section:
 def _sentences(model: Any, material: ChainMaterial) -> Iterator[str]:
     seen, n_states = material.seen, model.n_components_
     many = f"{plural(len(seen.path), 'step')} of {plural(len(seen.lengths), 'sequence')}"
-    tried = trust.tried_sizes(model)
-    chosen = ""
-    if len(tried.get("n_components", ())) > 1:
-        sizes = tried["n_components"]
-        chosen = f"; of {len(sizes)} numbers of states tried, from {sizes[0]} to {sizes[-1]}, {n_states} has the lowest"
-        chosen += f" {model.criterion.upper()}"
+    chosen = trust.choice(model, ("state", "states"))
     if n_states == 1:
         yield f"Behind the {many} is one state{chosen}."
         yield "With one state there is nothing to tell apart, and steps are taken as unrelated."

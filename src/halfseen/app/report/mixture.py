@@ -16,7 +16,7 @@ from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.parts import Card, Cards, Check, Checks, Heat, HeatCell, HeatRow, Section, Trait
 from halfseen.app.report.rows import rows
 from halfseen.app.report.sections import MATERIAL, SECTIONS, reproduce
-from halfseen.app.report.trust import tried_sizes, trust
+from halfseen.app.report.trust import choice, trust
 from halfseen.app.report.words import count, cut, listed, number, percent, plural, spread
 from halfseen.estimators.profile import ColumnProfile
 
@@ -47,13 +47,11 @@ def _classes_answer(model: Any, material: TableMaterial) -> list[str]:
             f"The {count(n_rows)} rows fall into {len(weights)} classes: the largest holds {percent(weights.max())} of "
             f"them, the smallest {percent(weights.min())}"
         )
-    tried = tried_sizes(model)
-    if len(tried.get("n_components", ())) > 1:
-        sizes = tried["n_components"]
-        first += f"; of {len(sizes)} numbers of classes tried, from {sizes[0]} to {sizes[-1]}, "
-        first += f"{model.n_components_} has the lowest {model.criterion.upper()}"
+    first += choice(model)
     if len(weights) == 1:
-        return [first + ".", "With one class there is nothing to tell apart, and columns are taken as unrelated."]
+        joint = getattr(model, "_covariance", "diag") in ("full", "tied", "fixed")
+        related = "" if joint else ", and columns are taken as unrelated"
+        return [first + ".", f"With one class there is nothing to tell apart{related}."]
     second = f"The classes differ most in {listed([cut(name) for name in material.telling_columns[:3]])}."
     sure = material.seen.table.weight @ (material.seen.proba.max(axis=1) >= 0.9) / material.seen.table.weight.sum()
     third = f"{percent(float(sure))} of the rows are at least 90% sure of their class."

@@ -12,13 +12,29 @@ from halfseen.analysis.residuals import UNLIKELY
 from halfseen.app.report.figures import svg
 from halfseen.app.report.material import MOST_PAIRED, TableMaterial
 from halfseen.app.report.parts import Beside, Figure, Grid, Part, Section, Text
-from halfseen.app.report.words import count, percent, plural
+from halfseen.app.report.words import count, listed, percent, plural
 
 
 def tried_sizes(model: Any) -> dict[str, list[Any]]:
     """Return the figures of the numbers of classes tried, by name; empty where there are none."""
     found = getattr(model, "selection_", None)
     return {} if found is None else nw.from_native(found).to_dict(as_series=False)
+
+
+def choice(model: Any, what: tuple[str, str] = ("class", "classes")) -> str:
+    """Return what was tried and chosen as the end of a sentence; empty where there was no choice."""
+    tried = tried_sizes(model)
+    if len(tried.get("n_components", ())) < 2:
+        return ""
+    sizes, shapes = sorted(set(tried["n_components"])), list(dict.fromkeys(tried.get("covariance", ())))
+    lowest = f"the lowest {model.criterion.upper()}"
+    many = f"{len(sizes)} numbers of {what[1]} tried, from {sizes[0]} to {sizes[-1]}"
+    if not shapes:
+        return f"; of {many}, {model.n_components_} has {lowest}"
+    if len(sizes) == 1:
+        shape = tried["covariance"][tried["chosen"].index(True)]
+        return f"; of the covariances tried, {listed(shapes)}, {shape} has {lowest}"
+    return f"; of {many}, with covariances {listed(shapes)}, {lowest} is that of {_named(tried, what)}"
 
 
 def trust(model: Any, material: TableMaterial) -> Section:
@@ -49,20 +65,32 @@ def selection_figure(model: Any, what: tuple[str, str] = ("class", "classes")) -
     tried = tried_sizes(model)
     if len(tried.get("n_components", ())) < 2:
         return None
-    label = (
-        f"Information criteria against the number of {what[1]}; the lowest {model.criterion.upper()} is at "
-        f"{model.n_components_} {what[1]}."
-    )
+    several = len(set(tried["n_components"])) > 1
+    axis = f"the number of {what[1]}" if several else "the shape of covariance"
+    label = f"Information criteria against {axis}; the {model.criterion.upper()} chosen is at {_named(tried, what)}."
     drawing = svg(partial(plots.draw_selection, tried, model.criterion, what=what[1]), "selection", (5.6, 3.6), label)
-    caption = f"The lowest {model.criterion.upper()} is at {plural(model.n_components_, *what)}. "
-    return Figure(drawing, caption + _runner_up(tried, model.criterion), f"Number of {what[1]}")
+    title = f"Number of {what[1]}" if several else "Shape of covariance"
+    return Figure(drawing, _chosen(tried, model.criterion, what), title)
 
 
-def _runner_up(tried: dict[str, list[Any]], criterion: str) -> str:
-    order = sorted(zip(tried[criterion], tried["n_components"], strict=True))
-    gap, second = order[1][0] - order[0][0], order[1][1]
+def _chosen(tried: dict[str, list[Any]], criterion: str, what: tuple[str, str]) -> str:
+    """Say which has the lowest criterion, and how far off the next is."""
+    chosen, values = tried["chosen"].index(True), tried[criterion]
+    second = min((i for i in range(len(values)) if i != chosen), key=values.__getitem__)
+    gap = values[second] - values[chosen]
+    other = _named(tried, what, second) if "covariance" in tried else str(tried["n_components"][second])
+    if gap < 0:
+        return f"Chosen: {_named(tried, what)}. {other} has a lower {criterion.upper()}, but its fit collapsed."
     strong = "a clear choice" if gap > 10 else "some preference" if gap > 2 else "hardly a difference"
-    return f"Next is {second}, higher by {gap:,.1f}: {strong}."
+    first = f"The lowest {criterion.upper()} is at {_named(tried, what)}."
+    return f"{first} Next is {other}, higher by {gap:,.1f}: {strong}."
+
+
+def _named(tried: dict[str, list[Any]], what: tuple[str, str], i: int | None = None) -> str:
+    """Return what to call one of those tried, by default the one chosen."""
+    i = tried["chosen"].index(True) if i is None else i
+    name = plural(tried["n_components"][i], *what)
+    return f"{name} of {tried['covariance'][i]} covariance" if "covariance" in tried else name
 
 
 def trace_figure(model: Any) -> Figure | None:

@@ -13,20 +13,19 @@ from halfseen.errors import ModelFileError
 def run(model: str, other: str, truth: str | None, json: bool, **request: Any) -> None:
     """Compare with another model, or with a column of a file."""
     loaded = load(model)
-    reading = families.reading_of(loaded)
+    reading, words = families.reading_of(loaded), families.verb_of(loaded, "WORDS")
     if truth is not None:
         found = families.verb_of(loaded, "truth")(loaded, reading, request | {"data": other, "truth": truth})
-        _show_truth(comparison.with_truth(*found), truth, json)
+        _show_truth(comparison.with_truth(*found), truth, json, words[0])
         return
     try:
         second = load(other)
     except ModelFileError as error:
         raise ModelFileError(f"{error} To compare with data, name a column of it: --truth COLUMN.") from error
-    word = "state" if hasattr(loaded, "state_names_") else "class"
-    _show_models(comparison.models(loaded, second), model, other, json, word)
+    _show_models(comparison.models(loaded, second), model, other, json, words)
 
 
-def _show_truth(found: comparison.Agreement, truth: str, json: bool) -> None:
+def _show_truth(found: comparison.Agreement, truth: str, json: bool, word: str) -> None:
     if json:
         console.show_json(found.as_dict())
         return
@@ -35,14 +34,14 @@ def _show_truth(found: comparison.Agreement, truth: str, json: bool) -> None:
         for name, counts in zip(found.classes, found.counts.tolist(), strict=True)
     ]
     console.show_table(("", *found.labels), rows)
-    console.show(f"\n{found.sentence(truth)}")
+    console.show(f"\n{found.sentence(truth, word)}")
 
 
-def _show_models(found: comparison.Moved, one: str, two: str, json: bool, word: str) -> None:
+def _show_models(found: comparison.Moved, one: str, two: str, json: bool, words: tuple[str, str]) -> None:
     if json:
         console.show_json(found.as_dict())
         return
-    many = "states" if word == "state" else "classes"
+    word, many = words
     console.show(f"{many} of {one} and those of {two} that they resemble most")
     rows = [
         (pair.first, pair.second, f"{pair.share[0]:.1%}", f"{pair.share[1]:.1%}", f"{pair.overlap:.2f}")
