@@ -3,6 +3,7 @@ from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.explain import explain
 from halfseen.analysis.hidden import hidden_cells
+from halfseen.analysis.plot_alignment import plot_alignment
 from halfseen.analysis.plot_mixture import plot_mixture
 from halfseen.analysis.plots import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
 from halfseen.analysis.posterior import posterior
@@ -10,7 +11,11 @@ from halfseen.analysis.timeline import plot_timeline
 from halfseen.app.model_file import load, save
 from halfseen.app.report.page import report
 from halfseen.app.versions import show_versions
+from halfseen.data.audio import mfcc, read_wav
+from halfseen.data.audio_folder import AudioFolder, read_dictionary
+from halfseen.data.captions import read_captions
 from halfseen.data.files import open_table
+from halfseen.data.textgrid import read_textgrid
 from halfseen.datasets import load_penguins, load_votes
 from halfseen.engine.journal import checkpoint
 from halfseen.estimators.gaussian_classifier import GaussianClassifier
@@ -19,16 +24,19 @@ from halfseen.estimators.hmm import HMM
 from halfseen.estimators.kmeans import KMeans
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
+from halfseen.estimators.transcript_aligner import TranscriptAligner
 
 __version__: str
 
 __all__ = [
     "HMM",
+    "AudioFolder",
     "GaussianClassifier",
     "GaussianMixture",
     "KMeans",
     "LatentClass",
     "NaiveBayes",
+    "TranscriptAligner",
     "__version__",
     "bayes_risk",
     "bound",
@@ -40,7 +48,9 @@ __all__ = [
     "load",
     "load_penguins",
     "load_votes",
+    "mfcc",
     "open_table",
+    "plot_alignment",
     "plot_bound",
     "plot_certainty",
     "plot_missing",
@@ -50,6 +60,10 @@ __all__ = [
     "plot_timeline",
     "plot_trace",
     "posterior",
+    "read_captions",
+    "read_dictionary",
+    "read_textgrid",
+    "read_wav",
     "report",
     "save",
     "show_versions",

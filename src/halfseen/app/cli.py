@@ -68,7 +68,7 @@ def fit(
         Option(
             "--model",
             metavar="NAME",
-            help="classes; of numbers gaussian, jointly normal, or kmeans; hmm: states of sequences.",
+            help="classes; of numbers gaussian, jointly normal, or kmeans; of sequences hmm, or transcript.",
         ),
     ] = "classes",
     k: Annotated[
@@ -85,10 +85,11 @@ def fit(
         Option("--covariance", metavar="SHAPES", help="Of gaussian and hmm: full, tied, diag, spherical, or several."),
     ] = None,
     group: Annotated[
-        str | None, Option("--group", metavar="COLUMN", help="Of hmm: column that says whose row it is.")
+        str | None, Option("--group", metavar="COLUMN", help="Of sequences: column that says whose row it is.")
     ] = None,
     time: Annotated[
-        str | None, Option("--time", metavar="COLUMN", help="Of hmm: column that says when it was; else file order.")
+        str | None,
+        Option("--time", metavar="COLUMN", help="Of sequences: column that says when it was, or file order."),
     ] = None,
     emission: Annotated[
         str | None,
@@ -99,6 +100,28 @@ def fit(
     ] = None,
     min_dwell: Annotated[
         int | None, Option("--min-dwell", metavar="N", min=1, help="Of hmm: fewest steps of a stay in a state.")
+    ] = None,
+    transcripts: Annotated[
+        str | None, Option("--transcripts", metavar="FILE", help="Of transcript: name and what was said, CSV or TSV.")
+    ] = None,
+    dictionary: Annotated[
+        str | None, Option("--dictionary", metavar="FILE", help="Of transcript: words and their units, TAB between.")
+    ] = None,
+    silence: Annotated[
+        str | None,
+        Option("--silence", metavar="NAME", help="Of transcript: unit of pauses, or none; of audio, sil by default."),
+    ] = None,
+    unknown: Annotated[
+        str | None, Option("--unknown", metavar="NAME", help="Of transcript: unit of words not in the dictionary.")
+    ] = None,
+    states: Annotated[
+        int | None, Option("--states", metavar="N", min=1, help="Of transcript: states of each unit, 3 by default.")
+    ] = None,
+    mixtures: Annotated[
+        int | None, Option("--mixtures", metavar="N", min=1, help="Of transcript: components of each state, grown.")
+    ] = None,
+    tier: Annotated[
+        str | None, Option("--tier", metavar="NAME", help="Of transcript: tier of TextGrid files with the words.")
     ] = None,
     ignore: Ignore = None,
     missing: Missing = None,
@@ -149,6 +172,29 @@ def predict(
 ) -> None:
     """Tell the class (or state) of each row: the input columns, then class, p_<name> for each class, and certainty."""
     _run("predict", context.params)
+
+
+@app.command(epilog="Example: halfseen align speech.halfseen corpus/ -o aligned/ --format TextGrid,srt")
+def align(
+    context: Context,
+    model: Model,
+    data: Annotated[str, Argument(metavar="DATA", help="A folder of audio, a WAV file, or a table of steps.")],
+    output: Annotated[
+        str, Option("--output", "-o", metavar="PATH", help="Folder for audio, file for tables; - is CSV on stdout.")
+    ] = "-",
+    form: Annotated[
+        str, Option("--format", metavar="NAMES", help="Of audio: TextGrid, json, csv, srt, vtt, or several.")
+    ] = "TextGrid",
+    transcripts: Annotated[
+        str | None, Option("--transcripts", metavar="FILE", help="Name and what was said, CSV or TSV.")
+    ] = None,
+    tier: Annotated[str | None, Option("--tier", metavar="NAME", help="Tier of TextGrid files with the words.")] = None,
+    level: Annotated[str, Option("--level", metavar="NAME", help="On stdout and of tables: words or units.")] = "words",
+    missing: Missing = None,
+    jobs: Jobs = -1,
+) -> None:
+    """Find when everything of a transcript was said: start, end and confidence."""
+    _run("align", context.params)
 
 
 @app.command(epilog="Example: halfseen impute survey.halfseen survey.csv -o filled.csv")

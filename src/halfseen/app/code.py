@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from halfseen.app import families
+
 HEAD = "import halfseen as hs\n"
 OF_FIT = {"group": "groups", "time": "time"}  # what `fit` is told, and not `open_table`
 
 
 def python_of(model: Any) -> str:
     """Return a script that reads the same data the same way and fits the same model."""
+    own = families.own_code(model)
+    if own is not None:
+        return f"{HEAD}\n{own(model)}"
     reading = model._origin.reading
     if reading is None:
         data = "table = ...  # what this model was fitted to"

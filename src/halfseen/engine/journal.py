@@ -396,6 +396,7 @@ def _of_data(model: Model, data: Reduced) -> bytes:
         _feed(digest, [chunk.index, chunk.blocks, chunk.weight, chunk.log_evidence])
         if hasattr(chunk.blocks, "lengths"):  # sequences: the same steps may be cut otherwise
             _feed(digest, chunk.blocks.lengths)
+        _feed(digest, [graph.arrays for graph in getattr(chunk.blocks, "graphs", ())])
     return digest.digest()
 
 

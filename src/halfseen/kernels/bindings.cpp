@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "align.hpp"
 #include "chain.hpp"
 #include "kernels.hpp"
 
@@ -203,6 +204,23 @@ void bind_normal(nb::module_& m) {
     });
 }
 
+void bind_align(nb::module_& m) {
+    bind(m, "align_soft", [](Index firsts, Index source, In1 logs, Index owner, double outer, Out2 scores, Out2 work,
+                             Out1 arc_usage, Out2 times, Array3<const std::int64_t> spans, Out2 held) {
+        return align_soft({view(firsts), view(source), view(logs), view(owner)}, outer, view(scores), view(work),
+                          view(arc_usage), view(times), view(spans), view(held));
+    });
+    bind(m, "align_hard", [](Index firsts, Index source, In1 logs, Index owner, In2 scores, Out2 work,
+                             Array1<std::int64_t> arcs) {
+        return align_hard({view(firsts), view(source), view(logs), view(owner)}, view(scores), view(work), view(arcs));
+    });
+    bind(m, "align_draw", [](Index firsts, Index source, In1 logs, Index owner, In2 scores, In2 uniforms, Out2 work,
+                             Array2<std::int64_t> arcs) {
+        return align_draw({view(firsts), view(source), view(logs), view(owner)}, view(scores), view(uniforms),
+                          view(work), view(arcs));
+    });
+}
+
 }  // namespace
 
 NB_MODULE(compiled, m) {
@@ -216,6 +234,7 @@ NB_MODULE(compiled, m) {
     bind_cells<double>(m);
     bind_mixture(m);
     bind_chain(m);
+    bind_align(m);
     bind(m, "any_infinite", [](In2 cells) { return any_infinite(view(cells)); });
     bind(m, "first_rows", [](Index labels, std::int64_t low, Array1<std::int64_t> first) {
         first_rows(view(labels), low, view(first));

@@ -16,6 +16,11 @@ from scipy.linalg import cho_solve
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
+from halfseen.kernels.align import (  # noqa: F401 - kernels of transcripts have a file of their own
+    align_draw,
+    align_hard,
+    align_soft,
+)
 from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a file of their own
     chain_draw,
     chain_filter,

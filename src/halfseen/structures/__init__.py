@@ -3,5 +3,6 @@
 from halfseen.structures.chain import MarkovChain
 from halfseen.structures.independent import Independent
 from halfseen.structures.structure import Inference, Structure
+from halfseen.structures.transcript import Graph, LeftRight
 
-__all__ = ["Independent", "Inference", "MarkovChain", "Structure"]
+__all__ = ["Graph", "Independent", "Inference", "LeftRight", "MarkovChain", "Structure"]

@@ -21,6 +21,7 @@ BY_WORD = {
     "gaussian": "halfseen.app.families.tables",
     "hmm": "halfseen.app.families.sequences",
     "kmeans": "halfseen.app.families.clusters",
+    "transcript": "halfseen.app.families.transcripts",
 }
 BY_ESTIMATOR = {
     "HMM": "halfseen.app.families.sequences",
@@ -29,9 +30,14 @@ BY_ESTIMATOR = {
     "KMeans": "halfseen.app.families.clusters",
     "LatentClass": "halfseen.app.families.tables",
     "NaiveBayes": "halfseen.app.families.tables",
+    "TranscriptAligner": "halfseen.app.families.transcripts",
 }
 
-ONLY_FOR = dict.fromkeys(("group", "time", "emission", "transitions", "min_dwell"), "hmm")  # options of fit -> --model
+ONLY_FOR = {  # options of fit -> values of --model
+    **dict.fromkeys(("group", "time"), ("hmm", "transcript")),
+    **dict.fromkeys(("emission", "transitions", "min_dwell"), ("hmm",)),
+    **dict.fromkeys(("dictionary", "transcripts", "silence", "unknown", "states", "mixtures", "tier"), ("transcript",)),
+}
 ONLY_OF = dict.fromkeys(("path", "sequences"), "HMM")  # options of other verbs -> estimator
 
 
@@ -60,9 +66,9 @@ def named(word: str) -> ModuleType:
 
 def check_options(request: dict[str, Any]) -> None:
     """Refuse options of a fit that another model has."""
-    for option, word in ONLY_FOR.items():
-        if request[option] is not None and request["model"] != word:
-            raise ParameterError(f"--{option.replace('_', '-')} needs --model {word}.")
+    for option, words in ONLY_FOR.items():
+        if request[option] is not None and request["model"] not in words:
+            raise ParameterError(f"--{option.replace('_', '-')} needs --model {' or '.join(words)}.")
 
 
 def check_use(model: Any, request: dict[str, Any]) -> None:
@@ -79,6 +85,12 @@ def verb_of(model: Any, verb: str) -> Any:
     if found is None:
         raise ParameterError(f"{verb} has no meaning for a {estimator} model.")
     return found
+
+
+def own_code(model: Any) -> Any:
+    """Return the function by which a family writes the Python of a fit; None where its data are one table."""
+    family = BY_ESTIMATOR.get(type(model).__name__)
+    return None if family is None else getattr(import_module(family), "code", None)
 
 
 def reading_of(model: Any) -> dict[str, Any]:

@@ -1,0 +1,152 @@
+"""Sound as features: mel-frequency cepstra every 10 ms, with their slopes, about their own mean.
+
+The usual path, in a few lines: raise the high frequencies, cut into overlapping windows, power spectrum, sums over
+bands that are equally wide on the mel scale, logs, cosine transform. Any sample rate; frames are told in seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import wave
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import dct, rfft
+
+from halfseen.errors import DataError
+
+__all__ = ["STEP", "mfcc", "read_wav", "spectrogram"]
+
+Floats = NDArray[np.float64]
+
+STEP = 0.01  # seconds from one frame to the next
+WINDOW = 0.025  # seconds
+RAISED = 0.97  # of each sample is taken from the next
+HIGHEST = 8000.0  # Hz; above there is little speech
+QUIET = 1e-10  # of the loudest band: what digital silence counts as
+LIFTER = 22.0  # cepstra are weighted to have spreads of one order
+
+
+def read_wav(path: str | os.PathLike[str]) -> tuple[Floats, int]:
+    """Return the samples of a WAV file, between -1 and 1, channels averaged, and their rate in Hz.
+
+    PCM of 8, 16, 24 or 32 bits. Other formats are an error that says how to convert them.
+    """
+    try:
+        with wave.open(os.fspath(path), "rb") as file:
+            n_channels, width, rate, n_frames = file.getparams()[:4]
+            raw = file.readframes(n_frames)
+    except FileNotFoundError:
+        raise DataError(f"{os.fspath(path)}: there is no such file.") from None
+    except (wave.Error, EOFError) as error:
+        raise DataError(
+            f"{os.fspath(path)}: this is not a WAV file of plain samples ({error}). Convert it, for instance: "
+            "ffmpeg -i IN -c:a pcm_s16le OUT.wav"
+        ) from None
+    samples = _samples(raw, width)
+    if not len(samples) or not rate:
+        raise DataError(f"{os.fspath(path)}: the file has no samples.")
+    whole = samples[: len(samples) // n_channels * n_channels].reshape(-1, n_channels)
+    return np.asarray(whole.mean(axis=1), dtype=np.float64), rate
+
+
+def _samples(raw: bytes, width: int) -> Floats:
+    """Return numbers between -1 and 1 from little-endian samples of so many bytes."""
+    raw = raw[: len(raw) // width * width]
+    if width == 1:
+        return np.frombuffer(raw, dtype=np.uint8).astype(np.float64) / 128.0 - 1.0
+    if width == 3:
+        bytes_of = np.frombuffer(raw, dtype=np.uint8).reshape(-1, 3)
+        padded = np.concatenate([np.zeros((len(bytes_of), 1), np.uint8), bytes_of], axis=1)
+        return padded.view("<i4")[:, 0].astype(np.float64) / 2.0**31
+    numbers: Floats = np.frombuffer(raw, dtype=f"<i{width}").astype(np.float64)
+    return numbers / 2.0 ** (8 * width - 1)
+
+
+def mfcc(
+    samples: Any, rate: float, n_cepstra: int = 13, deltas: int = 1, normalise: bool = True, step: float = STEP
+) -> Floats:
+    """Return features of sound, (T, n_cepstra * (1 + deltas)): a frame every `step` seconds.
+
+    Parameters
+    ----------
+    samples : (n,) array          one channel, between -1 and 1
+    rate : float                  samples per second
+    n_cepstra : int, default 13   the first is the log of the energy
+    deltas : {0, 1, 2}            1 adds slopes over two frames on both sides, 2 also slopes of slopes
+    normalise : bool              take off the mean of each cepstrum over the recording
+    step : float, default 0.01
+
+    Frame t is the sound around (t + 1/2) step.
+
+    Examples
+    --------
+    >>> tone = np.sin(2 * np.pi * 440 * np.arange(16000) / 16000)
+    >>> mfcc(tone, 16000).shape
+    (100, 26)
+    """
+    samples = np.asarray(samples, dtype=np.float64)
+    if samples.ndim != 1 or not len(samples):
+        raise DataError(f"samples have shape {samples.shape}, expected one row of numbers.")
+    size, n_frames = max(2, round(WINDOW * rate)), max(1, int(len(samples) / (rate * step)))
+    spectrum_size = 1 << (size - 1).bit_length()
+    centres = np.floor((np.arange(n_frames) + 0.5) * step * rate).astype(np.int64)
+    padded = np.pad(samples - RAISED * np.concatenate([[0.0], samples[:-1]]), (size, 2 * size))
+    firsts = centres + size - size // 2
+    found = np.empty((n_frames, n_cepstra))
+    for begin in range(0, n_frames, 4096):  # an hour of sound has no spectrogram in memory
+        rows = firsts[begin : begin + 4096, None] + np.arange(size)
+        power = np.abs(rfft(padded[rows] * np.hamming(size), spectrum_size)) ** 2
+        found[begin : begin + 4096] = _cepstra(power, float(rate), spectrum_size, n_cepstra)
+    if normalise:
+        found -= found.mean(axis=0)
+    parts = [found]
+    for _ in range(deltas):
+        parts.append(_slope(parts[-1]))
+    return np.concatenate(parts, axis=1)
+
+
+def _cepstra(power: Floats, rate: float, size: int, n_cepstra: int) -> Floats:
+    bands = power @ _bands(rate, size).T
+    logs = np.log(np.maximum(bands, QUIET * size))
+    cepstra = dct(logs, type=2, axis=1, norm="ortho")[:, :n_cepstra]
+    lifter = 1 + LIFTER / 2 * np.sin(np.pi * np.arange(n_cepstra) / LIFTER)
+    cepstra = cepstra * lifter
+    cepstra[:, 0] = np.log(np.maximum(power.sum(axis=1), QUIET * size))
+    return cepstra
+
+
+@cache
+def _bands(rate: float, size: int, n_bands: int = 26) -> Floats:
+    """Return the weights of triangular bands, equally wide on the mel scale, (n_bands, size / 2 + 1)."""
+    top = min(rate / 2, HIGHEST)
+    mel = np.linspace(_mel(20.0), _mel(top), n_bands + 2)
+    edges = 700 * (np.exp(mel / 1127) - 1)
+    frequency = np.arange(size // 2 + 1) * rate / size
+    rising = (frequency - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]
+    falling = (edges[2:, None] - frequency) / (edges[2:] - edges[1:-1])[:, None]
+    return np.maximum(0.0, np.minimum(rising, falling))
+
+
+def _mel(frequency: float) -> float:
+    return float(1127 * np.log1p(frequency / 700))
+
+
+def _slope(values: Floats) -> Floats:
+    """Return the slope of a line through five frames, sum_i i (x[t+i] - x[t-i]) / (2 sum_i i^2)."""
+    padded = np.pad(values, ((2, 2), (0, 0)), mode="edge")
+    n = len(values)
+    return ((padded[3 : 3 + n] - padded[1 : 1 + n]) + 2 * (padded[4 : 4 + n] - padded[:n])) / 10
+
+
+def spectrogram(samples: Any, rate: float, step: float = STEP) -> tuple[Floats, Floats, Floats]:
+    """Return times (T,), frequencies (F,) and the log of the power, (F, T), of sound: for pictures."""
+    samples = np.asarray(samples, dtype=np.float64)
+    size, n_frames = max(2, round(WINDOW * rate)), max(1, int(len(samples) / (rate * step)))
+    times: Floats = (np.arange(n_frames, dtype=np.float64) + 0.5) * step
+    rows = np.floor(times * rate).astype(np.int64)[:, None] + size - size // 2 + np.arange(size)
+    power = np.abs(rfft(np.pad(samples, (size, 2 * size))[rows] * np.hamming(size))) ** 2
+    logs: Floats = np.log(np.maximum(power.T, QUIET * size))
+    return times, np.arange(len(logs)) * rate / size, logs

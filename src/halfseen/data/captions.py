@@ -1,0 +1,85 @@
+"""Closed captions: SubRip (.srt) and WebVTT (.vtt), read and written."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from halfseen.errors import DataError
+from halfseen.whole_file import whole_file
+
+__all__ = ["Caption", "read_captions", "write_captions"]
+
+TIMES = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})\s*-->\s*(?:(\d+):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})")
+MARKUP = re.compile(r"<[^>]*>|\{\\[^}]*\}|&nbsp;")
+ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
+
+
+class Caption(NamedTuple):
+    """A text that is shown from `start` to `end`, in seconds."""
+
+    start: float
+    end: float
+    text: str
+
+
+def read_captions(path: str | os.PathLike[str]) -> list[Caption]:
+    """Return the captions of an SRT or WebVTT file, without markup; numbers, notes and styles are left out.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.srt")
+    >>> write_captions(path, [Caption(1.5, 2.25, "Hello there.")])
+    >>> read_captions(path)
+    [Caption(start=1.5, end=2.25, text='Hello there.')]
+    """
+    text = Path(path).read_text(encoding="utf-8-sig", errors="replace")
+    found: list[Caption] = []
+    for block in re.split(r"\r?\n(?:[ \t]*\r?\n)+", text.strip()):
+        lines = block.splitlines()
+        at = next((i for i, line in enumerate(lines) if "-->" in line), None)
+        if at is None:
+            continue
+        times = TIMES.search(lines[at])
+        if times is None:
+            raise DataError(f"{os.fspath(path)}: {lines[at]!r} is not of the form 00:00:01,000 --> 00:00:02,500.")
+        start, end = _seconds(times.groups()[:4]), _seconds(times.groups()[4:])
+        if end < start:
+            raise DataError(f"{os.fspath(path)}: a caption ends before it begins: {lines[at]!r}.")
+        words = MARKUP.sub(" ", " ".join(lines[at + 1 :]))
+        for entity, character in ENTITIES:
+            words = words.replace(entity, character)
+        found.append(Caption(start, end, " ".join(words.split())))
+    if not found:
+        raise DataError(f"{os.fspath(path)}: there is no caption in it: no line with -->.")
+    return found
+
+
+def _seconds(parts: Sequence[str | None]) -> float:
+    hours, minutes, seconds, fraction = parts
+    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + int(seconds or 0) + float(f"0.{fraction}")
+
+
+def write_captions(path: str | os.PathLike[str], captions: Sequence[Caption]) -> None:
+    """Write captions: WebVTT to a name that ends in .vtt, else SRT."""
+    vtt = os.fspath(path).lower().endswith(".vtt")
+    blocks = ["WEBVTT"] if vtt else []
+    for number, (start, end, text) in enumerate(captions, start=1):
+        times = f"{_clock(start, vtt)} --> {_clock(end, vtt)}"
+        shown = text
+        for entity, character in reversed(ENTITIES) if vtt else ():
+            shown = shown.replace(character, entity)
+        blocks.append(f"{times}\n{shown}" if vtt else f"{number}\n{times}\n{shown}")
+    with whole_file(Path(path)) as file:
+        file.write(("\n\n".join(blocks) + "\n").encode())
+
+
+def _clock(seconds: float, vtt: bool) -> str:
+    thousandths = round(seconds * 1000)
+    hours, rest = divmod(thousandths, 3_600_000)
+    minutes, rest = divmod(rest, 60_000)
+    return f"{hours:02d}:{minutes:02d}:{rest // 1000:02d}{'.' if vtt else ','}{rest % 1000:03d}"

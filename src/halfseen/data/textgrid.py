@@ -1,0 +1,115 @@
+"""Praat's TextGrid: tiers of named intervals, read in its long and short forms, written in the short one.
+
+As Praat does, the reader looks only at what stands free: texts in quotes, numbers and flags. Names of fields, and
+numbers in brackets, are for people.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from halfseen.errors import DataError
+from halfseen.whole_file import whole_file
+
+__all__ = ["Interval", "read_textgrid", "write_textgrid"]
+
+TOKEN = re.compile(r'"(?:[^"]|"")*"|<\w+>|(?<![\w\[.+-])[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?(?![\w\]])')
+
+
+class Interval(NamedTuple):
+    """A piece of time with a text; a point has no length."""
+
+    start: float
+    end: float
+    text: str
+
+
+def read_textgrid(path: str | os.PathLike[str]) -> dict[str, list[Interval]]:
+    """Return the intervals of every tier by its name.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.TextGrid")
+    >>> write_textgrid(path, {"words": [Interval(0.25, 0.5, 'say "a"')]}, 1.0)
+    >>> [tuple(interval) for interval in read_textgrid(path)["words"]]
+    [(0.0, 0.25, ''), (0.25, 0.5, 'say "a"'), (0.5, 1.0, '')]
+    """
+    name = os.fspath(path)
+    tokens = iter(TOKEN.findall(_text(name)))
+    try:
+        if (next(tokens), next(tokens)) != ('"ooTextFile"', '"TextGrid"'):
+            raise DataError(f"{name}: this is not a TextGrid file: it does not begin with ooTextFile and TextGrid.")
+        next(tokens), next(tokens)
+        if next(tokens) != "<exists>":
+            return {}
+        return dict(_tier(tokens) for _ in range(int(next(tokens))))
+    except (StopIteration, RuntimeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{name}: the TextGrid ends too early or has something else where a number belongs.") from None
+
+
+def _tier(tokens: Iterator[str]) -> tuple[str, list[Interval]]:
+    kind, name = _unquoted(next(tokens)), _unquoted(next(tokens))
+    next(tokens), next(tokens)
+    found = []
+    for _ in range(int(next(tokens))):
+        start = float(next(tokens))
+        end = float(next(tokens)) if kind == "IntervalTier" else start
+        found.append(Interval(start, end, _unquoted(next(tokens))))
+    return name, found
+
+
+def _unquoted(token: str) -> str:
+    if not token.startswith('"'):
+        raise ValueError(token)
+    return token[1:-1].replace('""', '"')
+
+
+def _text(path: str) -> str:
+    """Return the text of a file in UTF-8 or UTF-16, as Praat writes it."""
+    raw = Path(path).read_bytes()
+    encoding = "utf-16" if raw[:2] in (b"\xfe\xff", b"\xff\xfe") else "utf-8-sig"
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def write_textgrid(
+    path: str | os.PathLike[str], tiers: Mapping[str, Sequence[tuple[float, float, str]]], duration: float
+) -> None:
+    """Write tiers of intervals in their order; what lies between them is filled with empty ones, as Praat wants."""
+    lines = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", "0", _number(duration), "<exists>"]
+    lines.append(str(len(tiers)))
+    for name, intervals in tiers.items():
+        filled = list(_filled(intervals, duration))
+        lines += ['"IntervalTier"', _quoted(name), "0", _number(duration), str(len(filled))]
+        for start, end, text in filled:
+            lines += [_number(start), _number(end), _quoted(text)]
+    with whole_file(Path(path)) as file:
+        file.write(("\n".join(lines) + "\n").encode())
+
+
+def _filled(intervals: Sequence[tuple[float, float, str]], duration: float) -> Iterator[tuple[float, float, str]]:
+    at = 0.0
+    for start, end, text in intervals:
+        if start > at + 1e-9:
+            yield at, start, ""
+        yield max(start, at), end, text
+        at = end
+    if at < duration - 1e-9 or not intervals:
+        yield at, duration, ""
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 9):.10g}"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'

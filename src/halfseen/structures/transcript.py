@@ -1,0 +1,274 @@
+"""What was said is known, when is not: a chain over the transcript's own states, with tied emissions.
+
+Every utterance has its own graph. Its nodes are the states of its units, one after the other; each reads the emission
+that it shares with the same state of the same unit elsewhere. A way through the graph takes one node for each frame:
+
+    p(way, x) = prod over its arcs a of exp(sum of the moves of a)  *  prod_t emit[t, owner[node_t]]
+
+- *moves*: the choices that have probabilities, in rows that sum to one: to stay in a state or to leave it, to pause
+  between two words or not, which of its pronunciations a word has. An arc makes several of them at once.
+- *arc*: from one node to the next, from the beginning (-1) or to the end (L).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.assign import Assign
+from halfseen.kernels import active as kernels
+from halfseen.kernels.align import align_rows
+from halfseen.structures.structure import Floats, Inference
+
+Ints = NDArray[np.int64]
+
+CELLS = 1 << 25  # forward values kept at once, 256 MB; longer utterances are computed in blocks
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """The ways to go through a transcript.
+
+    Attributes
+    ----------
+    owner : (L,) ints         emission that each node reads
+    firsts : (L + 2,) ints    arcs into node j are firsts[j] .. firsts[j + 1]; L is the end
+    source : (A,) ints        where each arc comes from; -1 is the beginning
+    bounds : (A + 1,) ints    moves of arc a are moves[bounds[a]] .. moves[bounds[a + 1]]
+    moves : ints              cells of the leaf `moves`
+
+    Examples
+    --------
+    >>> word = Graph.of([0, 1], [(-1, 0, ()), (0, 0, (0,)), (0, 1, (1,)), (1, 1, (2,)), (1, 2, (3,))])
+    >>> word.source.tolist(), word.target.tolist(), word.n_least
+    ([-1, 0, 0, 1, 1], [0, 0, 1, 1, 2], 2)
+    """
+
+    owner: Ints
+    firsts: Ints
+    source: Ints
+    bounds: Ints
+    moves: Ints
+
+    @classmethod
+    def of(cls, owner: Sequence[int], arcs: Sequence[tuple[int, int, tuple[int, ...]]]) -> Graph:
+        """Return a graph from its arcs (source, target, moves), in any order; nodes are numbered along every way."""
+        ordered = sorted(arcs, key=lambda arc: arc[1])
+        source, target = (np.array([arc[i] for arc in ordered], dtype=np.int64) for i in (0, 1))
+        sizes = [len(arc[2]) for arc in ordered]
+        firsts = np.searchsorted(target, np.arange(len(owner) + 2))
+        assert np.diff(firsts).min() > 0, "every node, and the end, needs an arc that leads to it"
+        assert (source <= target).all(), "arcs lead on"
+        return cls(
+            np.array(owner, dtype=np.int64),
+            firsts.astype(np.int64),
+            source,
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            np.array([move for arc in ordered for move in arc[2]], dtype=np.int64),
+        )
+
+    @property
+    def arrays(self) -> tuple[Ints, ...]:
+        """All that tells this graph from others."""
+        return (self.owner, self.firsts, self.source, self.bounds, self.moves)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, L."""
+        return len(self.owner)
+
+    @cached_property
+    def target(self) -> Ints:
+        """Node that each arc leads to, (A,)."""
+        return np.repeat(np.arange(self.n_nodes + 1), np.diff(self.firsts))
+
+    @cached_property
+    def n_least(self) -> int:
+        """Fewest frames that a way takes."""
+        least = np.zeros(self.n_nodes + 1, dtype=np.int64)
+        for j in range(self.n_nodes + 1):
+            arcs = self.source[self.firsts[j] : self.firsts[j + 1]]
+            least[j] = 1 + min((least[i] if i >= 0 else 0) for i in arcs[arcs != j].tolist())
+        return int(least[-1]) - 1
+
+    def logs(self, moves: Floats) -> Floats:
+        """Return the log-probability of each arc, (A,), from those of all moves."""
+        with_none = np.append(moves, 0.0)
+        return np.add.reduceat(with_none[self._padded], self.bounds[:-1] + np.arange(len(self.source)))
+
+    @cached_property
+    def _padded(self) -> Ints:
+        """Moves of all arcs, each arc's after one that is none, -1: `reduceat` knows no empty pieces."""
+        return np.insert(self.moves, self.bounds[:-1], -1)
+
+    def add_moves(self, arc_usage: Floats, out: Floats) -> None:
+        """Add the usage of arcs to that of the moves they make."""
+        out += np.bincount(self.moves, np.repeat(arc_usage, np.diff(self.bounds)), minlength=len(out))
+
+    def room(self, n_frames: int) -> Floats:
+        """Return the scratch array of the kernels."""
+        return np.empty((align_rows(n_frames, self.n_nodes, CELLS), self.n_nodes))
+
+
+class Way(NamedTuple):
+    """The best way through a graph.
+
+    Attributes
+    ----------
+    nodes : (T,) ints          node at each frame
+    log_probability : (T,) array      what each frame adds to the log of the joint; the last includes the end
+    log_joint : float
+    """
+
+    nodes: Ints
+    log_probability: Floats
+    log_joint: float
+
+
+class Held(NamedTuple):
+    """What the posterior says about nodes.
+
+    Attributes
+    ----------
+    log_evidence : float
+    held : (Q, T) array        probability of each asked span of nodes, at each frame
+    frames, squares : (L,)     sums over frames of p(node at t) and of (2 t + 1) p(node at t)
+    """
+
+    log_evidence: float
+    held: Floats
+    frames: Floats
+    squares: Floats
+
+
+@dataclass(frozen=True)
+class LeftRight:
+    """Transcripts: parts `moves` (1, S) and `emit` (N, E), N the frames of all utterances of a chunk.
+
+    The chunk's data have the lengths and graphs of utterances (`data.lengths`, `data.graphs`); labels are about frames
+    and emissions. Evidence and weights are per utterance.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from halfseen.assign import SOFT
+    >>> word = Graph.of([0, 1], [(-1, 0, ()), (0, 0, (0,)), (0, 1, (1,)), (1, 1, (2,)), (1, 2, (3,))])
+    >>> scores = {"moves": np.log([[0.5, 0.5, 0.5, 0.5]]), "emit": np.log([[0.9, 0.1], [0.6, 0.3], [0.2, 0.8]])}
+    >>> said = SimpleNamespace(lengths=np.array([3]), graphs=[word])
+    >>> LeftRight().infer(scores, np.ones((1, 1)), SOFT, data=said).usage["emit"].round(3)
+    array([[1.   , 0.   ],
+           [0.667, 0.333],
+           [0.   , 1.   ]])
+    """
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Moves and emissions."""
+        return ("moves", "emit")
+
+    @property
+    def n_groups(self) -> int:
+        """One evidence for each utterance."""
+        return 1
+
+    def infer(
+        self,
+        scores: Mapping[str, Floats],
+        outer: Floats,
+        assign: Assign,
+        log_labels: Floats | None = None,
+        data: Any = None,
+    ) -> Inference:
+        """Return usage of moves, and of emissions at frames; `scores["emit"]` is overwritten."""
+        emit, moves = scores["emit"], np.ravel(scores["moves"])
+        if log_labels is not None:
+            emit += log_labels
+        if assign.beta != 1.0:
+            emit, moves = emit * assign.beta, moves * assign.beta
+        usage, log_evidence, digest = np.zeros(len(moves)), np.empty(len(data.graphs)), 0
+        last = np.cumsum(data.lengths)
+        for b, (graph, weight) in enumerate(zip(data.graphs, np.ravel(outer).tolist(), strict=True)):
+            own = np.ascontiguousarray(emit[last[b] - data.lengths[b] : last[b]])
+            arc_usage = np.zeros(len(graph.source))
+            log_evidence[b], found = _complete(graph, graph.logs(moves), own, weight, assign, arc_usage)
+            emit[last[b] - data.lengths[b] : last[b]] = own
+            graph.add_moves(arc_usage, usage)
+            digest = hash((digest, found))
+        return Inference(
+            {"moves": usage.reshape(scores["moves"].shape), "emit": emit},
+            (log_evidence / assign.beta)[:, None],
+            digest if assign.mode == "hard" else 0,
+        )
+
+
+def _complete(
+    graph: Graph, logs: Floats, scores: Floats, weight: float, assign: Assign, arc_usage: Floats
+) -> tuple[float, int]:
+    """Overwrite the scores of one utterance with usage, in any mode; return its evidence and the digest."""
+    if graph.n_least > len(scores):
+        scores[:] = 0.0
+        return -np.inf, 0
+    if assign.mode == "soft":
+        return _soft(graph, logs, scores, weight, arc_usage).log_evidence, 0
+    if assign.mode == "hard":
+        arcs = np.empty((1, len(scores) + 1), dtype=np.int64)
+        log_joint = kernels.align_hard(
+            graph.firsts, graph.source, logs, graph.owner, scores, graph.room(len(scores)), arcs[0]
+        )
+        _add_ways(graph, arcs, np.array([weight]), log_joint, scores, arc_usage)
+        return log_joint, zlib.crc32(arcs.tobytes())
+    assert assign.rng is not None, "sample mode needs a seeded generator"
+    whole, rest = divmod(weight * assign.draws, 1.0)
+    share = np.append(np.ones(int(whole)), [rest] if rest else []) / assign.draws
+    arcs = np.empty((len(share), len(scores) + 1), dtype=np.int64)
+    uniforms = assign.rng.random(arcs.shape)
+    log_evidence = kernels.align_draw(
+        graph.firsts, graph.source, logs, graph.owner, scores, uniforms, graph.room(len(scores)), arcs
+    )
+    _add_ways(graph, arcs, share, log_evidence, scores, arc_usage)
+    return log_evidence, 0
+
+
+def _soft(
+    graph: Graph, logs: Floats, scores: Floats, weight: float, arc_usage: Floats, spans: Ints | None = None
+) -> Held:
+    """Overwrite scores with expected usage and add to that of arcs."""
+    spans = np.zeros((0, len(scores), 2), dtype=np.int64) if spans is None else spans
+    held, times = np.empty(spans.shape[:2]), np.zeros((2, graph.n_nodes))
+    room = graph.room(len(scores))
+    log_evidence = kernels.align_soft(
+        graph.firsts, graph.source, logs, graph.owner, weight, scores, room, arc_usage, times, spans, held
+    )
+    return Held(log_evidence, held, times[0], times[1])
+
+
+def _add_ways(graph: Graph, arcs: Ints, share: Floats, log_evidence: float, scores: Floats, arc_usage: Floats) -> None:
+    """Overwrite scores with the usage of ways, given by their arcs, and add to that of arcs."""
+    scores[:] = 0.0
+    if not log_evidence > -np.inf:
+        return
+    for way, used in zip(arcs, share, strict=True):
+        np.add.at(arc_usage, way, used)
+        scores[np.arange(len(scores)), graph.owner[graph.target[way[:-1]]]] += used
+
+
+def best(graph: Graph, moves: Floats, scores: Floats) -> Way:
+    """Return the best way through a graph, given log-probabilities of moves (S,) and scores of frames (T, E)."""
+    logs, arcs = graph.logs(moves), np.zeros(len(scores) + 1, dtype=np.int64)
+    room = graph.room(len(scores))
+    log_joint = kernels.align_hard(graph.firsts, graph.source, logs, graph.owner, scores, room, arcs)
+    nodes = graph.target[arcs[:-1]]
+    by_frame = logs[arcs[:-1]] + scores[np.arange(len(scores)), graph.owner[np.minimum(nodes, graph.n_nodes - 1)]]
+    by_frame[-1:] += logs[arcs[-1]]
+    return Way(nodes, by_frame, log_joint)
+
+
+def posterior(graph: Graph, moves: Floats, scores: Floats, spans: Ints) -> Held:
+    """Return the probability of spans of nodes, (Q, T, 2), at each frame; `scores` are overwritten."""
+    return _soft(graph, graph.logs(moves), scores, 1.0, np.zeros(len(graph.source)), spans)

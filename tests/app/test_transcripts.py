@@ -1,0 +1,165 @@
+"""Transcripts at the command line: folders of audio and tables of steps in, TextGrids, captions and tables out."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import halfseen as hs
+from halfseen.data.captions import Caption, write_captions
+from halfseen.errors import CheckpointError
+from tests.app.test_command_line import halfseen
+from tests.sounds import WORDS, corpus
+
+
+def table(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.fixture(scope="module")
+def speech(tmp_path_factory):
+    """A folder of made-up speech, its dictionary, the truth, and a model of it."""
+    folder = tmp_path_factory.mktemp("speech")
+    truth = corpus(folder / "corpus", 12, speakers=("ann", "ben"))
+    (folder / "words.dict").write_text("".join(f"{word}\t{units}\n" for word, units in WORDS.items()))
+    model = folder / "m.halfseen"
+    how = ("--model", "transcript", "--dictionary", folder / "words.dict", "--states", 2)
+    done = halfseen("fit", folder / "corpus", *how, "-o", model)
+    assert "12 utterances" in done.stderr
+    assert "sil: " in done.stdout
+    return folder, truth, model
+
+
+def test_a_folder_becomes_textgrids(speech, tmp_path):
+    folder, truth, model = speech
+    done = halfseen("align", model, folder / "corpus", "-o", tmp_path / "out", "--format", "TextGrid,json,csv")
+    assert "12 recordings aligned" in done.stderr
+    errors = []
+    for name, words in truth.items():
+        grid = hs.read_textgrid(tmp_path / "out" / f"{name}.TextGrid")
+        found = [interval for interval in grid["words"] if interval.text]
+        assert [interval.text for interval in found] == [word for word, _, _ in words]
+        errors += [abs(i.start - start) for i, (_, start, _) in zip(found, words, strict=True)]
+        assert json.loads((tmp_path / "out" / f"{name}.json").read_text())["words"][0]["name"] == words[0][0]
+    assert np.median(errors) < 0.02
+    rows = table((tmp_path / "out" / f"{next(iter(truth))}.csv").read_text())
+    assert {row["level"] for row in rows} == {"word", "unit"}
+    assert all(0 <= float(row["confidence"]) <= 1 for row in rows)
+
+
+def test_one_file_and_captions(speech, tmp_path):
+    """Captions come out with the times at which their words were said."""
+    folder, truth, model = speech
+    name, words = max(truth.items(), key=lambda item: len(item[1]))
+    wav = tmp_path / "talk.wav"
+    wav.write_bytes((folder / "corpus" / f"{name}.wav").read_bytes())
+    middle = (words[1][2] + words[2][1]) / 2
+    said = [" ".join(word for word, _, _ in part) for part in (words[:2], words[2:])]
+    rough = [Caption(0.0, middle, said[0].capitalize() + "!"), Caption(middle, 9.0, said[1])]
+    write_captions(tmp_path / "talk.srt", rough)
+    halfseen("align", model, wav, "-o", tmp_path / "out", "--format", "vtt,TextGrid")
+    found = hs.read_captions(tmp_path / "out" / "talk.vtt")
+    assert [caption.text for caption in found] == [caption.text for caption in rough]
+    assert abs(found[0].start - words[0][1]) < 0.03
+    assert abs(found[1].start - words[2][1]) < 0.05
+    grid = hs.read_textgrid(tmp_path / "out" / "talk.TextGrid")
+    assert [i.text for i in grid["words"] if i.text] == [word for word, _, _ in words]
+
+
+def test_standard_output_and_transcripts_in_a_file(speech, tmp_path):
+    folder, truth, model = speech
+    (tmp_path / "said.tsv").write_text(
+        "".join(f"{name}\t{' '.join(word for word, _, _ in words)}\n" for name, words in truth.items())
+    )
+    done = halfseen("align", model, folder / "corpus", "--transcripts", tmp_path / "said.tsv", "--level", "units")
+    rows = table(done.stdout)
+    assert {row["name"] for row in rows} == set(truth)
+    assert {row["unit"] for row in rows} == {"a", "b", "c", "d", "sil"}
+    found = json.loads(halfseen("score", model, folder / "corpus", "--json").stdout)
+    assert found["loglik"] == pytest.approx(hs.load(model).loglik_, rel=1e-9)
+    assert "units" in halfseen("info", model).stdout
+    code = halfseen("info", model, "--code").stdout
+    assert "corpus.quiet()" in code
+    compile(code, "code", "exec")
+
+
+def test_words_outside_the_dictionary_end_with_a_message(speech, tmp_path):
+    folder, _, model = speech
+    (tmp_path / "said.csv").write_text("ann/u00,zebra\n")
+    done = halfseen("align", model, folder / "corpus", "--transcripts", tmp_path / "said.csv", code=1)
+    assert "'zebra' (utterance 0 (ann/u00))" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    """Runs of a machine: temperature and valve by the second, and which phases each run went through."""
+    folder, rng = tmp_path_factory.mktemp("machine"), np.random.default_rng(0)
+    lines, said, truth = ["run,t,temperature,valve,note"], ["run,phases"], {}
+    for r in range(10):
+        phases = ["heat", "hold", "cool"] if r % 2 else ["hold", "heat", "cool", "hold"]
+        at, truth[f"r{r}"] = 0, []
+        for phase in phases:
+            n = int(rng.integers(4, 9))
+            truth[f"r{r}"].append(100 + 5 * at)
+            for i in range(at, at + n):
+                level = {"heat": 80, "hold": 50, "cool": 10}[phase] + rng.normal()
+                valve = "open" if phase == "cool" else "shut"
+                lines.append(f"r{r},{100 + 5 * i},{'' if rng.random() < 0.1 else f'{level:.2f}'},{valve},x{i}")
+            at += n
+        said.append(f"r{r},{' '.join(phases)}")
+    (folder / "steps.csv").write_text("\n".join(lines) + "\n")
+    (folder / "runs.csv").write_text("\n".join(said) + "\n")
+    return folder, truth
+
+
+def test_a_table_of_steps(machine, tmp_path):
+    folder, truth = machine
+    how = ("--model", "transcript", "--group", "run", "--time", "t", "--transcripts", folder / "runs.csv")
+    model = tmp_path / "m.halfseen"
+    halfseen("fit", folder / "steps.csv", *how, "--states", 1, "--ignore", "note", "-o", model)
+    rows = table(halfseen("align", model, folder / "steps.csv").stdout)
+    for name, starts in truth.items():
+        assert [int(float(row["start"])) for row in rows if row["name"] == name] == starts
+    found = json.loads(halfseen("score", model, folder / "steps.csv", "--json").stdout)
+    assert found["utterances"] == 10
+    halfseen("align", model, folder / "steps.csv", "-o", tmp_path / "a.csv")
+    assert len(table((tmp_path / "a.csv").read_text())) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "match"),
+    [
+        (("--group", "run"), 2, "--transcripts is needed"),
+        (("--transcripts", "runs.csv"), 2, "--group is needed"),
+        (("--transcripts", "runs.csv", "--group", "nobody"), 1, "--group nobody"),
+        (("-k", "3"), 2, "-k has no meaning"),
+        (("--target", "valve"), 2, "--target has no meaning"),
+        (("--restarts", "3"), 2, "--restarts has no meaning"),
+    ],
+)
+def test_what_is_lacking_is_told(machine, how, code, match, monkeypatch):
+    monkeypatch.chdir(machine[0])
+    assert match in halfseen("fit", "steps.csv", "--model", "transcript", *how, code=code).stderr
+
+
+def test_options_of_transcripts_are_refused_elsewhere(machine):
+    done = halfseen("fit", machine[0] / "steps.csv", "--dictionary", "x", code=2)
+    assert "--dictionary needs --model transcript" in done.stderr
+
+
+def test_an_interrupted_fit_goes_on_only_with_the_same_transcripts(machine, tmp_path):
+    """The record of a fit knows what was said: the same features with other transcripts are another run."""
+    rng = np.random.default_rng(0)
+    X = [np.concatenate([rng.normal(size=5), 4 + rng.normal(size=5)]) for _ in range(3)]
+
+    def interrupted():
+        with hs.checkpoint(tmp_path / "c"):
+            hs.TranscriptAligner(1, max_iter=3, stop="iterations", random_state=0).fit(X, ["a b"] * 3)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    with pytest.raises(CheckpointError, match="another run"), hs.checkpoint(tmp_path / "c"):
+        hs.TranscriptAligner(1, max_iter=3, stop="iterations", random_state=0).fit(X, ["b a"] * 3)
