@@ -1,4 +1,4 @@
-"""Speech whose times are known exactly: sentences spoken by the library of espeak-ng, which tells when each phone began.
+"""Speech whose times are known: sentences spoken by the library of espeak-ng, which tells when each phone began.
 
 The library is no part of Python and none of this project: `speaker` returns None where it is not installed.
 """

@@ -1,4 +1,4 @@
-"""Speech made on the spot by espeak-ng: where each phone began is known to the sample, and is found from order alone."""
+"""Speech made on the spot by espeak-ng: when each phone began is known to the sample, and found from order alone."""
 
 import numpy as np
 import pytest
