@@ -85,6 +85,15 @@ def test_standard_output_and_transcripts_in_a_file(speech, tmp_path):
     compile(code, "code", "exec")
 
 
+def test_a_folder_of_audio_needs_a_folder_and_formats_that_are_known(speech, tmp_path):
+    folder, _, model = speech
+    done = halfseen("align", model, folder / "corpus", "-o", tmp_path / "out.srt", code=2)
+    assert "out.srt is the name of a file; of audio, name a folder and --format srt" in done.stderr
+    done = halfseen("align", model, folder / "corpus", "-o", tmp_path / "out", "--format", "doc", code=2)
+    assert "--format 'doc' is not one or several of TextGrid, json, csv, srt, vtt" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_words_outside_the_dictionary_end_with_a_message(speech, tmp_path):
     folder, _, model = speech
     (tmp_path / "said.csv").write_text("ann/u00,zebra\n")

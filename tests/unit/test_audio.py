@@ -1,5 +1,8 @@
 """Sound and its transcripts: WAV files, cepstra, TextGrids, captions, dictionaries, folders."""
 
+import os
+import struct
+
 import numpy as np
 import pytest
 
@@ -22,6 +25,71 @@ def test_samples_of_any_width_are_read(tmp_path, width):
     found, rate = hs.read_wav(tmp_path / "a.wav")
     assert rate == 8000
     np.testing.assert_allclose(found, samples, atol=2.0 ** (2 - 8 * width))
+
+
+def riff(form, raw, size=None, before=b""):
+    """Return a WAV file from the chunk that tells its form, and its samples."""
+    body = b"WAVE" + before + b"fmt " + struct.pack("<I", len(form)) + form
+    body += b"data" + struct.pack("<I", len(raw) if size is None else size) + raw
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+SAMPLES = np.sin(np.arange(500) / 7) * 0.9
+SHORTS = np.round(SAMPLES * 32767).astype("<i2").tobytes()
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        riff(struct.pack("<HHIIHH", 3, 1, 8000, 32000, 4, 32), SAMPLES.astype("<f4").tobytes()),
+        riff(struct.pack("<HHIIHH", 3, 1, 8000, 64000, 8, 64), SAMPLES.astype("<f8").tobytes()),
+        riff(struct.pack("<HHIIHHHHIH14x", 0xFFFE, 1, 8000, 16000, 2, 16, 22, 16, 4, 1), SHORTS),
+        riff(struct.pack("<HHIIHH", 1, 1, 8000, 16000, 2, 16), SHORTS, size=0xFFFFFFFF),
+        riff(struct.pack("<HHIIHH", 1, 1, 8000, 16000, 2, 16), SHORTS + b"x"),
+        riff(struct.pack("<HHIIHH", 1, 1, 8000, 16000, 2, 16), SHORTS, before=b"LIST\3\0\0\0abc\0"),
+    ],
+    ids=["float", "double", "extensible", "of unknown size", "half a sample too many", "with notes"],
+)
+def test_floats_and_files_of_other_programs_are_read(tmp_path, file):
+    (tmp_path / "a.wav").write_bytes(file)
+    found, rate = hs.read_wav(tmp_path / "a.wav")
+    assert rate == 8000
+    np.testing.assert_allclose(found, SAMPLES, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("file", "match"),
+    [
+        (b"", "does not begin with RIFF"),
+        (riff(b"12", SHORTS), "ends before"),
+        (riff(struct.pack("<HHIIHH", 1, 1, 8000, 16000, 2, 16), SHORTS)[:30], "ends before"),
+        (riff(struct.pack("<HHIIHH", 2, 1, 8000, 16000, 2, 4), SHORTS), "format 2 with 4 bits.*ffmpeg"),
+        (riff(struct.pack("<HHIIHH", 1, 0, 8000, 16000, 2, 16), SHORTS), "0 channels"),
+        (b"RIFF\0\0\0\0WAVEdata\4\0\0\0abcd", "before what they are"),
+        (riff(struct.pack("<HHIIHH", 3, 1, 8000, 32000, 4, 32), np.float32([0, np.nan]).tobytes()), "sample 1 is not"),
+    ],
+    ids=["empty", "short form", "cut", "compressed", "no channels", "no form", "nan"],
+)
+def test_files_that_are_cut_or_cannot_be_are_told(tmp_path, file, match):
+    (tmp_path / "a.wav").write_bytes(file)
+    with pytest.raises(DataError, match=match):
+        hs.read_wav(tmp_path / "a.wav")
+
+
+@pytest.mark.parametrize(
+    ("how", "match"),
+    [
+        ({"deltas": 3}, "deltas=3"),
+        ({"n_cepstra": 27}, "n_cepstra=27"),
+        ({"rate": 0}, "rate=0"),
+        ({"step": 0}, "step=0"),
+        ({"samples": np.array([0.0, np.nan])}, "finite"),
+        ({"samples": np.zeros((3, 2))}, "shape"),
+    ],
+)
+def test_features_that_cannot_be_made_are_told(how, match):
+    with pytest.raises(ValueError, match=match):
+        hs.mfcc(**{"samples": SAMPLES, "rate": 8000, **how})
 
 
 def test_channels_are_averaged(tmp_path):
@@ -125,6 +193,12 @@ def test_textgrids_that_break_off_or_are_none_are_told(tmp_path):
         hs.read_textgrid(tmp_path / "a.TextGrid")
 
 
+def test_intervals_that_overlap_are_cut_as_a_tier_cannot_hold_them(tmp_path):
+    write_textgrid(tmp_path / "a.TextGrid", {"words": [(0.0, 0.5, "a"), (0.4, 0.8, "b"), (0.5, 0.7, "c")]}, 1.0)
+    found = hs.read_textgrid(tmp_path / "a.TextGrid")["words"]
+    assert found == [Interval(0, 0.5, "a"), Interval(0.5, 0.8, "b"), Interval(0.8, 1, "")]
+
+
 def test_real_textgrids_are_read():
     """Short and long, with signs beyond ASCII and tiers of points."""
     mary = hs.read_textgrid(shared_data("speech_praatio/mary.TextGrid"))
@@ -174,6 +248,9 @@ def test_dictionaries_are_read(tmp_path):
         "a": [["ah"]],
         "nine": [["n", "9", "n"]],
     }
+    path.write_text("the\tdh ah\n\tdh\n")
+    with pytest.raises(DataError, match=r"line 2: .* has units without a word"):
+        hs.read_dictionary(path)
     path.write_text("the\tdh ah\nlonely\n")
     with pytest.raises(DataError, match="line 2: 'lonely' has a word without units"):
         hs.read_dictionary(path)
@@ -200,6 +277,48 @@ def test_a_folder_is_a_sequence_of_features(tmp_path):
     again = hs.AudioFolder(tmp_path, room=0)
     np.testing.assert_array_equal(again[1], found[1])
     assert not again._kept
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_transcripts_of_any_encoding_are_read(tmp_path, encoding):
+    for name in ("a", "b"):
+        write_wav(tmp_path / f"{name}.wav", SAMPLES, 8000)
+    (tmp_path / "a.txt").write_text("Straße, écouté\r\n", encoding=encoding)
+    (tmp_path / "b.srt").write_text("1\r\n00:00:00,000 --> 00:00:00,300\r\nÉcouté!\r\n", encoding=encoding)
+    (tmp_path / "a.dict").write_text("écouté\te k u t e\n", encoding=encoding)
+    words = hs.read_dictionary(tmp_path / "a.dict")
+    assert hs.AudioFolder(tmp_path, words=words).transcripts == [("straße", "écouté"), ("écouté",)]
+
+
+def test_one_name_in_two_folders_is_not_one_recording(tmp_path):
+    for speaker in ("ann", "ben"):
+        (tmp_path / speaker).mkdir()
+        write_wav(tmp_path / speaker / "one.wav", SAMPLES, 8000)
+        (tmp_path / speaker / "one.txt").write_text(speaker)
+    write_wav(tmp_path / "ben" / "two.wav", SAMPLES, 8000)
+    assert hs.AudioFolder(tmp_path).transcripts == [("ann",), ("ben",)]
+    given = hs.AudioFolder(tmp_path, transcripts={"one": "x", "one.wav": "x", "ann/one": "y", "two": "z"})
+    assert dict(zip(given.names, given.transcripts, strict=True)) == {"ann/one": ("y",), "ben/two": ("z",)}
+    assert given.without_text == ["ben/one"]
+    with pytest.raises(DataError, match=r"transcripts are of 'one', recordings \['ann/one', 'ben/one', 'ben/two'\]"):
+        hs.AudioFolder(tmp_path, transcripts={"one": "x"})
+
+
+def test_features_do_not_depend_on_what_was_asked_for_first(tmp_path):
+    corpus(tmp_path, 5, speakers=("ann",))
+    forward, backward = hs.AudioFolder(tmp_path), hs.AudioFolder(tmp_path)
+    backward[4]
+    for b in range(5):
+        np.testing.assert_array_equal(forward[b], backward[b])
+
+
+def test_a_recording_that_was_made_again_is_read_again(tmp_path):
+    path = tmp_path / "a.wav"
+    (tmp_path / "a.txt").write_text("a")
+    for i, level in enumerate((0.5, 0.25)):
+        write_wav(path, np.full(800, level), 8000)
+        os.utime(path, (i, i))
+        assert hs.AudioFolder(tmp_path).samples(0)[0].max() == pytest.approx(level, abs=1e-3)
 
 
 def test_quiet_frames_are_those_of_pauses(tmp_path):

@@ -273,7 +273,7 @@ def test_units_that_were_never_seen_are_named(data, fitted):
 
 def test_words_without_a_pronunciation_are_named(data):
     X, said, _ = data
-    with pytest.raises(DataError, match=r"1 words are not in the dictionary: 'c' \(utterance \d+\).*unknown="):
+    with pytest.raises(DataError, match=r"1 word is not in the dictionary: 'c' \(utterance \d+\).*unknown="):
         hs.TranscriptAligner(dictionary={"a": "x y", "b": "z"}).fit(X, said)
 
 
@@ -367,6 +367,64 @@ def test_a_model_file_gives_the_same_model_back(data, tmp_path, how):
     assert again.describe() == model.describe()
     hs.save(again, tmp_path / "n.halfseen")
     assert (tmp_path / "m.halfseen").read_bytes() == (tmp_path / "n.halfseen").read_bytes()
+
+
+def test_an_empty_transcript_is_told_where_silence_has_no_unit(data, fitted):
+    X, _, _ = data
+    with pytest.raises(DataError, match=r"utterance 1 has an empty transcript.*fit with silence="):
+        fitted.align(X[:2], ["a b", ""])
+    with pytest.raises(DataError, match=r"utterance 0 has an empty transcript.*name a unit"):
+        hs.TranscriptAligner(1).fit(X[:1], [""])
+
+
+def test_transcripts_may_be_of_unknown_words_alone(data):
+    X, _, _ = data
+    model = hs.TranscriptAligner(1, dictionary={"never": "a b"}, unknown="spn", max_iter=2, stop="iterations")
+    [found] = model.fit(X, ["what ever"] * len(X)).align(X[:1], ["who knows"])
+    assert [part.name for part in found.units] == ["spn", "spn"]
+    assert [part.name for part in found.words] == ["who", "knows"]
+
+
+def test_a_word_keeps_the_pronunciations_whose_units_were_heard(data):
+    X, _, _ = data
+    ways = {"x": "a", "y": "b", "z": ["b a", "b q"], "w": "q"}
+    model = hs.TranscriptAligner(1, dictionary=ways, max_iter=2, stop="iterations").fit(X, ["x y"] * len(X))
+    [found] = model.align(X[:1], ["x z"])
+    assert [part.name for part in found.units] == ["a", "b", "a"]
+    with pytest.raises(DataError, match="1 word is not seen in training: 'w'"):
+        model.align(X[:1], ["x w"])
+
+
+def test_the_first_utterance_may_be_a_single_frame_or_all_alike(data, fitted):
+    X, _, _ = data
+    how = {"max_iter": 2, "stop": "iterations"}
+    for first in (X[0][:1], np.repeat(X[0][:1], 4, axis=0)):
+        said = ["a", *(["a b"] * 9)]
+        lazy = hs.TranscriptAligner(1, **how).fit(Made([first, *X[1:10]]), said)
+        listed = hs.TranscriptAligner(1, **how).fit([first, *X[1:10]], said)
+        assert lazy.loglik_ == pytest.approx(listed.loglik_, rel=1e-9)
+    with pytest.raises(ParameterError, match="made one by one must be gaussian"):
+        hs.TranscriptAligner(1, columns={"x0": "categorical"}).fit(Made(X), ["a"] * len(X))
+
+
+@pytest.mark.parametrize(
+    ("features", "said", "match"),
+    [
+        ({"one": np.zeros((4, 2))}, {"one": "a"}, "a list of its values, and its keys as names="),
+        ([], [], "no utterance"),
+        ([np.zeros((4, 2))], [["a", None]], "utterance 0.*something that is not a name"),
+        ([np.zeros((4, 2))], [[0.5]], "something that is not a name"),
+    ],
+)
+def test_what_is_no_utterance_or_transcript_is_told(features, said, match):
+    with pytest.raises(DataError, match=match):
+        hs.TranscriptAligner(1).fit(features, said)
+
+
+def test_examples_without_frames_are_told(data):
+    X, said, _ = data
+    with pytest.raises(ParameterError, match="no frames of 'a'"):
+        hs.TranscriptAligner(1, start={"a": X[0][:0]}).fit(X, said)
 
 
 def test_an_utterance_longer_than_memory_is_computed_in_blocks(data, fitted, monkeypatch):

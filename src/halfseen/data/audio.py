@@ -7,15 +7,15 @@ bands that are equally wide on the mel scale, logs, cosine transform. Any sample
 from __future__ import annotations
 
 import os
-import wave
+import struct
 from functools import cache
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import dct, rfft
 
-from halfseen.errors import DataError
+from halfseen.errors import DataError, ParameterError
 
 __all__ = ["STEP", "mfcc", "read_wav", "spectrogram"]
 
@@ -27,34 +27,75 @@ RAISED = 0.97  # of each sample is taken from the next
 HIGHEST = 8000.0  # Hz; above there is little speech
 QUIET = 1e-10  # of the loudest band: what digital silence counts as
 LIFTER = 22.0  # cepstra are weighted to have spreads of one order
+BANDS = 26
+PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE  # kinds of WAV; the last says further on which it is
+KINDS = {(PCM, 8), (PCM, 16), (PCM, 24), (PCM, 32), (FLOAT, 32), (FLOAT, 64)}  # with bits of a sample
 
 
 def read_wav(path: str | os.PathLike[str]) -> tuple[Floats, int]:
     """Return the samples of a WAV file, between -1 and 1, channels averaged, and their rate in Hz.
 
-    PCM of 8, 16, 24 or 32 bits. Other formats are an error that says how to convert them.
+    PCM of 8, 16, 24 or 32 bits, or floating point. Other formats are an error that says how to convert them.
     """
     try:
-        with wave.open(os.fspath(path), "rb") as file:
-            n_channels, width, rate, n_frames = file.getparams()[:4]
-            raw = file.readframes(n_frames)
+        with open(path, "rb") as file:
+            kind, n_channels, rate, width, raw = _opened(file)
     except FileNotFoundError:
         raise DataError(f"{os.fspath(path)}: there is no such file.") from None
-    except (wave.Error, EOFError) as error:
+    except ValueError as error:
         raise DataError(
             f"{os.fspath(path)}: this is not a WAV file of plain samples ({error}). Convert it, for instance: "
             "ffmpeg -i IN -c:a pcm_s16le OUT.wav"
         ) from None
-    samples = _samples(raw, width)
-    if not len(samples) or not rate:
+    samples = _samples(raw[: len(raw) // (width * n_channels) * width * n_channels], kind, width)
+    if not len(samples):
         raise DataError(f"{os.fspath(path)}: the file has no samples.")
-    whole = samples[: len(samples) // n_channels * n_channels].reshape(-1, n_channels)
-    return np.asarray(whole.mean(axis=1), dtype=np.float64), rate
+    if not np.isfinite(samples).all():
+        raise DataError(f"{os.fspath(path)}: sample {np.flatnonzero(~np.isfinite(samples))[0]} is not a finite number.")
+    return np.asarray(samples.reshape(-1, n_channels).mean(axis=1), dtype=np.float64), rate
 
 
-def _samples(raw: bytes, width: int) -> Floats:
+def _opened(file: BinaryIO) -> tuple[int, int, int, int, bytes]:
+    """Return kind, channels, rate, bytes of a sample, and samples of a WAV file; raise ValueError if it is none.
+
+    The file is a row of chunks, each with a name and a size; a size that is not known yet, as programs write it that
+    stream sound, is larger than the file.
+    """
+    if file.read(4) != b"RIFF" or file.read(8)[4:] != b"WAVE":
+        raise ValueError("it does not begin with RIFF and WAVE")
+    form: tuple[int, int, int, int] | None = None
+    while len(head := file.read(8)) == 8:
+        name, size = struct.unpack("<4sI", head)
+        if name == b"fmt ":
+            form = _form(file.read(size))
+        elif name == b"data":
+            if form is None:
+                raise ValueError("samples stand before what they are")
+            return *form, file.read(min(size, os.fstat(file.fileno()).st_size))
+        else:
+            file.seek(size, os.SEEK_CUR)
+        file.seek(size % 2, os.SEEK_CUR)
+    raise ValueError("it ends before its samples")
+
+
+def _form(raw: bytes) -> tuple[int, int, int, int]:
+    """Return kind, channels, rate and bytes of a sample from the chunk that tells them."""
+    if len(raw) < 16:
+        raise ValueError("it ends before its samples")
+    kind, n_channels, rate, _, _, bits = struct.unpack("<HHIIHH", raw[:16])
+    if kind == EXTENSIBLE and len(raw) >= 26:
+        kind = struct.unpack("<H", raw[24:26])[0]
+    if (kind, bits) not in KINDS:
+        raise ValueError(f"format {kind} with {bits} bits")
+    if not n_channels or not rate:
+        raise ValueError(f"{n_channels} channels, {rate} samples per second")
+    return kind, n_channels, rate, bits // 8
+
+
+def _samples(raw: bytes, kind: int, width: int) -> Floats:
     """Return numbers between -1 and 1 from little-endian samples of so many bytes."""
-    raw = raw[: len(raw) // width * width]
+    if kind == FLOAT:
+        return np.frombuffer(raw, dtype=f"<f{width}").astype(np.float64)
     if width == 1:
         return np.frombuffer(raw, dtype=np.uint8).astype(np.float64) / 128.0 - 1.0
     if width == 3:
@@ -74,7 +115,7 @@ def mfcc(
     ----------
     samples : (n,) array          one channel, between -1 and 1
     rate : float                  samples per second
-    n_cepstra : int, default 13   the first is the log of the energy
+    n_cepstra : int, default 13   the first is the log of the energy; 26 at most
     deltas : {0, 1, 2}            1 adds slopes over two frames on both sides, 2 also slopes of slopes
     normalise : bool              take off the mean of each cepstrum over the recording
     step : float, default 0.01
@@ -88,8 +129,12 @@ def mfcc(
     (100, 26)
     """
     samples = np.asarray(samples, dtype=np.float64)
-    if samples.ndim != 1 or not len(samples):
-        raise DataError(f"samples have shape {samples.shape}, expected one row of numbers.")
+    if samples.ndim != 1 or not len(samples) or not np.isfinite(samples).all():
+        raise DataError(f"samples have shape {samples.shape}, expected one row of finite numbers.")
+    if not (rate > 0 and step > 0 and rate * step >= 1):
+        raise ParameterError(f"rate={rate!r}, step={step!r}: a step must have one sample at least.")
+    if not 1 <= n_cepstra <= BANDS or deltas not in (0, 1, 2):
+        raise ParameterError(f"n_cepstra={n_cepstra!r}, deltas={deltas!r}: from 1 to {BANDS}, and 0, 1 or 2 are known.")
     size, n_frames = max(2, round(WINDOW * rate)), max(1, int(len(samples) / (rate * step)))
     spectrum_size = 1 << (size - 1).bit_length()
     centres = np.floor((np.arange(n_frames) + 0.5) * step * rate).astype(np.int64)
@@ -119,7 +164,7 @@ def _cepstra(power: Floats, rate: float, size: int, n_cepstra: int) -> Floats:
 
 
 @cache
-def _bands(rate: float, size: int, n_bands: int = 26) -> Floats:
+def _bands(rate: float, size: int, n_bands: int = BANDS) -> Floats:
     """Return the weights of triangular bands, equally wide on the mel scale, (n_bands, size / 2 + 1)."""
     top = min(rate / 2, HIGHEST)
     mel = np.linspace(_mel(20.0), _mel(top), n_bands + 2)

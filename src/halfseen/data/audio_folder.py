@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from halfseen.data.audio import STEP, mfcc, read_wav
 from halfseen.data.captions import read_captions
+from halfseen.data.text import read_text
 from halfseen.data.textgrid import read_textgrid
 from halfseen.errors import DataError
 
@@ -67,6 +69,7 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
     folder : path             a folder, or one WAV file
     transcripts : mapping, optional
         What was said, by the name of the recording ("anna/one", with or without .wav), instead of files beside them.
+        Without its folder ("one") where no other has that name.
     words : collection, optional
         Known words, such as a pronunciation dictionary: they say how a word is written ("Don't" may be "don't").
     tier : str, optional
@@ -110,11 +113,17 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         self._given = None if transcripts is None else dict(transcripts)
         self.recordings = list(self._found(words, tier, needs_text))
         if not self.recordings:
-            lacking = f" {len(self.without_text)} have no {', '.join(TEXTS)} beside them." if self.without_text else ""
+            lacking = self._tell_lacking() if self.without_text else ""
             raise DataError(f"{self.folder}: there is no recording (.wav) with a transcript in it.{lacking}")
         self._kept: dict[int, NDArray[np.float64]] = {}
         self._size = 0
         self._means: dict[str, NDArray[np.float64]] = {}
+
+    def _tell_lacking(self) -> str:
+        """Say why no recording has a transcript."""
+        if self._given is None:
+            return f" {len(self.without_text)} have no {', '.join(TEXTS)} beside them."
+        return f" transcripts are of {', '.join(map(repr, list(self._given)[:3]))}, recordings {self.without_text[:3]}."
 
     @property
     def names(self) -> list[str]:
@@ -159,11 +168,11 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
     def _features(self, found: Recording) -> NDArray[np.float64]:
         cepstra = self._cepstra(found)
         if found.speaker not in self._means:
-            total, n_frames = cepstra[:, :13].sum(axis=0), len(cepstra)
-            for other in self.recordings:
-                if other.speaker == found.speaker and other is not found:
-                    more = self._cepstra(other)[:, :13]
-                    total, n_frames = total + more.sum(axis=0), n_frames + len(more)
+            total, n_frames = np.zeros(13), 0
+            for other in self.recordings:  # in their order, whichever was asked for first
+                if other.speaker == found.speaker:
+                    own = cepstra if other is found else self._cepstra(other)
+                    total, n_frames = total + own[:, :13].sum(axis=0), n_frames + len(own)
             self._means[found.speaker] = total / n_frames
         cepstra[:, :13] -= self._means[found.speaker]
         return cepstra
@@ -179,12 +188,15 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
             raise DataError(f"{self.folder}: there is no such folder.")
         root = self.folder.parent if self.folder.is_file() else self.folder
         waves = [self.folder] if self.folder.is_file() else sorted(_waves(self.folder))
+        bare = Counter(path.name for path in waves)
         for path in waves:
             inside = path.relative_to(root)
             name = inside.with_suffix("").as_posix()
             speaker = inside.parent.as_posix() if len(inside.parts) > 1 else name
             if self._given is not None:
-                said = self._given.get(name, self._given.get(inside.as_posix(), self._given.get(inside.name)))
+                said = self._given.get(name, self._given.get(inside.as_posix()))
+                if said is None and bare[path.name] == 1:  # not one for two speakers
+                    said = self._given.get(path.name, self._given.get(path.stem))
                 if said is None:
                     self.without_text.append(name)
                 if said is not None or not needs_text:
@@ -203,13 +215,13 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
 
 
 @lru_cache(maxsize=1)
-def _loaded(path: Path) -> tuple[NDArray[np.float64], int]:
-    """Return the sound of a file; all captions of a file need it one after the other."""
+def _loaded(path: Path, changed: int) -> tuple[NDArray[np.float64], int]:
+    """Return the sound of a file as it was last `changed`; all captions of a file need it one after the other."""
     return read_wav(path)
 
 
 def _clip(found: Recording) -> tuple[NDArray[np.float64], int]:
-    samples, rate = _loaded(found.path)
+    samples, rate = _loaded(found.path, found.path.stat().st_mtime_ns)
     last = None if found.end is None or found.end == np.inf else round(found.end * rate)
     clip = samples[round(found.start * rate) : last]
     if not len(clip):
@@ -224,7 +236,7 @@ def _waves(folder: Path) -> Iterator[Path]:
 def _said(path: Path, tier: str | None) -> str:
     """Return what a transcript file says."""
     if path.suffix.lower() != ".textgrid":
-        return " ".join(path.read_text(encoding="utf-8-sig").split())
+        return " ".join(read_text(path).split())
     tiers = read_textgrid(path)
     chosen = tier if tier is not None else next((name for name in TIERS if name in tiers), next(iter(tiers), None))
     if chosen is None or chosen not in tiers:
@@ -280,11 +292,7 @@ def read_dictionary(path: str | os.PathLike[str]) -> dict[str, list[list[str]]]:
     {'the': [['dh', 'ah'], ['dh', 'iy']], 'cat': [['k', 'ae', 't']]}
     """
     found: dict[str, list[list[str]]] = {}
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        lines = Path(path).read_text(encoding="latin-1").splitlines()
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
         if not line.strip() or line.startswith((";;;", "#")):
             continue
         word, *units = line.split("\t") if "\t" in line else line.split(None, 1)
@@ -294,6 +302,8 @@ def read_dictionary(path: str | os.PathLike[str]) -> dict[str, list[list[str]]]:
         if not units:
             raise DataError(f"{os.fspath(path)}, line {number}: {line!r:.80} has a word without units.")
         word = re.sub(r"\(\d+\)$", "", word.strip())
+        if not word:
+            raise DataError(f"{os.fspath(path)}, line {number}: {line!r:.80} has units without a word.")
         if units not in found.setdefault(word, []):
             found[word].append(units)
     if not found:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from halfseen.data.text import read_text
 from halfseen.errors import DataError
 from halfseen.whole_file import whole_file
 
@@ -37,7 +38,7 @@ def read_captions(path: str | os.PathLike[str]) -> list[Caption]:
     >>> read_captions(path)
     [Caption(start=1.5, end=2.25, text='Hello there.')]
     """
-    text = Path(path).read_text(encoding="utf-8-sig", errors="replace")
+    text = read_text(path)
     found: list[Caption] = []
     for block in re.split(r"\r?\n(?:[ \t]*\r?\n)+", text.strip()):
         lines = block.splitlines()

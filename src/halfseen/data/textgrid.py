@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from halfseen.data.text import read_text
 from halfseen.errors import DataError
 from halfseen.whole_file import whole_file
 
@@ -40,7 +41,7 @@ def read_textgrid(path: str | os.PathLike[str]) -> dict[str, list[Interval]]:
     [(0.0, 0.25, ''), (0.25, 0.5, 'say "a"'), (0.5, 1.0, '')]
     """
     name = os.fspath(path)
-    tokens = iter(TOKEN.findall(_text(name)))
+    tokens = iter(TOKEN.findall(read_text(name)))
     try:
         if (next(tokens), next(tokens)) != ('"ooTextFile"', '"TextGrid"'):
             raise DataError(f"{name}: this is not a TextGrid file: it does not begin with ooTextFile and TextGrid.")
@@ -71,20 +72,13 @@ def _unquoted(token: str) -> str:
     return token[1:-1].replace('""', '"')
 
 
-def _text(path: str) -> str:
-    """Return the text of a file in UTF-8 or UTF-16, as Praat writes it."""
-    raw = Path(path).read_bytes()
-    encoding = "utf-16" if raw[:2] in (b"\xfe\xff", b"\xff\xfe") else "utf-8-sig"
-    try:
-        return raw.decode(encoding)
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
-
-
 def write_textgrid(
     path: str | os.PathLike[str], tiers: Mapping[str, Sequence[tuple[float, float, str]]], duration: float
 ) -> None:
-    """Write tiers of intervals in their order; what lies between them is filled with empty ones, as Praat wants."""
+    """Write tiers of intervals in their order; what lies between them is filled with empty ones, as Praat wants.
+
+    An interval that begins before the end of the one before it begins there; if nothing is left, it is left out.
+    """
     lines = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", "0", _number(duration), "<exists>"]
     lines.append(str(len(tiers)))
     for name, intervals in tiers.items():
@@ -101,8 +95,9 @@ def _filled(intervals: Sequence[tuple[float, float, str]], duration: float) -> I
     for start, end, text in intervals:
         if start > at + 1e-9:
             yield at, start, ""
-        yield max(start, at), end, text
-        at = end
+        if end > at + 1e-9:
+            yield max(start, at), end, text
+            at = end
     if at < duration - 1e-9 or not intervals:
         yield at, duration, ""
 

@@ -105,9 +105,9 @@ def write(path: str | os.PathLike[str], alignments: Sequence[Alignment], texts: 
 
     `texts` are what to show in captions, one for each alignment; by default captions are made of the words.
     """
-    ending = os.path.splitext(os.fspath(path))[1]
+    ending = os.path.splitext(os.fspath(path))[1].lower()
     words, units = ([part for one in alignments for part in one.tier(level)] for level in ("words", "units"))
-    if ending.lower() == ".textgrid":
+    if ending == ".textgrid":
         tiers = {"words": [part[1:3] + part[:1] for part in words], "phones": [part[1:3] + part[:1] for part in units]}
         write_textgrid(path, tiers, max((one.duration for one in alignments), default=0.0))
     elif ending in (".srt", ".vtt"):

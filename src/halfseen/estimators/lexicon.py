@@ -114,8 +114,10 @@ class Lexicon:
         """Return the pronunciations of a word."""
         if word in self.pronunciations:
             return self.pronunciations[word]
-        if self.pronunciations and word != self.silence:
-            return ((self.unknown,),) if self.unknown is not None else ()
+        if word != self.silence and self.unknown is not None:
+            return ((self.unknown,),)
+        if word != self.silence and self.pronunciations:
+            return ()
         return ((word,),) if word in self.number else ()
 
     def strangers(self, words: Iterable[str]) -> list[str]:
@@ -194,6 +196,8 @@ def read_transcripts(transcripts: Any) -> list[tuple[str, ...]]:
             found.append(tuple(said.split()))
         elif hasattr(said, "__iter__") and not isinstance(said, bytes | dict):
             found.append(tuple(map(str, said)))
+            if not all(isinstance(name, str | int | np.integer | np.str_) for name in said):
+                raise DataError(f"transcripts: that of utterance {b}, {said!r:.80}, has something that is not a name.")
         else:
             raise DataError(f"transcripts: that of utterance {b} is {said!r:.80}, not a list of names or a text.")
     return found

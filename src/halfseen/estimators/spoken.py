@@ -57,8 +57,16 @@ class Corpus:
 
     @property
     def first(self) -> Source:
-        """Frames that tell what the columns are."""
-        return self.source if self.source is not None else read(self._item(0))
+        """Frames that tell what the columns are; of a lazy sequence of numbers, the least and the largest suffice."""
+        if self.source is not None:
+            return self.source
+        ends = self._item(0)
+        for b in range(len(self.said)):  # the first may be silence, or a single frame
+            ends = np.concatenate([ends, self._item(b)])
+            ends = np.stack([np.fmin.reduce(ends), np.fmax.reduce(ends)])
+            if (ends[0] < ends[1]).all():
+                break
+        return read(ends)
 
     def _item(self, b: int) -> Any:
         assert self.lazy is not None
@@ -131,7 +139,7 @@ def _lazy_summary(corpus: Corpus, schema: Schema) -> blocks.Summary:
 
 def is_lazy(features: Any) -> bool:
     """Whether features are a sequence of its own kind: neither a table nor a list."""
-    if isinstance(features, list | tuple | str | np.ndarray) or hasattr(features, "columns"):
+    if isinstance(features, list | tuple | str | np.ndarray | Mapping) or hasattr(features, "columns"):
         return False
     return hasattr(features, "__len__") and hasattr(features, "__getitem__") and not hasattr(features, "shape")
 
@@ -146,6 +154,8 @@ def read_corpus(
     sample_weight: Any = None,
 ) -> Corpus:
     """Read features and transcripts; every utterance has both."""
+    if isinstance(features, Mapping):
+        raise DataError("features are a mapping; give a list of its values, and its keys as names=.")
     if is_lazy(features):
         if lengths is not None or groups is not None or time is not None:
             raise ParameterError("lengths=, groups= and time= cut a table; a sequence has an utterance in each item.")
@@ -153,6 +163,8 @@ def read_corpus(
         source, lazy, known = None, features, getattr(features, "names", None)
         if not len(sizes) or sizes.min() < 1:
             raise DataError("features: no utterance, or one without frames. Leave empty ones out.")
+    elif isinstance(features, list | tuple) and not features:
+        raise DataError("features: no utterance.")
     else:
         source, cut = read_sequences(features, lengths, groups, time)
         sizes, lazy, known = cut.lengths, None, cut.names

@@ -238,8 +238,8 @@ class TranscriptAligner(BaseEstimator):
         rule = read_rule(self.stop, self.tol, self.assign)
         prior = blocks.read_prior(self.prior)
         corpus = read_corpus(features, transcripts, lengths, groups, time, names, sample_weight)
-        if is_lazy(features) and self.emission != "gaussian":
-            raise ParameterError(f"emission={self.emission!r}: features that are made one by one must be numbers.")
+        if is_lazy(features) and {self.emission, *(self.columns or {}).values()} != {"gaussian"}:
+            raise ParameterError("emission=, columns=: features that are made one by one must be gaussian.")
         self._marks = (groups if isinstance(groups, str) else None, time if isinstance(time, str) else None)
         self.events_: list[str] = []
         self._lexicon = self._learn_lexicon(corpus)
@@ -294,15 +294,11 @@ class TranscriptAligner(BaseEstimator):
             units |= {self.unknown} if strangers and self.unknown else set()
         else:
             units = set(used)
-        empty = [b for b, words in enumerate(corpus.said) if not words]
-        if empty and self.silence is None:
-            raise DataError(
-                f"{corpus.names[empty[0]]} has an empty transcript ({len(empty)} in all). Leave it out, or name a unit "
-                "for silence=."
-            )
+        _check_said(corpus, self.silence, "name a unit for silence=")
         units |= set() if self.silence is None else {self.silence}
-        # words that later transcripts may use: all of the dictionary whose units were heard
-        heard = {word: way for word, way in ways.items() if all(unit in units for one in way for unit in one)}
+        # words that later transcripts may use: all pronunciations of the dictionary whose units were heard
+        heard = {word: tuple(way for way in listed if units.issuperset(way)) for word, listed in ways.items()}
+        heard = {word: listed for word, listed in heard.items() if listed}
         return Lexicon(tuple(sorted(units)), int(self.states_per_unit), self.silence, heard, self.unknown)
 
     def _fitting(self, corpus: Corpus) -> tuple[Corpus, list[Layout]]:
@@ -362,6 +358,8 @@ class TranscriptAligner(BaseEstimator):
         for unit, frames in options.mapping("start", self.start).items():
             if unit not in self._lexicon.number:
                 raise ParameterError(f"start: there is no unit {unit!r}. Units: {', '.join(self._lexicon.units[:20])}.")
+            if not len(frames):
+                raise ParameterError(f"start: there are no frames of {unit!r}.")
             table = self._schema.encode(read(frames))
             for state in range(self._lexicon.n_states):
                 component = self._lexicon.number[unit] * self._lexicon.n_states + state
@@ -549,6 +547,7 @@ class TranscriptAligner(BaseEstimator):
         strangers = self._lexicon.strangers(dict.fromkeys(word for words in corpus.said for word in words))
         if strangers:
             raise DataError(_tell_strangers(strangers, corpus, "not seen in training", CORRECT))
+        _check_said(corpus, self._lexicon.silence, "fit with silence=")
         layouts = [self._lexicon.layout(words) for words in corpus.said]
         low = too_short(corpus, layouts)
         if low and (short or self.too_short) == "raise":
@@ -674,9 +673,17 @@ def _split(stage: Stage, model: Model, n_mix: int, rng: np.random.Generator) -> 
     return {"moves": params["moves"], "emit": emit}
 
 
+def _check_said(corpus: Corpus, silence: str | None, remedy: str) -> None:
+    """Refuse utterances in which nothing was said, unless there is a unit for silence."""
+    empty = [name for name, words in zip(corpus.names, corpus.said, strict=True) if not words]
+    if empty and silence is None:
+        raise DataError(f"{empty[0]} has an empty transcript ({len(empty)} in all). Leave it out, or {remedy}.")
+
+
 def _tell_strangers(strangers: Sequence[str], corpus: Corpus, what: str, remedy: str) -> str:
     """Name words that nothing is known of, and where they stand."""
     where = [next(corpus.names[b] for b, words in enumerate(corpus.said) if word in words) for word in strangers[:10]]
     listed = [f"{word!r} ({place})" for word, place in zip(strangers, where, strict=False)]
     more = f" and {len(strangers) - 10} more" if len(strangers) > 10 else ""
-    return f"{len(strangers)} words are {what}: {', '.join(listed)}{more}. {remedy}"
+    n_words = "1 word is" if len(strangers) == 1 else f"{len(strangers)} words are"
+    return f"{n_words} {what}: {', '.join(listed)}{more}. {remedy}"

@@ -18,7 +18,8 @@ import pyarrow as pa
 from halfseen.app import console, options
 from halfseen.app.families import Fitted
 from halfseen.app.tables import column, open_rows
-from halfseen.data.audio_folder import AudioFolder, read_dictionary
+from halfseen.data.audio_folder import AudioFolder, Recording, read_dictionary
+from halfseen.data.text import read_text
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.alignment import FORMATS, Segment, write
@@ -127,8 +128,7 @@ def read_said(path: str) -> dict[str, str]:
     Columns are separated by tabs or commas. A first line is left out where it reads like a head: its second cell is
     transcript, text, words, units, unit, word, phase, activity or step.
     """
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        text = file.read()
+    text = read_text(path)
     tab = "\t" in text.partition("\n")[0]
     rows = [row for row in csv.reader(text.splitlines(), delimiter="\t" if tab else ",") if any(row)]
     heads = {"transcript", "text", "words", "units", "unit", "word", "phase", "phases", "activity", "step", "steps"}
@@ -159,6 +159,7 @@ def align(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping
     if is_audio(request["data"]):
         if request["transcripts"] is None:
             now["transcripts"] = None  # those beside the recordings, not those of the fit
+        _check_output(request)
         _align_audio(model, now, request)
     else:
         _align_table(model, now, request)
@@ -177,19 +178,33 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
         for recording, one in zip(corpus.recordings, found, strict=True)
         if one is not None
     ]
-    if request["output"] == "-":
+    output = request["output"]
+    if output == "-":
         _rows("-", [(recording.name, part) for recording, one in pairs for part in one.tier(request["level"])])
         return
-    folder, endings = Path(request["output"]), _endings(request["form"])
-    for _, group in groupby(pairs, key=lambda pair: pair[0].path):
-        listed = list(group)
-        captioned, name = listed[0][0].end is not None, listed[0][0].name
-        stem = folder / (name.rpartition("#")[0] if captioned else name)
-        stem.parent.mkdir(parents=True, exist_ok=True)
-        texts = [recording.text for recording, _ in listed] if captioned else None
-        for ending in endings:
-            write(stem.with_name(stem.name + ending), [one for _, one in listed], texts)
-    console.note(f"{len({recording.path for recording, _ in pairs})} recordings aligned: {folder}")
+    by_file = [list(group) for _, group in groupby(pairs, key=lambda pair: pair[0].path)]
+    for listed in by_file:
+        for path in _targets(output, listed[0][0], request["form"]):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            texts = None if listed[0][0].end is None else [recording.text for recording, _ in listed]
+            write(path, [one for _, one in listed], texts)
+    console.note(f"{len(by_file)} recording{'s' if len(by_file) != 1 else ''} aligned: {output}")
+
+
+def _targets(output: str, recording: Recording, form: str) -> list[Path]:
+    """Return the files for a recording: below the folder `output`, one for each format."""
+    name = recording.name if recording.end is None else recording.name.rpartition("#")[0]
+    return [Path(output, name + ending) for ending in _endings(form)]
+
+
+def _check_output(request: Mapping[str, Any]) -> None:
+    """Refuse what cannot be written, before anything is read."""
+    _endings(request["form"])
+    ending = Path(request["output"]).suffix
+    if ending.lower() in {known.lower() for known in FORMATS} and not Path(request["output"]).is_dir():
+        raise ParameterError(
+            f"-o {request['output']} is the name of a file; of audio, name a folder and --format {ending[1:]}."
+        )
 
 
 def _endings(text: str) -> list[str]:
@@ -213,7 +228,7 @@ def _align_table(model: TranscriptAligner, reading: Mapping[str, Any], request: 
     rows = []
     for name, one in zip(names, found, strict=True):
         for part in () if one is None else one.tier(request["level"]):
-            first, last = int(part.start), int(part.end) - 1
+            first, last = round(part.start / model.step), round(part.end / model.step) - 1
             rows.append((name, part._replace(start=times[name][first], end=times[name][last])))
     _rows(request["output"], rows)
 
