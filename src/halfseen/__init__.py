@@ -9,6 +9,7 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOME = {
+    "BayesNet": "halfseen.estimators.bayes_net",
     "GaussianClassifier": "halfseen.estimators.gaussian_classifier",
     "GaussianMixture": "halfseen.estimators.gaussian_mixture",
     "HMM": "halfseen.estimators.hmm",
@@ -42,6 +43,7 @@ _MODULES = ("errors",)
 
 __all__ = [
     "HMM",
+    "BayesNet",
     "GaussianClassifier",
     "GaussianMixture",
     "KMeans",

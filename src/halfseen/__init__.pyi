@@ -13,6 +13,7 @@ from halfseen.app.versions import show_versions
 from halfseen.data.files import open_table
 from halfseen.datasets import load_penguins, load_votes
 from halfseen.engine.journal import checkpoint
+from halfseen.estimators.bayes_net import BayesNet
 from halfseen.estimators.gaussian_classifier import GaussianClassifier
 from halfseen.estimators.gaussian_mixture import GaussianMixture
 from halfseen.estimators.hmm import HMM
@@ -24,6 +25,7 @@ __version__: str
 
 __all__ = [
     "HMM",
+    "BayesNet",
     "GaussianClassifier",
     "GaussianMixture",
     "KMeans",

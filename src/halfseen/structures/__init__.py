@@ -2,6 +2,7 @@
 
 from halfseen.structures.chain import MarkovChain
 from halfseen.structures.independent import Independent
+from halfseen.structures.network import Network
 from halfseen.structures.structure import Inference, Structure
 
-__all__ = ["Independent", "Inference", "MarkovChain", "Structure"]
+__all__ = ["Independent", "Inference", "MarkovChain", "Network", "Structure"]
