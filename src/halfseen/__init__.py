@@ -35,9 +35,11 @@ _HOME = {
     "plot_timeline": "halfseen.analysis.timeline",
     "plot_trace": "halfseen.analysis.plots",
     "posterior": "halfseen.analysis.posterior",
+    "read_bif": "halfseen.estimators.bif",
     "report": "halfseen.app.report.page",
     "save": "halfseen.app.model_file",
     "show_versions": "halfseen.app.versions",
+    "write_bif": "halfseen.estimators.bif",
 }
 _MODULES = ("errors",)
 
@@ -70,9 +72,11 @@ __all__ = [
     "plot_timeline",
     "plot_trace",
     "posterior",
+    "read_bif",
     "report",
     "save",
     "show_versions",
+    "write_bif",
 ]
 
 

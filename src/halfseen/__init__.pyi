@@ -14,6 +14,7 @@ from halfseen.data.files import open_table
 from halfseen.datasets import load_penguins, load_votes
 from halfseen.engine.journal import checkpoint
 from halfseen.estimators.bayes_net import BayesNet
+from halfseen.estimators.bif import read_bif, write_bif
 from halfseen.estimators.gaussian_classifier import GaussianClassifier
 from halfseen.estimators.gaussian_mixture import GaussianMixture
 from halfseen.estimators.hmm import HMM
@@ -52,7 +53,9 @@ __all__ = [
     "plot_timeline",
     "plot_trace",
     "posterior",
+    "read_bif",
     "report",
     "save",
     "show_versions",
+    "write_bif",
 ]

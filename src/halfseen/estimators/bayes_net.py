@@ -225,7 +225,7 @@ class BayesNet(NetworkEM):
                 raise ParameterError(f"tables: {name!r} has none.")
             known[name] = named.get(name) or tuple(range(np.shape(tables[name])[-1]))
         graph = network_read.graph_of(plan, known)
-        model = cls([*plan.edges, *_alone(plan)], states=known)
+        model = cls([*plan.parents, *plan.edges], states=known)
         built = network_read.read_tables("tables", tables, graph)
         cells = np.concatenate([built[v].ravel() for v in range(len(graph))])[None]
         model._graph, model._states = graph, known
@@ -246,12 +246,6 @@ class BayesNet(NetworkEM):
     def _from_state(cls, found: State) -> Self:
         """Return the estimator that `_state` was taken of; refuse what cannot be one."""
         return network_state.restored(cls, found)
-
-
-def _alone(plan: network_read.Plan) -> list[str]:
-    """Return variables that stand in no edge."""
-    used = {name for edge in plan.edges for name in edge}
-    return [name for name in plan.parents if name not in used]
 
 
 def _template(states: Mapping[str, Sequence[Any]]) -> Any:

@@ -94,12 +94,18 @@ class Labelled:
 
 
 def position(name: str, states: Sequence[Any], state: Any) -> int:
-    """Return the place of a state among those of a variable; text stands for a state that prints like it."""
+    """Return the place of a state among those of a variable; failing that, of the one that prints like it."""
     plain = state.item() if isinstance(state, np.generic) else state
     for place, known in enumerate(states):
         if known == plain and isinstance(known, str) == isinstance(plain, str):
             return place
-    printed = [str(known) for known in states]
-    if isinstance(plain, str) and printed.count(plain) == 1:
-        return printed.index(plain)
+    printed = [_printed(known) for known in states]
+    if printed.count(_printed(plain)) == 1:
+        return printed.index(_printed(plain))
     raise ParameterError(f"{name} has no state {state!r}. States: {', '.join(map(repr, states))}.")
+
+
+def _printed(state: Any) -> str:
+    """Return a state as text: files write True, TRUE or true."""
+    text = str(state)
+    return text.lower() if text.lower() in ("true", "false") else text

@@ -254,8 +254,10 @@ class NetworkUse(BaseEstimator):
     def probability(self, evidence: Mapping[str, Any]) -> float:
         """Return the probability of evidence (with soft evidence, its expected likelihood)."""
         codes, likelihoods = self._evidence(evidence)
+        if not likelihoods and (codes < 0).all():
+            return 1.0
         found, table, _ = self._cut(codes, likelihoods, ())
-        return float(np.exp(logliks(table, found)[0])) if len(found.graph) else 1.0
+        return float(np.exp(logliks(table, found)[0]))
 
     def mpe(self, X: Any) -> Any:
         """Return the most probable joint state of all that is unknown.
