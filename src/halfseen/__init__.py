@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AudioFolder": "halfseen.data.audio_folder",
+    "BayesNet": "halfseen.estimators.bayes_net",
     "GaussianClassifier": "halfseen.estimators.gaussian_classifier",
     "GaussianMixture": "halfseen.estimators.gaussian_mixture",
     "HMM": "halfseen.estimators.hmm",
@@ -38,6 +39,7 @@ _HOME = {
     "plot_timeline": "halfseen.analysis.timeline",
     "plot_trace": "halfseen.analysis.plots",
     "posterior": "halfseen.analysis.posterior",
+    "read_bif": "halfseen.estimators.bif",
     "read_captions": "halfseen.data.captions",
     "read_dictionary": "halfseen.data.audio_folder",
     "read_textgrid": "halfseen.data.textgrid",
@@ -45,12 +47,14 @@ _HOME = {
     "report": "halfseen.app.report.page",
     "save": "halfseen.app.model_file",
     "show_versions": "halfseen.app.versions",
+    "write_bif": "halfseen.estimators.bif",
 }
 _MODULES = ("errors",)
 
 __all__ = [
     "HMM",
     "AudioFolder",
+    "BayesNet",
     "GaussianClassifier",
     "GaussianMixture",
     "KMeans",
@@ -80,6 +84,7 @@ __all__ = [
     "plot_timeline",
     "plot_trace",
     "posterior",
+    "read_bif",
     "read_captions",
     "read_dictionary",
     "read_textgrid",
@@ -87,6 +92,7 @@ __all__ = [
     "report",
     "save",
     "show_versions",
+    "write_bif",
 ]
 
 

@@ -18,6 +18,8 @@ from halfseen.data.files import open_table
 from halfseen.data.textgrid import read_textgrid
 from halfseen.datasets import load_penguins, load_votes
 from halfseen.engine.journal import checkpoint
+from halfseen.estimators.bayes_net import BayesNet
+from halfseen.estimators.bif import read_bif, write_bif
 from halfseen.estimators.gaussian_classifier import GaussianClassifier
 from halfseen.estimators.gaussian_mixture import GaussianMixture
 from halfseen.estimators.hmm import HMM
@@ -31,6 +33,7 @@ __version__: str
 __all__ = [
     "HMM",
     "AudioFolder",
+    "BayesNet",
     "GaussianClassifier",
     "GaussianMixture",
     "KMeans",
@@ -60,6 +63,7 @@ __all__ = [
     "plot_timeline",
     "plot_trace",
     "posterior",
+    "read_bif",
     "read_captions",
     "read_dictionary",
     "read_textgrid",
@@ -67,4 +71,5 @@ __all__ = [
     "report",
     "save",
     "show_versions",
+    "write_bif",
 ]

@@ -68,7 +68,7 @@ def fit(
         Option(
             "--model",
             metavar="NAME",
-            help="classes; of numbers gaussian, jointly normal, or kmeans; of sequences hmm, or transcript.",
+            help="classes; of numbers gaussian, kmeans; of sequences hmm, transcript; a network: net.bif or 'A -> B'.",
         ),
     ] = "classes",
     k: Annotated[
@@ -123,6 +123,9 @@ def fit(
     tier: Annotated[
         str | None, Option("--tier", metavar="NAME", help="Of transcript: tier of TextGrid files with the words.")
     ] = None,
+    hidden: Annotated[
+        str | None, Option("--hidden", metavar="SIZES", help="Of a network: states of hidden variables, C=2,D=2..4.")
+    ] = None,
     ignore: Ignore = None,
     missing: Missing = None,
     weight: Annotated[
@@ -131,7 +134,7 @@ def fit(
     sql: Sql = None,
     assign: Annotated[str, Option("--assign", metavar="HOW", help="soft, hard or sample.")] = "soft",
     prior: Annotated[
-        str | None, Option("--prior", metavar="PRIOR", help="row, none, or pseudo-counts such as 1.0.")
+        str | None, Option("--prior", metavar="PRIOR", help="row, none, pseudo-counts such as 1.0, or bdeu.")
     ] = None,
     criterion: Annotated[
         str, Option("--criterion", metavar="NAME", help="bic, aic or icl: chooses the number of classes.")
@@ -245,6 +248,20 @@ def forecast(
 ) -> None:
     """Say what follows the last step of each sequence: probabilities of states, and what they lead to."""
     _run("forecast", context.params)
+
+
+@app.command(epilog="Example: halfseen query asia.halfseen lung --given smoke=yes --given xray=no")
+def query(
+    context: Context,
+    model: Annotated[str, Argument(metavar="MODEL", help="A model file of a network, or a BIF file.")],
+    variables: Annotated[list[str], Argument(metavar="VARIABLES...", help="What to ask for, jointly.")],
+    given: Annotated[
+        list[str] | None, Option("--given", metavar="NAME=STATE", help="What is known; may be given again.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Ask a Bayesian network: the probabilities of variables, given what is known of others."""
+    _run("query", context.params)
 
 
 @app.command(epilog="Example: halfseen score survey.halfseen held_out.csv")

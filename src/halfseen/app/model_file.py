@@ -47,6 +47,7 @@ __all__ = ["FAMILIES", "load", "read_record", "save"]
 FORMAT = "halfseen model"
 FORMAT_VERSION = 1
 FAMILIES = {  # class -> its module
+    "BayesNet": "halfseen.estimators.bayes_net",
     "GaussianClassifier": "halfseen.estimators.gaussian_classifier",
     "GaussianMixture": "halfseen.estimators.gaussian_mixture",
     "HMM": "halfseen.estimators.hmm",

@@ -5,6 +5,7 @@ Vocabulary
 Model      a structure with its leaves; itself a leaf
 Mixture    a model in which every row has one hidden component
 HiddenMarkov   a model in which every sequence has a chain of hidden states
+BayesianNetwork   a model in which any variables of a row are hidden, and families of them have tables
 Expected   statistics of some data and their share of the objective; they add
 Step       parameters, the statistics gathered under them, and the objective that belongs to them
 evaluate   one pass over the data for any number of candidate parameters
@@ -20,10 +21,12 @@ from halfseen.engine.expected import Expected, Step
 from halfseen.engine.hidden_markov import HiddenMarkov
 from halfseen.engine.mixture import Mixture
 from halfseen.engine.model import Model, Reduced
+from halfseen.engine.network import BayesianNetwork
 from halfseen.engine.search import Search, fit
 
 __all__ = [
     "Ascent",
+    "BayesianNetwork",
     "Chain",
     "Expected",
     "HiddenMarkov",

@@ -7,6 +7,7 @@
 #include "align.hpp"
 #include "chain.hpp"
 #include "kernels.hpp"
+#include "network.hpp"
 
 namespace nb = nanobind;
 using namespace halfseen;
@@ -262,6 +263,12 @@ NB_MODULE(compiled, m) {
     });
     bind(m, "independent_hard", [](Out2 scores, In1 outer, Array1<std::int64_t> best, Out1 log_evidence) {
         independent_hard(view(scores), view(outer), view(best), view(log_evidence));
+    });
+    bind(m, "network_soft", [](In1 table, Array2<const std::int64_t> schemes, Array2<const std::int64_t> buckets,
+                               Array2<const std::int64_t> factors, Array1<const std::int32_t> local,
+                               Array1<const std::int32_t> base, In1 weight, Out1 room, Out1 counts, Out1 log_evidence) {
+        network_soft(view(table), view(schemes), view(buckets), view(factors), view(local), view(base), view(weight),
+                     view(room), view(counts), view(log_evidence));
     });
     bind(m, "multiply_cells", [](Index rows, Index cells, In2 probabilities, Out2 table) {
         multiply_cells(view(rows), view(cells), view(probabilities), view(table));

@@ -31,6 +31,7 @@ from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a fi
     chain_soft,
     chain_soft_log,
 )
+from halfseen.kernels.network import network_soft  # noqa: F401 - so have those of networks
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.signedinteger]

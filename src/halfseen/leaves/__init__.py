@@ -12,6 +12,7 @@ from halfseen.leaves.normal import Normal, NormalParams
 from halfseen.leaves.poisson import Poisson
 from halfseen.leaves.product import Bundle, Product
 from halfseen.leaves.spherical import Spherical
+from halfseen.leaves.tables import Tables
 from halfseen.leaves.wrappers import Floored, Frozen, Ridged, Tied
 
 __all__ = [
@@ -33,5 +34,6 @@ __all__ = [
     "PseudoRows",
     "Ridged",
     "Spherical",
+    "Tables",
     "Tied",
 ]

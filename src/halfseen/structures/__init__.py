@@ -2,7 +2,8 @@
 
 from halfseen.structures.chain import MarkovChain
 from halfseen.structures.independent import Independent
+from halfseen.structures.network import Network
 from halfseen.structures.structure import Inference, Structure
 from halfseen.structures.transcript import Graph, LeftRight
 
-__all__ = ["Graph", "Independent", "Inference", "LeftRight", "MarkovChain", "Structure"]
+__all__ = ["Graph", "Independent", "Inference", "LeftRight", "MarkovChain", "Network", "Structure"]

@@ -25,6 +25,7 @@ BY_WORD = {
     "transcript": "halfseen.app.families.transcripts",
 }
 BY_ESTIMATOR = {
+    "BayesNet": "halfseen.app.families.networks",
     "HMM": "halfseen.app.families.sequences",
     "GaussianClassifier": "halfseen.app.families.tables",
     "GaussianMixture": "halfseen.app.families.tables",
@@ -60,9 +61,18 @@ class Fitted:
 
 def named(word: str) -> ModuleType:
     """Return the family that ``--model`` asks for."""
+    if is_network(word):
+        return import_module(BY_ESTIMATOR["BayesNet"])
     if word not in BY_WORD:
-        raise ParameterError(f"--model {word!r} is not one of {', '.join(BY_WORD)}.")
+        raise ParameterError(
+            f"--model {word!r} is not one of {', '.join(BY_WORD)}, nor a network: net.bif or 'A -> B'."
+        )
     return import_module(BY_WORD[word])
+
+
+def is_network(word: str) -> bool:
+    """Whether ``--model`` is a BIF file, or edges."""
+    return word.lower().endswith(".bif") or "->" in word or "<-" in word
 
 
 def check_options(request: dict[str, Any]) -> None:
@@ -70,6 +80,8 @@ def check_options(request: dict[str, Any]) -> None:
     for option, words in ONLY_FOR.items():
         if request[option] is not None and request["model"] not in words:
             raise ParameterError(f"--{option.replace('_', '-')} needs --model {' or '.join(words)}.")
+    if request["hidden"] is not None and not is_network(request["model"]):
+        raise ParameterError("--hidden needs a network: --model net.bif, or --model 'A -> B'.")
 
 
 def check_use(model: Any, request: dict[str, Any]) -> None:
