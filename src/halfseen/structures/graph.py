@@ -172,10 +172,13 @@ class Graph:
         return True
 
     def layers(self) -> list[list[int]]:
-        """Return the variables in layers: each below all its parents."""
+        """Return the variables in layers: each below all its parents, and near them."""
         depth: dict[int, int] = {}
         for v in self.order:
             depth[v] = 1 + max((depth[p] for p in self.parents[v]), default=-1)
+        for v in self.order:
+            if not self.parents[v] and self.children[v]:
+                depth[v] = min(depth[child] for child in self.children[v]) - 1  # just above the first child
         found: list[list[int]] = [[] for _ in range(1 + max(depth.values(), default=-1))]
         for v in self.order:
             found[depth[v]].append(v)
