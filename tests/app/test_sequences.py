@@ -259,6 +259,8 @@ def test_what_is_wrong_is_named(pumps, tmp_path):
     frame.assign(hour=frame["hour"].where(frame.index != 5)).to_csv(data, index=False)
     done = halfseen("fit", data, *FIT, "-k", 2, code=1)
     assert "bad.csv: time: row 5 is missing" in done.stderr
+    frame[["pump", "hour"]].to_csv(data, index=False)
+    assert "bad.csv has no column left to fit to" in halfseen("fit", data, *FIT[:6], "-k", 2, code=1).stderr
     frame.assign(hour=1).to_csv(data, index=False)
     assert "are both at 1" in halfseen("fit", data, *FIT, "-k", 2, code=1).stderr
 

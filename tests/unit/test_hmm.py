@@ -492,6 +492,14 @@ def test_columns_of_the_fit_complete_those_given_in_use():
         np.testing.assert_array_equal(model.predict_proba(frame, **given), model.predict_proba(frame))
 
 
+def test_states_of_missing_steps_count_in_the_entropy():
+    """They are hidden, and unsure: with observed steps alone in the denominator it would fall below 0."""
+    X = [[0.0], [None], [None], [None], [None], [3.0], [None], [None], [None], [1.0]]
+    model = hs.HMM([1, 2], n_init=2, prior=5.0, random_state=0).fit(X)
+    assert 0 <= model.selection_["entropy"].min() < 0.5
+    assert model.selection_["entropy"][0] == 1
+
+
 def test_sequences_without_observed_steps_have_criteria():
     holes = [[None], [None]]
     model = hs.HMM.from_params([0.5, 0.5], TRANS, {"x": {"mean": [0, 4], "sd": [1, 1]}})

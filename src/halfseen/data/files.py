@@ -249,6 +249,8 @@ class FileTable:
         import pyarrow as pa
 
         readable = [column.name for column in self._features() if column.kind not in ("date", "other")]
+        if not readable:
+            raise DataError(f"{self._scan.title} has no column left to fit to: all are set aside, or hold dates.")
         found, n_rows = [], 0
         for batch in self._scan.settled().batches(readable, min(rows, BATCH)):
             found.append(batch.slice(0, rows - n_rows))

@@ -52,6 +52,7 @@ class Fitted(NamedTuple):
     loglik : float         log-likelihood under `params`, whatever the assignment mode
     uncertain : float      entropy of the hidden path given what was seen
     n_rows : float         observed steps, weighted
+    n_hidden : float       all steps, weighted: a missing one has a state too
     summary : Summary      what the leaves had to know of the steps
     n_components : int     K
     covariance : str       shape of the covariances
@@ -65,6 +66,7 @@ class Fitted(NamedTuple):
     loglik: float
     uncertain: float
     n_rows: float
+    n_hidden: float
     summary: blocks.Summary
     n_components: int
     covariance: str
@@ -213,9 +215,9 @@ class ChainEM(ChainUse):
         loglik = best.loglik if assign.mode == "soft" else step.loglik
         stats = step.expected.stats
         uncertain = max(0.0, step.loglik - model.complete(stats, params, params))
-        n_steps = sequences.n_observed
+        n_steps = sequences.n_observed, float(sequences.steps.weight.sum())
         return Fitted(
-            model, params, topology, search, stats, loglik, uncertain, n_steps, summary, n_components, covariance
+            model, params, topology, search, stats, loglik, uncertain, *n_steps, summary, n_components, covariance
         )
 
     def _searched(self, model: HiddenMarkov, data: Reduced, starts: Sequence[Params], plan: Plan, door: Door) -> Search:

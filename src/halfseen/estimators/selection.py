@@ -39,7 +39,11 @@ class Found(Protocol):
 
     @property
     def n_rows(self) -> float:
-        """Number of rows or steps, N."""
+        """Number of rows or observed steps, N."""
+
+    @property
+    def n_hidden(self) -> float:
+        """Number of hidden variables: rows, or all steps."""
 
 
 Fitted = TypeVar("Fitted", bound=Found)
@@ -116,7 +120,7 @@ def criteria(found: Found) -> dict[str, float]:
     n_classes = found.n_components
     n_parameters = found.model.n_free()
     bic = -2 * found.loglik + n_parameters * float(np.log(found.n_rows))
-    sure = 1.0 if n_classes == 1 else 1.0 - found.uncertain / (found.n_rows * float(np.log(n_classes)))
+    sure = 1.0 if n_classes == 1 else 1.0 - found.uncertain / (found.n_hidden * float(np.log(n_classes)))
     return {
         "n_components": n_classes,
         "loglik": found.loglik,

@@ -65,6 +65,11 @@ class Found(NamedTuple):
         """Number of components, K."""
         return len(self.params["mix"][0])
 
+    @property
+    def n_hidden(self) -> float:
+        """Number of hidden variables: one for each row."""
+        return self.n_rows
+
 
 class TableEM(TableMixture):
     """A mixture over a table that is fitted by EM; options that a subclass does not offer have their defaults here."""
