@@ -5,6 +5,7 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import halfseen as hs
@@ -146,11 +147,46 @@ def test_a_table_of_steps(machine, tmp_path):
         (("-k", "3"), 2, "-k has no meaning"),
         (("--target", "valve"), 2, "--target has no meaning"),
         (("--restarts", "3"), 2, "--restarts has no meaning"),
+        (("--report", "page.html"), 2, "--report: there is no report for transcripts. See `halfseen align`"),
     ],
 )
 def test_what_is_lacking_is_told(machine, how, code, match, monkeypatch):
     monkeypatch.chdir(machine[0])
     assert match in halfseen("fit", "steps.csv", "--model", "transcript", *how, code=code).stderr
+
+
+def test_groups_may_be_numbers(tmp_path):
+    """Columns of a table are numbers where they can be; names in the file of transcripts are texts."""
+    rows = [f"{r},{3.0 if i < 4 else 9.0 + r}" for r in range(4) for i in range(9)]
+    (tmp_path / "steps.csv").write_text("\n".join(["run,x", *rows]) + "\n")
+    (tmp_path / "runs.csv").write_text("".join(f"{r},low high\n" for r in range(4)))
+    how = ("--model", "transcript", "--group", "run", "--transcripts", tmp_path / "runs.csv", "--states", 1)
+    halfseen("fit", tmp_path / "steps.csv", *how, "-o", tmp_path / "m")
+    rows = table(halfseen("align", tmp_path / "m", tmp_path / "steps.csv").stdout)
+    assert [(row["name"], row["unit"], row["start"]) for row in rows[:3]] == [
+        ("0", "low", "0"), ("0", "high", "4"), ("1", "low", "0"),
+    ]  # fmt: skip
+
+
+def test_a_model_that_was_made_in_python_is_used_at_the_command_line(machine, tmp_path):
+    folder, truth = machine[:2]
+    steps = pd.read_csv(folder / "steps.csv").drop(columns=["valve", "note"])
+    said = dict(pd.read_csv(folder / "runs.csv").itertuples(index=False))
+    model = hs.TranscriptAligner(1, step=5.0).fit(steps, said, groups="run", time="t")
+    hs.save(model, tmp_path / "m.halfseen")
+    done = halfseen("align", tmp_path / "m.halfseen", folder / "steps.csv", "--transcripts", folder / "runs.csv")
+    rows = [row for row in table(done.stdout) if row["name"] == "r0"]
+    assert np.abs(np.array([int(row["start"]) for row in rows]) - truth["r0"]).max() <= 10
+
+
+def test_data_of_the_other_kind_and_verbs_without_a_meaning_are_told(speech, machine, tmp_path):
+    folder, _, model = speech
+    steps = machine[0] / "steps.csv"
+    assert "no column of groups" in halfseen("align", model, steps, code=2).stderr
+    assert "no such folder" in halfseen("align", model, f"{tmp_path}/nowhere/", code=1).stderr
+    assert "--weight has no meaning" in halfseen("score", model, folder / "corpus", "--weight", "w", code=2).stderr
+    assert "report has no meaning for a TranscriptAligner" in halfseen("report", model, steps, code=2).stderr
+    assert "TranscriptAligner has no classes to compare" in halfseen("compare", model, model, code=2).stderr
 
 
 def test_options_of_transcripts_are_refused_elsewhere(machine):

@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 from halfseen.estimators.lexicon import Lexicon
 from halfseen.kernels import plain
 from halfseen.kernels.align import align_rows
+from halfseen.structures import Graph
 
 
 @pytest.fixture(params=["plain", "compiled"])
@@ -159,6 +160,22 @@ def test_one_frame_and_one_state(kernels):
     np.testing.assert_allclose(evidence, -2.0 + np.log(0.5))
     assert usage.tolist() == [[1.0]]
     assert sorted(arc_usage.tolist()) == [0.0, 1.0, 1.0]
+
+
+def test_no_frame_at_all(kernels):
+    """Nothing can be said in it, unless the graph has a way past everything."""
+    graph, logs, scores = some(n_frames=0)
+    evidence, _, arc_usage, *_ = soft(kernels, graph, logs, scores)
+    assert evidence == hard(kernels, graph, logs, scores)[0] == -np.inf
+    assert not arc_usage.any()
+    graph = Graph.of([0], [(-1, 0, ()), (0, 0, ()), (0, 1, ()), (-1, 1, ())])
+    logs = np.log([0.5, 0.5, 0.5, 0.5])
+    past = int(np.flatnonzero((graph.source == -1) & (graph.target == 1))[0])
+    evidence, _, arc_usage, *_ = soft(kernels, graph, logs, np.zeros((0, 1)))
+    np.testing.assert_allclose(evidence, np.log(0.5))
+    assert np.flatnonzero(arc_usage).tolist() == [past]
+    assert hard(kernels, graph, logs, np.zeros((0, 1)))[1].tolist() == [past]
+    assert draw(kernels, graph, logs, np.zeros((0, 1)), np.array([[0.3]]))[1].tolist() == [[past]]
 
 
 def test_rows_of_scratch():

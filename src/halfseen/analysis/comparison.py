@@ -159,6 +159,9 @@ def models(first: Any, second: Any) -> Moved:
     >>> found.moves[0].column, found.moves[0].value, round(found.moves[0].size, 2)
     ('x', 'a', 0.2)
     """
+    for model in (first, second):
+        if not isinstance(model, KMeans) and not hasattr(model, "weights_"):
+            raise ParameterError(f"a {type(model).__name__} has no classes to compare.")
     of_centres = [isinstance(model, KMeans) for model in (first, second)]
     if any(of_centres) and not all(of_centres):
         raise ParameterError(f"a {type(first).__name__} and a {type(second).__name__} have no classes of one kind.")

@@ -222,7 +222,7 @@ def _loaded(path: Path, changed: int) -> tuple[NDArray[np.float64], int]:
 
 def _clip(found: Recording) -> tuple[NDArray[np.float64], int]:
     samples, rate = _loaded(found.path, found.path.stat().st_mtime_ns)
-    last = None if found.end is None or found.end == np.inf else round(found.end * rate)
+    last = None if found.end is None else round(found.end * rate)
     clip = samples[round(found.start * rate) : last]
     if not len(clip):
         raise DataError(f"{found.name}: it begins at {found.start:.6g} s, after the end of {found.path}.")

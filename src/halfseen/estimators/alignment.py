@@ -250,7 +250,7 @@ class Aligner:
             yield measured.segment(name, first, last, node, node + 1, part.word)
 
     def _varies(self, layout: Layout) -> bool:
-        return any(word in self.lexicon._first_way for word in layout.words)
+        return any(word in self.lexicon.first_way for word in layout.words)
 
     def _linear(self, layout: Layout, piece: NDArray[np.int64], scores: Floats) -> tuple[Floats, list[int]]:
         """Return the spread of the bounds of nodes given the pronunciations on the best way, and each unit's first."""

@@ -105,7 +105,7 @@ class Lexicon:
         return (2,) * self.n_emissions + pauses + tuple(len(self.pronunciations[word]) for word in self.various)
 
     @cached_property
-    def _first_way(self) -> dict[str, int]:
+    def first_way(self) -> dict[str, int]:
         """First move of the row of each word with several pronunciations."""
         offsets = np.concatenate([[0], np.cumsum(self.cardinalities)])[-len(self.various) - 1 : -1]
         return dict(zip(self.various, offsets.tolist(), strict=True)) if self.various else {}
@@ -169,7 +169,7 @@ class _Build:
 
     def word(self, ends: Ends, word: str, i: int) -> Ends:
         """Lead ways through each pronunciation of a word."""
-        first, found = self.lexicon._first_way.get(word), []
+        first, found = self.lexicon.first_way.get(word), []
         for number, way in enumerate(self.lexicon.ways(word)):
             own = ends if first is None else [(node, (*moves, first + number)) for node, moves in ends]
             for unit in way:

@@ -190,7 +190,8 @@ def _by_name(transcripts: Mapping[Any, Any], names: Any) -> list[Any]:
     if lacking:
         raise DataError(
             f"transcripts: {len(lacking)} of {len(names)} utterances have none: "
-            f"{', '.join(map(repr, lacking[:5]))}{' ...' if len(lacking) > 5 else ''}."
+            f"{', '.join(map(repr, lacking[:5]))}{' ...' if len(lacking) > 5 else ''}. There are transcripts of "
+            f"{', '.join(map(repr, list(transcripts)[:5])) or 'none'}{' ...' if len(transcripts) > 5 else ''}."
         )
     return [transcripts[name] for name in names]
 

@@ -573,7 +573,7 @@ class TranscriptAligner(BaseEstimator):
         """Share of each pronunciation, for words that have several."""
         check_is_fitted(self)
         moves, found = self._params["moves"][0], {}
-        for word, first in self._lexicon._first_way.items():
+        for word, first in self._lexicon.first_way.items():
             ways = self._lexicon.pronunciations[word]
             found[word] = {" ".join(way): float(moves[first + i]) for i, way in enumerate(ways)}
         return found

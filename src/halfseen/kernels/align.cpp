@@ -46,7 +46,7 @@ struct Forward {
 
     Forward(const AlignGraph& graph, Matrix<const double> scores, Matrix<double> work)
         : graph(graph), scores(scores), work(work), length(scores.rows), n_nodes(graph.owner.size) {
-        stride = length;  // as many rows as fit: see align_rows
+        stride = std::max<std::size_t>(length, 1);  // as many rows as fit: see align_rows
         if (work.rows < length + 1)
             for (stride = 2; stride + (length + stride - 1) / stride > work.rows; ) ++stride;
     }
@@ -75,6 +75,7 @@ struct Forward {
 
     // Return the log-evidence, or the log-probability of the best way.
     double run() {
+        if (length == 0) return brought<BEST>(graph, n_nodes, nullptr);
         for (std::size_t t = 0; t < length; ++t) {
             const double top = step(t, row(t));
             level += top;
@@ -85,8 +86,10 @@ struct Forward {
         return level + brought<BEST>(graph, n_nodes, row(length - 1));
     }
 
-    // Return row t, for falling t: the block it stands in is computed again where it is not there.
-    const double* at(std::size_t t) {
+    // Return the row before frame t, for falling t, or null before the first: the block it stands in is computed
+    // again where it is not there.
+    const double* before(std::size_t t) {
+        if (t-- == 0) return nullptr;
         if (t / stride != block) {
             block = t / stride;
             std::copy(kept(block), kept(block) + n_nodes, row(block * stride));
@@ -126,11 +129,9 @@ double traced(const AlignGraph& graph, Matrix<const double> scores, Matrix<const
     Forward<BEST> forward(graph, scores, work);
     const double evidence = forward.run();
     if (!(evidence > -INF)) return evidence;
-    std::vector<std::size_t> node(arcs.rows, n_nodes), target(graph.source.size);
-    for (std::size_t j = 0; j <= n_nodes; ++j)
-        for (std::int64_t a = graph.firsts[j]; a < graph.firsts[j + 1]; ++a) target[a] = j;
+    std::vector<std::size_t> node(arcs.rows, n_nodes);
     for (std::size_t t = length + 1; t-- > 0;) {
-        const double* past = t == 0 ? nullptr : forward.at(t - 1);
+        const double* past = forward.before(t);
         for (std::size_t r = 0; r < arcs.rows; ++r) {
             arcs[r][t] = chosen<BEST>(graph, node[r], past, BEST ? 0.0 : uniforms[r][t]);
             if (t > 0) node[r] = std::size_t(graph.source[arcs[r][t]]);
@@ -163,14 +164,14 @@ double align_soft(const AlignGraph& graph, double outer, Matrix<double> scores, 
         }
     };
     now[n_nodes] = 1.0;
-    push(n_nodes, forward.at(length - 1));
+    push(n_nodes, forward.before(length));
     now[n_nodes] = 0.0;
     for (std::size_t t = length; t-- > 0;) {
         now.swap(before);
         std::fill(before.begin(), before.end(), 0.0);
         double total = 0;  // 1 up to rounding, which must not grow over many frames
         for (std::size_t j = 0; j < n_nodes; ++j) total += now[j];
-        const double* past = t == 0 ? nullptr : forward.at(t - 1);
+        const double* past = forward.before(t);
         double* own = scores[t];
         std::fill(own, own + scores.cols, 0.0);
         for (std::size_t j = 0; j < n_nodes; ++j) {

@@ -96,7 +96,8 @@ def verb_of(model: Any, verb: str) -> Any:
     estimator = type(model).__name__
     found = getattr(import_module(BY_ESTIMATOR[estimator]), verb, None)
     if found is None:
-        raise ParameterError(f"{verb} has no meaning for a {estimator} model.")
+        asked = {"data": "report", "truth": "compare --truth"}.get(verb, verb)
+        raise ParameterError(f"{asked} has no meaning for a {estimator} model.")
     return found
 
 

@@ -8,6 +8,7 @@ says what was said in each. A table has a row for each step, `--group` and `--ti
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -26,7 +27,8 @@ from halfseen.estimators.alignment import FORMATS, Segment, write
 from halfseen.estimators.transcript_aligner import TranscriptAligner
 
 SILENCE = "sil"
-NOT_HERE = ("target", "weight", "covariance", "memory", "report")
+NOT_HERE = ("target", "weight", "covariance", "memory")
+NO_REPORT = "there is no report for transcripts. See `halfseen align`, and plot_alignment in Python for a picture."
 SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")
 
 
@@ -38,6 +40,8 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     for option in NOT_HERE:
         if request[option] is not None:
             raise ParameterError(f"--{option} has no meaning with --model transcript.")
+    if request["report"] is not None:
+        raise ParameterError(f"--report: {NO_REPORT}")
     for option, default in (("restarts", 16), ("criterion", "bic")):
         if request[option] != default:
             raise ParameterError(f"--{option} has no meaning with --model transcript: there is one start.")
@@ -115,7 +119,13 @@ def _table(path: str, reading: Mapping[str, Any]) -> pa.Table:
         raise DataError(f"--ignore {absent[0]}: {path} has no such column.")
     groups = table.column(reading["group"])
     at = table.column_names.index(reading["group"])
-    return table.set_column(at, reading["group"], pa.array([str(value) for value in groups.to_pylist()]))
+    names = [None if value is None else _name(value) for value in groups.to_pylist()]
+    return table.set_column(at, reading["group"], pa.array(names, pa.string()))
+
+
+def _name(value: Any) -> str:
+    """Return the name of a group as text: a table has whole numbers as 3.0, and a file of transcripts as 3."""
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", str(value).strip())
 
 
 def _said(reading: Mapping[str, Any]) -> dict[str, str]:
@@ -138,7 +148,7 @@ def read_said(path: str) -> dict[str, str]:
     for number, row in enumerate(rows, start=1):
         if len(row) < 2:
             raise DataError(f"{path}, row {number}: {row!r:.80} has no transcript after the name.")
-        name = row[0].strip()
+        name = _name(row[0])
         found[name] = f"{found[name]} {row[1].strip()}" if name in found else row[1].strip()
     if not found:
         raise DataError(f"{path}: there is no transcript in it.")
@@ -153,9 +163,11 @@ def align(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping
     if request["level"] not in ("words", "units"):
         raise ParameterError(f"--level {request['level']!r} is not words or units.")
     model.set_params(n_jobs=request["jobs"])
-    now = {**reading, **{name: request[name] for name in ("transcripts", "tier") if request[name] is not None}}
+    now = _read_as(model, reading)
+    now |= {name: request[name] for name in ("transcripts", "tier") if request[name] is not None}
     if request["missing"] is not None:
         now["missing"] = options.names(request["missing"])
+    _check_kind(request["data"], now)
     if is_audio(request["data"]):
         if request["transcripts"] is None:
             now["transcripts"] = None  # those beside the recordings, not those of the fit
@@ -163,6 +175,25 @@ def align(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping
         _align_audio(model, now, request)
     else:
         _align_table(model, now, request)
+
+
+def _read_as(model: TranscriptAligner, reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how to read data: as in the fit; a model that was made in Python knows the columns of group and time."""
+    group, time = model._marks
+    blank = dict.fromkeys(("sql", "transcripts", "dictionary", "tier"))
+    return {**blank, "missing": [], "ignore": [], "group": group, "time": time, **reading}
+
+
+def _check_kind(path: str, reading: Mapping[str, Any]) -> None:
+    """Refuse audio where the model is of a table, and the other way round."""
+    if path.endswith(("/", "\\")) and not Path(path).is_dir():
+        raise DataError(f"{path}: there is no such folder.")
+    if is_audio(path) and reading["group"] is not None:
+        raise ParameterError(f"{path} is audio, but the model was fitted to a table. Give a table of steps.")
+    if not is_audio(path) and reading["group"] is None:
+        raise ParameterError(
+            f"{path} is not a folder or a .wav file, and the model has no column of groups to read it as a table."
+        )
 
 
 def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
@@ -252,6 +283,10 @@ def _rows(output: str, rows: Sequence[tuple[str, Segment]]) -> None:
 
 def score(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the log-likelihood of utterances; transcripts of a table are those of the fit."""
+    if request["weight"] is not None:
+        raise ParameterError("--weight has no meaning for a TranscriptAligner model.")
+    reading = _read_as(model, reading)
+    _check_kind(request["data"], reading)
     if is_audio(request["data"]):
         corpus = _corpus(request["data"], reading, model._lexicon.pronunciations or set(model.units_))
         features: Any = corpus
