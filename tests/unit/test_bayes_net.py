@@ -331,6 +331,12 @@ def test_mistakes_in_questions(lawn):
             call()
 
 
+@pytest.mark.parametrize("analysis", [hs.posterior, hs.hidden_cells, hs.explain, hs.bound])
+def test_analyses_of_mixtures_say_that_a_network_is_none(analysis, lawn, rows):
+    with pytest.raises(ParameterError, match="BayesNet.* is not a"):
+        analysis(lawn, rows)
+
+
 def test_a_clique_too_large_is_refused_by_name(monkeypatch):
     monkeypatch.setattr(elimination, "LARGEST", 1000)
     names = [f"v{i}" for i in range(8)]
