@@ -30,12 +30,23 @@ class Rows:
     n_rows: int = 20_000
     iterations: tuple[int, int] = (10, 110)
 
+    @property
+    def path(self) -> Path:
+        """Where the network is."""
+        folder = Path(os.environ.get("HALFSEEN_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+        return folder / self.file
+
+    @property
+    def size(self) -> str:
+        """Say the size in words."""
+        holes = f", {self.missing:.0%} missing" if self.missing else ""
+        return f"{self.n_rows:,} rows of {Path(self.file).stem}{holes}, hidden: {', '.join(self.hidden)}"
+
     def data(self) -> tuple[Any, Any]:
         """Return the network and the rows."""
         import halfseen as hs
 
-        folder = Path(os.environ.get("HALFSEEN_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
-        net = hs.read_bif(folder / self.file)
+        net = hs.read_bif(self.path)
         rows, _ = net.sample(self.n_rows, random_state=0)
         if self.missing:
             rows = rows.astype(object).mask(np.random.default_rng(0).random(rows.shape) < self.missing)
@@ -76,7 +87,7 @@ def measure(work: Rows, n_jobs: int = 2, repeats: int = 3) -> dict[str, Any]:
         "rows": work.n_rows,
         "missing": work.missing,
         "hidden": list(work.hidden),
-        "seconds_per_iteration": (taken[1] - taken[0]) / (high - low),
+        "seconds": (taken[1] - taken[0]) / (high - low),
         "seconds_before_the_first": taken[0] - low * (taken[1] - taken[0]) / (high - low),
         "loglik": model.loglik_,
         "quoted": work.quoted,

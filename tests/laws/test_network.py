@@ -134,6 +134,16 @@ def test_every_family_is_counted_once_per_row(seed):
 
 @examples(10)
 @given(seed=seeds)
+def test_a_fraction_of_a_row_is_drawn_as_a_fraction(seed):
+    case = Case(seed)
+    case.weight = case.weight * 0.75
+    stats = case.step(Assign("sample", draws=3)).expected.stats
+    for v in range(len(case.graph)):
+        assert_allclose(stats[case.graph.slice(v)].sum(), case.weight.sum(), rtol=1e-12)
+
+
+@examples(10)
+@given(seed=seeds)
 def test_usage_is_the_gradient_of_the_log_evidence(seed):
     case = Case(seed)
     base, step = case.params["tables"], 1e-6

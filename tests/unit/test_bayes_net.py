@@ -247,6 +247,19 @@ def test_an_estimator_can_be_cloned_pickled_and_fitted_again(rows):
     assert_array_equal(net.params_["wet"], again.params_["wet"])
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_tables_and_counts_of_a_hidden_variable_stand_in_one_order(rows, seed):
+    seen = rows.drop(columns="wet").assign(slippery=np.where(rows["rain"].eq("yes"), "yes", "no"))
+    edges = f"{EDGES}; wet -> slippery"
+    net = hs.BayesNet(edges, hidden={"wet": 2}, random_state=seed, n_init=1, max_iter=30, stop="iterations").fit(seen)
+    again = net.expected_counts(seen)
+    for name, counts in net.counts_.items():
+        assert_allclose(counts, again[name], rtol=1e-6, atol=1e-6)
+    assert_allclose(net.score(seen) * len(seen), net.loglik_, rtol=1e-9)
+    shares = net.counts_["wet"].sum(axis=(0, 1))
+    assert shares[0] >= shares[1]
+
+
 def test_expected_counts_of_other_rows(lawn, rows):
     weight = np.arange(len(rows)) % 3
     counts = lawn.expected_counts(rows, sample_weight=weight)
@@ -316,6 +329,12 @@ def test_mistakes_in_questions(lawn):
     ]:
         with pytest.raises(ParameterError, match=what):
             call()
+
+
+@pytest.mark.parametrize("analysis", [hs.posterior, hs.hidden_cells, hs.explain, hs.bound])
+def test_analyses_of_mixtures_say_that_a_network_is_none(analysis, lawn, rows):
+    with pytest.raises(ParameterError, match=r"(?s)BayesNet.* is not a"):
+        analysis(lawn, rows)
 
 
 def test_a_clique_too_large_is_refused_by_name(monkeypatch):

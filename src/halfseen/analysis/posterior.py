@@ -22,6 +22,7 @@ from halfseen.data import Source, Table, frame_from_dict, read_labels
 from halfseen.engine import Reduced, evaluate
 from halfseen.engine.gibbs import gibbs
 from halfseen.engine.reduce import reduce
+from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.table_mixture import TableMixture, lasting_seed, matching
 from halfseen.leaves.leaf import Floats, map_arrays
@@ -112,6 +113,8 @@ def posterior(
     >>> found.method, found.mean["x0"]["yes"].round(4), found.low["x0"]["yes"].round(4)
     ('exact', array([0.6667]), array([0.2836]))
     """
+    if not isinstance(model, TableMixture):
+        raise ParameterError(f"{type(model).__name__} is not a mixture over a table, such as LatentClass.")
     check_is_fitted(model)
     options.whole("n_draws", n_draws, 2)
     options.whole("burn_in", burn_in, 0)

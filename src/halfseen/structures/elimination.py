@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from halfseen.errors import FitError
 from halfseen.structures.graph import Graph
 
-Ints = NDArray[np.int64]
+Shorts = NDArray[np.int32]
 
 SMALL = 64  # states of a component that are gone through one by one; beyond, elimination does less work
-LARGEST = 1 << 25  # entries of a bucket: 256 MB
+LARGEST = 1 << 24  # entries of a bucket: 128 MB, and as much again for every two families in it
 
 
 class Factor(NamedTuple):
@@ -36,7 +36,7 @@ class Factor(NamedTuple):
 
     family: int
     bucket: int
-    local: Ints
+    local: Shorts
 
 
 class Bucket(NamedTuple):
@@ -190,11 +190,11 @@ def _strides(space: Space, variables: Sequence[int]) -> dict[int, int]:
     return steps
 
 
-def _local(space: Space, scope: Sequence[int], strides: dict[int, int]) -> Ints:
+def _local(space: Space, scope: Sequence[int], strides: dict[int, int]) -> Shorts:
     """Return for each entry of a bucket what its states add to the place in a table with these strides."""
     shape = tuple(space.cards[v] for v in scope)
-    total = np.zeros(shape, dtype=np.int64)
+    total = np.zeros(shape, dtype=np.int32)
     for axis, v in enumerate(scope):
         if v in strides:
-            total += (strides[v] * np.arange(shape[axis])).reshape(-1, *[1] * (len(shape) - axis - 1))
+            total += (strides[v] * np.arange(shape[axis], dtype=np.int32)).reshape(-1, *[1] * (len(shape) - axis - 1))
     return total.ravel()

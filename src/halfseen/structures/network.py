@@ -48,7 +48,7 @@ class Cases(NamedTuple):
         schemes: list[tuple[int, ...]] = []
         buckets: list[tuple[int, ...]] = []
         factors: list[tuple[int, ...]] = []
-        local: list[Ints] = []
+        local: list[Shorts] = []
         bases: list[NDArray[np.integer]] = []
         n_cases = n_base = n_local = 0
         for scheme, base in groups:
@@ -74,8 +74,8 @@ class Cases(NamedTuple):
             np.array(schemes, dtype=np.int64).reshape(-1, 6),
             np.array(buckets, dtype=np.int64).reshape(-1, 6),
             np.array(factors, dtype=np.int64).reshape(-1, 3),
-            np.concatenate([np.zeros(0), *local]).astype(np.int32),
-            np.concatenate([np.zeros(0), *bases]).astype(np.int32),
+            np.concatenate([np.zeros(0, dtype=np.int32), *local]),
+            np.concatenate([np.zeros(0, dtype=np.int64), *bases]).astype(np.int32),
             soft,
         )
 
