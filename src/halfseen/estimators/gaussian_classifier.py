@@ -55,6 +55,8 @@ class GaussianClassifier(NaiveBayes):
     array(['a', 'b'], dtype='<U1')
     """
 
+    _takes_text = False
+
     def __init__(
         self,
         *,
