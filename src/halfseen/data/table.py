@@ -414,6 +414,7 @@ class Table:
         # a chunk of text has as many statistics as there are words: it must be worth them
         worth = min(block.n_entries // (READ * max(block.n_words, 1)) for block in texts)
         n_chunks = min(max(worth, 2 if self.n_rows > CHUNK else 1), 16)
+        n_chunks = 1 << (n_chunks.bit_length() - 1)  # so that two or four workers have equal shares
         return max(-(-self.n_rows // n_chunks), 1)
 
     def canonical(self, overwrite: bool = False) -> Table:

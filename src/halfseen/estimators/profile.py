@@ -10,6 +10,8 @@ from scipy.special import rel_entr
 
 from halfseen.data import frame_from_dict
 from halfseen.leaves.leaf import Floats
+from halfseen.leaves.product import Product
+from halfseen.leaves.wrappers import unwrapped
 
 if TYPE_CHECKING:
     from halfseen.estimators.table_mixture import TableMixture
@@ -64,15 +66,18 @@ def _categorical(model: TableMixture, block: str, table: Floats) -> Iterator[Col
 
 
 def _text(model: TableMixture, block: str, table: Floats) -> Iterator[ColumnProfile]:
-    """Shares of words, or of documents that have them; the distance is that of one word, or of one document."""
+    """Shares of words, or of documents that have them; the distance is that of an average document."""
     presence = block == "text.bernoulli"
     sizes = model._schema.cardinalities(block)
     values = table[:, 1::2].T if presence else table.T
-    for column, own in zip(model._schema.block_columns(block), np.split(values, np.cumsum(sizes)[:-1]), strict=True):
+    emit = model._model.leaves["emit"]
+    assert isinstance(emit, Product)
+    lengths = getattr(unwrapped(emit.leaves[block]), "lengths", ())
+    parts = np.split(values, np.cumsum(sizes)[:-1])
+    for d, (column, own) in enumerate(zip(model._schema.block_columns(block), parts, strict=True)):
         overall = own @ model.weights_
         distance = rel_entr(own, overall[:, None])
-        if presence:
-            distance = distance + rel_entr(1 - own, 1 - overall[:, None])
+        distance = distance + rel_entr(1 - own, 1 - overall[:, None]) if presence else distance * max(lengths[d], 1.0)
         yield ColumnProfile(column.name, column.kind, list(column.categories or ()), own, overall, distance.sum(axis=0))
 
 

@@ -33,6 +33,7 @@ from halfseen.estimators.table_mixture import TableMixture, default_name, lastin
 from halfseen.leaves.leaf import NO_MASS, Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
+from halfseen.runners.threads import one_blas_thread
 
 log = logging.getLogger("halfseen")
 
@@ -272,7 +273,8 @@ class TableEM(TableMixture):
         empty = np.flatnonzero(mass < NO_MASS).tolist()
         if empty:
             self.events_.append(f"classes without any mass kept their last parameters: {len(empty)} of {len(mass)}")
-        self.events_ += _twins(self._model.overlap(self._params, self._params))
+        with one_blas_thread():  # a product of long rows, which threads in waiting would hold up
+            self.events_ += _twins(self._model.overlap(self._params, self._params))
         if not best.healthy:
             self.events_.append("a class collapsed onto single rows: its variance is on the floor")
             warn(

@@ -58,8 +58,14 @@ def named(word: str) -> ModuleType:
     return import_module(BY_WORD[word])
 
 
+OF_TEXT = ("text", "text_model", "words", "document_length", "unlabeled_weight")  # options of --model classes
+
+
 def check_options(request: dict[str, Any]) -> None:
     """Refuse options of a fit that another model has."""
+    for option in OF_TEXT:
+        if request[option] is not None and request["model"] != "classes":
+            raise ParameterError(f"--{option.replace('_', '-')} needs --model classes.")
     for option, word in ONLY_FOR.items():
         if request[option] is not None and request["model"] != word:
             raise ParameterError(f"--{option.replace('_', '-')} needs --model {word}.")
