@@ -254,7 +254,7 @@ MODELS = [
     Entry("tied covariance", mixtures("g", covariance="tied")),
     Entry("tied covariance, one pseudo-row", mixtures("gc", covariance="tied", prior="row")),
     Entry("text", mixtures("t")),
-    Entry("text and other columns, labels, add one", mixtures("tcp", prior=1.0, labels=True)),
+    Entry("text and other columns, labels, add one", mixtures("tc", prior=1.0, labels=True)),
     Entry("words that are there or not", mixtures("t", presence=True), holes=False),
     Entry("labels", mixtures(labels=True)),
     Entry("labels and prior", mixtures("cg", prior="row", labels=True)),

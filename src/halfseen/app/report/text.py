@@ -37,8 +37,8 @@ def words(model: Any, material: TableMaterial) -> Section | None:
     parts: list[Part] = [_grid(model, column) for column in texts]
     parts += _before_and_after(model)
     lead = (
-        "Words that are frequent in a class and more so than in the whole, the most telling first. In brackets how many "
-        "times as frequent they are as in all documents."
+        "Words that are frequent in a class and more so than in the whole, the most telling first. In brackets how "
+        "many times as frequent they are as in all documents."
     )
     return Section("words", "The words", lead, parts)
 
