@@ -25,6 +25,7 @@ from rich.table import Table
 from benchmarks.imputation import imputation
 from benchmarks.networks import NETWORKS
 from benchmarks.sequences import CHAINS
+from benchmarks.text import TEXTS
 from benchmarks.workloads import CSV, KMEANS, MEMORY, NAIVE_BAYES, NORMALS, OPTIMUM, WORKLOADS
 from halfseen.app.versions import versions
 
@@ -194,6 +195,28 @@ def networks(name: str) -> dict[str, Any]:
     return {"size": work.size, "results": {"halfseen": found}, "quoted": work.quoted, "agree": True}
 
 
+def texts(name: str) -> dict[str, Any]:
+    """Time naive Bayes on documents, or its EM, beside scikit-learn and a loop over SciPy's sparse products."""
+    work, rounds = TEXTS[name], []
+    rival = "scikit-learn" if name == "nb_text" else "SciPy loop"
+    for _ in range(2):
+        found = {}
+        for who in ("halfseen", rival):
+            program = [sys.executable, "-m", "benchmarks.text", who.replace(rival, "scikit-learn"), name]
+            found[who] = json.loads(subprocess.run(program, stdout=subprocess.PIPE, text=True, check=True).stdout)
+        rounds.append(found)
+    results = {who: best([each[who] for each in rounds]) for who in rounds[0]}
+    what = "fit and predict" if name == "nb_text" else "iteration"
+    table = Table("contestant", f"ms per {what}", "halfseen is faster by", "check", title=f"{name}: {work.size}")
+    for who, result in results.items():
+        ratio = result["seconds"] / results["halfseen"]["seconds"]
+        table.add_row(who, f"{1e3 * result['seconds']:.2f}", f"{ratio:.1f}x", f"{result['loglik']:.6f}")
+    console.print(table)
+    reference = results["halfseen"]["loglik"]
+    agree = all(abs(result["loglik"] - reference) <= AGREE * abs(reference) for result in results.values())
+    return {"size": work.size, "results": results, "agree": agree}
+
+
 def optimum() -> dict[str, Any]:
     """Time whole fits from defaults."""
     results = {who: contestant(who, "optimum") for who in ("halfseen", "StepMix")}
@@ -298,6 +321,7 @@ def main() -> int:
     parts |= {name: lambda name=name: naive_bayes(name) for name in NAIVE_BAYES}
     parts |= {name: lambda name=name: chains(name) for name in CHAINS}
     parts |= {name: lambda name=name: networks(name) for name in NETWORKS}
+    parts |= {name: lambda name=name: texts(name) for name in TEXTS}
     parts |= {name: lambda name=name: k_means(name) for name in KMEANS}
     parts |= {name: lambda name=name: gmm(name) for name in NORMALS}
     parts |= {"imputation": lambda: imputation(console)}

@@ -8,19 +8,22 @@ components); cells and parameters come from a seeded generator, which is ten tim
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from halfseen.data import Column, Evidence, Schema, Table
+from halfseen.data.counts import Counts
 from halfseen.leaves import Bundle, Leaf
 from halfseen.leaves.wrappers import Wrapped
 
 WHOLE = (1.0, 1.0, 2.0, 0.0, 3.0)
 FRACTIONS = (1.0, 0.5, 0.0, 2.25, 1e-3)
-KINDS = {"c": "categorical", "g": "gaussian", "p": "poisson"}
+KINDS = {"c": "categorical", "g": "gaussian", "p": "poisson", "t": "text"}
 CARDINALITIES = (2, 3, 4, 1, 0)  # a column of which no cell was ever observed has no categories
 
 seeds = st.integers(0, 2**32 - 1)
@@ -47,10 +50,11 @@ def schema_of(columns) -> Schema:
 
 
 def some_schema(kinds: str, width: int, rng: np.random.Generator) -> Schema:
-    """Return `width` columns of each kind: c categorical (ragged), g gaussian, p poisson."""
+    """Return `width` columns of each kind: c categorical (ragged), g gaussian, p poisson, t text."""
     columns = []
     for j, kind in enumerate(kinds * width):
         levels = tuple(range(rng.choice(CARDINALITIES))) if kind == "c" else None
+        levels = tuple("abcd"[: rng.integers(1, 5)]) if kind == "t" else levels
         columns.append(Column(f"x{j}", KINDS[kind], levels))
     return schema_of(columns)
 
@@ -70,13 +74,33 @@ def tables(
     picked = rng.integers(0, n_rows, n_rows) if draw(_flags) else np.arange(n_rows)  # with equal rows
     blocks = {}
     for name, members in schema.blocks.items():
+        if name == "text":
+            blocks[name] = words_of(sum(schema.cardinalities(name)), n_rows, rng)[picked]
+            continue
         dtype = np.int8 if name == "categorical" else np.float64
         cells = [column_of(schema.columns[j], n_rows, holes, offset, rng) for j in members]
         blocks[name] = np.array(cells, dtype=dtype).T[picked]
     if holes:
         _erase_row(blocks, int(rng.integers(n_rows)))
+    if "text" in blocks:
+        blocks["text"] = Counts.of(csr_array(blocks["text"]))
     evidence = None if n_labels is None else evidence_of(n_rows, n_labels, rng)
     return Table(schema, blocks, rng.choice(weights, n_rows), evidence)
+
+
+def words_of(n_words: int, n_rows: int, rng: np.random.Generator):
+    """Return how often each word occurs in each document; some have none, some words never occur."""
+    usual = rng.choice([0.0, 0.3, 1.0, 3.0], n_words)
+    return rng.poisson(usual, (n_rows, n_words)).astype(rng.choice([np.float64, np.int64]))
+
+
+def present(table: Table) -> Table:
+    """Return the table with its text taken as words that are there or not."""
+    texts = [column.name for column in table.schema.columns if column.kind == "text"]
+    schema = table.schema.arrange(dict.fromkeys(texts, "bernoulli"))
+    blocks = {name + ".bernoulli" * (name == "text"): block for name, block in table.blocks.items()}
+    blocks["text.bernoulli"] = blocks["text.bernoulli"].presence()
+    return replace(table, schema=schema, blocks={name: blocks[name] for name in schema.blocks})
 
 
 @cache
@@ -99,8 +123,8 @@ def column_of(column: Column, n_rows: int, holes: float, offset: float, rng: np.
 
 
 def _erase_row(blocks, n: int) -> None:
-    for block in blocks.values():
-        block[n] = -1 if block.dtype.kind == "i" else np.nan
+    for name, block in blocks.items():
+        block[n] = 0 if name == "text" else -1 if block.dtype.kind == "i" else np.nan
 
 
 def evidence_of(n_rows: int, n_components: int, rng: np.random.Generator) -> Evidence:

@@ -3,6 +3,7 @@
 An entry has a name, a strategy of cases (model, table, parameters) and what the laws must know of it:
 
 exchangeable   nothing but their parameters tells the components apart, so that they may be relabelled
+holes          a row may have nothing observed, which then says nothing; words that are not there say something
 whole          all weights are whole numbers, so that rows can be repeated instead (enumeration)
 rows           every row has one hidden component; where not, units are sequences, and `tests/laws/test_chain.py` has
                the laws of their own
@@ -24,7 +25,7 @@ from halfseen.engine import HiddenMarkov, Mixture, Model, Reduced, Step, evaluat
 from halfseen.estimators.blocks import mixture, summarise
 from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, NormalParams, Product, Tied
 from halfseen.structures import Independent, MarkovChain
-from tests.strategies import FRACTIONS, WHOLE, anywhere, generators, tables
+from tests.strategies import FRACTIONS, WHOLE, anywhere, generators, present, tables
 
 _sizes = st.sampled_from([2, 3, 2, 3, 1])
 _nested_sizes = st.sampled_from([(2, 2), (2, 2), (1, 2), (2, 1)])  # groups, components in each
@@ -57,6 +58,7 @@ class Entry:
     exchangeable: bool = True
     whole: bool = True
     rows: bool = True
+    holes: bool = True
 
 
 def every_model(*needs: str):
@@ -86,11 +88,13 @@ def mixtures(
     offset: float = 0.0,
     wrap: Callable[[str, Any, np.random.Generator], Any] | None = None,
     covariance: str = "diag",
+    presence: bool = False,
 ) -> Case:
     """Draw a mixture over a table as the estimators build it; `wrap(block, leaf, rng)` may replace its leaves."""
     n_components = draw(_sizes)
     labelled = n_components if labels else None
     table = draw(tables(kinds, weights=weights, n_labels=labelled, offset=offset))
+    table = present(table) if presence else table
     model = mixture(table.schema, summary(table), n_components, prior, FLOOR, fixed, covariance=covariance)
     if wrap is not None:
         emit, rng = model.leaves["emit"], draw(generators)
@@ -249,6 +253,9 @@ MODELS = [
     Entry("normal, some components fixed", mixtures("g", covariance="full", wrap=frozen_normal), exchangeable=False),
     Entry("tied covariance", mixtures("g", covariance="tied")),
     Entry("tied covariance, one pseudo-row", mixtures("gc", covariance="tied", prior="row")),
+    Entry("text", mixtures("t")),
+    Entry("text and other columns, labels, add one", mixtures("tc", prior=1.0, labels=True)),
+    Entry("words that are there or not", mixtures("t", presence=True), holes=False),
     Entry("labels", mixtures(labels=True)),
     Entry("labels and prior", mixtures("cg", prior="row", labels=True)),
     Entry("fractional weights", mixtures(weights=FRACTIONS, prior="row"), whole=False),

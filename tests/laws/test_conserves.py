@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from halfseen.assign import HARD, SOFT, Assign
 from halfseen.engine import Mixture
-from halfseen.leaves import Categorical, Gaussian, Normal, Poisson, Product
+from halfseen.leaves import Bernoulli, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
 from halfseen.leaves.wrappers import Wrapped
 from tests.laws.closeness import close
 from tests.laws.models import every_model
@@ -25,6 +25,11 @@ def check(leaf, stats, params, data, weight):
         parts = leaf.view(stats)
         close(parts["mix"].sum(), weight.sum())
         check(leaf.leaves["emit"], parts["emit"], params["emit"], data, weight)
+    elif isinstance(leaf, Bernoulli):
+        close(stats[:, 1::2].sum(axis=0), weight @ data.matrix().toarray())
+        close((stats[:, 0::2] + stats[:, 1::2]).sum(axis=0), np.full(data.n_words, weight.sum()))
+    elif isinstance(leaf, Multinomial):
+        close(stats.sum(axis=0), weight @ data.matrix().toarray())
     elif isinstance(leaf, Categorical):
         for codes, counts in zip(data.T, np.split(stats.sum(axis=0), leaf.offsets[1:-1]), strict=True):
             close(counts, [weight[codes == v].sum() for v in range(len(counts))])

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from halfseen.assign import HARD, SOFT, Assign
 from halfseen.data import Evidence
+from halfseen.data.counts import Counts
 from halfseen.engine import Step, evaluate
 from halfseen.engine.reduce import reduce
 from tests.laws.closeness import close, same_step
@@ -69,7 +71,7 @@ def test_counting_known_rows_once_changes_nothing(entry, assign, data, rng):
     same_step(quick, case.step(assign), 1e-8)
 
 
-@every_model("rows")
+@every_model("rows", "holes")
 @examples(4)
 @given(data=st.data())
 def test_a_row_without_observed_cells_has_loglik_zero(entry, data):
@@ -82,14 +84,18 @@ def test_a_row_without_observed_cells_has_loglik_zero(entry, data):
 
 def blind(case):
     """Return the case with all cells erased and no labels."""
-    blocks = {
-        name: np.full_like(block, -1 if block.dtype.kind == "i" else np.nan)
-        for name, block in case.table.blocks.items()
-    }
+    blocks = {name: hole_like(block) for name, block in case.table.blocks.items()}
     return case.but(table=replace(case.table, blocks=blocks, evidence=None))
 
 
-@every_model("rows")
+def hole_like(block):
+    """Return a block without any observed cell: of text, one without words."""
+    if isinstance(block, Counts):
+        return Counts.of(csr_array(block.shape))
+    return np.full_like(block, -1 if block.dtype.kind == "i" else np.nan)
+
+
+@every_model("rows", "holes")
 @examples(2)
 @given(data=st.data())
 def test_rows_without_observed_cells_leave_the_fixed_point(entry, data):

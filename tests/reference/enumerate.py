@@ -22,7 +22,7 @@ from scipy import stats as distributions
 from scipy.special import gammaln, logsumexp
 
 from halfseen.engine import Mixture
-from halfseen.leaves import Categorical, Gaussian, Normal, Poisson, Product
+from halfseen.leaves import Bernoulli, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
 from halfseen.leaves.wrappers import Wrapped
 
 
@@ -45,6 +45,8 @@ def in_component(leaf, params, k, row):
     """Return all completions of a row that came from component k of a leaf."""
     if isinstance(leaf, Wrapped):
         return in_component(leaf.leaf, params, k, row)
+    if isinstance(leaf, Multinomial):
+        return [Completion((), *_words(leaf, params, k, row))]
     if isinstance(leaf, Categorical):
         return [Completion((), *_categories(leaf, params, k, row))]
     if isinstance(leaf, Gaussian):
@@ -65,6 +67,17 @@ def _categories(leaf, table, k, row):
         if code >= 0:
             total += log(table[k, start + code])
             counts[k, start + code] += 1
+    return total, counts.ravel()
+
+
+def _words(leaf, table, k, row):
+    """Every word of a document, one after the other; or every word of the vocabulary, there or not."""
+    total, counts = 0.0, np.zeros(leaf.stats_shape)
+    for v, times in enumerate(row.matrix().toarray()[0]):
+        cells = [2 * v + (times > 0)] if isinstance(leaf, Bernoulli) else [v] * round(times)
+        for cell in cells:
+            total += log(table[k, cell])
+            counts[k, cell] += 1
     return total, counts.ravel()
 
 

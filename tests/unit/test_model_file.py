@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from safetensors import safe_open
 from safetensors.numpy import save as to_safetensors
+from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -63,6 +64,8 @@ ARROW = pa.table(
         "float": pa.array(NUMBERS[:, 0], pa.float32()),
     }
 )
+DOCUMENTS = pd.DataFrame({"body": ["a red cat", "a blue dog", None, "red red \u00fc cat dog"] * 20})
+WORDS = csr_array(RNG.poisson(0.5, (80, 6)))
 START = {"weights": np.array([0.5, 0.5]), "x2": {"mean": [0.0, 1], "sd": (1, 2)}}
 LABELS = np.where(np.arange(80) % 3 == 0, -1, np.arange(80) % 2)
 QUICK = {"random_state": 0, "n_init": 2}
@@ -108,6 +111,11 @@ MODELS = {
     "one class": lambda: latent(COUNTS, 1),
     "in pieces": in_pieces,
     "from params": from_params,
+    "documents": lambda: latent(DOCUMENTS, columns={"body": "text"}, words={"ngram_range": (1, 2), "min_df": 2}),
+    "documents beside others": lambda: bayes(LABELS, DOCUMENTS.assign(n=NUMBERS[:, 0]), columns={"body": "text"}),
+    "words in a sparse matrix": lambda: bayes(LABELS, WORDS, document_length="mean", unlabeled_weight="cv"),
+    "words there or not": lambda: bayes(np.arange(80) % 3, WORDS, text="bernoulli", class_prior="observed"),
+    "the rule of complements": lambda: bayes(np.arange(80) % 3, WORDS, text="complement"),
     "renamed": lambda: (latent(COUNTS)[0].rename(["odd", "é\u2028"]), COUNTS),
     "text classes": lambda: bayes(np.array(["in", "out"])[np.arange(80) % 2]),
     "bool classes": lambda: bayes(np.arange(80) % 2 == 0, PENGUINS.iloc[:80]),
@@ -151,6 +159,8 @@ def pair(request, tmp_path_factory):
 
 def alike(one, other):
     """Whether two results are the same to the last bit and dtype, whatever they are."""
+    if issparse(one):
+        return alike(one.toarray(), other.toarray())
     if isinstance(one, pd.DataFrame):
         pd.testing.assert_frame_equal(one, other, check_exact=True)
         return True
@@ -214,7 +224,11 @@ def test_learning_goes_on(pair):
     model, loaded, X = pair
     if model._without_data or getattr(model, "components_per_class", 1) > 1 or not hasattr(model, "partial_fit"):
         return
-    more = [model.classes_[np.arange(len(X)) % len(model.classes_)]] if hasattr(model, "classes_") else []
+    more = (
+        [model.classes_[np.arange(X.shape[0] if issparse(X) else len(X)) % len(model.classes_)]]
+        if hasattr(model, "classes_")
+        else []
+    )
     one, other = (copy.copy(each).partial_fit(X, *more) for each in (model, loaded))
     assert alike(one.predict_proba(X), other.predict_proba(X))
     assert alike(one._stats, other._stats)

@@ -263,7 +263,7 @@ def _refitted(model: TableMixture, holed: Table, y: Any, n_init: int, seed: np.r
 def _known(model: NaiveBayes, table: Table, y: Any) -> Table:
     """Return a table with the evidence of its labels, its rows weighted as in a fit."""
     evidence, _ = read_target(target_of(y), table.n_rows, model.classes_.tolist())
-    weight = np.where(evidence.index == 0, model.unlabeled_weight * table.weight, table.weight)
+    weight = np.where(evidence.index == 0, model.unlabeled_weight_ * table.weight, table.weight)
     return Table(table.schema, table.blocks, weight, evidence.repeated(int(model.components_per_class)))
 
 

@@ -123,6 +123,7 @@ def cross_validate(
     if max_rows is not None and source.n_rows > max_rows:
         place = np.sort(np.random.default_rng(random_state).choice(source.n_rows, max_rows, replace=False))
         source, weight, evidence = source.take(place), weight[place], evidence.take(place)
+    source = model._worded(source)  # once, and not in every fold
     labelled = np.flatnonzero(single[evidence.index] & (weight > 0))
     truth = evidence.patterns[evidence.index[labelled]].argmax(axis=1)
     counts = np.bincount(truth, minlength=len(model.classes_))
@@ -132,7 +133,7 @@ def cross_validate(
             "cross-validation needs at least two classes with at least two labelled rows each; the labelled rows by "
             f"class are {dict(zip(map(str, model.classes_), counts.tolist(), strict=True))}."
         )
-    weight = np.where(evidence.index == 0, model.unlabeled_weight * weight, weight)
+    weight = np.where(evidence.index == 0, model.unlabeled_weight_ * weight, weight)
     others = np.flatnonzero((weight > 0) & ~single[evidence.index])
     proba = np.zeros((len(labelled), len(model.classes_)))
     for train, test in StratifiedKFold(folds, shuffle=True, random_state=random_state).split(labelled, truth):

@@ -80,6 +80,24 @@ def fit(
     columns: Annotated[
         str | None, Option("--columns", metavar="KINDS", help="Kinds: age=gaussian,visits=poisson.")
     ] = None,
+    text: Annotated[
+        str | None, Option("--text", metavar="NAMES", help="Columns of text: their words are counted.")
+    ] = None,
+    text_model: Annotated[
+        str | None,
+        Option("--text-model", metavar="NAME", help="Of text: multinomial, bernoulli (there or not) or complement."),
+    ] = None,
+    words: Annotated[
+        str | None,
+        Option("--words", metavar="OPTIONS", help="How text is cut: stop_words=english,min_df=2,ngram_range=1-2."),
+    ] = None,
+    document_length: Annotated[
+        str | None, Option("--document-length", metavar="N", help="Words every text counts as: a number, or mean.")
+    ] = None,
+    unlabeled_weight: Annotated[
+        str | None,
+        Option("--unlabeled-weight", metavar="W", help="What a row without a target counts as: 0 to 1, or cv."),
+    ] = None,
     covariance: Annotated[
         str | None,
         Option("--covariance", metavar="SHAPES", help="Of gaussian and hmm: full, tied, diag, spherical, or several."),

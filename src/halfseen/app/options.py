@@ -39,6 +39,50 @@ def kinds(text: str | None) -> dict[str | int, str]:
     return found
 
 
+def words(text: str | None) -> dict[str, Any] | None:
+    """Read how text is cut into words: options of scikit-learn's CountVectorizer.
+
+    Examples
+    --------
+    >>> words("stop_words=english, min_df=2, ngram_range=1-2, lowercase=false, max_df=0.5")
+    {'stop_words': 'english', 'min_df': 2, 'ngram_range': (1, 2), 'lowercase': False, 'max_df': 0.5}
+    """
+    found: dict[str, Any] = {}
+    for part in names(text):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            raise ParameterError(f"--words {part!r} is not of the form option=value, for instance min_df=2.")
+        if name == "ngram_range":
+            low, _, high = value.partition("-")
+            found[name] = (_number(low), _number(high or low))
+        elif value in ("true", "false"):
+            found[name] = value == "true"
+        else:
+            found[name] = _number(value)
+    return found or None
+
+
+def length(text: str | None) -> float | str | None:
+    """Read how many words every text counts as, or what a row without a label does.
+
+    Examples
+    --------
+    >>> length("100"), length("mean"), length(None)
+    (100, 'mean', None)
+    """
+    return None if text is None else _number(text)
+
+
+def _number(text: str) -> Any:
+    """Return a number where text is one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def sizes(text: str) -> int | list[int] | str:
     """Read numbers of classes.
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from halfseen.data.audio import STEP, mfcc, read_wav
 from halfseen.data.captions import read_captions
-from halfseen.data.text import read_text
+from halfseen.data.encodings import read_text
 from halfseen.data.textgrid import read_textgrid
 from halfseen.errors import DataError
 

@@ -6,6 +6,7 @@ kind                 holds                                        encoded as
 ``"categorical"``    one of a fixed tuple of categories           codes 0, 1, ...; -1 for missing
 ``"gaussian"``       numbers                                      float64; NaN for missing
 ``"poisson"``        counts: whole numbers from 0 (by choice)     float64; NaN for missing
+``"text"``           words, and how often each (by choice)        rows of `Counts`; a missing text is empty
 ==================== ============================================ ======================================
 
 The kind is found by value, not by dtype, so that one table has one reading in every container: text, True/False and
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -32,7 +33,7 @@ from halfseen.errors import DataError, ParameterError
 
 __all__ = ["Column", "Kind", "encode_column", "learn_column"]
 
-Kind: TypeAlias = Literal["categorical", "gaussian", "poisson"]
+Kind: TypeAlias = Literal["categorical", "gaussian", "poisson", "text"]
 Category: TypeAlias = str | int | float | bool
 
 CLOSE = 1 << 12  # whole numbers within this range are looked up, not sorted
@@ -46,14 +47,17 @@ class Column:
     Parameters
     ----------
     name : str
-    kind : {"categorical", "gaussian", "poisson"}
+    kind : {"categorical", "gaussian", "poisson", "text"}
     categories : tuple or None
-        For a categorical column the value of each code, else None.
+        For a categorical column the value of each code, for text its words, else None.
+    options : tuple of (str, value)
+        For text, how it is cut into words: see `halfseen.data.text`.
     """
 
     name: str
     kind: Kind
     categories: tuple[Category, ...] | None = None
+    options: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
 
 
 def learn_column(raw: RawColumn, name: str, kind: str | None = None) -> Column:
@@ -77,6 +81,8 @@ def learn_column(raw: RawColumn, name: str, kind: str | None = None) -> Column:
     if kind is not None and kind not in get_args(Kind):
         allowed = ", ".join(map(repr, get_args(Kind)))
         raise ParameterError(f"column {name!r}: unknown kind {kind!r}. Use one of {allowed}.")
+    if kind == "text":
+        raise ParameterError(f"column {name!r}: this model takes no text. NaiveBayes and LatentClass do.")
     if kind is None:
         kind = _kind_by_value(raw)
     if kind == "categorical":

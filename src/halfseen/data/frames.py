@@ -160,6 +160,14 @@ class Source(ABC):
         """All cells as an array of numbers, NaN where missing, if that is what they came in; None if not."""
         return None
 
+    def words(self, j: int) -> tuple[tuple[Any, ...], Any] | None:
+        """The words of column `j` and their `Counts`, if it has been cut into words; None if not."""
+        return None
+
+    def options(self, j: int) -> tuple[tuple[str, Any], ...]:
+        """How column `j` was cut into words; nothing to say where it was not."""
+        return ()
+
     def batches(self) -> Iterator[Source]:
         """Some rows after the other, each batch in memory."""
         yield self
@@ -228,7 +236,7 @@ class Source(ABC):
         """
 
 
-def read(X: Any) -> Source:
+def read(X: Any, counts: bool = False) -> Source:
     """Read a table from whatever holds it, without copying it.
 
     Parameters
@@ -236,6 +244,8 @@ def read(X: Any) -> Source:
     X : data frame, array or nested list of shape (N, D)
         Any eager data frame known to narwhals, a NumPy array (masked ones too), an object with ``__array__``, a list
         of rows, or a table in a file (`open_table`).
+    counts : bool
+        Whether a sparse matrix is welcome, as counts of words.
 
     Raises
     ------
@@ -257,10 +267,14 @@ def read(X: Any) -> Source:
     if hasattr(X, "__halfseen_source__"):  # a table in a file
         opened: Source = X.__halfseen_source__()
         return opened
+    if sparse.issparse(X) and counts:
+        from halfseen.data.counts import SparseSource  # a source of its own, built on this module
+
+        return SparseSource(X)
     if sparse.issparse(X):
         raise DataTypeError(
             f"sparse data (a {type(X).__name__} of shape {X.shape}) is not supported: its zeros would be taken for "
-            "observed zeros. Pass X.toarray() if that is what they are."
+            "observed zeros. Pass X.toarray() if that is what they are; NaiveBayes and LatentClass take it as counts."
         )
     try:
         frame = nw.from_native(X, pass_through=True)

@@ -2,7 +2,8 @@
 
 - *schema*: the columns (name, kind, categories) and how they are grouped into blocks; fixed when fitting.
 - *block*: the columns that one leaf treats together, as one array (N, D): codes in the smallest integers that hold
-  them (-1 missing), or float64 (NaN missing). Its name is the kind of its columns, or ``kind.treatment``.
+  them (-1 missing), or float64 (NaN missing); columns of text are `Counts`, their words one column after the other.
+  Its name is the kind of its columns, or ``kind.treatment``.
 - *weight*: how much each row counts.
 - *chunk*: some consecutive rows, the unit of work. Chunks depend on the data alone, never on the number of workers.
 - *canonical*: a table that depends only on the multiset of its (row, weight) pairs.
@@ -18,19 +19,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from halfseen.data import spill
 from halfseen.data.arrays import HEAD, Reader, Run, Unread, Unsettled, survey
 from halfseen.data.columns import Column, encode_column, learn_column
+from halfseen.data.counts import Counts
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
 from halfseen.data.stream import in_pieces, learn_columns
+from halfseen.data.text import count_words
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
 from halfseen.kernels import active as kernels
 
 __all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight", "row_weight"]
 
 CHUNK = 4096  # rows; with K = 8 doubles each their scores take 256 KB and stay in L2
+READ = 16  # times that the statistics of a chunk of text are used before they are added to those of the others
 LARGEST = 16384  # rows; beyond, handing chunks to workers costs nothing any more, and their scores leave the cache
 
 
@@ -76,9 +81,13 @@ class Schema:
         if source.streams:
             found = learn_columns(source, chosen)
             return cls(found, _group(column.kind for column in found), source.named)
-        known = survey(source, run)
+        worded = [j for j in range(len(source.names)) if source.words(j) is not None]
+        known = survey(source, run) if len(worded) < len(source.names) else {}
 
         def learned(j: int, name: str) -> Column:
+            if j in worded:
+                words, _ = source.words(j) or ((), None)
+                return Column(name, "text", words, source.options(j))
             if j not in chosen and j in known:
                 return Column(name, *known[j])
             return learn_column(source.column(j), name, chosen.get(j))
@@ -135,7 +144,7 @@ class Schema:
         return tuple(self.columns[j] for j in self.blocks[block])
 
     def cardinalities(self, block: str) -> tuple[int, ...]:
-        """The number of categories of each column of a categorical block."""
+        """The number of categories of each column of a categorical block, of words of a block of text."""
         return tuple(len(_categories(column)) for column in self.block_columns(block))
 
     def encode(
@@ -205,12 +214,14 @@ class Schema:
         return self.encode(source, weight, evidence).canonical(overwrite=True)
 
     def _reader(self, source: Source, name: str) -> Reader | None:
+        if name.startswith("text"):
+            return None
         return Reader.find(source, self.blocks[name], self.block_columns(name), self._dtype(name))
 
-    def _block(
-        self, source: Source, name: str, reader: Reader | None, unknown: Counter[tuple[str, Any]]
-    ) -> NDArray[Any]:
+    def _block(self, source: Source, name: str, reader: Reader | None, unknown: Counter[tuple[str, Any]]) -> Any:
         """Encode a block, all at once if it can be done; count the categories that are not known, by column."""
+        if name.startswith("text"):
+            return self.counts(source, name)[0]
         if reader is not None:
             try:
                 return reader.whole()
@@ -222,6 +233,24 @@ class Schema:
             for value, count in encode_column(source.column(j), column, block[:, d]).items():
                 unknown[column.name, value] += count
         return block
+
+    def counts(self, source: Source, name: str) -> tuple[Counts, Counter[str]]:
+        """Encode a block of text; also return the words that are not known, and how often they were met."""
+        parts, unknown = [], Counter[str]()
+        for j in self.blocks[name]:
+            column = self.columns[j]
+            found = source.words(j)
+            if found is not None and len(found[0]) == len(_categories(column)) and found[0] == column.categories:
+                part = found[1]
+            elif found is None and all(isinstance(word, str) for word in _categories(column)):
+                part, others = count_words(source.column(j), column.name, _categories(column), column.options)
+                unknown += others
+            else:
+                raise DataError(f"column {column.name!r}: its words are not those that the model was fitted to.")
+            length = dict(column.options).get("document_length")
+            parts.append(part if length is None else part.scaled(length))
+        block = parts[0] if len(parts) == 1 else _side_by_side(parts)
+        return block.presence() if name == "text.bernoulli" else block, unknown
 
     def _encode_batches(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> Table:
         """Turn a source into a table that lies in temporary files, batch by batch."""
@@ -257,6 +286,8 @@ class Schema:
         >>> Schema.learn(read([["a", 7], ["b", 7]])).decode("categorical", np.array([[1, 0], [-1, 0]]))
         [['b', None], [7, 7]]
         """
+        if isinstance(array, Counts):
+            return _decode_words(array, self.block_columns(block))
         return [_decode_column(column, array[:, d]) for d, column in enumerate(self.block_columns(block))]
 
     def _dtype(self, block: str) -> np.dtype[Any]:
@@ -294,13 +325,13 @@ class Chunk:
     ----------
     index : int
         The chunk's number, by which it finds its random generator and its place in the sum.
-    blocks : dict of str to (n, D) array
+    blocks : dict of str to (n, D) array or Counts
     weight : (n,) array
     evidence : Evidence or None
     """
 
     index: int
-    blocks: Mapping[str, NDArray[Any]]
+    blocks: Mapping[str, Any]
     weight: NDArray[np.float64]
     evidence: Evidence | None = None
 
@@ -327,7 +358,7 @@ class Table:
     Parameters
     ----------
     schema : Schema
-    blocks : dict of str to (N, D) array
+    blocks : dict of str to (N, D) array or Counts
     weight : (N,) float64 array
     evidence : Evidence or None
         What the labels say about the rows.
@@ -336,7 +367,7 @@ class Table:
     """
 
     schema: Schema
-    blocks: Mapping[str, NDArray[Any]]
+    blocks: Mapping[str, Any]
     weight: NDArray[np.float64]
     evidence: Evidence | None = None
     room: int | None = None
@@ -368,13 +399,23 @@ class Table:
         By default into 16 chunks where that makes them neither too small nor too large: the table alone decides.
         """
         if size is None:
-            size = min(max(CHUNK, -(-self.n_rows // (16 * 64)) * 64), LARGEST)
+            size = self._chunk_rows()
         cuts = [slice(start, start + size) for start in range(0, self.n_rows, size)]
         parts = list(map(self.take, cuts))
         if self.weight.strides == (0,):  # one number for all rows: chunks share one array of it
             same = self.weight[:size].copy()
             return [Chunk(i, part.blocks, same[: part.n_rows], part.evidence) for i, part in enumerate(parts)]
         return [Chunk(i, part.blocks, part.weight, part.evidence) for i, part in enumerate(parts)]
+
+    def _chunk_rows(self) -> int:
+        texts = [block for block in self.blocks.values() if isinstance(block, Counts)]
+        if not texts:
+            return min(max(CHUNK, -(-self.n_rows // (16 * 64)) * 64), LARGEST)
+        # a chunk of text has as many statistics as there are words: it must be worth them
+        worth = min(block.n_entries // (READ * max(block.n_words, 1)) for block in texts)
+        n_chunks = min(max(worth, 2 if self.n_rows > CHUNK else 1), 16)
+        n_chunks = 1 << (n_chunks.bit_length() - 1)  # so that two or four workers have equal shares
+        return max(-(-self.n_rows // n_chunks), 1)
 
     def canonical(self, overwrite: bool = False) -> Table:
         """Merge equal rows and order the rest by content.
@@ -405,13 +446,17 @@ class Table:
 
     def _content(self, evidence: Evidence | None) -> list[NDArray[Any]]:
         """What tells rows apart."""
-        columns = [block[:, d] for block in self.blocks.values() for d in range(block.shape[1])]
+        columns = [column for block in self.blocks.values() for column in _told_by(block)]
         return columns if evidence is None else [*columns, evidence.index]  # canonical: equal numbers, equal patterns
 
     def _merged(self, evidence: Evidence | None, overwrite: bool) -> Table:
         columns = self._content(evidence)
         order = _content_order(columns, self.weight)
         first = _first_of_equals(columns, order)
+        for block in self.blocks.values():
+            if isinstance(block, Counts):  # of which the hashes alone were compared
+                alike = np.flatnonzero(~first)
+                first[alike] = block.unlike(order[alike], order[alike - 1])
         weight = np.add.reduceat(self.weight[order], np.flatnonzero(first))
         rows = order[first]
         del order, first
@@ -469,6 +514,7 @@ class Table:
         Returns
         -------
         (sum of cardinalities,) array
+            For a block of text of all words, and one number more: the weight of all rows.
 
         Examples
         --------
@@ -477,6 +523,8 @@ class Table:
         >>> Schema.learn(source).encode(source, weight=[1, 1, 5]).frequencies("categorical")
         array([6., 1., 6.])
         """
+        if block.startswith("text"):
+            return self._word_frequencies(block)
         sizes = self.schema.cardinalities(block)
         starts = np.cumsum([0, *sizes[:-1]])
         counts = np.zeros((1, sum(sizes)))
@@ -485,6 +533,13 @@ class Table:
                 np.ascontiguousarray(chunk.blocks[block]), starts, _together(chunk), chunk.weight, counts
             )
         return counts[0]
+
+    def _word_frequencies(self, block: str) -> NDArray[np.float64]:
+        """Weighted counts of all words of a block of text, then the weight of all rows: (sum of cardinalities + 1,)."""
+        counts = np.zeros((1, sum(self.schema.cardinalities(block))))
+        for chunk in self.chunks():
+            kernels.counts_count(*chunk.blocks[block].arrays, _together(chunk), np.array(chunk.weight), counts)
+        return np.append(counts[0], self.weight.sum())
 
 
 def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
@@ -579,6 +634,30 @@ def _decode_column(column: Column, values: NDArray[Any]) -> list[Any]:
     return [
         None if value != value else int(value) if whole and value.is_integer() else value for value in values.tolist()
     ]
+
+
+def _decode_words(counts: Counts, columns: Sequence[Column]) -> list[list[Any]]:
+    """Texts of known words in the order of the vocabulary; where words are numbers, {word: count}."""
+    found: list[list[Any]] = [[] for _ in columns]
+    stops = np.cumsum([0, *(len(_categories(column)) for column in columns)])
+    for n in range(len(counts)):
+        row = counts[n : n + 1].matrix()
+        for d, column in enumerate(columns):
+            own = (row.indices >= stops[d]) & (row.indices < stops[d + 1])
+            held = {_categories(column)[v - stops[d]]: c for v, c in zip(row.indices[own], row.data[own], strict=True)}
+            spelt = all(isinstance(word, str) for word in held)
+            text = " ".join(str(word) for word, count in held.items() for _ in range(max(round(count), 1)))
+            found[d].append(text if spelt and isinstance(next(iter(_categories(column)), ""), str) else held)
+    return found
+
+
+def _side_by_side(parts: Sequence[Counts]) -> Counts:
+    return Counts.of(sparse.hstack([part.matrix() for part in parts], format="csr"))
+
+
+def _told_by(block: Any) -> list[NDArray[Any]]:
+    """What tells the rows of a block apart: its columns, or the hashes of counts."""
+    return block.hashes() if isinstance(block, Counts) else [block[:, d] for d in range(block.shape[1])]
 
 
 def _bullets(names: Sequence[str]) -> str:
@@ -677,8 +756,10 @@ def _first_of_equals(columns: Sequence[NDArray[Any]], order: NDArray[np.intp]) -
     return first
 
 
-def _gather(block: NDArray[Any], rows: NDArray[np.intp], overwrite: bool) -> NDArray[Any]:
+def _gather(block: Any, rows: NDArray[np.intp], overwrite: bool) -> Any:
     """Some rows of a block, tidied, column by column."""
+    if isinstance(block, Counts):
+        return block[rows]
     out = (
         block[: len(rows)]
         if overwrite and block.flags.writeable

@@ -12,7 +12,9 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from scipy import sparse
 
+from halfseen.data.counts import SparseSource
 from halfseen.data.frames import Source, read
 from halfseen.errors import DataError, HalfseenWarning, warn
 
@@ -33,6 +35,8 @@ def described(source: Source) -> dict[str, Any]:
     >>> described(read(pd.DataFrame({"size": [1.5], "n": [2]})))["columns"]
     [{'label': 'size', 'dtype': 'float64'}, {'label': 'n', 'dtype': 'int64'}]
     """
+    if isinstance(source, SparseSource):
+        return {"library": "scipy", "n_columns": source.counts.n_words}
     if source.backend is None or source.frame is None:
         return {"library": None, "n_columns": len(source.names)}
     library = source.backend.value
@@ -55,6 +59,8 @@ def rebuilt(description: Mapping[str, Any]) -> Source:
     library = description["library"]
     if library is None:
         return read(np.zeros((1, _size(description["n_columns"]))))
+    if library == "scipy":
+        return SparseSource(sparse.csr_array((1, _size(description["n_columns"]))))
     columns = description["columns"]
     build = {"pandas": _pandas_frame, "polars": _polars_frame, "pyarrow": _arrow_frame}.get(library)
     if build is None or not find_spec(library):

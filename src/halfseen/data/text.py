@@ -1,31 +1,152 @@
-"""Texts that people and programs wrote: transcripts, captions, dictionaries, TextGrids."""
+"""Text as counts of words: cut by scikit-learn's CountVectorizer, whose options are kept as plain values.
+
+- *words*: the vocabulary of a column, sorted; fixed when fitting.
+- *options*: how text is cut, as pairs of a name and a plain value; with ``document_length`` every document counts as so
+  many words, with ``binary`` every word once.
+"""
 
 from __future__ import annotations
 
-import codecs
-import os
-from pathlib import Path
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-__all__ = ["read_text"]
+import numpy as np
+from scipy import sparse
+
+from halfseen.data.counts import Counts, Options, SparseSource, Worded
+from halfseen.data.frames import RawColumn, Source
+from halfseen.errors import DataError, ParameterError
+
+__all__ = ["count_words", "read_options", "tokenised"]
+
+CUTTING = ("analyzer", "lowercase", "ngram_range", "stop_words", "strip_accents", "token_pattern", "binary")
+CHOOSING = ("max_df", "max_features", "min_df")  # which words are kept: settled once the vocabulary is known
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file: in UTF-16 if it begins with its mark, else in UTF-8, or in Latin-1 if it is not that.
+def read_options(options: Mapping[str, Any] | None) -> Options:
+    """Check options of CountVectorizer; those that are no plain values cannot be kept in a model.
 
     Examples
     --------
-    >>> import tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "a.txt")
-    >>> for encoding in ("utf-8", "utf-16", "latin-1"):
-    ...     _ = Path(path).write_text("écouté", encoding=encoding)
-    ...     print(read_text(path))
-    écouté
-    écouté
-    écouté
+    >>> read_options({"ngram_range": (1, 2), "min_df": 2})
+    (('min_df', 2), ('ngram_range', (1, 2)))
     """
-    raw = Path(path).read_bytes()
-    marked = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    given = dict(options or {})
+    unknown = sorted(set(given) - {*CUTTING, *CHOOSING})
+    if unknown:
+        known = ", ".join(sorted((*CUTTING, *CHOOSING)))
+        raise ParameterError(
+            f"words: there is no option {unknown[0]!r}. Options of CountVectorizer that hold: {known}."
+        )
+    for name, value in given.items():
+        if callable(value):
+            raise ParameterError(f"words: {name} is a function, which no model can keep. Use a plain value.")
+        if isinstance(value, list):
+            given[name] = tuple(value)
     try:
-        return raw.decode("utf-16" if marked else "utf-8-sig")
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
+        _vectorizer(given)._validate_params()
+    except ValueError as error:
+        raise ParameterError(f"words: {error}") from None
+    return tuple(sorted(given.items()))
+
+
+def tokenised(
+    source: Source, columns: Sequence[int], options: Options = (), length: float | str | None = None
+) -> Source:
+    """Cut columns of text into words, all that occur in them; a sparse matrix is cut already.
+
+    Parameters
+    ----------
+    source : Source
+    columns : sequence of int
+    options : pairs, from `read_options`
+    length : number, "mean" or None
+        So many words every document is to count as; "mean": as many as the documents with words have on average.
+
+    Raises
+    ------
+    DataError
+        A column of numbers, or one in which no word is left.
+
+    Examples
+    --------
+    >>> from halfseen.data import read
+    >>> source = tokenised(read([["a cat and a cat"], [None]]), [0], read_options({"stop_words": "english"}))
+    >>> source.words(0)[0], source.words(0)[1].lengths
+    (('cat',), array([2., 0.]))
+    """
+    if isinstance(source, SparseSource):
+        return SparseSource(None, source.counts, _with_length(options, source.counts, length))
+    if source.streams:
+        raise DataError(
+            "a column of text needs the whole table in memory; this one is read in pieces. Raise memory= (--memory)."
+        )
+    found = {}
+    for j in columns:
+        texts = _texts(source.column(j), source.names[j])
+        vectorizer = _vectorizer(dict(options))
+        try:
+            matrix = vectorizer.fit_transform(texts)
+        except ValueError as error:
+            raise DataError(f"column {source.names[j]!r}: {error}. Other options (words=) may keep more.") from None
+        words = tuple(map(str, vectorizer.get_feature_names_out()))
+        counts = Counts.of(matrix)
+        found[j] = (words, counts, _with_length(options, counts, length))
+    return Worded(source, found)
+
+
+def _with_length(options: Options, counts: Counts, length: float | str | None) -> Options:
+    if length is None:
+        return options
+    sums = counts.lengths
+    mean = float(sums[sums > 0].mean()) if (sums > 0).any() else 1.0
+    return (*options, ("document_length", mean if length == "mean" else float(length)))
+
+
+def count_words(raw: RawColumn, name: str, words: Sequence[str], options: Options) -> tuple[Counts, Counter[str]]:
+    """Count the known words of each text; also return the others, and how often they were met.
+
+    Examples
+    --------
+    >>> from halfseen.data import read
+    >>> counts, unknown = count_words(read([["a cat, a dog"]]).column(0), "x", ["cat", "mouse"], ())
+    >>> counts.matrix().toarray(), unknown
+    (array([[1, 0]]), Counter({'dog': 1}))
+    """
+    cut = _vectorizer({key: value for key, value in options if key in CUTTING})
+    analyse = cut.build_analyzer()
+    place = {word: v for v, word in enumerate(words)}
+    unknown: Counter[str] = Counter()
+    ends, cells, values = [0], [], []
+    for text in _texts(raw, name):
+        counts = Counter(analyse(text))
+        known = {place[word]: count for word, count in counts.items() if word in place}
+        if len(known) < len(counts):
+            unknown.update({word: count for word, count in counts.items() if word not in place})
+        for v in sorted(known):
+            cells.append(v)
+            values.append(1 if cut.binary else known[v])
+        ends.append(len(cells))
+    matrix = sparse.csr_array(
+        (np.array(values, dtype=np.int64), np.array(cells, dtype=np.int32), np.array(ends)),
+        shape=(len(ends) - 1, len(words)),
+    )
+    return Counts.of(matrix), unknown
+
+
+def _vectorizer(options: Mapping[str, Any]) -> Any:
+    from sklearn.feature_extraction.text import CountVectorizer  # slow to import, and seldom needed
+
+    given = dict(options)
+    if isinstance(given.get("stop_words"), tuple):
+        given["stop_words"] = list(given["stop_words"])
+    return CountVectorizer(**given)
+
+
+def _texts(raw: RawColumn, name: str) -> list[str]:
+    """The cells as text; a missing one is empty."""
+    if raw.type != "text" and not raw.missing.all():
+        row = int(np.argmin(raw.missing))
+        raise DataError(f"column {name!r} cannot be text: row {row} is {raw.values[row]:g}.")
+    return ["" if hole else str(text) for text, hole in zip(raw.values, raw.missing, strict=True)]

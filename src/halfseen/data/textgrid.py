@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from halfseen.data.text import read_text
+from halfseen.data.encodings import read_text
 from halfseen.errors import DataError
 from halfseen.whole_file import whole_file
 

@@ -39,6 +39,7 @@ from weakref import ref
 import numpy as np
 
 from halfseen.assign import Assign
+from halfseen.data.counts import Counts
 from halfseen.engine.expected import Expected
 from halfseen.engine.model import Model, Reduced
 from halfseen.errors import CheckpointError
@@ -419,6 +420,9 @@ def _feed(digest: Any, value: Any) -> None:
         digest.update(f"[{len(value)}".encode())
         for part in value:
             _feed(digest, part)
+    elif isinstance(value, Counts):
+        held = value.matrix()
+        _feed(digest, [held.indptr.astype(np.int64), held.indices.astype(np.int64), held.data.astype(np.float64)])
     else:
         assert value is None or isinstance(value, str | int | float), f"no fingerprint of a {type(value).__name__}"
         digest.update(repr(value).encode())

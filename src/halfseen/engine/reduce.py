@@ -16,6 +16,7 @@ from halfseen.engine.em import Runner, serial
 from halfseen.engine.expected import Expected
 from halfseen.engine.fused import FusedMixture
 from halfseen.engine.fused_normal import FusedNormal
+from halfseen.engine.fused_text import FusedText
 from halfseen.engine.mixture import Mixture
 from halfseen.engine.model import Reduced
 from halfseen.leaves.limits import Params
@@ -90,7 +91,9 @@ def _packed(model: Mixture, table: Table) -> Reduced:
     """Return the chunks of a table, packed for the fused path where there is one and no row has labels."""
     if table.evidence is not None and not table.evidence.index.any():  # pattern 0: nothing is known
         table = replace(table, evidence=None)
-    path = None if table.evidence is not None else FusedNormal.find(model, table) or FusedMixture.find(model, table)
+    path: Any = None
+    if table.evidence is None:
+        path = FusedText.find(model) or FusedNormal.find(model, table) or FusedMixture.find(model, table)
     chunks = table.chunks()
     if path is None:
         return Reduced(chunks)

@@ -11,16 +11,20 @@ import numpy as np
 
 from halfseen.data import Schema, Table
 from halfseen.data.columns import Column
+from halfseen.data.text import read_options
 from halfseen.engine import Mixture
 from halfseen.errors import DataError, ParameterError
 from halfseen.leaves import (
+    Bernoulli,
     Categorical,
     Cells,
+    Complement,
     Floored,
     Frozen,
     Gaussian,
     GaussianParams,
     Leaf,
+    Multinomial,
     Normal,
     Poisson,
     Portions,
@@ -38,7 +42,11 @@ from halfseen.structures import Independent
 
 Prior = str | float | None
 
+TEXTS = ("multinomial", "bernoulli", "complement")  # how words of a text are taken
+
 COVARIANCES = ("full", "tied", "diag", "spherical", "fixed", "identity")
+
+DISCRETE = ("categorical", "text")
 
 HEAD = 1000  # rows that say roughly where numbers lie
 
@@ -66,7 +74,10 @@ def read_names(names: Any, schema: Schema, option: str) -> tuple[str, ...]:
 
 
 class Summary(NamedTuple):
-    """What the leaves must know of the whole table: moments of numbers, frequencies of categories, by block."""
+    """What the leaves must know of the whole table: moments of numbers, frequencies of categories, by block.
+
+    The frequencies of a block of text are those of its words, then the weight of all rows.
+    """
 
     moments: dict[str, tuple[Floats, Floats]]
     frequencies: dict[str, Floats]
@@ -74,7 +85,7 @@ class Summary(NamedTuple):
 
 def summarise(table: Table) -> Summary:
     """Return the summary of a table."""
-    discrete = [block for block in table.schema.blocks if block.startswith("categorical")]
+    discrete = [block for block in table.schema.blocks if block.startswith(DISCRETE)]
     with np.errstate(over="ignore", invalid="ignore"):
         moments = {block: table.moments(block) for block in table.schema.blocks if block not in discrete}
     return _check_finite(Summary(moments, {block: table.frequencies(block) for block in discrete}), table.schema)
@@ -93,6 +104,10 @@ def summary_of(model: Mixture, stats: Stats, about: Params, schema: Schema) -> S
     assert isinstance(emit, Product)
     moments, frequencies = {}, {}
     for block, part in emit.view(model.view(stats)["emit"]).items():
+        if block.startswith("text"):
+            words = part[:, 1::2] if isinstance(unwrapped(emit.leaves[block]), Bernoulli) else part
+            frequencies[block] = np.append(words.sum(axis=0), model.view(stats)["mix"].sum())
+            continue
         if block.startswith("categorical"):
             frequencies[block] = part.sum(axis=0)
             continue
@@ -151,14 +166,16 @@ def mixture(
     masses: Floats | None = None,
     covariance: str = "diag",
     ridge: float = 0.0,
+    observed: bool = False,
 ) -> Mixture:
     """Return the mixture over a table: mixing weights and one leaf per block of columns.
 
     `masses` are given shares of groups of neighbouring components, all of one size; `covariance` is that of the block
-    of numbers (those that are fixed or tied are independent), `ridge` what is added to its variances.
+    of numbers (those that are fixed or tied are independent), `ridge` what is added to its variances; with `observed`
+    the mixing weights have no prior.
     """
     rows = _pseudo_rows(prior, n_components)
-    pseudo = None if rows is None else rows[None]
+    pseudo = None if rows is None or observed else rows[None]
     mix: Leaf = Cells(1, [n_components], pseudo, axes=(1,))
     if masses is not None:
         mix = Portions(masses, n_components // len(masses), pseudo)
@@ -173,6 +190,9 @@ def mixture(
         elif kind == "gaussian":
             shape = "diag" if treatment else covariance
             leaf = _gaussian(*summary.moments[block], n_components, own_prior, variance_floor, shape, ridge)
+        elif kind == "text":
+            sizes = schema.cardinalities(block)
+            leaf = _text(sizes, summary.frequencies[block], n_components, own_prior, treatment)
         else:
             leaf = _poisson(summary.moments[block][0], n_components, own_prior)
         leaves[block] = _treated(leaf, treatment)
@@ -191,6 +211,7 @@ class Recipe(NamedTuple):
     masses: Floats | None = None
     covariance: str = "diag"
     ridge: float = 0.0
+    observed: bool = False
 
     def model(self) -> Mixture:
         """Build the mixture."""
@@ -218,6 +239,31 @@ def _categorical(sizes: tuple[int, ...], counts: Floats, n_components: int, prio
     elif prior is not None:
         pseudo = np.full((n_components, sum(sizes)), float(prior))
     return Categorical(n_components, sizes, pseudo)
+
+
+def _text(sizes: tuple[int, ...], counts: Floats, n_components: int, prior: Prior, treatment: str) -> Leaf:
+    """Return the leaf of a block of text; a pseudo-row is a document as long as the average one."""
+    words, n_rows = counts[:-1], max(float(counts[-1]), 1e-300)
+    if treatment == "bernoulli":
+        there = words / n_rows if counts[-1] > 0 else np.zeros(len(words))
+        share = (there * n_rows + 0.5) / (n_rows + 1)
+        row = np.column_stack([1 - share, share]).ravel() / n_components
+        return Bernoulli(n_components, sum(sizes), _of_prior(prior, row, n_components))
+    lengths = [float(part.sum()) / n_rows if counts[-1] > 0 else 1.0 for part in np.split(words, np.cumsum(sizes)[:-1])]
+    row = _shares(words, sizes) * np.repeat(np.maximum(lengths, 1.0), sizes) / n_components
+    pseudo = _of_prior(prior, row, n_components)
+    if treatment != "complement":
+        return Multinomial(n_components, sizes, pseudo, lengths)
+    # what all other classes add up to gets the pseudo-counts
+    return Complement(n_components, sizes, None if pseudo is None else pseudo / max(n_components - 1, 1), lengths)
+
+
+def _of_prior(prior: Prior, row: Floats, n_components: int) -> Floats | None:
+    """Return pseudo-counts: none, one row in all, or a number for every cell."""
+    if prior is None:
+        return None
+    cells = row if prior == "row" else np.full(len(row), float(prior))
+    return np.broadcast_to(cells, (n_components, len(cells)))
 
 
 def _shares(counts: Floats, sizes: tuple[int, ...]) -> Floats:
@@ -257,11 +303,14 @@ def read_columns(columns: Mapping[str, Any]) -> Schema:
     for name, value in columns.items():
         if not isinstance(value, Mapping) or not value:
             raise ParameterError(
-                f"columns[{name!r}]: expected {{category: probabilities}}, {{'mean': ..., 'sd': ...}} or "
-                "{'rate': ...}."
+                f"columns[{name!r}]: expected {{category: probabilities}}, {{'mean': ..., 'sd': ...}}, "
+                "{'rate': ...} or {'words': {word: probabilities}}."
             )
         if set(value) == {"rate"}:
             found.append(Column(name, "poisson"))
+        elif set(value) in ({"words"}, {"words", "options"}) and isinstance(value["words"], Mapping):
+            words = tuple(sorted(map(str, value["words"])))
+            found.append(Column(name, "text", words, read_options(value.get("options"))))
         elif set(value) in ({"mean", "sd"}, {"mean", "var"}):
             found.append(Column(name, "gaussian"))
         else:
@@ -272,11 +321,16 @@ def read_columns(columns: Mapping[str, Any]) -> Schema:
 def unit_summary(schema: Schema) -> Summary:
     """Return a summary that knows nothing: centre 0, scale 1, no counts."""
     sizes = {block: len(members) for block, members in schema.blocks.items()}
-    discrete = [block for block in schema.blocks if block.startswith("categorical")]
+    discrete = [block for block in schema.blocks if block.startswith(DISCRETE)]
     return Summary(
         {block: (np.zeros(size), np.ones(size)) for block, size in sizes.items() if block not in discrete},
-        {block: np.zeros(sum(schema.cardinalities(block))) for block in discrete},
+        {block: np.zeros(n_frequencies(schema, block)) for block in discrete},
     )
+
+
+def n_frequencies(schema: Schema, block: str) -> int:
+    """Return how many frequencies a block has in a summary."""
+    return sum(schema.cardinalities(block)) + block.startswith("text")
 
 
 # ---- values given by the user ------------------------------------------------------------------------------------
@@ -305,7 +359,11 @@ def overlay(params: Params, start: Mapping[str, Any], schema: Schema, n_componen
 def _place(emit: dict[str, Any], name: str, value: Any, schema: Schema, n_components: int) -> None:
     block, position = where(schema, name)
     kind = block.partition(".")[0]
-    if kind == "categorical":
+    if kind == "text" and block == "text.bernoulli":
+        raise ParameterError(f"{name!r}: what words are there or not cannot be given; use text='multinomial'.")
+    if kind == "text" and isinstance(value, Mapping) and "words" in value:
+        value = value["words"]
+    if kind in ("categorical", "text"):
         sizes = schema.cardinalities(block)
         first = sum(sizes[:position])
         column = schema.columns[schema.blocks[block][position]]

@@ -53,6 +53,8 @@ class GaussianClassifier(NaiveBayes):
     array(['a', 'b'], dtype='<U1')
     """
 
+    _takes_text = False
+
     def __init__(
         self,
         *,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from halfseen.estimators.naive_bayes import NaiveBayes
 
 FOLDS = 5
+WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)  # of unlabelled rows, tried by cross-validation
 
 
 def compare(
@@ -30,17 +31,13 @@ def compare(
 
     None, with a note in `events_`, where some class has too few labelled rows to leave one out.
     """
-    single = (evidence.patterns != -np.inf).sum(axis=1) == 1
-    labelled = np.flatnonzero(single[evidence.index])
-    truth = evidence.patterns[evidence.index[labelled]].argmax(axis=1)
-    counts = np.bincount(truth, minlength=evidence.n_components)
-    folds = int(min(FOLDS, counts[counts > 0].min(initial=FOLDS)))
-    if folds < 2 or (counts > 0).sum() < 2:
+    found = _folds(evidence)
+    if found is None:
         model.events_.append("guard: too few labelled rows to tell whether the unlabelled ones help")
         return None
+    labelled, truth, folds, split = found
     right = {True: np.zeros(len(labelled)), False: np.zeros(len(labelled))}
     others = np.setdiff1d(np.arange(len(weight)), labelled)
-    split = StratifiedKFold(folds, shuffle=True, random_state=0).split(labelled, truth)
     for train, test in split:
         for with_all, hits in right.items():
             rows = np.sort(np.append(labelled[train], others)) if with_all else labelled[train]
@@ -48,6 +45,44 @@ def compare(
             names = np.arange(len(model.classes_))
             hits[test] = fitted._most_probable(_rows(fitted, source, labelled[test]), names) == truth[test]
     return _judged(model, right[True], right[False], folds)
+
+
+def best_weight(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> float:
+    """Return the weight of unlabelled rows with which most labelled rows are right in cross-validation.
+
+    The largest among equals. 1 where there is nothing to choose: no unlabelled row, or too few labels.
+    """
+    found = _folds(evidence)
+    if found is None or evidence.index.min() > 0:
+        return 1.0
+    labelled, truth, _, split = found
+    others = np.setdiff1d(np.arange(len(weight)), labelled)
+    hits = dict.fromkeys(WEIGHTS, 0.0)
+    for train, test in split:
+        for tried in WEIGHTS:
+            rows = np.sort(np.append(labelled[train], others)) if tried else labelled[train]
+            known = evidence.take(rows)
+            own = np.where(known.index == 0, tried * weight[rows], weight[rows])
+            fitted = _fitted(model, source.take(rows), own, known)
+            names = np.arange(len(model.classes_))
+            right = fitted._most_probable(_rows(fitted, source, labelled[test]), names) == truth[test]
+            hits[tried] += float(weight[labelled[test]] @ right)
+    return max(WEIGHTS, key=lambda tried: (hits[tried], tried))
+
+
+Folds = tuple[NDArray[np.int64], NDArray[np.int64], int, list[tuple[NDArray[np.int64], NDArray[np.int64]]]]
+
+
+def _folds(evidence: Evidence) -> Folds | None:
+    """Return the labelled rows, their classes, and how they are cut into folds; None where some class has too few."""
+    single = (evidence.patterns != -np.inf).sum(axis=1) == 1
+    labelled = np.flatnonzero(single[evidence.index])
+    truth = evidence.patterns[evidence.index[labelled]].argmax(axis=1)
+    counts = np.bincount(truth, minlength=evidence.n_components)
+    folds = int(min(FOLDS, counts[counts > 0].min(initial=FOLDS)))
+    if folds < 2 or (counts > 0).sum() < 2:
+        return None
+    return labelled, truth, folds, list(StratifiedKFold(folds, shuffle=True, random_state=0).split(labelled, truth))
 
 
 def _fitted(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> NaiveBayes:
@@ -80,7 +115,7 @@ def _judged(
         warn(
             f"the unlabelled rows make the classifier worse: accuracy {scores['with_unlabeled']:.3f} with them, "
             f"{scores['labelled_only']:.3f} without ({folds}-fold cross-validation on {len(with_all)} labelled rows). "
-            f"Lower unlabeled_weight (now {model.unlabeled_weight:g}; 0 leaves them out), try components_per_class=2, "
+            f"Lower unlabeled_weight (now {model.unlabeled_weight_:g}; 0 leaves them out), try components_per_class=2, "
             "or drop columns that depend on each other.",
             UnlabeledWarning,
         )

@@ -33,7 +33,15 @@ class LatentClass(HiddenClasses):
     columns : mapping, optional
         Kinds of columns by name, where the rule is not what you want: {"visits": "poisson", "grade": "gaussian"}.
         The rule: text, True/False, declared categories, constants and whole numbers with at most 12 distinct values
-        are "categorical"; other numbers are "gaussian".
+        are "categorical"; other numbers are "gaussian". {"body": "text"} cuts a column into words. A sparse matrix
+        in place of a table is counts of words.
+    text : {"multinomial", "bernoulli"}, default "multinomial"
+        How words of text are taken: how often each occurs, or whether it does.
+    words : mapping, optional
+        Options of scikit-learn's CountVectorizer, which cuts text: {"stop_words": "english", "min_df": 2}.
+    document_length : float, "mean" or None
+        So many words every document counts as, whatever it has; "mean": as many as the average one. Long documents
+        then are no surer of their class than short ones.
     assign : {"soft", "hard", "sample"}, default "soft"
         How the hidden class is completed: in expectation, by the best class, or by a draw.
     draws : int, default 1
@@ -117,6 +125,9 @@ class LatentClass(HiddenClasses):
         *,
         criterion: str = "bic",
         columns: Mapping[str | int, str] | None = None,
+        text: str = "multinomial",
+        words: Mapping[str, Any] | None = None,
+        document_length: float | str | None = None,
         assign: str = "soft",
         draws: int = 1,
         covariance: str = "diag",
@@ -139,6 +150,9 @@ class LatentClass(HiddenClasses):
         self.n_components = n_components
         self.criterion = criterion
         self.columns = columns
+        self.text = text
+        self.words = words
+        self.document_length = document_length
         self.assign = assign
         self.draws = draws
         self.covariance = covariance
@@ -157,6 +171,12 @@ class LatentClass(HiddenClasses):
         self.variance_floor = variance_floor
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    _takes_text = True
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        options.one_of("text", self.text, ("multinomial", "bernoulli"))
 
     def _shapes(self) -> Sequence[str]:
         options.one_of("covariance", self.covariance, ("diag", "full", "auto"))
@@ -177,7 +197,7 @@ class LatentClass(HiddenClasses):
         weights : (K,) shares of the classes
         columns : mapping from a column's name to its parameters
             {category: (K,) probabilities} for categories, {"mean": (K,), "sd": (K,)} (or "var") for numbers,
-            {"rate": (K,)} for counts.
+            {"rate": (K,)} for counts, {"words": {word: (K,) probabilities}} for text, with "options" that cut it.
 
         Examples
         --------

@@ -27,11 +27,22 @@ from halfseen.estimators.unharmed import unharmed
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
+from halfseen.leaves.multinomial import Bernoulli, Complement, Multinomial
+from halfseen.leaves.product import Product
 
 
 def _one_component(model: NaiveBayes) -> bool:
     if model.components_per_class != 1:
         raise AttributeError("partial_fit needs components_per_class=1: the components of a class have no labels.")
+    return True
+
+
+def _words_alone(model: NaiveBayes) -> bool:
+    """Whether scores are linear in counts of words: one block of text, one component per class."""
+    check_is_fitted(model)
+    [first, *others] = model._schema.blocks
+    if others or not first.startswith("text") or model.components_per_class != 1:
+        raise AttributeError("only a classifier of text alone, with components_per_class=1, is linear in its words.")
     return True
 
 
@@ -48,17 +59,28 @@ class NaiveBayes(ClassifierMixin, TableEM):
     ----------
     columns : mapping, optional
         Kinds of columns by name, where the rule is not what you want: {"visits": "poisson", "grade": "gaussian"}.
+        {"body": "text"} cuts a column into words. A sparse matrix in place of a table is counts of words.
+    text : {"multinomial", "bernoulli", "complement"}, default "multinomial"
+        How words of text are taken: how often each occurs, whether it does, or by how rare it is in the other classes.
+        The last is a rule, no probability model: it needs a label for every row, and nothing but the text.
+    words : mapping, optional
+        Options of scikit-learn's CountVectorizer, which cuts text: {"stop_words": "english", "min_df": 2}.
+    document_length : float, "mean" or None
+        So many words every document counts as, whatever it has; "mean": as many as the average one. With few labels
+        it can decide whether unlabelled documents help: long ones are otherwise too sure of their class.
     prior : float, "row" or None, default 1.0
         So many pseudo-counts added to each class and to each category in each class (1.0 = add one, Laplace), and so
         many pseudo-rows for numbers (about the class's own mean, with the column's variance) and counts. "row": one
         pseudo-row in all. None: maximum likelihood.
-    class_prior : (C,) sequence, optional
-        Shares of the classes, in the order of `classes_`, where the table's own are not to be used.
+    class_prior : (C,) sequence or "observed", optional
+        Shares of the classes, in the order of `classes_`, where the table's own are not to be used. "observed": the
+        table's own without pseudo-counts, as scikit-learn has them.
     components_per_class : int, default 1
         More than one makes each class a mixture of so many components: for classes that fall into several kinds.
-    unlabeled_weight : float in [0, 1], default 1.0
+    unlabeled_weight : float in [0, 1] or "cv", default 1.0
         What a row counts about whose class nothing is known (Nigam's lambda); rows with candidates or soft labels count
-        in full. 0 leaves such rows out.
+        in full. 0 leaves such rows out. "cv" tries 0, 0.01, 0.03, 0.1, 0.3 and 1 and keeps the one that does best in
+        cross-validation on the labelled rows, the largest among equals; `unlabeled_weight_` says which.
     guard : bool, default True
         Compare a fit with unlabelled rows to one without, by cross-validation on the labelled rows, and warn when they
         make it worse. `guard_` has the scores.
@@ -73,6 +95,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
     classes_ : (C,) array            the labels
     class_prior_ : (C,) array        shares of the classes
     class_count_ : (C,) array        expected number of training rows in each class
+    unlabeled_weight_ : float        what a row without a label counts as
     guard_ : dict or None            cross-validated accuracy with and without the unlabelled rows
     loglik_, objective_, trace_, n_iter_, converged_, stop_reason_, events_, columns_ : as in `LatentClass`
 
@@ -88,16 +111,20 @@ class NaiveBayes(ClassifierMixin, TableEM):
     """
 
     classes_: NDArray[Any]
+    _takes_text = True
     _covariance: str = "diag"
 
     def __init__(
         self,
         *,
         columns: Mapping[str | int, str] | None = None,
+        text: str = "multinomial",
+        words: Mapping[str, Any] | None = None,
+        document_length: float | str | None = None,
         prior: str | float | None = 1.0,
-        class_prior: Sequence[float] | None = None,
+        class_prior: Sequence[float] | str | None = None,
         components_per_class: int = 1,
-        unlabeled_weight: float = 1.0,
+        unlabeled_weight: float | str = 1.0,
         guard: bool = True,
         assign: str = "soft",
         n_init: int = 16,
@@ -108,6 +135,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         random_state: Any = None,
     ) -> None:
         self.columns = columns
+        self.text = text
+        self.words = words
+        self.document_length = document_length
         self.prior = prior
         self.class_prior = class_prior
         self.components_per_class = components_per_class
@@ -152,6 +182,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         weight = row_weight(source, sample_weight)
         evidence, names = read_target(target_of(y, source), source.n_rows, classes, unlabeled)
         self._begin(names)
+        self._check_rule(evidence)
+        if self.unlabeled_weight == "cv":
+            self.unlabeled_weight_ = guard.best_weight(self, source, weight, evidence)
         source, weight, evidence = self._weighed(source, weight, evidence)
         self._fit_rows(source, weight, evidence)
         self.guard_ = None
@@ -163,21 +196,33 @@ class NaiveBayes(ClassifierMixin, TableEM):
         super()._check_options()
         options.whole("components_per_class", self.components_per_class)
         options.flag("guard", self.guard)
+        if self.unlabeled_weight == "cv":
+            return
         if not options.number("unlabeled_weight", self.unlabeled_weight) <= 1:
             raise ParameterError(f"unlabeled_weight={self.unlabeled_weight!r} is above 1. Use a number from 0 to 1.")
 
+    def _check_rule(self, evidence: Evidence) -> None:
+        if self.text == "complement" and not (all_certain(evidence) and self.components_per_class == 1):
+            raise ParameterError(
+                "text='complement' needs a label for every row and one component per class: it is a rule, not a "
+                "probability model that EM could climb. Use text='multinomial'."
+            )
+
     def _begin(self, classes: tuple[Any, ...]) -> None:
         self.classes_ = np.array(classes)
+        self.unlabeled_weight_ = 1.0 if isinstance(self.unlabeled_weight, str) else float(self.unlabeled_weight)
         self._masses = None
-        if self.class_prior is not None:
+        if isinstance(self.class_prior, str):
+            options.one_of("class_prior", self.class_prior, ("observed",))
+        elif self.class_prior is not None:
             self._masses = read_table(self.class_prior, (len(classes),), "class_prior")
 
     def _weighed(
         self, source: Source, weight: NDArray[np.float64], evidence: Evidence
     ) -> tuple[Source, NDArray[np.float64], Evidence]:
         """Return the rows that count, rows without any evidence with their own weight."""
-        if self.unlabeled_weight != 1:
-            weight = np.where(evidence.index == 0, self.unlabeled_weight * weight, weight)
+        if self.unlabeled_weight_ != 1:
+            weight = np.where(evidence.index == 0, self.unlabeled_weight_ * weight, weight)
         if weight.min() > 0:
             return source, weight, evidence
         used = np.flatnonzero(weight)
@@ -221,7 +266,13 @@ class NaiveBayes(ClassifierMixin, TableEM):
         self._publish(found, self._component_names())
 
     def _recipe_for(self, summary: blocks.Summary, n_components: int, covariance: str = "diag") -> blocks.Recipe:
-        return super()._recipe_for(summary, n_components, covariance)._replace(masses=self._masses)
+        recipe = super()._recipe_for(summary, n_components, covariance)
+        masses, rule = self._masses, "text.complement" in self._schema.blocks
+        if rule and (len(self._schema.blocks) > 1 or n_components < 2):
+            raise ParameterError("text='complement' needs two classes and nothing but text. Use text='multinomial'.")
+        if masses is None and rule:  # which weighs classes alike
+            masses = np.full(n_components, 1 / n_components)
+        return recipe._replace(masses=masses, observed=isinstance(self.class_prior, str))
 
     def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
         return params
@@ -295,20 +346,26 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def _state(self) -> State:
         state = super()._state()
-        return state._replace(record=state.record | {"classes": self.classes_})
+        own = {"classes": self.classes_, "unlabeled_weight": self.unlabeled_weight_}
+        return state._replace(record=state.record | own)
 
     @classmethod
     def _from_state(cls, state: State) -> Self:
         record = dict(state.record)
-        classes = record.pop("classes")
+        classes, unlabeled = record.pop("classes"), record.pop("unlabeled_weight", None)
         model = super()._from_state(state._replace(record=record))
         inside = int(options.whole("components_per_class", model.components_per_class))
         kept = isinstance(classes, np.ndarray) and classes.shape == (len(model.weights_) // inside,)
         if not kept or len(model.weights_) % inside or len(set(classes.tolist())) != len(classes):
             raise ParameterError(f"classes={classes!r:.80} do not fit {len(model.weights_)} components.")
+        model.unlabeled_weight_ = 1.0 if isinstance(model.unlabeled_weight, str) else float(model.unlabeled_weight)
+        if unlabeled is not None:
+            model.unlabeled_weight_ = options.number("unlabeled_weight", unlabeled)
         if model._recipe.masses is not None and len(model._recipe.masses) != len(classes):
             raise ParameterError(f"{len(model._recipe.masses)} given shares do not fit {len(classes)} classes.")
         model.classes_, model._masses = classes, model._recipe.masses
+        if model.class_prior is None:
+            model._masses = None
         return model
 
     # ---- use -----------------------------------------------------------------------------------------------------
@@ -324,6 +381,60 @@ class NaiveBayes(ClassifierMixin, TableEM):
         check_is_fitted(self)
         stats: Stats = self._model.view(self._stats)["mix"][0]
         return self._by_class(stats)
+
+    @property
+    def class_log_prior_(self) -> Floats:
+        """Logs of `class_prior_`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.class_prior_)
+
+    def _words(self) -> tuple[Multinomial, Floats, Stats]:
+        """Return the leaf of the words, its parameters and its statistics."""
+        _words_alone(self)
+        [block] = self._schema.blocks
+        emit = self._model.leaves["emit"]
+        assert isinstance(emit, Product)
+        leaf = emit.leaves[block]
+        assert isinstance(leaf, Multinomial)
+        return leaf, self._params["emit"][block], self._model.view(self._stats)["emit"].reshape(leaf.stats_shape)
+
+    @property
+    def feature_count_(self) -> Floats:
+        """Expected count of each word in each class, (C, V); of documents that have it with text="bernoulli"."""
+        leaf, _, stats = self._words()
+        return stats[:, 1::2] if isinstance(leaf, Bernoulli) else stats
+
+    @property
+    def feature_log_prob_(self) -> Floats:
+        """Log-probability of each word in each class, (C, V), as in scikit-learn.
+
+        With text="complement" minus the log of its share in all other classes.
+        """
+        leaf, params, _ = self._words()
+        with np.errstate(divide="ignore"):
+            found = np.log(params[:, 1::2] if isinstance(leaf, Bernoulli) else params)
+        return -found if isinstance(leaf, Complement) else found
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of the words, (C, V): predict_joint_log_proba(X) = X @ coef_.T + intercept_ for counts X.
+
+        There is a row for each class, also where there are two. With text="bernoulli" X is 0 or 1.
+        """
+        leaf, params, _ = self._words()
+        if not isinstance(leaf, Bernoulli):
+            return self.feature_log_prob_
+        with np.errstate(divide="ignore"):
+            return np.log(params[:, 1::2]) - np.log(params[:, 0::2])
+
+    @property
+    def intercept_(self) -> Floats:
+        """Score of a document without words in each class, (C,): the log of its share, and more with "bernoulli"."""
+        leaf, params, _ = self._words()
+        if not isinstance(leaf, Bernoulli):
+            return self.class_log_prior_
+        with np.errstate(divide="ignore"):
+            return self.class_log_prior_ + np.log(params[:, 0::2]).sum(axis=1)
 
     def _by_class(self, by_component: Floats) -> Floats:
         """Sum over the components of each class, along the last axis."""

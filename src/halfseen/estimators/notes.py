@@ -31,6 +31,8 @@ def column_notes(schema: Schema, frequencies: Mapping[str, Floats]) -> list[str]
 def _categorical(schema: Schema, frequencies: Mapping[str, Floats]) -> Iterator[tuple[Column, Floats]]:
     """Yield each categorical column with the weighted counts of its categories."""
     for block, counts in frequencies.items():
+        if not block.startswith("categorical"):
+            continue
         columns = np.split(counts, np.cumsum(schema.cardinalities(block))[:-1])
         yield from zip(schema.block_columns(block), columns, strict=True)
 

@@ -10,9 +10,14 @@ from scipy.special import rel_entr
 
 from halfseen.data import frame_from_dict
 from halfseen.leaves.leaf import Floats
+from halfseen.leaves.product import Product
+from halfseen.leaves.wrappers import unwrapped
 
 if TYPE_CHECKING:
     from halfseen.estimators.table_mixture import TableMixture
+
+
+WORDS = 6  # shown of a class
 
 
 class ColumnProfile(NamedTuple):
@@ -40,8 +45,10 @@ def profiles(model: TableMixture) -> list[ColumnProfile]:
     found: dict[int, ColumnProfile] = {}
     for block, members in model._schema.blocks.items():
         params = model._params["emit"][block]
-        if block.startswith("categorical"):
-            parts: Any = _categorical(model, block, params)
+        if block.startswith("text"):
+            parts: Any = _text(model, block, params)
+        elif block.startswith("categorical"):
+            parts = _categorical(model, block, params)
         elif block.startswith("gaussian"):
             parts = _gaussian(model, block, params)
         else:
@@ -56,6 +63,29 @@ def _categorical(model: TableMixture, block: str, table: Floats) -> Iterator[Col
         overall = values @ model.weights_
         distance = rel_entr(values, overall[:, None]).sum(axis=0)
         yield ColumnProfile(column.name, column.kind, list(column.categories or ()), values, overall, distance)
+
+
+def _text(model: TableMixture, block: str, table: Floats) -> Iterator[ColumnProfile]:
+    """Shares of words, or of documents that have them; the distance is that of an average document."""
+    presence = block == "text.bernoulli"
+    sizes = model._schema.cardinalities(block)
+    values = table[:, 1::2].T if presence else table.T
+    emit = model._model.leaves["emit"]
+    assert isinstance(emit, Product)
+    lengths = getattr(unwrapped(emit.leaves[block]), "lengths", ())
+    parts = np.split(values, np.cumsum(sizes)[:-1])
+    for d, (column, own) in enumerate(zip(model._schema.block_columns(block), parts, strict=True)):
+        overall = own @ model.weights_
+        distance = rel_entr(own, overall[:, None])
+        distance = distance + rel_entr(1 - own, 1 - overall[:, None]) if presence else distance * max(lengths[d], 1.0)
+        yield ColumnProfile(column.name, column.kind, list(column.categories or ()), own, overall, distance.sum(axis=0))
+
+
+def telling_words(column: ColumnProfile, k: int, top: int) -> list[int]:
+    """Return the rows of the words that set a class apart most: frequent in it, and more so than in the whole."""
+    apart = rel_entr(column.values[:, k], column.overall)
+    order = np.argsort(-apart, kind="stable")[:top]
+    return [int(v) for v in order if apart[v] > 0]
 
 
 def _gaussian(model: TableMixture, block: str, params: Any) -> Iterator[ColumnProfile]:
@@ -117,8 +147,17 @@ def _trait(column: ColumnProfile, k: int) -> str:
         return f"{column.name} {own} (all {whole})"
     if column.kind == "poisson":
         return f"{column.name} {number(values[0])} on average (all {number(overall[0])})"
+    if column.kind == "text":
+        words = telling_words(column, k, WORDS)
+        sign = f"{column.name}: " + ", ".join(str(column.rows[v]) for v in words)
+        return sign + (f" ({times(values[words[0]], overall[words[0]])})" if words else "")
     telling = int(np.argmax(rel_entr(values, overall)))
     return f"{column.name} = {column.rows[telling]} in {values[telling]:.0%} (all {overall[telling]:.0%})"
+
+
+def times(value: float, overall: float) -> str:
+    """Return how much more frequent a word is than in the whole."""
+    return f"{value / overall:.1f} times as frequent as in all"
 
 
 def number(value: float) -> str:

@@ -22,10 +22,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, get_args
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from halfseen.data import Column, Schema, frame_from_dict
 from halfseen.data.columns import Kind
+from halfseen.data.counts import Counts
 from halfseen.data.template import described, rebuilt
+from halfseen.data.text import read_options
 from halfseen.errors import ParameterError
 from halfseen.estimators import blocks, options
 from halfseen.estimators.cells import decoded
@@ -43,7 +46,7 @@ Estimator = TypeVar("Estimator", bound="TableEM")
 Shape = tuple[int, ...]
 Training = dict[str, tuple[str, Callable[[Any], bool]]]
 
-TREATMENTS = ("fixed", "tied")
+TREATMENTS = ("fixed", "tied", "bernoulli", "complement")
 
 
 class State(NamedTuple):
@@ -153,6 +156,7 @@ def taken(model: TableEM) -> State:
             "fixed": list(recipe.fixed),
             "covariance": recipe.covariance,
             "ridge": recipe.ridge,
+            "observed": recipe.observed,
             "from_params": model._without_data,
         },
     }
@@ -191,7 +195,8 @@ def _column(schema: Schema, j: int) -> dict[str, Any]:
     block = next(name for name, members in schema.blocks.items() if j in members)
     treatment = block.partition(".")[2] or None
     categories = None if column.categories is None else list(column.categories)
-    return {"name": column.name, "kind": column.kind, "categories": categories, "treatment": treatment}
+    found = {"name": column.name, "kind": column.kind, "categories": categories, "treatment": treatment}
+    return found | ({"options": dict(column.options)} if column.kind == "text" else {})
 
 
 def _training(model: Any, training: Training) -> dict[str, Any]:
@@ -324,14 +329,29 @@ def _read_column(column: Any) -> Column:
         raise ParameterError(f"column {name!r:.80}: names of columns must be text.")
     if kind not in get_args(Kind):
         raise ParameterError(f"column {name!r} is of no known kind: {kind!r:.80}.")
-    if not isinstance(categories, list if kind == "categorical" else type(None)):
+    if not isinstance(categories, list if kind in ("categorical", "text") else type(None)):
         raise ParameterError(f"column {name!r}: a {kind} column has categories or not, by its kind.")
+    if kind == "text":
+        return _read_text(name, categories or [], column["options"])
     for category in categories or ():
         if not isinstance(category, str | int | float) or category != category:
             raise ParameterError(f"column {name!r}: {category!r:.80} cannot be a category.")
     if len(set(categories or ())) != len(categories or ()):
         raise ParameterError(f"column {name!r} has a category twice.")
     return Column(name, kind, None if categories is None else tuple(categories))
+
+
+def _read_text(name: str, words: list[Any], found: Any) -> Column:
+    """Return a column of text: its words are texts, or the numbers from 0 of a matrix."""
+    spelt = all(isinstance(word, str) for word in words) and len(set(words)) == len(words)
+    if not words or not (spelt or words == list(range(len(words)))):
+        raise ParameterError(f"column {name!r}: its words must be texts, each once, or the numbers from 0.")
+    how = dict(options.mapping("options", found))
+    length = how.pop("document_length", None)
+    if length is not None and not (is_number(length) and length > 0):
+        raise ParameterError(f"column {name!r}: document_length={length!r:.80} is not a number above 0.")
+    kept = read_options(how)
+    return Column(name, "text", tuple(words), kept if length is None else (*kept, ("document_length", length)))
 
 
 def _recipe(schema: Schema, found: Any, tensors: Mapping[str, Floats]) -> blocks.Recipe:
@@ -357,6 +377,7 @@ def _recipe(schema: Schema, found: Any, tensors: Mapping[str, Floats]) -> blocks
         masses,
         covariance,
         options.number("ridge", found.get("ridge", 0.0)),
+        options.flag("observed", found.get("observed", False)),
     )
 
 
@@ -364,8 +385,8 @@ def summary_shapes(schema: Schema) -> dict[str, Shape]:
     """Return the name and shape of every array of a summary."""
     shapes: dict[str, Shape] = {}
     for block, members in schema.blocks.items():
-        if block.startswith("categorical"):
-            shapes[f"summary/{block}/counts"] = (sum(schema.cardinalities(block)),)
+        if block.startswith(blocks.DISCRETE):
+            shapes[f"summary/{block}/counts"] = (blocks.n_frequencies(schema, block),)
         else:
             shapes |= {f"summary/{block}/{part}": (len(members),) for part in ("mean", "var")}
     return shapes
@@ -389,7 +410,7 @@ def read_summary(schema: Schema, tensors: Mapping[str, Floats]) -> blocks.Summar
     )
     moments, frequencies = {}, {}
     for block in schema.blocks:
-        if block.startswith("categorical"):
+        if block.startswith(blocks.DISCRETE):
             frequencies[block] = tensors[f"summary/{block}/counts"]
             continue
         moments[block] = (tensors[f"summary/{block}/mean"], tensors[f"summary/{block}/var"])
@@ -430,9 +451,12 @@ def _mass(leaf: Leaf, stats: Floats) -> Floats:
 
 def _every_category(schema: Schema) -> dict[str, Any]:
     """Return blocks of rows with every category: what can be decoded and put into its container can be drawn."""
-    n_rows = max(1, *(len(column.categories or ()) for column in schema.columns), 1)
+    n_rows = max(1, *(len(column.categories or ()) for column in schema.columns if column.kind != "text"), 1)
     found: dict[str, Any] = {}
     for block, members in schema.blocks.items():
+        if block.startswith("text"):
+            found[block] = Counts.of(sparse.csr_array((n_rows, sum(schema.cardinalities(block)))))
+            continue
         found[block] = np.full((n_rows, len(members)), 0.5)
         if block.startswith("categorical"):
             last = np.array(schema.cardinalities(block)) - 1
@@ -451,11 +475,22 @@ def read_labels(what: str, names: Any, size: int) -> tuple[str, ...]:
     return tuple(names)
 
 
+def n_features(schema: Schema) -> int:
+    """Return the number of columns of the container: a sparse matrix has one for each word."""
+    return len(schema.columns[0].categories or ()) if is_sparse(schema) else len(schema.columns)
+
+
+def is_sparse(schema: Schema) -> bool:
+    """Whether the data is a sparse matrix: one column of text whose words are numbers."""
+    column = schema.columns[0]
+    return column.kind == "text" and len(schema.columns) == 1 and column.categories[:1] == (0,)  # type: ignore[index]
+
+
 def restore_columns(model: Any, record: Mapping[str, Any]) -> None:
     """Give a model the names of its columns and the container it returns."""
     schema = model._schema
     model.columns_ = {column.name: column.kind for column in schema.columns}
-    model.n_features_in_ = len(schema.columns)
+    model.n_features_in_ = n_features(schema)
     features = record["feature_names"]
     if features:
         if features != list(schema.names):

@@ -14,6 +14,8 @@ import numpy as np
 
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import CHUNK, Schema, Source, Table
+from halfseen.data.counts import SparseSource
+from halfseen.data.text import read_options, tokenised
 from halfseen.engine import Mixture, Search, evaluate, fit
 from halfseen.engine.ascent import METHODS
 from halfseen.engine.em import Runner
@@ -31,6 +33,7 @@ from halfseen.estimators.table_mixture import TableMixture, default_name, lastin
 from halfseen.leaves.leaf import NO_MASS, Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
+from halfseen.runners.threads import one_blas_thread
 
 log = logging.getLogger("halfseen")
 
@@ -75,6 +78,9 @@ class TableEM(TableMixture):
     """A mixture over a table that is fitted by EM; options that a subclass does not offer have their defaults here."""
 
     columns: Mapping[str | int, str] | None = None
+    text: str = "multinomial"
+    words: Mapping[str, Any] | None = None
+    document_length: float | str | None = None
     assign: str = "soft"
     draws: int = 1
     prior: str | float | None = "row"
@@ -105,6 +111,10 @@ class TableEM(TableMixture):
         options.flag("accelerate", self.accelerate)
         options.mapping("start", self.start)
         options.mapping("columns", self.columns)
+        options.one_of("text", self.text, blocks.TEXTS)
+        read_options(options.mapping("words", self.words))
+        if self.document_length not in (None, "mean") and not options.number("document_length", self.document_length):
+            raise ParameterError("document_length=0: a document must count as something. Use 'mean', None or a number.")
         warm = STAGE * len(options.temperatures("anneal", self.anneal))
         if warm and self.assign == "hard":
             raise ParameterError(
@@ -112,6 +122,14 @@ class TableEM(TableMixture):
             )
         if warm >= self.max_iter:
             raise ParameterError(f"anneal={self.anneal!r} makes {warm} passes: max_iter={self.max_iter} is too few.")
+
+    def _worded(self, source: Source) -> Source:
+        """Return a table to be fitted to with its text cut into words, once for the fit and all that follows."""
+        kinds = self.columns or {}
+        texts = [j for j, name in enumerate(source.names) if "text" in (kinds.get(name), kinds.get(j))]
+        if not self._takes_text or not (texts or isinstance(source, SparseSource)):
+            return source
+        return tokenised(source, texts, read_options(self.words), self.document_length)
 
     def _learn_schema(self, source: Source) -> Schema:
         with runner(self.n_jobs, source.n_rows // CHUNK) as run:
@@ -126,6 +144,11 @@ class TableEM(TableMixture):
             raise ParameterError("tied: 'weights' cannot be tied, and a column cannot be both fixed and tied.")
         blocks.check_fixed(fixed, self.start or {}, schema)
         treatment = {name: "fixed" for name in fixed if name != "weights"} | dict.fromkeys(tied, "tied")
+        texts = [column.name for column in schema.columns if column.kind == "text"]
+        if self.text != "multinomial":
+            if set(texts) & set(treatment):
+                raise ParameterError(f"text={self.text!r}: its words can be neither fixed nor tied.")
+            treatment |= dict.fromkeys(texts, self.text)
         return schema.arrange(treatment)
 
     def _remember(self, source: Source, schema: Schema) -> None:
@@ -255,7 +278,8 @@ class TableEM(TableMixture):
         empty = np.flatnonzero(mass < NO_MASS).tolist()
         if empty:
             self.events_.append(f"classes without any mass kept their last parameters: {len(empty)} of {len(mass)}")
-        self.events_ += _twins(self._model.overlap(self._params, self._params))
+        with one_blas_thread():  # a product of long rows, which threads in waiting would hold up
+            self.events_ += _twins(self._model.overlap(self._params, self._params))
         if not best.healthy:
             self.events_.append("a class collapsed onto single rows: its variance is on the floor")
             warn(

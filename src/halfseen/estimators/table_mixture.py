@@ -5,12 +5,14 @@ All of it comes from the model and the structures that training uses.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 from sklearn.utils import Tags
@@ -18,8 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read
+from halfseen.data.counts import SparseSource, joined
 from halfseen.engine import Mixture
 from halfseen.engine.fused import FusedMixture
+from halfseen.engine.fused_text import FusedText
 from halfseen.engine.journal import settled
 from halfseen.engine.model import Chunk as AnyChunk
 from halfseen.engine.model import weighted_sum
@@ -28,7 +32,7 @@ from halfseen.estimators import card, options, profile, why
 from halfseen.estimators.blocks import Recipe
 from halfseen.estimators.cells import decoded, holes_filled
 from halfseen.estimators.pickled import Pickled
-from halfseen.estimators.state import Origin
+from halfseen.estimators.state import Origin, is_sparse
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
@@ -52,6 +56,7 @@ class TableMixture(Pickled):
     n_jobs: int | None
     _n_rows: float
     _without_data: bool = False  # built from parameters
+    _takes_text: bool = False  # and sparse matrices of counts
     _entropy: float
     _stats: Stats
     loglik_: float
@@ -110,7 +115,9 @@ class TableMixture(Pickled):
 
     def _most_probable(self, table: Table, names: NDArray[Any]) -> NDArray[Any]:
         """Return the name of the most probable component of each row; the first among equals."""
-        fused = FusedMixture.find(self._model) if table.n_rows > MANY else None
+        fused: Any = FusedText.find(self._model)
+        if fused is None and table.n_rows > MANY:
+            fused = FusedMixture.find(self._model)
         if fused is None:
             return names[np.concatenate(self._posteriors(table, lambda resp: resp.argmax(axis=1)))]
         prepared = fused.prepare_best(self._params)
@@ -190,7 +197,7 @@ class TableMixture(Pickled):
         table = self._schema.encode(source)
         pairs = zip(table.chunks(), self._posteriors(table, lambda resp: resp), strict=True)
         parts = [self._filled(chunk, resp, rng) for chunk, resp in pairs]
-        full = {name: np.concatenate([part[name] for part in parts]) for name in table.blocks}
+        full = {name: joined([part[name] for part in parts]) for name in table.blocks}
         return source.fill({j: (rows, values) for j, rows, values in holes_filled(source, self._schema, full)})
 
     def _filled(self, chunk: Chunk, resp: Floats, rng: np.random.Generator | None) -> Any:
@@ -222,6 +229,53 @@ class TableMixture(Pickled):
         """
         check_is_fitted(self)
         return why.why(self, self._encode(X), against)
+
+    def unknown_words(self, X: Any) -> dict[str, int]:
+        """Return the words of `X` that were not seen when fitting, most frequent first; every use ignores them.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.NaiveBayes(columns={"x0": "text"}).fit([["a cat"], ["a dog"]], [0, 1])
+        >>> model.unknown_words([["the cat, the mouse"]])
+        {'the': 2, 'mouse': 1}
+        """
+        check_is_fitted(self)
+        source = self._read(X, reset=False)
+        unknown: Counter[str] = Counter()
+        for block in self._schema.blocks:
+            if block.startswith("text"):
+                unknown += self._schema.counts(source, block)[1]
+        return dict(unknown.most_common())
+
+    def top_words(self, n: int = 10, names: Sequence[str] | None = None) -> dict[str, list[str]]:
+        """Return for each class the words that set it apart most from the whole, over all columns of text.
+
+        Parameters
+        ----------
+        n : int
+        names : sequence of str, optional
+            The words of a sparse matrix, such as `CountVectorizer.get_feature_names_out()`.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.NaiveBayes(columns={"x0": "text"}).fit([["a cat sat"], ["a dog ran"]], ["c", "d"])
+        >>> model.top_words(2)
+        {'c': ['cat', 'sat'], 'd': ['dog', 'ran']}
+        """
+        check_is_fitted(self)
+        texts = [column for column in profile.profiles(self) if column.kind == "text"]
+        if not texts:
+            raise ParameterError("top_words: the model has no column of text.")
+        found: dict[str, list[str]] = {}
+        for k, name in enumerate(self.class_names_):
+            found[name] = [
+                str(column.rows[v] if names is None else names[column.rows[v]])
+                for column in texts
+                for v in profile.telling_words(column, k, options.whole("n", n))
+            ]
+        return found
 
     # ---- how good, how sure --------------------------------------------------------------------------------------
 
@@ -307,11 +361,17 @@ class TableMixture(Pickled):
 
     def _read(self, X: Any, reset: bool) -> Source:
         """Read a table, and remember or check what scikit-learn wants to know of it."""
-        source = read(X)
+        source = read(X, counts=self._takes_text)
+        if not reset and hasattr(self, "_schema") and is_sparse(self._schema) and source.numbers() is not None:
+            source = SparseSource(sparse.csr_array(source.numbers()))  # the same counts, zeros and all
         face = source.face(X)
         if not reset and self._without_data:  # the schema checks names, if there are any
             face = np.empty((1, len(source.names)))
         validate_data(self, face, reset=reset, skip_check_array=True)
+        return self._worded(source) if reset else source
+
+    def _worded(self, source: Source) -> Source:
+        """Return a table to be fitted to with its text cut into words."""
         return source
 
     def _encode(self, X: Any, weight: ArrayLike | None = None) -> Table:
@@ -383,6 +443,7 @@ class TableMixture(Pickled):
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = False
+        tags.input_tags.sparse = self._takes_text
         return tags
 
 

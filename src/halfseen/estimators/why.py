@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import logsumexp
 
 from halfseen.data import Table
+from halfseen.data.counts import Counts
 from halfseen.errors import DataError, ParameterError
 from halfseen.leaves.leaf import Floats
 
@@ -105,8 +107,11 @@ def _odds(joint: Floats, target: int, other: int) -> Floats:
 def _without_each(row: Table) -> Table:
     """Return the row itself, then the row without each column, then a row of holes."""
     n_columns = len(row.schema.columns)
-    blocks = {}
+    blocks: dict[str, Any] = {}
     for name, members in row.schema.blocks.items():
+        if name.startswith("text"):
+            blocks[name] = _without_texts(row, name, n_columns + 2)
+            continue
         hole: Any = -1 if name.startswith("categorical") else np.nan
         block = np.repeat(row.blocks[name], n_columns + 2, axis=0)
         for d, j in enumerate(members):
@@ -114,6 +119,17 @@ def _without_each(row: Table) -> Table:
         block[-1] = hole
         blocks[name] = block
     return replace(row, blocks=blocks, weight=np.ones(n_columns + 2))
+
+
+def _without_texts(row: Table, name: str, n_rows: int) -> Counts:
+    """Return a block of text repeated, each time without one of its columns."""
+    words = row.blocks[name].matrix()
+    stops = np.cumsum([0, *row.schema.cardinalities(name)])
+    rows = [words.copy() for _ in range(n_rows)]
+    for d, j in enumerate(row.schema.blocks[name]):
+        rows[1 + j].data[(words.indices >= stops[d]) & (words.indices < stops[d + 1])] = 0
+    rows[-1].data[:] = 0
+    return Counts.of(sparse.vstack(rows, format="csr"))
 
 
 def _values(row: Table) -> dict[str, Any]:

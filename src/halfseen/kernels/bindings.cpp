@@ -8,6 +8,7 @@
 #include "chain.hpp"
 #include "kernels.hpp"
 #include "network.hpp"
+#include "text.hpp"
 
 namespace nb = nanobind;
 using namespace halfseen;
@@ -222,6 +223,31 @@ void bind_align(nb::module_& m) {
     });
 }
 
+template <class Value>
+void bind_text(nb::module_& m) {
+    using Words = Array1<const std::int32_t>;
+    using Values = Array1<const Value>;
+    bind(m, "counts_score", [](Index ends, Words words, Values values, In2 table, Out2 scores) {
+        counts_score(Documents<Value>{view(ends), view(words), view(values)}, view(table), view(scores));
+    });
+    bind(m, "counts_expect", [](Index ends, Words words, Values values, In2 usage, Out2 sums) {
+        counts_expect(Documents<Value>{view(ends), view(words), view(values)}, view(usage), view(sums));
+    });
+    bind(m, "counts_count", [](Index ends, Words words, Values values, Index component, In1 weight, Out2 counts) {
+        counts_count(Documents<Value>{view(ends), view(words), view(values)}, view(component), view(weight),
+                     view(counts));
+    });
+    bind(m, "counts_soft", [](Index ends, Words words, Values values, In1 weight, In1 log_mix, In2 table,
+                              Out1 mix_usage, Out2 sums) {
+        return counts_soft(Documents<Value>{view(ends), view(words), view(values)}, view(weight), view(log_mix),
+                           view(table), view(mix_usage), view(sums));
+    });
+    bind(m, "counts_best", [](Index ends, Words words, Values values, In1 log_mix, In2 table,
+                              Array1<std::int64_t> best) {
+        counts_best(Documents<Value>{view(ends), view(words), view(values)}, view(log_mix), view(table), view(best));
+    });
+}
+
 }  // namespace
 
 NB_MODULE(compiled, m) {
@@ -243,6 +269,8 @@ NB_MODULE(compiled, m) {
     bind_lloyd<double>(m);
     bind_lloyd<float>(m);
     bind_normal(m);
+    bind_text<double>(m);
+    bind_text<std::int64_t>(m);
     bind(m, "gaussian_score", [](In2 values, In2 mean, In2 var, Out2 scores) {
         gaussian_score(view(values), view(mean), view(var), view(scores));
     });

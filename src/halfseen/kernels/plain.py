@@ -32,6 +32,13 @@ from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a fi
     chain_soft_log,
 )
 from halfseen.kernels.network import network_soft  # noqa: F401 - so have those of networks
+from halfseen.kernels.text import (  # noqa: F401 - and so have those of sparse counts
+    counts_best,
+    counts_count,
+    counts_expect,
+    counts_score,
+    counts_soft,
+)
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.signedinteger]

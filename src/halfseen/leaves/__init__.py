@@ -8,6 +8,7 @@ from halfseen.leaves.categorical import Categorical, Cells, Portions
 from halfseen.leaves.gaussian import Gaussian, GaussianParams, PseudoRows
 from halfseen.leaves.leaf import Leaf
 from halfseen.leaves.limits import FREE, Limits
+from halfseen.leaves.multinomial import Bernoulli, Complement, Multinomial
 from halfseen.leaves.normal import Normal, NormalParams
 from halfseen.leaves.poisson import Poisson
 from halfseen.leaves.product import Bundle, Product
@@ -17,15 +18,18 @@ from halfseen.leaves.wrappers import Floored, Frozen, Ridged, Tied
 
 __all__ = [
     "FREE",
+    "Bernoulli",
     "Bundle",
     "Categorical",
     "Cells",
+    "Complement",
     "Floored",
     "Frozen",
     "Gaussian",
     "GaussianParams",
     "Leaf",
     "Limits",
+    "Multinomial",
     "Normal",
     "NormalParams",
     "Poisson",

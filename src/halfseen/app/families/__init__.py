@@ -70,6 +70,9 @@ def named(word: str) -> ModuleType:
     return import_module(BY_WORD[word])
 
 
+OF_TEXT = ("text", "text_model", "words", "document_length", "unlabeled_weight")  # options of --model classes
+
+
 def is_network(word: str) -> bool:
     """Whether ``--model`` is a BIF file, or edges."""
     return word.lower().endswith(".bif") or "->" in word or "<-" in word
@@ -77,6 +80,9 @@ def is_network(word: str) -> bool:
 
 def check_options(request: dict[str, Any]) -> None:
     """Refuse options of a fit that another model has."""
+    for option in OF_TEXT:
+        if request[option] is not None and request["model"] != "classes":
+            raise ParameterError(f"--{option.replace('_', '-')} needs --model classes.")
     for option, words in ONLY_FOR.items():
         if request[option] is not None and request["model"] not in words:
             raise ParameterError(f"--{option.replace('_', '-')} needs --model {' or '.join(words)}.")

@@ -41,7 +41,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     paths = request["data"] or [None]
     if len(paths) > 1:
         raise ParameterError(f"one file of rows is needed, got {len(paths)}: {', '.join(paths)}.")
-    kinds = options.kinds(request["columns"])
+    kinds = options.kinds(request["columns"]) | dict.fromkeys(options.names(request["text"]), "text")
     reading = {
         "data": paths[0],
         "sql": request["sql"],
@@ -82,10 +82,28 @@ def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> An
     if request["covariance"] is not None:
         raise ParameterError("--covariance needs --model gaussian or hmm.")
     common["columns"] = dict(kinds) or None
+    common |= _of_text(request, kinds)
     if request["target"] is not None:
+        if request["unlabeled_weight"] is not None:
+            common["unlabeled_weight"] = options.length(request["unlabeled_weight"])
         return NaiveBayes(prior=options.prior(request["prior"], 1.0), **common)
+    if request["unlabeled_weight"] is not None:
+        raise ParameterError("--unlabeled-weight needs --target: without one no row has a label.")
     sizes, prior = options.sizes(request["k"]), options.prior(request["prior"], "row")
     return LatentClass(sizes, prior=prior, criterion=request["criterion"], **common)
+
+
+def _of_text(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> dict[str, Any]:
+    """Return how text is taken; refuse it where there is none."""
+    given = {
+        "text": request["text_model"],
+        "words": options.words(request["words"]),
+        "document_length": options.length(request["document_length"]),
+    }
+    found = {name: value for name, value in given.items() if value is not None}
+    if found and "text" not in kinds.values():
+        raise ParameterError("--text-model, --words and --document-length need --text: columns of text.")
+    return found
 
 
 def _gaussian(request: Mapping[str, Any], kinds: Mapping[str | int, str], common: dict[str, Any]) -> Any:
@@ -111,9 +129,18 @@ def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
     names = class_names(model)
     cost = None if request["cost"] is None else read_costs(request["cost"], names)
     model.set_params(n_jobs=request["jobs"])
+    unknown = 0
     with TableWriter(request["output"]) as out:
         for batch, X in batches(model, reading, request):
             out.append(extended(batch, _answers(model, X, names, cost, request["reject"], request["why"])))
+            unknown += sum(model.unknown_words(X).values()) if has_text(model) else 0
+    if unknown:
+        console.note(f"{unknown:,} words were not seen when fitting and were ignored")
+
+
+def has_text(model: Any) -> bool:
+    """Whether a model takes text."""
+    return any(column.kind == "text" for column in model._schema.columns)
 
 
 def class_names(model: Any) -> list[str]:
@@ -260,11 +287,13 @@ def outcome(model: Any) -> str:
 def summary(model: Any) -> dict[str, Any]:
     """Return the fit as plain values."""
     names = [str(name) for name in model.class_names_]
+    words = {"top_words": model.top_words(10)} if has_text(model) else {}
     return {
         "estimator": type(model).__name__,
         "classes": dict(zip(names, model.weights_.tolist(), strict=True)),
         "columns": dict(model.columns_),
         **of_fit(model),
+        **words,
     }
 
 

@@ -20,7 +20,7 @@ from halfseen.app import console, options
 from halfseen.app.families import Fitted
 from halfseen.app.tables import column, open_rows
 from halfseen.data.audio_folder import AudioFolder, Recording, read_dictionary
-from halfseen.data.text import read_text
+from halfseen.data.encodings import read_text
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.alignment import FORMATS, Segment, write

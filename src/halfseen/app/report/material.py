@@ -48,7 +48,7 @@ class TableMaterial(Material):
     @classmethod
     def gathered(cls, model: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *more: Any) -> Self:
         """Read the table once; a file may bring its labels and weights."""
-        source = read(X)
+        source = read(X, counts=model._takes_text)
         y = source.target if y is None else y
         return cls(model, source, y, source.weight if sample_weight is None else sample_weight, *more)
 

@@ -16,9 +16,10 @@ from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.parts import Card, Cards, Check, Checks, Heat, HeatCell, HeatRow, Section, Trait
 from halfseen.app.report.rows import rows
 from halfseen.app.report.sections import MATERIAL, SECTIONS, reproduce
+from halfseen.app.report.text import has_text, of_cells, words
 from halfseen.app.report.trust import choice, trust
 from halfseen.app.report.words import count, cut, listed, number, percent, plural, spread
-from halfseen.estimators.profile import ColumnProfile
+from halfseen.estimators.profile import ColumnProfile, telling_words
 
 MOST_HEAT_ROWS = 40
 MANY_HOLES = 0.2  # of all cells
@@ -80,11 +81,13 @@ def _checks(model: Any, material: TableMaterial) -> Iterator[Check]:
     yield converged(model)
     yield from starts(model)
     yield from _overlap(material)
-    yield from _small(model, material)
+    if not has_text(model):
+        yield from _small(model, material)
     yield from (Check(False, "Event", f"{capital(event)}.") for event in getattr(model, "events_", ()))
     yield from _guarded(model)
-    yield holes_check(material)
-    yield from _dependence(material)
+    if not has_text(model):
+        yield holes_check(material)
+        yield from _dependence(material)
     if material.seen.is_sample:
         text = f"What goes row by row looks at {count(len(material.seen.rows))} of the rows, drawn at random."
         yield Check(True, "Sample", text)
@@ -220,6 +223,10 @@ def _trait(column: ColumnProfile, k: int) -> Trait:
         return Trait(column.name, spread(*values), spread(*overall))
     if column.kind == "poisson":
         return Trait(column.name, f"{number(values[0])} on average", number(overall[0]))
+    if column.kind == "text":
+        top = telling_words(column, k, N_TRAITS)
+        often = [f"{column.rows[v]} {percent(values[v])}" for v in top]
+        return Trait(column.name, ", ".join(often), ", ".join(percent(overall[v]) for v in top))
     telling = int(np.argmax(rel_entr(values, overall)))
     return Trait(column.name, f"{column.rows[telling]} in {percent(values[telling])}", percent(overall[telling]))
 
@@ -252,7 +259,7 @@ def _heat_cell(row: Any, k: int) -> HeatCell:
     )
 
 
-TABLE_SECTIONS = [answer, classes, profile, trust, holes, rows]
+TABLE_SECTIONS = [answer, classes, words, of_cells(profile), of_cells(trust), of_cells(holes), of_cells(rows)]
 
 for _name in ("LatentClass", "GaussianMixture"):
     SECTIONS[_name] = [*TABLE_SECTIONS, reproduce]

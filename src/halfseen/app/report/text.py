@@ -1,0 +1,70 @@
+"""The section of the report on text: the words that set classes apart, and what unlabelled documents changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from halfseen.app.report.material import TableMaterial
+from halfseen.app.report.parts import Grid, Part, Section, Text
+from halfseen.app.report.words import percent, plural
+from halfseen.estimators.profile import ColumnProfile, telling_words
+
+TOP = 12  # words of each class
+
+Builder = Callable[[Any, Any], Section | None]
+
+
+def has_text(model: Any) -> bool:
+    """Whether a model has a column of text."""
+    return any(column.kind == "text" for column in model._schema.columns)
+
+
+def of_cells(build: Builder) -> Builder:
+    """Return a builder that leaves its section out for text, which has no cells to look at one by one."""
+
+    def built(model: Any, material: Any) -> Section | None:
+        return None if has_text(model) else build(model, material)
+
+    return built
+
+
+def words(model: Any, material: TableMaterial) -> Section | None:
+    """The words that set each class apart, and accuracy before and after the unlabelled documents."""
+    texts = [column for column in material.profiles if column.kind == "text"]
+    if not texts:
+        return None
+    parts: list[Part] = [_grid(model, column) for column in texts]
+    parts += _before_and_after(model)
+    lead = (
+        "Words that are frequent in a class and more so than in the whole, the most telling first. In brackets how "
+        "many times as frequent they are as in all documents."
+    )
+    return Section("words", "The words", lead, parts)
+
+
+def _grid(model: Any, column: ColumnProfile) -> Grid:
+    rows = []
+    for k, name in enumerate(model.class_names_):
+        top = telling_words(column, k, TOP)
+        shown = [f"{column.rows[v]} ({column.values[v, k] / column.overall[v]:.1f})" for v in top]
+        rows.append([str(name), ", ".join(shown) or "none"])
+    caption = f"Most telling words of {column.name}, by class; {len(column.rows):,} words in all"
+    return Grid(caption, ["class", "words"], rows, column.name, frozenset({1}))
+
+
+def _before_and_after(model: Any) -> list[Part]:
+    scores = getattr(model, "guard_", None)
+    if not scores:
+        return []
+    rows = [
+        ["labelled documents alone", percent(scores["labelled_only"])],
+        ["with the unlabelled documents", percent(scores["with_unlabeled"])],
+    ]
+    caption = (
+        f"Accuracy on {plural(scores['n_labelled'], 'labelled document')} left out in turn ({scores['folds']} folds), "
+        "before and after the unlabelled ones"
+    )
+    weight = getattr(model, "unlabeled_weight_", 1.0)
+    note = Text(f"An unlabelled document counts {weight:g} times as much as a labelled one.")
+    return [Grid(caption, ["fitted to", "right"], rows, "Unlabelled documents"), note]

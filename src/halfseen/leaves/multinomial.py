@@ -1,0 +1,233 @@
+"""Documents as bags of words: how often each word occurs, or whether it does.
+
+Three leaves over a block of `Counts`, all of them tables of probabilities with rows that sum to one, so that
+maximising, priors, limits, coordinates and posteriors are those of `Categorical`:
+
+`Multinomial`   every word of a document is drawn anew from params[k]; statistics are expected counts of words
+`Bernoulli`     every word of the vocabulary is in a document or not; statistics are expected numbers of documents
+`Complement`    words weigh by how rare they are outside a class: a rule for complete labels, no probability model
+
+The multinomial coefficient, which is the same in all components, is left out of every score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.assign import Assign
+from halfseen.data.counts import Counts
+from halfseen.errors import ParameterError
+from halfseen.kernels import active as kernels
+from halfseen.leaves.categorical import Categorical
+from halfseen.leaves.leaf import NO_MASS, Floats, Stats, frozen
+from halfseen.leaves.limits import FREE, Limits
+
+
+class Multinomial(Categorical):
+    """Words of documents: component k draws word v of text d with probability params[k, offsets[d] + v].
+
+    Parameters
+    ----------
+    n_components : int
+    cardinalities : sequence of int       number of words of each column of text
+    pseudo : (K, S) array, optional       pseudo-counts added before maximising
+    lengths : sequence of float           words of a document drawn by `sample`, on average, for each column
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from halfseen.assign import SOFT
+    >>> leaf = Multinomial(2, [2])
+    >>> prepared = leaf.prepare(np.array([[0.5, 0.5], [0.9, 0.1]]))
+    >>> np.exp(leaf.score(prepared, Counts.of(csr_array([[2, 1], [0, 0]])), SOFT)).round(3)
+    array([[0.125, 0.081],
+           [1.   , 1.   ]])
+    """
+
+    lengths: tuple[float, ...]
+
+    def __init__(
+        self,
+        n_components: int,
+        cardinalities: Sequence[int],
+        pseudo: Floats | None = None,
+        lengths: Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(n_components, cardinalities, pseudo)
+        own = [1.0] * len(cardinalities) if lengths is None else lengths
+        object.__setattr__(self, "lengths", tuple(map(float, own)))
+
+    def prepare(self, params: Floats) -> Floats:
+        """Return the log-table with a row per word, (S, K)."""
+        with np.errstate(divide="ignore"):
+            return np.log(np.ascontiguousarray(params.T))
+
+    def score(self, prepared: Any, data: Any, assign: Assign) -> Floats:
+        """scores[n, k] = sum over words v of count[n, v] log params[k, v]."""
+        scores = np.zeros((len(data), self.n_components))
+        kernels.counts_score(*data.arrays, prepared, scores)
+        return scores
+
+    def expect(self, usage: Floats, prepared: Any, data: Any, assign: Assign, out: Stats) -> int:
+        """out[k, v] += sum over rows n of usage[n, k] count[n, v]."""
+        sums = np.zeros(self.stats_shape[::-1])
+        kernels.counts_expect(*data.arrays, np.ascontiguousarray(usage), sums)
+        out += sums.T
+        return 0
+
+    def count(self, component: NDArray[np.int64], weight: Floats, prepared: Any, data: Any, out: Stats) -> None:
+        """out[component[n], v] += weight[n] count[n, v]."""
+        kernels.counts_count(*data.arrays, component, np.ascontiguousarray(weight), out)
+
+    def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
+        """params[k, v] = stats[k, v] / sum of stats[k] over the words of its column."""
+        if _free(limits) and len(self.cardinalities) == 1:  # many words: as few passes over them as can be
+            total = stats.sum(axis=1, keepdims=True)
+            if total.min() > NO_MASS:
+                return frozen(stats / total)
+        return super().maximise(stats, params, limits)
+
+    def complete(self, stats: Stats, about: Floats, params: Floats) -> float:
+        """Return sum of stats * log params, with 0 log 0 = 0."""
+        if params.size and params.min() > 0:
+            return float(np.vdot(stats, np.log(params)))
+        return super().complete(stats, about, params)
+
+    def sample(self, params: Floats, components: NDArray[np.int64], rng: np.random.Generator) -> Counts:
+        """Draw documents, their lengths Poisson."""
+        from scipy.sparse import csr_array
+
+        rows = np.zeros((len(components), self.stats_shape[1]))
+        for start, stop, mean in zip(self.offsets, self.offsets[1:], self.lengths, strict=False):
+            lengths = rng.poisson(mean, len(components))
+            if stop > start:
+                for n, (k, length) in enumerate(zip(components, lengths, strict=True)):
+                    shares = params[k, start:stop]
+                    rows[n, start:stop] = rng.multinomial(length, shares / shares.sum())
+        return Counts.of(csr_array(rows))
+
+    def impute(self, params: Floats, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
+        """Return the data as they are: counts have no holes."""
+        return data
+
+
+class Bernoulli(Multinomial):
+    """Words that are there or not: component k uses word v with probability params[k, 2 v + 1].
+
+    Every word has two cells, 'absent' and 'there'; a document without words says that all are absent.
+
+    Parameters
+    ----------
+    n_components : int
+    n_words : int
+    pseudo : (K, 2 V) array, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from halfseen.assign import SOFT
+    >>> leaf = Bernoulli(1, 2)
+    >>> prepared = leaf.prepare(np.array([[0.8, 0.2, 0.5, 0.5]]))
+    >>> np.exp(leaf.score(prepared, Counts.of(csr_array([[1, 1], [0, 0]])), SOFT)).round(3)
+    array([[0.1],
+           [0.4]])
+    """
+
+    def __init__(self, n_components: int, n_words: int, pseudo: Floats | None = None) -> None:
+        super().__init__(n_components, [2] * n_words, pseudo)
+
+    def prepare(self, params: Floats) -> Any:
+        """Return log-odds of every word, (V, K), the score of an empty document, (K,), and where zeros stand."""
+        absent, there = params[:, 0::2].T, params[:, 1::2].T
+        with np.errstate(divide="ignore"):
+            logs = [np.log(np.where(part > 0, part, 1.0)) for part in (absent, there)]
+        zeros = None if params.min(initial=1.0) > 0 else np.stack([absent == 0, there == 0]).astype(np.float64)
+        return np.ascontiguousarray(logs[1] - logs[0]), logs[0].sum(axis=0), zeros
+
+    def score(self, prepared: Any, data: Any, assign: Assign) -> Floats:
+        """scores[n, k] = sum over words v of log params[k, 2 v + (v is in n)]."""
+        odds, empty, zeros = prepared
+        scores = np.tile(empty, (len(data), 1))
+        kernels.counts_score(*data.arrays, odds, scores)
+        if zeros is not None:  # words that must be there, or must not
+            lacking = np.tile(zeros[0].sum(axis=0), (len(data), 1))
+            kernels.counts_score(*data.arrays, np.ascontiguousarray(zeros[1] - zeros[0]), lacking)
+            scores[lacking > 0.5] = -np.inf
+        return scores
+
+    def expect(self, usage: Floats, prepared: Any, data: Any, assign: Assign, out: Stats) -> int:
+        """Add the expected number of documents with and without each word."""
+        sums = np.zeros((self.stats_shape[1] // 2, self.n_components))
+        kernels.counts_expect(*data.arrays, np.ascontiguousarray(usage), sums)
+        self._add(sums.T, usage.sum(axis=0), out)
+        return 0
+
+    def count(self, component: NDArray[np.int64], weight: Floats, prepared: Any, data: Any, out: Stats) -> None:
+        """The same where the component of each document is known."""
+        there = np.zeros((self.n_components, self.stats_shape[1] // 2))
+        kernels.counts_count(*data.arrays, component, np.ascontiguousarray(weight), there)
+        self._add(there, np.bincount(component, weight, minlength=self.n_components).astype(np.float64), out)
+
+    def _add(self, there: Floats, mass: Floats, out: Stats) -> None:
+        out[:, 1::2] += there
+        out[:, 0::2] += np.maximum(mass[:, None] - there, 0.0)  # not below zero by rounding
+
+    def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
+        """params[k, 2 v + x] = stats[k, 2 v + x] / (stats[k, 2 v] + stats[k, 2 v + 1])."""
+        return Categorical.maximise(self, stats, params, limits)
+
+    def sample(self, params: Floats, components: NDArray[np.int64], rng: np.random.Generator) -> Counts:
+        """Draw documents."""
+        from scipy.sparse import csr_array
+
+        there = params[components, 1::2]
+        return Counts.of(csr_array((rng.random(there.shape) < there).astype(np.float64)))
+
+    def affinity(self, params: Floats, other: Floats) -> Floats:
+        """Return sum over words of log sum over x of sqrt(p[k, v, x] q[j, v, x])."""
+        total = np.zeros((len(params), len(other)))
+        ours, theirs = np.sqrt(params), np.sqrt(other)
+        for k in range(len(params)):
+            overlap = ours[k, 0::2] * theirs[:, 0::2] + ours[k, 1::2] * theirs[:, 1::2]
+            with np.errstate(divide="ignore"):
+                total[k] = np.log(np.minimum(overlap, 1.0)).sum(axis=1)
+        return total
+
+
+class Complement(Multinomial):
+    """Words of the documents outside each class, whose rarity counts for it (Rennie and others 2003).
+
+    params[k] are the shares of words in all classes but k; a document scores -sum of count log params[k]. That is no
+    probability, and no likelihood climbs: the rule needs the class of every document.
+    """
+
+    exact = False
+
+    def prepare(self, params: Floats) -> Floats:
+        """Return minus the log-table, (S, K)."""
+        table = super().prepare(params)
+        return np.negative(table, out=table)
+
+    def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
+        """params[k, v] = stats of v outside class k / the same of all words."""
+        if not _free(limits):
+            raise ParameterError("complement: its words can be neither fixed nor tied.")
+        return super().maximise(stats.sum(axis=0) - stats, params)
+
+    def complete(self, stats: Stats, about: Floats, params: Floats) -> float:
+        """Return minus the sum of stats * log params: what the documents score."""
+        return -super().complete(stats, about, params)
+
+    def log_prior(self, params: Floats) -> float:
+        """Return 0: a rule has no prior density."""
+        return 0.0
+
+
+def _free(limits: Limits) -> bool:
+    return limits.fixed is None and limits.floor is None

@@ -1,0 +1,86 @@
+"""Text at the command line: a column of it, its classifier and its classes, their files and reports."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import halfseen as hs
+from halfseen.app.cli import app
+
+GOOD, BAD = ["great", "lovely", "moving", "fun", "loved", "story"], ["awful", "boring", "bad", "dull", "left", "early"]
+BOTH = ["film", "plot", "actors", "sound", "the", "and"]
+
+
+def halfseen(*arguments, code=0):
+    done = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    return done
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory):
+    """A file of reviews, half of them without a label, and a classifier of them."""
+    rng = np.random.default_rng(0)
+    folder = tmp_path_factory.mktemp("reviews")
+    data = folder / "reviews.csv"
+    with open(data, "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["body", "label"])
+        for n in range(60):
+            good = n % 2 == 0
+            words = rng.choice([*(GOOD if good else BAD), *BOTH], 8)
+            out.writerow([" ".join(words), ("good" if good else "bad") if n < 30 else ""])
+    options = ["--words", "min_df=2", "--document-length", "mean", "--unlabeled-weight", "0.5"]
+    done = halfseen("fit", data, "--text", "body", "--target", "label", *options, "-o", folder / "m.halfseen")
+    assert "body    text" in done.output
+    return data, folder / "m.halfseen", folder
+
+
+def test_a_classifier_of_text_is_kept_used_and_scored(reviews):
+    data, model, folder = reviews
+    loaded = hs.load(model)
+    assert loaded.unlabeled_weight_ == 0.5
+    new = folder / "new.csv"
+    new.write_text("body\ngreat lovely zebra\nboring and dull\n")
+    done = halfseen("predict", model, new)
+    assert "1 words were not seen when fitting and were ignored" in done.stderr
+    assert [row["class"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["good", "bad"]
+    assert json.loads(halfseen("score", model, data, "--json").stdout)["accuracy"] > 0.9
+    told = halfseen("info", model).stdout
+    assert "great" in told
+    assert "boring" in told
+
+
+def test_reports_name_the_words_and_what_unlabelled_documents_changed(reviews):
+    data, model, folder = reviews
+    halfseen("report", model, data, "-o", folder / "m.html")
+    page = (folder / "m.html").read_text()
+    for part in ("Most telling words of body", "great (", "boring (", "before and after the unlabelled", "Confusion"):
+        assert part in page
+
+
+def test_classes_of_text(reviews):
+    data, _, folder = reviews
+    arguments = ["fit", data, "--text", "body", "--ignore", "label", "-k", 2, "--restarts", 4, "--json"]
+    found = json.loads(halfseen(*arguments, "--report", folder / "classes.html").stdout)
+    tops = [set(words) for words in found["top_words"].values()]
+    assert any(set(GOOD) <= top for top in tops)
+    assert any(set(BAD) <= top for top in tops)
+    assert "Most telling words" in (folder / "classes.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--words", "min_df=2"], "need --text"),
+        (["--text", "body", "--words", "nonsense"], "not of the form option=value"),
+        (["--text", "body", "--model", "kmeans"], "--text needs --model classes"),
+        (["--text", "body", "--unlabeled-weight", "1"], "--unlabeled-weight needs --target"),
+    ],
+)
+def test_mistakes_are_explained(reviews, options, message):
+    assert message in halfseen("fit", reviews[0], *options, code=2).output
