@@ -55,12 +55,11 @@ def collections():
 
 
 # %%
-# Accuracy against the number of labels
-# -------------------------------------
-# Three classifiers for each number of labels: fitted to the labelled documents alone, to all documents, and to all
-# documents, where an unlabelled one counts a tenth of a labelled one. The more labels there are, the less is to be learned
-# from documents without: where the classes are not what the words of the documents fall into by themselves, as in the
-# news, many labels are better off alone.
+# Accuracy against the number of labels ------------------------------------- Three classifiers for each number of
+# labels: fitted to the labelled documents alone, to all documents, and to all documents, where an unlabelled one
+# counts a tenth of a labelled one. The more labels there are, the less is to be learned from documents without:
+# where the classes are not what the words of the documents fall into by themselves, as in the news, many labels are
+# better off alone.
 
 CLASSIFIERS = {
     "labelled documents alone": {"unlabeled_weight": 0},
@@ -101,9 +100,9 @@ axes[0, 0].legend()
 figure.tight_layout()
 
 # %%
-# Whether the unlabelled documents help is not a matter of taste: with the default ``guard=True`` the fit compares itself
-# with one to the labelled documents alone, by cross-validation, and warns. ``unlabeled_weight="cv"`` lets it find out how
-# much an unlabelled document should count.
+# Whether the unlabelled documents help is not a matter of taste: with the default ``guard=True`` the fit compares
+# itself with one to the labelled documents alone, by cross-validation, and warns. ``unlabeled_weight="cv"`` lets it
+# find out how much an unlabelled document should count.
 #
 # What the classes are about
 # --------------------------
