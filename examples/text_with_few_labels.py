@@ -58,9 +58,9 @@ def collections():
 # Accuracy against the number of labels
 # -------------------------------------
 # Three classifiers for each number of labels: fitted to the labelled documents alone, to all documents, and to all
-# documents, where an unlabelled one counts a tenth of a labelled one. The more labels there are, the less is learned
-# from documents without: where the classes are not what the words of the documents fall into by themselves, as in the
-# news, many labels are better off alone.
+# documents, where an unlabelled one counts a tenth of a labelled one. The more labels there are, the less is to be
+# learned from documents without: where the classes are not what the words of the documents fall into by themselves, as
+# in the news, many labels are better off alone.
 
 CLASSIFIERS = {
     "labelled documents alone": {"unlabeled_weight": 0},
