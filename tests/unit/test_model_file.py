@@ -342,7 +342,9 @@ def test_without_its_library_a_model_returns_arrays(library, path, monkeypatch):
 def test_what_cannot_be_saved(path):
     with pytest.raises(NotFittedError):
         hs.save(hs.LatentClass(), path)
-    with pytest.raises(ParameterError, match=r"a Pipeline has no file format\. These have: BayesNet, GaussianClassifier"):
+    with pytest.raises(
+        ParameterError, match=r"a Pipeline has no file format\. These have: BayesNet, GaussianClassifier"
+    ):
         hs.save(make_pipeline(hs.LatentClass()), path)
 
     class Mine(hs.LatentClass):
