@@ -406,7 +406,8 @@ def test_a_family_registers_its_sections(monkeypatch):
 
 
 def test_a_model_without_a_report_is_refused():
-    with pytest.raises(ParameterError, match=r"no report for dict\. There is one for: BayesNet, GaussianClassifier"):
+    known = r"no report for dict\. There is one for: BayesNet, GaussianClassifier"
+    with pytest.raises(ParameterError, match=known):
         hs.report({}, [[1]])
 
 
