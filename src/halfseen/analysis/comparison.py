@@ -160,7 +160,7 @@ def models(first: Any, second: Any) -> Moved:
     ('x', 'a', 0.2)
     """
     for model in (first, second):
-        if not isinstance(model, KMeans) and not hasattr(model, "weights_"):
+        if not isinstance(model, KMeans | ChainUse) and not hasattr(model, "weights_"):
             raise ParameterError(f"a {type(model).__name__} has no classes to compare.")
     of_centres = [isinstance(model, KMeans) for model in (first, second)]
     if any(of_centres) and not all(of_centres):

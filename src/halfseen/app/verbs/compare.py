@@ -13,16 +13,17 @@ from halfseen.errors import ModelFileError
 def run(model: str, other: str, truth: str | None, json: bool, **request: Any) -> None:
     """Compare with another model, or with a column of a file."""
     loaded = load(model)
-    reading, words = families.reading_of(loaded), families.verb_of(loaded, "WORDS")
     if truth is not None:
+        reading = families.reading_of(loaded)
         found = families.verb_of(loaded, "truth")(loaded, reading, request | {"data": other, "truth": truth})
-        _show_truth(comparison.with_truth(*found), truth, json, words[0])
+        _show_truth(comparison.with_truth(*found), truth, json, families.verb_of(loaded, "WORDS")[0])
         return
     try:
         second = load(other)
     except ModelFileError as error:
         raise ModelFileError(f"{error} To compare with data, name a column of it: --truth COLUMN.") from error
-    _show_models(comparison.models(loaded, second), model, other, json, words)
+    found = comparison.models(loaded, second)
+    _show_models(found, model, other, json, families.verb_of(loaded, "WORDS"))
 
 
 def _show_truth(found: comparison.Agreement, truth: str, json: bool, word: str) -> None:
