@@ -408,7 +408,8 @@ class Table:
         return [Chunk(i, part.blocks, part.weight, part.evidence) for i, part in enumerate(parts)]
 
     def _chunk_rows(self) -> int:
-        texts = [block for block in self.blocks.values() if isinstance(block, Counts)]
+        unread = isinstance(self.blocks, Unread)  # to look at such a block is to encode it
+        texts = [] if unread else [block for block in self.blocks.values() if isinstance(block, Counts)]
         if not texts:
             return min(max(CHUNK, -(-self.n_rows // (16 * 64)) * 64), LARGEST)
         # a chunk of text has as many statistics as there are words: it must be worth them
