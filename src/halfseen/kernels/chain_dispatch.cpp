@@ -4,10 +4,9 @@
 #include <limits>
 
 #include "chain.hpp"
+#include "pick.hpp"
 
 namespace halfseen {
-
-const char* instruction_set();
 
 #define HALFSEEN_DECLARE(isa)                                                                                        \
     namespace isa {                                                                                                  \
@@ -21,22 +20,8 @@ const char* instruction_set();
                       Span<double>, Span<double>);                                                                   \
     void chain_best(Span<const double>, Matrix<const double>, std::size_t, double*, std::int32_t*);                  \
     }
-HALFSEEN_DECLARE(baseline)
-#ifdef HALFSEEN_X86
-HALFSEEN_DECLARE(avx2)
-HALFSEEN_DECLARE(avx512)
-#endif
+HALFSEEN_FOR_EACH_ISA(HALFSEEN_DECLARE)
 #undef HALFSEEN_DECLARE
-
-#ifdef HALFSEEN_X86
-#define HALFSEEN_PICK(call)                                                                                          \
-    static const char* isa = instruction_set();                                                                      \
-    if (isa[3] == '5') return avx512::call;                                                                          \
-    if (isa[0] == 'a') return avx2::call;                                                                            \
-    return baseline::call
-#else
-#define HALFSEEN_PICK(call) return baseline::call
-#endif
 
 std::size_t chain_room(Span<const std::int64_t> lengths, std::size_t n_states) {
     HALFSEEN_PICK(chain_room(lengths, n_states));

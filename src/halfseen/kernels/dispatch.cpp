@@ -1,5 +1,6 @@
 // Picks the widest instruction set that this machine has.
 #include "kernels.hpp"
+#include "pick.hpp"
 
 namespace halfseen {
 
@@ -28,11 +29,7 @@ namespace halfseen {
     void gaussian_score(Matrix<const double>, Matrix<const double>, Matrix<const double>, Matrix<double>);           \
     void gaussian_expect(Matrix<const double>, Matrix<const double>, Matrix<const double>, Stack<double>);           \
     }
-HALFSEEN_DECLARE(baseline)
-#ifdef HALFSEEN_X86
-HALFSEEN_DECLARE(avx2)
-HALFSEEN_DECLARE(avx512)
-#endif
+HALFSEEN_FOR_EACH_ISA(HALFSEEN_DECLARE)
 #undef HALFSEEN_DECLARE
 
 const char* instruction_set() {
@@ -43,16 +40,6 @@ const char* instruction_set() {
 #endif
     return "baseline";
 }
-
-#ifdef HALFSEEN_X86
-#define HALFSEEN_PICK(call)                                                                                          \
-    static const char* isa = instruction_set();                                                                      \
-    if (isa[3] == '5') return avx512::call;                                                                          \
-    if (isa[0] == 'a') return avx2::call;                                                                            \
-    return baseline::call
-#else
-#define HALFSEEN_PICK(call) return baseline::call
-#endif
 
 double mixture_soft(const Rows& rows, const Mixture& mixture, const Sums& out) {
     HALFSEEN_PICK(mixture_soft(rows, mixture, out));

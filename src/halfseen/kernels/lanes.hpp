@@ -179,12 +179,34 @@ inline void turn_square(const double* from, std::size_t stride, double* to, std:
     }
 #endif
 }
+// to[d, t] = from[t, d] for `size` rows, which are `stride` numbers apart; 0 in the rows up to ROWS.
+template <std::size_t ROWS>
+inline void turn_rows(const double* from, std::size_t stride, std::size_t size, std::size_t n_columns, double* to) {
+    std::size_t t = 0;
+    for (; t + WIDTH <= size; t += WIDTH, from += WIDTH * stride) {
+        std::size_t d = 0;
+        for (; d + WIDTH <= n_columns; d += WIDTH) turn_square(from + d, stride, to + d * ROWS + t, ROWS);
+        for (; d < n_columns; ++d) {
+            for (int i = 0; i < WIDTH; ++i) to[d * ROWS + t + i] = from[i * stride + d];
+        }
+    }
+    for (; t < size; ++t, from += stride) {
+        for (std::size_t d = 0; d < n_columns; ++d) to[d * ROWS + t] = from[d];
+    }
+    for (; t < ROWS; ++t) {
+        for (std::size_t d = 0; d < n_columns; ++d) to[d * ROWS + t] = 0;
+    }
+}
 inline Lanes larger(Lanes a, Lanes b) { return choose(a < b, b, a); }
 inline double largest(Lanes x) {
     double best = x[0];
     for (int i = 1; i < WIDTH; ++i) best = best < x[i] ? x[i] : best;
     return best;
 }
+
+// A sum of squares about a component's mean may be computed about the middle of all means, which spares a subtraction for
+// each component, where the mean is no more standard deviations away than this: twelve digits are left.
+constexpr double FAR = 1e3;
 
 // exp for x <= 0, to about one unit in the last place; below -708 it is 0.
 // x = n ln 2 + r with |r| <= ln 2 / 2; adding and subtracting 1.5 * 2^52 rounds to a whole n, whose bits then stand

@@ -29,7 +29,6 @@ namespace {
 constexpr std::size_t TILE = 64;         // rows; with 8 components their usage takes 4 KB
 constexpr std::size_t RESCALE = 16;      // groups multiplied before the product is brought back to 1
 constexpr double TINY = 1e-200;          // a smaller product has lost digits, or will
-constexpr double FAR = 1e3;  // standard deviations from the pivot
 constexpr double IMPOSSIBLE = -1e299;    // log-probabilities below this stand for log 0
 constexpr double INF = std::numeric_limits<double>::infinity();
 
@@ -396,7 +395,7 @@ struct Contest {
             begin(codes, starts, rows, logs, first, size);
             for (std::size_t d = 0; d < logs.mean.rows; d += COLUMNS) {
                 const std::size_t stop = std::min(d + COLUMNS, logs.mean.rows);
-                turn(rows.values[first] + d, rows.values.cols, size, stop - d, turned);
+                turn_rows<ROWS>(rows.values[first] + d, rows.values.cols, size, stop - d, turned);
                 if (has_holes(stop - d)) {
                     subtract<true>(logs, d, stop, n_components);
                 } else if (near) {
@@ -433,7 +432,7 @@ struct Contest {
         for (std::size_t t = 0; t < size && logs.rate.rows; ++t) {
             add_events(rows.counts[first + t], rows.log_factorials[first + t], logs, rowwise + t * width);
         }
-        turn(rowwise, width, size, width, joint);
+        turn_rows<ROWS>(rowwise, width, size, width, joint);
     }
 
     // Two columns are looked up at once where the sums for all their cells have room.
@@ -513,24 +512,6 @@ struct Contest {
         }
     }
 
-    // to[d, t] = from[t, d] for `size` rows; 0 in the rows up to ROWS.
-    static void turn(const double* from, std::size_t stride, std::size_t size, std::size_t n_columns, double* to) {
-        std::size_t t = 0;
-        for (; t + WIDTH <= size; t += WIDTH, from += WIDTH * stride) {
-            std::size_t d = 0;
-            for (; d + WIDTH <= n_columns; d += WIDTH) turn_square(from + d, stride, to + d * ROWS + t, ROWS);
-            for (; d < n_columns; ++d) {
-                for (int i = 0; i < WIDTH; ++i) to[d * ROWS + t + i] = from[i * stride + d];
-            }
-        }
-        for (; t < size; ++t, from += stride) {
-            for (std::size_t d = 0; d < n_columns; ++d) to[d * ROWS + t] = from[d];
-        }
-        for (; t < ROWS; ++t) {
-            for (std::size_t d = 0; d < n_columns; ++d) to[d * ROWS + t] = 0;
-        }
-    }
-
     bool has_holes(std::size_t n_columns) const {
         Lanes found[4] = {all(0.0), all(0.0), all(0.0), all(0.0)};  // x - x is 0, or NaN: which stays
         for (std::size_t i = 0; i < n_columns * ROWS; i += 4 * WIDTH) {
@@ -543,7 +524,7 @@ struct Contest {
         return any != any;
     }
 
-    // Find the pivot. A square is then two operations instead of three; twelve digits must be left.
+    // Find the pivot. A square is then two operations instead of three.
     void place(const Mixture m, std::size_t n_components) {
         const std::size_t n_columns = m.mean.rows;
         near = n_columns && n_columns <= COLUMNS;

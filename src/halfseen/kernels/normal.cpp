@@ -31,7 +31,6 @@ constexpr double SLIGHT = 1e-25;       // a row used less than this share of the
 constexpr double LEAST = -1e300;       // stands for log 0 in arithmetic, where infinity less infinity would be NaN
 constexpr double IMPOSSIBLE = -1e299;  // log-probabilities below this stand for log 0
 constexpr double INF = std::numeric_limits<double>::infinity();
-constexpr double FAR = 1e3;            // standard deviations from the pivot
 constexpr double HALF_ROOT = 0.70710678118654752440;
 constexpr double LOG_2PI = 1.83787706640934548356;
 
@@ -73,21 +72,8 @@ using Work = Array<double>;
 
 // Turn rows [first, first + size) into columns of TILE numbers; rows that are not there are zeros. Whether all are seen.
 bool turn(Matrix<const double> values, std::size_t first, std::size_t size, double* turned) {
-    const std::size_t D = values.cols, square = D / WIDTH * WIDTH;
-    std::size_t t = 0;
-    for (; t + WIDTH <= size; t += WIDTH) {
-        const double* from = values[first + t];
-        for (std::size_t d = 0; d < square; d += WIDTH) turn_square(from + d, D, turned + d * TILE + t, TILE);
-        for (int i = 0; i < WIDTH; ++i) {
-            for (std::size_t d = square; d < D; ++d) turned[d * TILE + t + i] = from[i * D + d];
-        }
-    }
-    for (; t < size; ++t) {
-        for (std::size_t d = 0; d < D; ++d) turned[d * TILE + t] = values[first + t][d];
-    }
-    for (t = size; t < TILE; ++t) {
-        for (std::size_t d = 0; d < D; ++d) turned[d * TILE + t] = 0;
-    }
+    const std::size_t D = values.cols;
+    turn_rows<TILE>(values[first], D, size, D, turned);
     Bits whole = seen(all(0.0));
     for (std::size_t i = 0; i < D * TILE; i += WIDTH) whole = whole & seen(load(turned + i));
     for (int i = 0; i < WIDTH; ++i) {

@@ -1,9 +1,8 @@
 // Picks the kernels of sparse counts for the widest instruction set that this machine has.
 #include "text.hpp"
+#include "pick.hpp"
 
 namespace halfseen {
-
-const char* instruction_set();
 
 #define HALFSEEN_DECLARE(isa)                                                                                        \
     namespace isa {                                                                                                  \
@@ -19,22 +18,8 @@ const char* instruction_set();
     template <class Value>                                                                                           \
     void counts_count(const Documents<Value>&, Span<const std::int64_t>, Span<const double>, Matrix<double>);        \
     }
-HALFSEEN_DECLARE(baseline)
-#ifdef HALFSEEN_X86
-HALFSEEN_DECLARE(avx2)
-HALFSEEN_DECLARE(avx512)
-#endif
+HALFSEEN_FOR_EACH_ISA(HALFSEEN_DECLARE)
 #undef HALFSEEN_DECLARE
-
-#ifdef HALFSEEN_X86
-#define HALFSEEN_PICK(call)                                                                                          \
-    static const char* isa = instruction_set();                                                                      \
-    if (isa[3] == '5') return avx512::call;                                                                          \
-    if (isa[0] == 'a') return avx2::call;                                                                            \
-    return baseline::call
-#else
-#define HALFSEEN_PICK(call) return baseline::call
-#endif
 
 template <class Value>
 double counts_soft(const Documents<Value>& rows, Span<const double> weight, Span<const double> log_mix,
