@@ -32,9 +32,9 @@ def reduce(model: Mixture, table: Table, runner: Runner = serial) -> Reduced:
     if table.evidence is None:
         return _packed(model, table)
     about = model.blank()
-    known = countable(model, table)
-    if known.all():
+    if all_countable(model, table):
         return Reduced([], _counted(model, table, about, runner), about)
+    known = _countable(model, table)
     if not known.any():
         return Reduced(table.chunks())
     counted = _counted(model, table.take(np.flatnonzero(known)), about, runner)
@@ -42,14 +42,19 @@ def reduce(model: Mixture, table: Table, runner: Runner = serial) -> Reduced:
     return replace(rest, known=counted, about=about)
 
 
-def countable(model: Mixture, table: Table) -> NDArray[np.bool_]:
+def _countable(model: Mixture, table: Table) -> NDArray[np.bool_]:
     """Whether each row has the same statistics under any parameters: its component is known, nothing else is hidden."""
     assert table.evidence is not None
     settled = model.leaves["emit"].settled(table.blocks)
-    if settled is None and all_certain(table.evidence):
-        return np.broadcast_to(np.True_, table.n_rows)  # without taking any memory
     known = certain(table.evidence)
     return known if settled is None else known & settled
+
+
+def all_countable(model: Mixture, table: Table) -> bool:
+    """Whether all rows have; without a look at each where their labels alone say so."""
+    assert table.evidence is not None
+    settled = model.leaves["emit"].settled(table.blocks)
+    return all_certain(table.evidence) and (settled is None or bool(settled.all()))
 
 
 def certain(evidence: Evidence) -> NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from halfseen.engine import Mixture, Search, evaluate, fit
 from halfseen.engine.ascent import METHODS
 from halfseen.engine.em import Runner
 from halfseen.engine.model import Reduced
-from halfseen.engine.reduce import all_certain, countable, reduce
+from halfseen.engine.reduce import all_certain, all_countable, reduce
 from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.starts import STARTS, Start, from_known, split, whole
 from halfseen.engine.stopping import read_rule
@@ -215,7 +215,7 @@ class TableEM(TableMixture):
         if table.evidence is None or not all_certain(table.evidence):
             return blocks.summarise(table), None
         rough = blocks.roughly(table)
-        if not countable(self._recipe_for(rough, n_components, covariance).model(), table).all():
+        if not all_countable(self._recipe_for(rough, n_components, covariance).model(), table):
             return blocks.summarise(table), None
         summary, data = self._counted(table, rough, n_components, covariance, run)
         if blocks.lost_digits(summary, rough):  # the first rows are unlike the others
