@@ -61,10 +61,11 @@ class Counts:
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
-        if not rows.data.all():
+        if rows.nnz and not rows.data.min() > 0:
+            _check_values(rows)
             rows = rows.copy()
             rows.eliminate_zeros()
-        if rows.nnz:
+        if rows.nnz and not rows.data.max() < np.inf:
             _check_values(rows)
         values = rows.data if rows.dtype in (np.float64, np.int64) else rows.data.astype(np.float64)
         return cls(rows.indptr.astype(np.int64), rows.indices.astype(np.int32, copy=False), values, rows.shape[1])
@@ -162,10 +163,10 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 def _check_values(rows: Any) -> None:
-    low, high = rows.data.min(), rows.data.max()
-    if low >= 0 and high < np.inf:
+    refused = np.flatnonzero(~((rows.data >= 0) & (rows.data < np.inf)))
+    if not len(refused):
         return
-    wrong = int(np.flatnonzero(~((rows.data >= 0) & (rows.data < np.inf)))[0])
+    wrong = int(refused[0])
     row = int(np.searchsorted(rows.indptr, wrong, side="right")) - 1
     raise DataError(
         f"sparse counts: Negative values or NaN: row {row}, column {rows.indices[wrong]} is {rows.data[wrong]}. Counts "

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from halfseen.data import Evidence, Table
 from halfseen.engine.em import Runner, serial
-from halfseen.engine.expected import Expected
+from halfseen.engine.expected import Expected, Step
 from halfseen.engine.fused import FusedMixture
 from halfseen.engine.fused_normal import FusedNormal
 from halfseen.engine.fused_text import FusedText
@@ -84,6 +84,13 @@ def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Exp
     chunks = table.chunks()
     parts: Iterable[Expected] = runner(lambda chunk: model.known(prepared, chunk, owner[chunk.evidence.index]), chunks)
     return fold(add, parts, Expected.zero(model.stats_shape[0]))
+
+
+def counted(model: Mixture, data: Reduced, params: Params) -> Params:
+    """Return the parameters that the statistics of known rows ask for, `params` what limits keep."""
+    assert data.known is not None
+    stats = model.recentre(data.known.stats, data.about, params)
+    return model.improved(Step(params, Expected(stats, 0.0)))
 
 
 def _arranged(model: Mixture, table: Table) -> Table:

@@ -20,7 +20,7 @@ from halfseen.engine import Mixture, Search, evaluate, fit
 from halfseen.engine.ascent import METHODS
 from halfseen.engine.em import Runner
 from halfseen.engine.model import Reduced
-from halfseen.engine.reduce import all_certain, all_countable, reduce
+from halfseen.engine.reduce import all_certain, all_countable, counted, reduce
 from halfseen.engine.search import STAGE, Plan
 from halfseen.engine.starts import STARTS, Start, from_known, split, whole
 from halfseen.engine.stopping import read_rule
@@ -201,8 +201,10 @@ class TableEM(TableMixture):
                 seed=child(seed, 1),
             )
             search = fit(model, data, self._starts(model, table, data, child(seed, 0), smaller), plan)
-            params = self._ordered(model, search.best.accepted.params, table)
-            [step] = evaluate(model, data, [params], SOFT, run)
+            step = search.best.accepted
+            params = self._ordered(model, step.params, table)
+            if params is not step.params or assign.mode != "soft":
+                [step] = evaluate(model, data, [params], SOFT, run)
         uncertain = measure(model, params, data.chunks)[1]  # rows of a known class add nothing to it
         loglik = search.best.accepted.loglik if assign.mode == "soft" else step.loglik
         n_rows = float(table.weight.sum())
@@ -245,8 +247,8 @@ class TableEM(TableMixture):
     ) -> list[Params]:
         """Return the parameters that the restarts begin with."""
         n_components = model.leaves["emit"].n_components
-        if not data.chunks:  # nothing is hidden: from anywhere the first step is the last
-            return [self._overlaid(model.blank(), n_components)]
+        if not data.chunks:  # nothing is hidden: from anywhere the first step is the last, so that is where to begin
+            return [counted(model, data, self._overlaid(model.blank(), n_components))]
         chunks = table.chunks()
         begin = Start(model, whole(model.leaves["emit"], chunks), chunks)
         starts = []

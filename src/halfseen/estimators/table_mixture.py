@@ -474,8 +474,8 @@ def matching(overlap: Floats) -> NDArray[np.int64]:
 
 def measure(model: Mixture, params: Params, chunks: Sequence[AnyChunk]) -> tuple[float, float, float]:
     """Return log-likelihood, classification entropy -sum resp log resp, and number of rows, all weighted."""
-    prepared = model.prepare(params)
     loglik = uncertain = n_rows = 0.0
+    prepared = model.prepare(params) if len(chunks) else None
     for chunk in chunks:
         found = model.infer(prepared, chunk.blocks, np.ones((len(chunk.weight), 1)), SOFT, chunk.log_evidence)
         loglik += weighted_sum(chunk.weight, found.log_evidence[:, 0])
