@@ -25,6 +25,7 @@ __all__ = ["Counts", "SparseSource", "Worded", "joined"]
 Options = tuple[tuple[str, Any], ...]
 
 NAME = "words"  # of the one column that a sparse matrix is
+PIECE = 65_536  # values looked at twice while they are in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,15 +59,16 @@ class Counts:
         rows = sparse.csr_array(matrix)
         if rows.dtype.kind not in "iufb":
             raise DataTypeError(f"a sparse matrix of {rows.dtype} holds no counts. Pass numbers of at least 0.")
+        if getattr(matrix, "format", "") == "csr":
+            rows.has_canonical_format = matrix.has_canonical_format  # which SciPy remembers: one look for many calls
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
-        if rows.nnz and not rows.data.min() > 0:
+        low, high = _range(rows.data)
+        if not (low > 0 and high < np.inf):
             _check_values(rows)
             rows = rows.copy()
             rows.eliminate_zeros()
-        if rows.nnz and not rows.data.max() < np.inf:
-            _check_values(rows)
         values = rows.data if rows.dtype in (np.float64, np.int64) else rows.data.astype(np.float64)
         return cls(rows.indptr.astype(np.int64), rows.indices.astype(np.int32, copy=False), values, rows.shape[1])
 
@@ -160,6 +162,13 @@ def joined(parts: Sequence[Any]) -> Any:
     if not isinstance(parts[0], Counts):
         return np.concatenate(parts)
     return Counts.of(sparse.vstack([part.matrix() for part in parts], format="csr"))
+
+
+def _range(values: NDArray[Any]) -> tuple[float, float]:
+    """Return the lowest and the highest value, NaN if there is one, reading memory once."""
+    parts = [values[start : start + PIECE] for start in range(0, len(values), PIECE)]
+    ends = [(part.min(), part.max()) for part in parts] or [(1, 1)]
+    return float(np.min([low for low, _ in ends])), float(np.max([high for _, high in ends]))
 
 
 def _check_values(rows: Any) -> None:

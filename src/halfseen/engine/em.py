@@ -82,7 +82,7 @@ def _pass(
     """Return the statistics of every candidate: score, infer and expect every chunk, and add."""
     path: Path = data.path if data.path is not None and assign == SOFT else ThreeStep(model)
     if not data.chunks:  # nothing is hidden, and nothing has to be prepared
-        return [path.finish(path.zero()) + _known(model, data, params) for params in candidates]
+        return [_known(model, data, params) for params in candidates]
     prepared = [path.prepare(params) for params in candidates]
 
     def task(chunk: Any) -> list[Expected]:

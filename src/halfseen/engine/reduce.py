@@ -83,7 +83,7 @@ def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Exp
     prepared = model.prepare(about)
     chunks = table.chunks()
     parts: Iterable[Expected] = runner(lambda chunk: model.known(prepared, chunk, owner[chunk.evidence.index]), chunks)
-    return fold(add, parts, Expected.zero(model.stats_shape[0]))
+    return fold(add, parts)
 
 
 def counted(model: Mixture, data: Reduced, params: Params) -> Params:

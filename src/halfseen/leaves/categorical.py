@@ -236,9 +236,11 @@ class Categorical(Leaf):
     def affinity(self, params: Floats, other: Floats) -> Floats:
         """Return sum_d log sum_v sqrt(p[k, v] q[j, v])."""
         total = np.zeros((len(params), len(other)))
+        roots = np.sqrt(params)
+        others = roots if other is params else np.sqrt(other)
         for start, stop in zip(self.offsets, self.offsets[1:], strict=False):
             if stop > start:
-                total += _log(np.sqrt(params[:, start:stop]) @ np.sqrt(other[:, start:stop]).T)
+                total += _log(roots[:, start:stop] @ others[:, start:stop].T)
         return total
 
     def feasible(self, params: Floats, limits: Limits = FREE) -> bool:

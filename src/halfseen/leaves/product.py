@@ -53,7 +53,8 @@ class Bundle(Leaf):
         return {name: stats[self._slices[name]].reshape(leaf.stats_shape) for name, leaf in self.leaves.items()}
 
     def _join(self, parts: Mapping[str, Stats]) -> Stats:
-        return np.concatenate([np.ravel(parts[name]) for name in self.leaves])
+        flat = [np.ravel(parts[name]) for name in self.leaves]
+        return np.concatenate(flat) if len(flat) > 1 else flat[0]
 
     def blank(self) -> Params:
         """Return legal parameters of every leaf."""
