@@ -70,6 +70,30 @@ def test_kernels_agree_with_their_formulas(dtype, n_rows, width):
         assert_array_equal(best, joint.argmax(axis=1) if n_rows else [])
 
 
+@pytest.mark.parametrize("n_words", [0, 1, 7, 64, 131])
+def test_logs_of_shares_are_turned_and_summed(n_words):
+    rng = np.random.default_rng(n_words)
+    shares = rng.dirichlet(np.ones(n_words), 5) if n_words else np.empty((5, 0))
+    counts = rng.poisson(1.0, shares.shape) * 1.0
+    if n_words > 5:
+        shares[2, 3], counts[2, 3], shares[1, 4] = 0.0, 0.0, 5e-324  # 0 log 0, and a number below the normal ones
+    with np.errstate(divide="ignore"):
+        logs = np.maximum(np.log(shares), -1e300)
+    for kernels in (plain, active):
+        table = np.empty((n_words, 8))
+        kernels.log_turned(shares, table)
+        assert_allclose(table[:, :5], logs.T, rtol=1e-15)
+        assert (table[:, 5:] == -1e300).all()
+        assert_allclose(kernels.log_inner(counts, shares), (counts * logs).sum(), rtol=1e-13)
+
+
+def test_a_count_that_meets_a_share_of_zero_is_impossible():
+    shares = np.array([[1.0, 0.0]])
+    for kernels in (plain, active):
+        assert kernels.log_inner(np.array([[3.0, 1e-200]]), shares) == -np.inf
+        assert kernels.log_inner(np.array([[3.0, 0.0]]), shares) == 0
+
+
 def test_impossible_documents_are_told():
     counts = Counts.of(csr_array([[0, 2], [1, 0], [0, 0]]))
     table = np.full((2, 8), -1e300)

@@ -63,14 +63,10 @@ class FusedText:
         size = self.n_components
         mix = np.full(self.width, NEVER)
         table = np.empty((self.n_words, self.width))
-        table[:, size:] = NEVER
         with np.errstate(divide="ignore"):
             np.log(params["mix"][0], out=mix[:size])
-            table[:, :size] = np.log(params["emit"][self.block]).T
-        np.maximum(mix, NEVER, out=mix)
-        if not params["emit"][self.block].min(initial=1.0) > 0:
-            np.maximum(table, NEVER, out=table)
-        return mix, table
+        kernels.log_turned(np.ascontiguousarray(params["emit"][self.block]), table)
+        return np.maximum(mix, NEVER), table
 
     def zero(self) -> Expected:
         """Return the sums of no data."""

@@ -223,6 +223,11 @@ void bind_align(nb::module_& m) {
     });
 }
 
+void bind_logs(nb::module_& m) {
+    bind(m, "log_inner", [](In2 counts, In2 shares) { return log_inner(view(counts), view(shares)); });
+    bind(m, "log_turned", [](In2 shares, Out2 table) { log_turned(view(shares), view(table)); });
+}
+
 template <class Value>
 void bind_text(nb::module_& m) {
     using Words = Array1<const std::int32_t>;
@@ -253,6 +258,7 @@ void bind_text(nb::module_& m) {
 NB_MODULE(compiled, m) {
     m.doc() = "The kernels of plain.py in C++.";
     m.def("instruction_set", &instruction_set);
+    bind_logs(m);
     bind_codes<std::int8_t>(m);
     bind_codes<std::int16_t>(m);
     bind_codes<std::int32_t>(m);

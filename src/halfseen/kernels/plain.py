@@ -38,6 +38,8 @@ from halfseen.kernels.text import (  # noqa: F401 - and so have those of sparse 
     counts_expect,
     counts_score,
     counts_soft,
+    log_inner,
+    log_turned,
 )
 
 Floats = NDArray[np.float64]

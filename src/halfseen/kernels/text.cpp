@@ -14,6 +14,8 @@ namespace halfseen::HALFSEEN_ISA {
 namespace {
 
 constexpr double IMPOSSIBLE = -1e200;
+constexpr double NEVER = -1e300;  // stands for log 0
+constexpr std::size_t PATCH = 64;
 constexpr std::int64_t AHEAD = 6;  // entries: a row of the table is on its way while so many others are added
 
 inline void ask(const double* row, std::size_t size) {
@@ -93,7 +95,60 @@ void best(const Documents<Value>& rows, Span<const double> log_mix, Matrix<const
     }
 }
 
+// Logs of x >= 0, to a unit in the last place.
+inline Lanes log_share(Lanes x) {
+    double each[WIDTH];
+    store(each, x);
+    bool usual = true;
+    for (std::size_t j = 0; j < WIDTH; ++j) usual &= each[j] >= std::numeric_limits<double>::min();
+    if (usual) return log_positive(x);
+    for (std::size_t j = 0; j < WIDTH; ++j) each[j] = std::log(each[j]);
+    return load(each);
+}
+
+// What `use(first, size, logs)` makes of a row of shares, several at once; the last ones stand before ones.
+template <class Use>
+inline void over_logs(const double* shares, std::size_t size, Use use) {
+    std::size_t v = 0;
+    for (; v + WIDTH <= size; v += WIDTH) use(v, std::size_t(WIDTH), log_share(load(shares + v)));
+    if (v == size) return;
+    double rest[WIDTH];
+    std::fill(rest, rest + WIDTH, 1.0);
+    std::copy(shares + v, shares + size, rest);
+    use(v, size - v, log_share(load(rest)));
+}
+
 }  // namespace
+
+double log_inner(Matrix<const double> counts, Matrix<const double> shares) {
+    double total = 0;
+    for (std::size_t k = 0; k < shares.rows; ++k) {
+        Lanes sums = all(0.0);
+        over_logs(shares[k], shares.cols, [&](std::size_t v, std::size_t size, Lanes logs) {
+            double own[WIDTH] = {};
+            std::copy(counts[k] + v, counts[k] + v + size, own);
+            const Lanes count = load(own);
+            const Bits any = all(0.0) < larger(count, all(0.0) - count);
+            sums += only(any, count * logs);  // 0 log 0 = 0
+        });
+        total += sum(sums);
+    }
+    return total;
+}
+
+void log_turned(Matrix<const double> shares, Matrix<double> table) {
+    for (std::size_t v = 0; v < table.rows; ++v) std::fill(table[v] + shares.rows, table[v] + table.cols, NEVER);
+    for (std::size_t start = 0; start < shares.cols; start += PATCH) {  // so many rows of the table stay in the cache
+        const std::size_t n_words = std::min(PATCH, shares.cols - start);
+        for (std::size_t k = 0; k < shares.rows; ++k) {
+            over_logs(shares[k] + start, n_words, [&](std::size_t v, std::size_t size, Lanes logs) {
+                double own[WIDTH];
+                store(own, larger(logs, all(NEVER)));
+                for (std::size_t j = 0; j < size; ++j) table[start + v + j][k] = own[j];
+            });
+        }
+    }
+}
 
 #define HALFSEEN_BY_WIDTH(function, ...)                                                                             \
     switch (log_mix.size / 8) {                                                                                      \

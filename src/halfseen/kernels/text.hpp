@@ -34,6 +34,15 @@ void counts_count(
     Span<const double> weight,          // (N,)    in
     Matrix<double> counts);             // (K, V)  added to
 
+// The sum of counts times logs of shares, 0 log 0 = 0.
+double log_inner(
+    Matrix<const double> counts,        // (K, V)  in
+    Matrix<const double> shares);       // (K, V)  in
+
+void log_turned(
+    Matrix<const double> shares,        // (K, V)  in
+    Matrix<double> table);              // (V, W)  out, -1e300 for log 0 and in the padding
+
 // W is a multiple of the widest register, 8, and at most 64. Returns the log-likelihood.
 template <class Value>
 double counts_soft(

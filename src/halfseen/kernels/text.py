@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import xlogy
 
 Floats = NDArray[np.float64]
 Ends = NDArray[np.int64]
 Words = NDArray[np.int32]
 
+NEVER = -1e300  # stands for log 0
 IMPOSSIBLE = -1e200  # a score below this is that of a word of probability 0, whose log stands as -1e300
 
 
@@ -61,6 +63,26 @@ def counts_count(
     n_components, n_words = counts.shape
     member = csr_array((weight, component, np.arange(len(component) + 1)), shape=(len(component), n_components))
     counts += (member.T @ counts_matrix(ends, words, values, n_words)).toarray()
+
+
+def log_inner(
+    counts: Floats,  # (K, V)  in
+    shares: Floats,  # (K, V)  in, at least 0
+) -> float:
+    """Return the sum of counts times log shares, 0 log 0 = 0; -inf where a count meets a share of 0."""
+    return float(xlogy(counts, shares).sum())
+
+
+def log_turned(
+    shares: Floats,  # (K, V)  in, at least 0
+    table: Floats,  # (V, W)  out
+) -> None:
+    """table[v, k] = log shares[k, v], -1e300 for log 0 and in the padding."""
+    n_components = len(shares)
+    table[:, n_components:] = NEVER
+    with np.errstate(divide="ignore"):
+        np.log(shares.T, out=table[:, :n_components])
+    np.maximum(table, NEVER, out=table)
 
 
 def counts_soft(

@@ -17,6 +17,8 @@ namespace halfseen {
     void counts_expect(const Documents<Value>&, Matrix<const double>, Matrix<double>);                               \
     template <class Value>                                                                                           \
     void counts_count(const Documents<Value>&, Span<const std::int64_t>, Span<const double>, Matrix<double>);        \
+    double log_inner(Matrix<const double>, Matrix<const double>);                                                    \
+    void log_turned(Matrix<const double>, Matrix<double>);                                                           \
     }
 HALFSEEN_FOR_EACH_ISA(HALFSEEN_DECLARE)
 #undef HALFSEEN_DECLARE
@@ -48,6 +50,12 @@ void counts_count(const Documents<Value>& rows, Span<const std::int64_t> compone
                   Matrix<double> counts) {
     HALFSEEN_PICK(counts_count(rows, component, weight, counts));
 }
+
+double log_inner(Matrix<const double> counts, Matrix<const double> shares) {
+    HALFSEEN_PICK(log_inner(counts, shares));
+}
+
+void log_turned(Matrix<const double> shares, Matrix<double> table) { HALFSEEN_PICK(log_turned(shares, table)); }
 
 #define HALFSEEN_VALUES(Value)                                                                                       \
     template double counts_soft(const Documents<Value>&, Span<const double>, Span<const double>,                    \

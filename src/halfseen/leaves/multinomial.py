@@ -94,9 +94,7 @@ class Multinomial(Categorical):
 
     def complete(self, stats: Stats, about: Floats, params: Floats) -> float:
         """Return sum of stats * log params, with 0 log 0 = 0."""
-        if params.size and params.min() > 0:
-            return float(np.vdot(stats, np.log(params)))
-        return super().complete(stats, about, params)
+        return kernels.log_inner(np.ascontiguousarray(stats), np.ascontiguousarray(params))
 
     def sample(self, params: Floats, components: NDArray[np.int64], rng: np.random.Generator) -> Counts:
         """Draw documents, their lengths Poisson."""
