@@ -1,8 +1,8 @@
-"""Hidden Markov models beside hmmlearn: the same sequences, the same start, the same number of iterations.
+"""Hidden Markov models beside hmmlearn and dynamax: the same sequences, the same start, the same number of iterations.
 
 python -m benchmarks.sequences CONTESTANT WORKLOAD runs one contestant and prints a line of JSON; `make bench
-ONLY=hmm_long` and the like run all of them. hmmlearn is in the extra `peers`; without it only halfseen is timed, and
-the table says so.
+ONLY=hmm_long` and the like run all of them. hmmlearn is in the extra `peers`, dynamax in `heavy-peers`; the table says
+which is not installed.
 """
 
 from __future__ import annotations
@@ -141,10 +141,52 @@ def hmmlearn(work: Chains) -> dict[str, Any] | None:
     return timed(run, work.peer_iterations, repeats=1)
 
 
+def dynamax(work: Chains) -> dict[str, Any] | None:
+    """Time the EM steps of dynamax, compiled before the clock starts, without its priors; None where not installed."""
+    try:
+        import jax
+        from dynamax import hidden_markov_model as hmm
+    except ImportError:
+        return None
+    jax.config.update("jax_enable_x64", True)
+    start = work.start()
+    X = jax.numpy.asarray(work.data().reshape(work.n_sequences, work.n_steps, -1))
+    flat = {"initial_probs_concentration": 1.0, "transition_matrix_concentration": 1.0}
+    begin = {"initial_probs": start["startprob"], "transition_matrix": start["transmat"]}
+    if not work.n_numbers:
+        model = hmm.CategoricalHMM(work.n_states, 1, work.n_values, emission_prior_concentration=1.0, **flat)
+        begin["emission_probs"] = start["table"][:, None, :]
+    elif work.covariance == "full":
+        model = hmm.GaussianHMM(work.n_states, work.n_numbers, **flat)  # its prior cannot be taken away
+        begin |= {"emission_means": start["means"], "emission_covariances": start["covariances"]}
+    else:
+        none = {"emission_prior_mean_concentration": 0.0, "emission_prior_scale": 0.0}
+        model = hmm.DiagonalGaussianHMM(
+            work.n_states, work.n_numbers, emission_prior_concentration=-1.5, **none, **flat
+        )
+        begin |= {"emission_means": start["means"], "emission_scale_diags": start["covariances"] ** 0.5}
+    params, props = model.initialize(**{name: jax.numpy.asarray(value) for name, value in begin.items()})
+
+    @jax.jit
+    def step(params: Any) -> Any:
+        stats, logliks = jax.vmap(lambda rows: model.e_step(params, rows))(X)
+        return model.m_step(params, props, stats, model.initialize_m_step_state(params, props))[0], logliks.sum()
+
+    def run(n: int) -> float:
+        now = params
+        for _ in range(n + 1):
+            now, loglik = step(now)
+        return float(loglik)
+
+    run(0)
+    found = timed(run, work.peer_iterations, repeats=1)
+    return found if work.covariance == "diag" else found | {"loglik": None}
+
+
 def main() -> None:
     """Run one contestant."""
     name, workload = sys.argv[1:3]
-    print(json.dumps({"halfseen": halfseen, "hmmlearn": hmmlearn}[name](CHAINS[workload])))
+    print(json.dumps({"halfseen": halfseen, "hmmlearn": hmmlearn, "dynamax": dynamax}[name](CHAINS[workload])))
 
 
 if __name__ == "__main__":
