@@ -27,8 +27,9 @@ namespace {
 constexpr std::size_t TILE = 48;       // rows: three registers of any width go into it
 constexpr int SIDE = 6;                // registers of rows whose losses are summed side by side
 constexpr std::size_t BLOCK = 4;       // columns of the factor, or rows of the sums, done together
-constexpr double SLIGHT = 1e-25;       // a row used less than this share of the mass so far adds nothing but rounding
-constexpr double LEAST = -1e300;       // stands for log 0 in arithmetic, where infinity less infinity would be NaN
+constexpr double BESIDE = 30;          // standard deviations: sums about a point so near a mean keep all but three digits
+constexpr double SLIGHT = 1e-21;       // a row used less than this share of the mass so far adds nothing but rounding
+constexpr double LEAST = -1e300;       // stands for log 0
 constexpr double IMPOSSIBLE = -1e299;  // log-probabilities below this stand for log 0
 constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr double HALF_ROOT = 0.70710678118654752440;
@@ -97,22 +98,18 @@ void middle(Matrix<const double> means, double* pivot) {
 }
 
 double total_of(const double* usage) {
-    Lanes total = all(0.0);
-    for (std::size_t t = 0; t < TILE; t += WIDTH) total += load(usage + t);
-    return sum(total);
+    Lanes one = all(0.0), two = all(0.0), three = all(0.0);  // sums that do not wait for each other
+    for (std::size_t t = 0; t < TILE; t += 3 * WIDTH) {
+        one += load(usage + t);
+        two += load(usage + t + WIDTH);
+        three += load(usage + t + 2 * WIDTH);
+    }
+    return sum(one + two + three);
 }
 
 // List the rows of a tile that count beside a mass; return how many.
 std::size_t list_used(const double* usage, double mass, std::size_t* rows) {
     const double least = SLIGHT * mass;
-    Lanes lowest = load(usage);
-    for (std::size_t t = WIDTH; t < TILE; t += WIDTH) lowest = choose(load(usage + t) < lowest, load(usage + t), lowest);
-    bool every = true;
-    for (int i = 0; i < WIDTH; ++i) every &= lowest[i] > least;
-    if (every) {
-        for (std::size_t t = 0; t < TILE; ++t) rows[t] = t;
-        return TILE;
-    }
     std::size_t n = 0;
     for (std::size_t t = 0; t < TILE; ++t) {
         rows[n] = t;
@@ -127,8 +124,8 @@ double complete(double* joint, std::size_t n_components, const double* weight, s
     std::copy_n(weight, size, weights);
     Lanes loglik = all(0.0);
     for (std::size_t t = 0; t < size; t += WIDTH) {
-        Lanes best = load(joint + t);
-        for (std::size_t k = 1; k < n_components; ++k) best = larger(best, load(joint + k * TILE + t));
+        Lanes best = all(LEAST);  // infinity less infinity would be NaN
+        for (std::size_t k = 0; k < n_components; ++k) best = larger(best, load(joint + k * TILE + t));
         Lanes total = all(0.0);
         for (std::size_t k = 0; k < n_components; ++k) {
             const Lanes used = exp_below_zero(load(joint + k * TILE + t) - best);
@@ -374,15 +371,15 @@ struct Normal {
         store(scores, left);
     }
 
-    // scores[t] = offset + extra - |deviation factor|^2 / 2.
-    void score(std::size_t k, double* scores) {
+    // scores[t] = more + offset + extra - |deviation factor|^2 / 2.
+    void score(std::size_t k, double more, double* scores) {
         const bool direct = whole && near[k];
         if (!direct) deviate(k);
         const double* e = direct ? centred.data() : deviations_of(k);
         const double* begin = direct ? shift.data() + k * high : nothing.data();
         const std::size_t blocks = high / BLOCK;
         const double* factors = packed.data() + k * BLOCK * BLOCK * blocks * (blocks + 1) / 2;
-        std::fill_n(scores, TILE, m.offset[k]);
+        std::fill_n(scores, TILE, more + m.offset[k]);
         for (std::size_t j0 = 0; j0 < high; factors += BLOCK * (j0 + BLOCK), j0 += BLOCK) {
             for (std::size_t t = 0; t < TILE; t += 3 * WIDTH) {
                 Lanes one[BLOCK], two[BLOCK], three[BLOCK];
@@ -532,14 +529,17 @@ struct Diagonal {
     Work scale, shift, offset;        // (K, D), (K, D) and (K,)  loss = |(row - pivot) scale - shift|^2
     Array<unsigned char> near;        // (K,)  whether that loses no digits
     Work turned, centred;             // (D, TILE)
-    Work rows;                        // (TILE, wide)
-    Work sums;                        // (3, K, wide)
-    Work mean, mass;                  // (K, wide) and (K,)
+    Work rows, away, squares;         // (TILE, wide)  the rows, less the pivot, and squares of that
+    Work sums;                        // (3, K, wide)  of usage, deviations from the mean and their squares
+    Work raw;                         // (2, K, wide)  the last two about the pivot, of components that lie beside it
+    Array<unsigned char> beside;      // (K,)
+    Work mean, mass, raw_mass;        // (K, wide), (K,) and (K,)
     bool whole = true;
 
     explicit Diagonal(const Diagonals& m)
         : m(m), K(m.mean.rows), D(m.mean.cols), wide(padded(D, WIDTH)), pivot(D), scale(K * D), shift(K * D), offset(K),
-          near(K), turned(D * TILE), centred(D * TILE), rows(TILE * wide), sums(3 * K * wide), mean(K * wide), mass(K) {
+          near(K), turned(D * TILE), centred(D * TILE), rows(TILE * wide), away(TILE * wide), squares(TILE * wide),
+          sums(3 * K * wide), raw(2 * K * wide), beside(K), mean(K * wide), mass(K), raw_mass(K) {
         middle(m.mean, pivot.data());
         for (std::size_t k = 0; k < K; ++k) {
             std::copy_n(m.mean[k], D, mean.data() + k * wide);
@@ -551,23 +551,33 @@ struct Diagonal {
                 farthest = std::max(farthest, std::abs(shift[k * D + d]));
             }
             near[k] = farthest < FAR;
+            beside[k] = farthest > 0 && farthest < BESIDE;  // a precision of 0 says nothing: nothing is scored
         }
     }
 
     void read(Matrix<const double> values, std::size_t first, std::size_t size) {
         whole = turn(values, first, size, turned.data());
         if (whole) subtract(turned.data(), pivot.data(), D, centred.data());
-        for (std::size_t t = 0; t < size; ++t) std::copy_n(values[first + t], D, rows.data() + t * wide);
+        for (std::size_t t = 0; t < size; ++t) {
+            const double* in = values[first + t];
+            double *out = rows.data() + t * wide, *less = away.data() + t * wide, *squared = squares.data() + t * wide;
+            for (std::size_t d = 0; d < D; ++d) {
+                out[d] = in[d];
+                less[d] = in[d] - pivot[d];
+                squared[d] = less[d] * less[d];
+            }
+        }
     }
 
-    void score(std::size_t k, double* scores) const {
-        if (whole && near[k]) return score_near(k, scores);
-        whole ? score<true>(k, scores) : score<false>(k, scores);
+    // scores[t] = more + the log-density of each row of the tile.
+    void score(std::size_t k, double more, double* scores) const {
+        if (whole && near[k]) return score_near(k, more, scores);
+        whole ? score<true>(k, more, scores) : score<false>(k, more, scores);
     }
 
-    void score_near(std::size_t k, double* scores) const {
+    void score_near(std::size_t k, double more, double* scores) const {
         const double *scales = scale.data() + k * D, *shifts = shift.data() + k * D;
-        const Lanes begin = all(offset[k]);
+        const Lanes begin = all(more + offset[k]);
         const std::size_t n = D;
         for (std::size_t t = 0; t < TILE; t += SIDE * WIDTH) {
             Lanes left[SIDE];
@@ -585,7 +595,8 @@ struct Diagonal {
     }
 
     template <bool WHOLE>
-    void score(std::size_t k, double* scores) const {
+    void score(std::size_t k, double more, double* scores) const {
+        const Lanes begin = all(WHOLE ? more + offset[k] : more);
         for (std::size_t t = 0; t < TILE; t += SIDE * WIDTH) {
             Lanes loss[SIDE];
             for (int b = 0; b < SIDE; ++b) loss[b] = all(0.0);
@@ -601,7 +612,7 @@ struct Diagonal {
                     }
                 }
             }
-            for (int b = 0; b < SIDE; ++b) store(scores + t + b * WIDTH, all(WHOLE ? offset[k] : 0.0) - loss[b]);
+            for (int b = 0; b < SIDE; ++b) store(scores + t + b * WIDTH, begin - loss[b]);
         }
     }
 
@@ -611,8 +622,36 @@ struct Diagonal {
         const double total = total_of(usage);
         mass[k] += total;
         if (!size) return;
+        if (whole && beside[k]) {
+            raw_mass[k] += total;
+            for (; j + 4 * WIDTH <= wide; j += 4 * WIDTH) add_raw<4>(used, size, k, j, usage);
+            for (; j < wide; j += WIDTH) add_raw<1>(used, size, k, j, usage);
+        }
         for (; j + 4 * WIDTH <= wide; j += 4 * WIDTH) add<4>(used, size, k, j, usage, total);
         for (; j < wide; j += WIDTH) add<1>(used, size, k, j, usage, total);
+    }
+
+    // Sums about the pivot, which cost half as much as those about the component's own mean.
+    template <int N>
+    void add_raw(const std::size_t* used, std::size_t size, std::size_t k, std::size_t j, const double* usage) {
+        Lanes first[N], second[N];
+        double *firsts = raw.data() + k * wide + j, *seconds = firsts + K * wide;
+        for (int b = 0; b < N; ++b) {
+            first[b] = load(firsts + b * WIDTH);
+            second[b] = load(seconds + b * WIDTH);
+        }
+        for (std::size_t a = 0; a < size; ++a) {
+            const double *row = away.data() + used[a] * wide + j, *squared = squares.data() + used[a] * wide + j;
+            const Lanes times = all(usage[used[a]]);
+            for (int b = 0; b < N; ++b) {
+                first[b] += times * load(row + b * WIDTH);
+                second[b] += times * load(squared + b * WIDTH);
+            }
+        }
+        for (int b = 0; b < N; ++b) {
+            store(firsts + b * WIDTH, first[b]);
+            store(seconds + b * WIDTH, second[b]);
+        }
     }
 
     template <int N>
@@ -649,24 +688,19 @@ struct Diagonal {
         }
     }
 
+    // Add all sums to the moments; those about the pivot p are moved to the mean m:
+    // sum r (x - m)^2 = sum r (x - p)^2 - (m - p) (2 sum r (x - p) - (m - p) sum r).
     void finish(Stack<double> moments) const {
-        for (std::size_t p = 0; p < 3; ++p) {
-            for (std::size_t k = 0; k < K; ++k) {
-                for (std::size_t d = 0; d < D; ++d) moments[p][k][d] += sums[(p * K + k) * wide + d];
+        for (std::size_t k = 0; k < K; ++k) {
+            for (std::size_t d = 0; d < D; ++d) {
+                const double apart = m.mean[k][d] - pivot[d], first = raw[k * wide + d];
+                const double moved = first - apart * raw_mass[k];
+                const double parts[3] = {raw_mass[k], moved, raw[(K + k) * wide + d] - apart * (first + moved)};
+                for (std::size_t p = 0; p < 3; ++p) moments[p][k][d] += sums[(p * K + k) * wide + d] + parts[p];
             }
         }
     }
 };
-
-// Add the logs of the mixing weights to a tile of scores, and keep them above LEAST.
-void mix_in(Span<const double> log_mix, double* joint) {
-    for (std::size_t k = 0; k < log_mix.size; ++k) {
-        for (std::size_t t = 0; t < TILE; t += WIDTH) {
-            double* at = joint + k * TILE + t;
-            store(at, larger(load(at) + all(log_mix[k]), all(LEAST)));
-        }
-    }
-}
 
 template <class Call>
 void by_tiles(std::size_t n_rows, Call call) {
@@ -681,7 +715,7 @@ void normal_score(Matrix<const double> values, const Normals& m, Matrix<double> 
     by_tiles(values.rows, [&](std::size_t first, std::size_t size) {
         tile.read(values, first, size);
         for (std::size_t k = 0; k < tile.K; ++k) {
-            tile.score(k, column);
+            tile.score(k, 0.0, column);
             for (std::size_t t = 0; t < size; ++t) scores[first + t][k] += column[t];
         }
     });
@@ -708,8 +742,7 @@ double normal_soft(Matrix<const double> values, Span<const double> weight, Span<
     double loglik = 0;
     by_tiles(values.rows, [&](std::size_t first, std::size_t size) {
         tile.read(values, first, size);
-        for (std::size_t k = 0; k < tile.K; ++k) tile.score(k, joint.data() + k * TILE);
-        mix_in(log_mix, joint.data());
+        for (std::size_t k = 0; k < tile.K; ++k) tile.score(k, log_mix[k], joint.data() + k * TILE);
         loglik += complete(joint.data(), tile.K, weight.data + first, size, mix_usage.data);
         for (std::size_t k = 0; k < tile.K; ++k) tile.expect(size, k, joint.data() + k * TILE, sums[k]);
     });
@@ -730,7 +763,7 @@ void gaussian_score(Matrix<const double> values, Matrix<const double> mean, Matr
     by_tiles(values.rows, [&](std::size_t first, std::size_t size) {
         tile.read(values, first, size);
         for (std::size_t k = 0; k < K; ++k) {
-            tile.score(k, column);
+            tile.score(k, 0.0, column);
             for (std::size_t t = 0; t < size; ++t) scores[first + t][k] += column[t];
         }
     });
@@ -759,8 +792,7 @@ double diagonal_soft(Matrix<const double> values, Span<const double> weight, Spa
     double loglik = 0;
     by_tiles(values.rows, [&](std::size_t first, std::size_t size) {
         tile.read(values, first, size);
-        for (std::size_t k = 0; k < tile.K; ++k) tile.score(k, joint.data() + k * TILE);
-        mix_in(log_mix, joint.data());
+        for (std::size_t k = 0; k < tile.K; ++k) tile.score(k, log_mix[k], joint.data() + k * TILE);
         loglik += complete(joint.data(), tile.K, weight.data + first, size, mix_usage.data);
         for (std::size_t k = 0; k < tile.K; ++k) tile.expect(k, joint.data() + k * TILE);
     });
