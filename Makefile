@@ -10,10 +10,11 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check install -qq
 PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3
 ARGS    ?=
 ONLY    ?=
+SANITIZED := $(wildcard tests/unit/test_*kernels.py) tests/unit/test_fused.py tests/unit/test_text.py tests/laws/test_network.py tests/laws/test_transcript.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-plain plain-wheel test-peers sanitize check format bench docs clean
+.PHONY: help demo test test-plain plain-wheel test-peers heavy-peers sanitize check format bench docs clean
 
 help:          ## show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
@@ -38,11 +39,14 @@ sanitize: .venv/dev.stamp .venv/kernels.stamp ## test the kernels under the addr
 	$(BIN)/cmake --install build/sanitize --prefix src
 	HALFSEEN_KERNELS=compiled ASAN_OPTIONS=detect_leaks=0 \
 	    LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	    $(BIN)/python -m pytest -q tests/unit/test_kernels.py tests/unit/test_fused.py; \
+	    $(BIN)/python -m pytest -q $(SANITIZED); \
 	    status=$$?; $(BIN)/cmake --install build/make --prefix src; exit $$status
 
 test-peers: .venv/peers.stamp .venv/kernels.stamp ## compare with other libraries
 	$(BIN)/python -m pytest tests/peers $(ARGS)
+
+heavy-peers: .venv/peers.stamp ## also install dynamax, eflomal, pgmpy and torch-struct: gigabytes
+	$(PIP) -r requirements/app.txt -r requirements/dev.txt -r requirements/peers.txt -r requirements/heavy-peers.txt
 
 check: .venv/dev.stamp ## lint, formatting, types
 	$(BIN)/ruff check .
