@@ -186,5 +186,5 @@ def _not_finite(step: Step, chain: Chain) -> str:
     where = f"restart {chain.key}, pass {chain.n_passes}: the objective is {step.objective}: "
     if step.objective == -np.inf:
         start = "the start makes" if chain.n_passes == 1 else "the parameters make"
-        return where + f"{start} some row impossible. Use a start without zeros, or a prior."
+        return where + f"{start} some row impossible. Use a start without zeros, a prior, or a wider given covariance."
     return where + "a component collapsed onto a single value. Use a variance floor, a prior or fewer components."
