@@ -332,6 +332,22 @@ def test_data_near_1e8_keep_their_variance():
         assert_allclose(far, near, rtol=1e-6)
 
 
+def test_float32_stays_float32_where_nothing_is_summed():
+    X = np.random.default_rng(0).normal(size=(300, 3)) + np.repeat([[0.0], [4.0], [9.0]], 100, axis=0)
+    small = X.astype(np.float32)
+    model = hs.GaussianMixture(3, random_state=0).fit(small)
+    exact = hs.GaussianMixture(3, random_state=0).fit(small.astype(np.float64))
+    assert model.loglik_ == exact.loglik_
+    assert_array_equal(model.means_, exact.means_)  # of numbers read as they are, in float64
+    proba = model.predict_proba(small)
+    assert proba.dtype == np.float32
+    assert_array_equal(proba, exact.predict_proba(small.astype(np.float64)).astype(np.float32))
+    hs.decide(proba)
+    holes = small.copy()
+    holes[::7, 1] = np.nan
+    assert model.impute(holes).dtype == np.float32
+
+
 def test_values_of_9999_and_0_in_float32():
     """A diagonal variance came out near -1 (sklearn#30382)."""
     X = np.array([[9999.0, 1.0], [0.0, 2.0], [9999.0, 3.0], [0.0, 4.0]] * 5, dtype=np.float32)

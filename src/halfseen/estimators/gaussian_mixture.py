@@ -275,6 +275,12 @@ class GaussianMixture(HiddenClasses):
 
     # ---- what was fitted -----------------------------------------------------------------------------------------
 
+    def predict_proba(self, X: Any) -> Any:
+        """Return the posterior probability of each component for each row, (N, K); float32 for an array of float32."""
+        kind = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+        rounded = self._over(X, lambda table: self._posteriors(table, lambda resp: resp.astype(kind, copy=False)))
+        return np.concatenate(rounded)
+
     @property
     def covariance_type_(self) -> str:
         """The shape of the covariances, chosen from those in `covariance_type`."""
