@@ -14,20 +14,17 @@ parents' in their order; where only the other order (own state quickest) gives r
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import prod
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from halfseen.errors import DataError
-from halfseen.whole_file import whole_file
 
-__all__ = ["BifNetwork", "parse_bif", "read_bif_file", "write_bif_file"]
+__all__ = ["BifNetwork", "bif_text", "check_family", "check_row", "parse_bif"]
 
 _TOKEN = re.compile(
     r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/)|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<sign>[{}()\[\],;|])"""
@@ -120,19 +117,6 @@ class _Reader:
         """Pass over a property."""
         while self.next("';'")[::2] != (";", True):
             pass
-
-
-def read_bif_file(path: str | os.PathLike[str]) -> BifNetwork:
-    """Read a BIF file."""
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise DataError(f"{os.fspath(path)}: cannot be read: {error.strerror}.") from error
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
-    return parse_bif(text, os.fspath(path))
 
 
 def parse_bif(text: str, where: str = "text") -> BifNetwork:
@@ -231,16 +215,23 @@ def _network_of(
     tables = {}
     for child, (parents, place) in blocks.items():
         reader.place = place
-        for name in (child, *parents):
-            if name not in states:
-                raise reader.error(f"there are probabilities of {name!r}, but no variable of that name.")
-        if len({child, *parents}) <= len(parents):
-            raise reader.error(f"a parent of {child!r} is there twice, or is {child!r} itself.")
+        check_family(child, parents, states, reader.error)
         tables[child] = _table(reader, child, [states[name] for name in (*parents, child)])
     for name in states:
         if name not in tables:
             raise reader.error(f"variable {name!r} has no 'probability ( {name} ... )'.", len(reader.text))
     return BifNetwork(dict(states), {name: blocks[name][0] for name in states}, {name: tables[name] for name in states})
+
+
+def check_family(
+    child: str, parents: Sequence[str], states: Mapping[str, object], error: Callable[[str], DataError]
+) -> None:
+    """Refuse a family with a variable that is not there, or one that is there twice; `error` knows the place."""
+    for name in (child, *parents):
+        if name not in states:
+            raise error(f"there are probabilities of {name!r}, but no variable of that name.")
+    if len({child, *parents}) <= len(parents):
+        raise error(f"a parent of {child!r} is there twice, or is {child!r} itself.")
 
 
 def _table(reader: _Reader, child: str, states: Sequence[tuple[str, ...]]) -> Any:
@@ -256,13 +247,13 @@ def _table(reader: _Reader, child: str, states: Sequence[tuple[str, ...]]) -> An
             at = _place(reader, child, key, codes)
             if not np.isnan(found[at]).all():
                 raise reader.error(f"the row ({', '.join(key)}) of {child!r} is there twice.")
-            found[at] = _row(reader, child, reader.numbers(), shape[-1])
+            found[at] = _row(reader, child, shape[-1])
             continue
         word = reader.word("'table', 'default' or a row such as '(yes, no) 0.1, 0.9;'")
         if word == "table":
             found = _whole(reader, child, reader.numbers(), shape)
         elif word == "default":
-            default = _row(reader, child, reader.numbers(), shape[-1])
+            default = _row(reader, child, shape[-1])
         elif word == "property":
             reader.skip()
         else:
@@ -289,13 +280,19 @@ def _place(reader: _Reader, child: str, key: Sequence[str], codes: Sequence[dict
     return tuple(own[state] for state, own in zip(key, codes, strict=True))
 
 
-def _row(reader: _Reader, child: str, numbers: list[float], size: int) -> list[float]:
-    if len(numbers) != size:
-        raise reader.error(f"a row of {child!r} has {len(numbers)} numbers for {size} states.")
+def check_row(child: str, numbers: list[float], error: Callable[[str], DataError]) -> list[float]:
+    """Return a row of probabilities, divided by its sum where that is not quite one."""
     total = sum(numbers)
     if min(numbers) < 0 or not abs(total - 1) <= ROUNDED:
-        raise reader.error(f"a row of {child!r} sums to {total:.6g}, or has a number below 0: {numbers!r:.120}.")
+        raise error(f"a row of {child!r} sums to {total:.6g}, or has a number below 0: {numbers!r:.120}.")
     return numbers if abs(total - 1) <= EXACT else [p / total for p in numbers]
+
+
+def _row(reader: _Reader, child: str, size: int) -> list[float]:
+    numbers = reader.numbers()
+    if len(numbers) != size:
+        raise reader.error(f"a row of {child!r} has {len(numbers)} numbers for {size} states.")
+    return check_row(child, numbers, reader.error)
 
 
 def _whole(reader: _Reader, child: str, numbers: list[float], shape: tuple[int, ...]) -> Any:
@@ -307,15 +304,15 @@ def _whole(reader: _Reader, child: str, numbers: list[float], shape: tuple[int, 
     slowest = np.moveaxis(values.reshape(shape[-1], *shape[:-1]), 0, -1)
     quickest = values.reshape(shape)
     chosen = slowest if np.abs(slowest.sum(axis=-1) - 1).max() <= ROUNDED else quickest
-    rows = [_row(reader, child, row, shape[-1]) for row in chosen.reshape(-1, shape[-1]).tolist()]
+    rows = [check_row(child, row, reader.error) for row in chosen.reshape(-1, shape[-1]).tolist()]
     return np.array(rows).reshape(shape)
 
 
 # ---- out -------------------------------------------------------------------------------------------------------------
 
 
-def write_bif_file(network: BifNetwork, path: str | os.PathLike[str]) -> None:
-    """Write a network as a BIF file, in UTF-8; numbers are read back to the last bit."""
+def bif_text(network: BifNetwork) -> str:
+    """Return the text of a BIF file; numbers are read back to the last bit."""
     lines = ["network unknown {", "}"]
     for name, own in network.states.items():
         listed = ", ".join(map(_quoted, own))
@@ -328,11 +325,7 @@ def write_bif_file(network: BifNetwork, path: str | os.PathLike[str]) -> None:
             start = f"({', '.join(map(_quoted, key))})" if parents else "table"
             lines.append(f"  {start} {', '.join(map(repr, row))};")
         lines.append("}")
-    try:
-        with whole_file(Path(path)) as file:
-            file.write("\n".join([*lines, ""]).encode("utf-8"))
-    except OSError as error:
-        raise DataError(f"{os.fspath(path)}: cannot be written: {error.strerror}. Use another path.") from error
+    return "\n".join([*lines, ""])
 
 
 def _quoted(name: str) -> str:
