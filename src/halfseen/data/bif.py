@@ -4,9 +4,10 @@
     variable NAME { type discrete [ 2 ] { yes, no }; }
     probability ( CHILD | PARENT, PARENT ) { (yes, no) 0.1, 0.9; default 0.5, 0.5; }
 
-What is read: names and states with any signs in them but blanks and ``{ } ( ) [ ] , ; |`` (these between double
-quotes), parents in any order, rows in any order by the names of the parents' states, `default` for rows that are not
-there, `table`, comments (``//`` and ``/* */``), properties (passed over), UTF-8 or Latin-1.
+What is read: names and states with any signs in them but ``{ } ( ) [ ] , ; |`` (these between double quotes), blanks
+also without quotes where commas tell the names apart, parents in any order, rows in any order by the names of the
+parents' states, `default` for rows that are not there, `table`, comments (``//`` and ``/* */``), properties (passed
+over), UTF-8 or Latin-1.
 
 A `table` of a variable with parents lists all its numbers with the variable's own state changing slowest, then the
 parents' in their order; where only the other order (own state quickest) gives rows that sum to one, that is taken.
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import Any, NamedTuple
 
@@ -96,17 +97,24 @@ class _Reader:
             raise self.error(f"{token.text!r} stands where {what} should. Put names with such signs between quotes.")
         return token.text
 
-    def words(self, what: str, end: str) -> list[str]:
-        """Read names with commas between them or not, up to a sign."""
-        found: list[str] = []
+    def words(self, what: str) -> list[str]:
+        """Read one word or more, up to a sign: some programs write names with blanks and without quotes."""
+        found = [self.word(what)]
+        while self.place < len(self.tokens) and not self.tokens[self.place].sign:
+            found.append(self.word(what))
+        return found
+
+    def listed(self, what: str, end: str) -> list[list[str]]:
+        """Read words between commas, up to a sign."""
+        found: list[list[str]] = []
         while not self.sees(end):
             if not self.sees(","):
-                found.append(self.word(what))
+                found.append(self.words(what))
         return found
 
     def numbers(self) -> list[float]:
         found = []
-        for text in self.words("a number", ";"):
+        for text in chain(*self.listed("a number", ";")):
             try:
                 found.append(float(text))
             except ValueError:
@@ -117,6 +125,11 @@ class _Reader:
         """Pass over a property."""
         while self.next("';'")[::2] != (";", True):
             pass
+
+
+def _names(listed: list[list[str]], commas: bool) -> list[str]:
+    """Return the names in a list: what stands between commas, or else every word."""
+    return [" ".join(words) for words in listed] if commas else list(chain(*listed))
 
 
 def parse_bif(text: str, where: str = "text") -> BifNetwork:
@@ -136,12 +149,12 @@ def parse_bif(text: str, where: str = "text") -> BifNetwork:
         if word == "network":
             _network(reader)
         elif word == "variable":
-            name = reader.word("the name of a variable")
+            name = " ".join(reader.words("the name of a variable"))
             if name in states:
                 raise reader.error(f"variable {name!r} is there twice.")
             states[name] = _variable(reader, name)
         elif word == "probability":
-            child, parents = _family(reader)
+            child, parents = _family(reader, states)
             if child in blocks:
                 raise reader.error(f"the probabilities of {child!r} are there twice.")
             blocks[child] = (parents, reader.place)
@@ -177,7 +190,8 @@ def _variable(reader: _Reader, name: str) -> tuple[str, ...]:
         size = reader.word("the number of states")
         reader.expect("]")
         reader.expect("{")
-        found = tuple(reader.words("a state", "}"))
+        listed = reader.listed("a state", "}")
+        found = tuple(_names(listed, commas=str(len(listed)) == size))
         if size != str(len(found)):
             raise reader.error(
                 f"variable {name!r} should have {size} states and lists {len(found)}: {', '.join(found)}."
@@ -190,14 +204,15 @@ def _variable(reader: _Reader, name: str) -> tuple[str, ...]:
     return found
 
 
-def _family(reader: _Reader) -> tuple[str, tuple[str, ...]]:
+def _family(reader: _Reader, states: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
     reader.expect("(")
-    child = reader.word("the name of a variable")
+    child = " ".join(reader.words("the name of a variable"))
     if reader.sees(")"):
         return child, ()
     if not reader.sees("|") and not reader.sees(","):  # old files have commas only
         reader.expect("|")
-    return child, tuple(reader.words("the name of a parent", ")"))
+    listed = reader.listed("the name of a parent", ")")
+    return child, tuple(_names(listed, commas=all(" ".join(words) in states for words in listed)))
 
 
 def _pass_over(reader: _Reader) -> None:
@@ -243,7 +258,8 @@ def _table(reader: _Reader, child: str, states: Sequence[tuple[str, ...]]) -> An
     reader.expect("{")
     while not reader.sees("}"):
         if reader.sees("("):
-            key = reader.words("a state of a parent", ")")
+            listed = reader.listed("a state of a parent", ")")
+            key = _names(listed, commas=len(listed) == len(codes))
             at = _place(reader, child, key, codes)
             if not np.isnan(found[at]).all():
                 raise reader.error(f"the row ({', '.join(key)}) of {child!r} is there twice.")
@@ -262,10 +278,9 @@ def _table(reader: _Reader, child: str, states: Sequence[tuple[str, ...]]) -> An
     if empty.any():
         if default is None:
             first = np.argwhere(empty)[0]
-            listed = ", ".join(own[i] for own, i in zip(states, first, strict=False))
+            row = ", ".join(own[i] for own, i in zip(states, first, strict=False))
             raise reader.error(
-                f"{child!r} lacks {int(empty.sum())} of {empty.size} rows, the first for ({listed}), and has no "
-                "'default'."
+                f"{child!r} lacks {int(empty.sum())} of {empty.size} rows, the first for ({row}), and has no 'default'."
             )
         found[empty] = default
     return found
