@@ -10,9 +10,10 @@ rows are one, with a weight: a row has the sum of its cases' log-evidence, plus 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,8 @@ Shorts = NDArray[np.int32]
 DRAWN = 1 << 20  # families of the cases drawn together
 
 
-class Cases(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Cases:
     """Cases as the kernels read them: see `kernels.network`.
 
     `soft` are logs of the likelihoods of soft evidence: more cells, after those of the tables.
@@ -79,10 +81,15 @@ class Cases(NamedTuple):
             soft,
         )
 
-    @property
+    @cached_property
     def n_cases(self) -> int:
         """Number of cases."""
         return int(self.schemes[:, 1].sum())
+
+    @cached_property
+    def room(self) -> int:
+        """How many numbers a kernel needs to work."""
+        return network_room(self.schemes, self.buckets)
 
     @property
     def widths(self) -> Ints:
@@ -102,7 +109,7 @@ class Cases(NamedTuple):
             at += base.size
         base = np.concatenate([np.zeros(0, dtype=np.int32), *parts])
         kept = schemes[schemes[:, 1] > 0]
-        return self._replace(schemes=kept, base=base)
+        return replace(self, schemes=kept, base=base)
 
     @property
     def arrays(self) -> tuple[Ints, Ints, Ints, Shorts, Shorts]:
@@ -167,13 +174,17 @@ class Network:
 
 def soft(log_table: Floats, cases: Cases, weight: Floats) -> tuple[Floats, Floats]:
     """Return expected uses of all cells, and the log-evidence of every case."""
-    counts, log_evidence = np.zeros(len(log_table)), np.empty(cases.n_cases)
-    room = np.empty(network_room(cases.schemes, cases.buckets))
-    kernels.network_soft(np.exp(log_table), *cases.arrays, np.ascontiguousarray(weight), room, counts, log_evidence)
+    return sums(np.exp(log_table), lambda: log_table, cases, np.ascontiguousarray(weight))
+
+
+def sums(table: Floats, log_table: Callable[[], Floats], cases: Cases, weight: Floats) -> tuple[Floats, Floats]:
+    """Do the same with a table of probabilities; its logs are asked for where numbers become too small."""
+    counts, log_evidence = np.zeros(len(table)), np.empty(cases.n_cases)
+    kernels.network_soft(table, *cases.arrays, weight, np.empty(cases.room), counts, log_evidence)
     left = np.flatnonzero(np.isnan(log_evidence))
     if len(left):
         evidence = np.empty(len(left))
-        network_soft_log(log_table, *cases.taken(left).arrays, weight[left], counts, evidence)
+        network_soft_log(log_table(), *cases.taken(left).arrays, weight[left], counts, evidence)
         log_evidence[left] = evidence
     return counts, log_evidence
 
