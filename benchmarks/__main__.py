@@ -324,7 +324,8 @@ def in_turn(programs: dict[str, list[str]], rounds: int = 15) -> dict[str, float
 
 def compared() -> dict[str, str]:
     """Say what was compared, and on what."""
-    return versions() | {"stepmix": version("stepmix"), "processor": processor(), "n_jobs": "2"}
+    rivals = {name: version(name) for name in ("stepmix", "pyagrum", "pgmpy") if find_spec(name)}
+    return versions() | rivals | {"processor": processor(), "n_jobs": "2"}
 
 
 def processor() -> str:

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +29,11 @@ Shorts = NDArray[np.int32]
 DRAWN = 1 << 20  # families of the cases drawn together
 
 
-@dataclass(frozen=True, eq=False)
-class Cases:
+class Cases(NamedTuple):
     """Cases as the kernels read them: see `kernels.network`.
 
-    `soft` are logs of the likelihoods of soft evidence: more cells, after those of the tables.
+    `soft` are logs of the likelihoods of soft evidence: more cells, after those of the tables. `room` is how many
+    numbers the kernel needs to work.
     """
 
     schemes: Ints
@@ -43,6 +42,7 @@ class Cases:
     local: Shorts
     base: Shorts
     soft: Floats
+    room: int
 
     @classmethod
     def packed(cls, groups: Sequence[tuple[Scheme, NDArray[np.integer]]], soft: Floats) -> Cases:
@@ -72,24 +72,22 @@ class Cases:
             bases.append(np.ravel(base))
             n_cases += len(base)
             n_base += base.size
+        own_schemes = np.array(schemes, dtype=np.int64).reshape(-1, 6)
+        own_buckets = np.array(buckets, dtype=np.int64).reshape(-1, 6)
         return cls(
-            np.array(schemes, dtype=np.int64).reshape(-1, 6),
-            np.array(buckets, dtype=np.int64).reshape(-1, 6),
+            own_schemes,
+            own_buckets,
             np.array(factors, dtype=np.int64).reshape(-1, 3),
             np.concatenate([np.zeros(0, dtype=np.int32), *local]),
             np.concatenate([np.zeros(0, dtype=np.int64), *bases]).astype(np.int32),
             soft,
+            network_room(own_schemes, own_buckets),
         )
 
-    @cached_property
+    @property
     def n_cases(self) -> int:
         """Number of cases."""
         return int(self.schemes[:, 1].sum())
-
-    @cached_property
-    def room(self) -> int:
-        """How many numbers a kernel needs to work."""
-        return network_room(self.schemes, self.buckets)
 
     @property
     def widths(self) -> Ints:
@@ -109,7 +107,7 @@ class Cases:
             at += base.size
         base = np.concatenate([np.zeros(0, dtype=np.int32), *parts])
         kept = schemes[schemes[:, 1] > 0]
-        return replace(self, schemes=kept, base=base)
+        return self._replace(schemes=kept, base=base)
 
     @property
     def arrays(self) -> tuple[Ints, Ints, Ints, Shorts, Shorts]:
@@ -179,7 +177,7 @@ def soft(log_table: Floats, cases: Cases, weight: Floats) -> tuple[Floats, Float
 
 def sums(table: Floats, log_table: Callable[[], Floats], cases: Cases, weight: Floats) -> tuple[Floats, Floats]:
     """Do the same with a table of probabilities; its logs are asked for where numbers become too small."""
-    counts, log_evidence = np.zeros(len(table)), np.empty(cases.n_cases)
+    counts, log_evidence = np.zeros(len(table)), np.empty(len(weight))
     kernels.network_soft(table, *cases.arrays, weight, np.empty(cases.room), counts, log_evidence)
     left = np.flatnonzero(np.isnan(log_evidence))
     if len(left):
