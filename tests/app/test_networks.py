@@ -52,6 +52,8 @@ def test_query_of_model_files_and_bif_files(lawn):
     found = json.loads(halfseen("query", lawn / "lawn.bif", *asked, "--json").stdout)
     expected = LAWN.query("rain", {"wet": "yes", "season": "damp"})
     assert [row["probability"] for row in found["rows"]] == pytest.approx(np.asarray(expected).tolist())
+    hs.write_bif(LAWN, lawn / "lawn.xmlbif")
+    assert json.loads(halfseen("query", lawn / "lawn.xmlbif", *asked, "--json").stdout) == found
     shown = halfseen("query", lawn / "m.halfseen", "rain", "wet").stdout
     assert len(shown.splitlines()) == 5
     assert "probability" in shown

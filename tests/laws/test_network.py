@@ -1,6 +1,7 @@
 """The laws for Bayesian networks, against enumeration of all joint states: units are components of rows."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,16 @@ import halfseen as hs
 from halfseen.assign import HARD, SOFT, Assign
 from halfseen.engine import BayesianNetwork, evaluate, steps
 from halfseen.engine import network as engine
-from halfseen.engine.network import Likelihoods, completed, log_table, logliks, marginals, reduce_network, split
+from halfseen.engine.network import (
+    Likelihoods,
+    completed,
+    log_table,
+    logliks,
+    marginals,
+    most_workers,
+    reduce_network,
+    split,
+)
 from halfseen.kernels import plain
 from halfseen.leaves import Tables
 from halfseen.structures import Network, elimination
@@ -228,6 +238,19 @@ def test_numbers_too_small_for_products_are_done_again_in_logs():
     assert_allclose(step.expected.stats[:2].sum(), 1.0, rtol=1e-12)
 
 
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("seed", range(12))
+def test_the_fused_path_gives_the_sums_of_the_three_steps(seed):
+    """Also where a likelihood is 0 as a number and not in logs."""
+    case = Case(seed)
+    for v, own in case.likelihoods.items():
+        case.likelihoods[v] = own._replace(patterns=own.patterns - np.array([[0.0], [800.0], [1600.0]]))
+    [fused] = evaluate(case.model, case.data, [case.params])
+    [apart] = evaluate(case.model, replace(case.data, path=None), [case.params])
+    assert_allclose(fused.expected.stats, apart.expected.stats, **TIGHT)
+    assert_allclose(fused.loglik, apart.loglik, rtol=1e-12)
+
+
 # ---- meets ---------------------------------------------------------------------------------------------------------
 
 
@@ -299,6 +322,17 @@ def test_any_number_of_workers_gives_the_same_bits(monkeypatch):
     edges = "C -> a; C -> b; C -> c; C -> d; a -> b"
     fits = [hs.BayesNet(edges, hidden={"C": 2}, random_state=0, n_init=4, n_jobs=n).fit(frame) for n in (1, 3)]
     assert_array_equal(*[net.params_["b"] for net in fits])
+
+
+def test_a_second_worker_needs_a_second_chunk_of_work(monkeypatch):
+    case = Case(2, n_rows=200)
+    total = sum(chunk.work for chunk in case.data.chunks)
+    assert most_workers(case.data) == 0
+    monkeypatch.setattr(engine, "WORK", total // 2 + 1)
+    assert len(case.data.chunks) == 2
+    assert most_workers(case.data) == 1  # the second chunk is a rest: it is sooner done than handed over
+    monkeypatch.setattr(engine, "WORK", total // 4)
+    assert most_workers(case.data) >= 4
 
 
 def test_known_tables_are_recovered_with_holes():

@@ -54,6 +54,24 @@ def test_a_whole_table_in_either_order(numbers):
     assert_allclose(net.tables["b"], [[0.6, 0.4], [0.05, 0.95]])
 
 
+def test_blanks_without_quotes():
+    """As pgmpy writes them; in lists without commas they go on to part the names."""
+    net = parse_bif(
+        """
+        variable the size { type discrete [ 2 ] { a & b, c }; }
+        variable b { type discrete [ 2 ] { "yes, well" no }; }
+        variable c { type discrete [ 2 ] { not sure, ok }; }
+        probability ( the size ) { table 0.25 0.75; }
+        probability ( b | the size ) { ( c ) 0.1, 0.9; ( a & b ) 0.5, 0.5; }
+        probability ( c | the size, b ) { default 0.5, 0.5; ( a & b, no ) 0.2, 0.8; ( c "yes, well" ) 0.3, 0.7; }
+        """
+    )
+    assert net.states == {"the size": ("a & b", "c"), "b": ("yes, well", "no"), "c": ("not sure", "ok")}
+    assert net.parents["c"] == ("the size", "b")
+    assert_allclose(net.tables["b"], [[0.5, 0.5], [0.1, 0.9]])
+    assert_allclose(net.tables["c"][:, :, 0], [[0.5, 0.2], [0.3, 0.5]])
+
+
 def test_names_that_need_quotes_and_signs_beyond_ascii_come_back(tmp_path):
     states = {"größe, m": ["<5", "a (b)", 'say "hi"'], "x|y": ["//no comment", "back\\slash"]}
     tables = {"größe, m": [0.1, 0.2, 0.7], "x|y": [[1 / 3, 2 / 3], [0.1, 0.9], [0.0, 1.0]]}

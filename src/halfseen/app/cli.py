@@ -271,7 +271,7 @@ def forecast(
 @app.command(epilog="Example: halfseen query asia.halfseen lung --given smoke=yes --given xray=no")
 def query(
     context: Context,
-    model: Annotated[str, Argument(metavar="MODEL", help="A model file of a network, or a BIF file.")],
+    model: Annotated[str, Argument(metavar="MODEL", help="A model file of a network, or a BIF or XMLBIF file.")],
     variables: Annotated[list[str], Argument(metavar="VARIABLES...", help="What to ask for, jointly.")],
     given: Annotated[
         list[str] | None, Option("--given", metavar="NAME=STATE", help="What is known; may be given again.")

@@ -4,9 +4,10 @@
     variable NAME { type discrete [ 2 ] { yes, no }; }
     probability ( CHILD | PARENT, PARENT ) { (yes, no) 0.1, 0.9; default 0.5, 0.5; }
 
-What is read: names and states with any signs in them but blanks and ``{ } ( ) [ ] , ; |`` (these between double
-quotes), parents in any order, rows in any order by the names of the parents' states, `default` for rows that are not
-there, `table`, comments (``//`` and ``/* */``), properties (passed over), UTF-8 or Latin-1.
+What is read: names and states with any signs in them but ``{ } ( ) [ ] , ; |`` (these between double quotes), blanks
+also without quotes where commas tell the names apart, parents in any order, rows in any order by the names of the
+parents' states, `default` for rows that are not there, `table`, comments (``//`` and ``/* */``), properties (passed
+over), UTF-8 or Latin-1.
 
 A `table` of a variable with parents lists all its numbers with the variable's own state changing slowest, then the
 parents' in their order; where only the other order (own state quickest) gives rows that sum to one, that is taken.
@@ -14,20 +15,17 @@ parents' in their order; where only the other order (own state quickest) gives r
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, product
 from math import prod
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from halfseen.errors import DataError
-from halfseen.whole_file import whole_file
 
-__all__ = ["BifNetwork", "parse_bif", "read_bif_file", "write_bif_file"]
+__all__ = ["BifNetwork", "bif_text", "check_family", "check_row", "parse_bif"]
 
 _TOKEN = re.compile(
     r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/)|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<sign>[{}()\[\],;|])"""
@@ -99,17 +97,24 @@ class _Reader:
             raise self.error(f"{token.text!r} stands where {what} should. Put names with such signs between quotes.")
         return token.text
 
-    def words(self, what: str, end: str) -> list[str]:
-        """Read names with commas between them or not, up to a sign."""
-        found: list[str] = []
+    def words(self, what: str) -> list[str]:
+        """Read one word or more, up to a sign: some programs write names with blanks and without quotes."""
+        found = [self.word(what)]
+        while self.place < len(self.tokens) and not self.tokens[self.place].sign:
+            found.append(self.word(what))
+        return found
+
+    def listed(self, what: str, end: str) -> list[list[str]]:
+        """Read words between commas, up to a sign."""
+        found: list[list[str]] = []
         while not self.sees(end):
             if not self.sees(","):
-                found.append(self.word(what))
+                found.append(self.words(what))
         return found
 
     def numbers(self) -> list[float]:
         found = []
-        for text in self.words("a number", ";"):
+        for text in chain(*self.listed("a number", ";")):
             try:
                 found.append(float(text))
             except ValueError:
@@ -122,17 +127,9 @@ class _Reader:
             pass
 
 
-def read_bif_file(path: str | os.PathLike[str]) -> BifNetwork:
-    """Read a BIF file."""
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise DataError(f"{os.fspath(path)}: cannot be read: {error.strerror}.") from error
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
-    return parse_bif(text, os.fspath(path))
+def _names(listed: list[list[str]], commas: bool) -> list[str]:
+    """Return the names in a list: what stands between commas, or else every word."""
+    return [" ".join(words) for words in listed] if commas else list(chain(*listed))
 
 
 def parse_bif(text: str, where: str = "text") -> BifNetwork:
@@ -152,12 +149,12 @@ def parse_bif(text: str, where: str = "text") -> BifNetwork:
         if word == "network":
             _network(reader)
         elif word == "variable":
-            name = reader.word("the name of a variable")
+            name = " ".join(reader.words("the name of a variable"))
             if name in states:
                 raise reader.error(f"variable {name!r} is there twice.")
             states[name] = _variable(reader, name)
         elif word == "probability":
-            child, parents = _family(reader)
+            child, parents = _family(reader, states)
             if child in blocks:
                 raise reader.error(f"the probabilities of {child!r} are there twice.")
             blocks[child] = (parents, reader.place)
@@ -193,7 +190,8 @@ def _variable(reader: _Reader, name: str) -> tuple[str, ...]:
         size = reader.word("the number of states")
         reader.expect("]")
         reader.expect("{")
-        found = tuple(reader.words("a state", "}"))
+        listed = reader.listed("a state", "}")
+        found = tuple(_names(listed, commas=str(len(listed)) == size))
         if size != str(len(found)):
             raise reader.error(
                 f"variable {name!r} should have {size} states and lists {len(found)}: {', '.join(found)}."
@@ -206,14 +204,15 @@ def _variable(reader: _Reader, name: str) -> tuple[str, ...]:
     return found
 
 
-def _family(reader: _Reader) -> tuple[str, tuple[str, ...]]:
+def _family(reader: _Reader, states: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
     reader.expect("(")
-    child = reader.word("the name of a variable")
+    child = " ".join(reader.words("the name of a variable"))
     if reader.sees(")"):
         return child, ()
     if not reader.sees("|") and not reader.sees(","):  # old files have commas only
         reader.expect("|")
-    return child, tuple(reader.words("the name of a parent", ")"))
+    listed = reader.listed("the name of a parent", ")")
+    return child, tuple(_names(listed, commas=all(" ".join(words) in states for words in listed)))
 
 
 def _pass_over(reader: _Reader) -> None:
@@ -231,16 +230,23 @@ def _network_of(
     tables = {}
     for child, (parents, place) in blocks.items():
         reader.place = place
-        for name in (child, *parents):
-            if name not in states:
-                raise reader.error(f"there are probabilities of {name!r}, but no variable of that name.")
-        if len({child, *parents}) <= len(parents):
-            raise reader.error(f"a parent of {child!r} is there twice, or is {child!r} itself.")
+        check_family(child, parents, states, reader.error)
         tables[child] = _table(reader, child, [states[name] for name in (*parents, child)])
     for name in states:
         if name not in tables:
             raise reader.error(f"variable {name!r} has no 'probability ( {name} ... )'.", len(reader.text))
     return BifNetwork(dict(states), {name: blocks[name][0] for name in states}, {name: tables[name] for name in states})
+
+
+def check_family(
+    child: str, parents: Sequence[str], states: Mapping[str, object], error: Callable[[str], DataError]
+) -> None:
+    """Refuse a family with a variable that is not there, or one that is there twice; `error` knows the place."""
+    for name in (child, *parents):
+        if name not in states:
+            raise error(f"there are probabilities of {name!r}, but no variable of that name.")
+    if len({child, *parents}) <= len(parents):
+        raise error(f"a parent of {child!r} is there twice, or is {child!r} itself.")
 
 
 def _table(reader: _Reader, child: str, states: Sequence[tuple[str, ...]]) -> Any:
@@ -252,17 +258,18 @@ def _table(reader: _Reader, child: str, states: Sequence[tuple[str, ...]]) -> An
     reader.expect("{")
     while not reader.sees("}"):
         if reader.sees("("):
-            key = reader.words("a state of a parent", ")")
+            listed = reader.listed("a state of a parent", ")")
+            key = _names(listed, commas=len(listed) == len(codes))
             at = _place(reader, child, key, codes)
             if not np.isnan(found[at]).all():
                 raise reader.error(f"the row ({', '.join(key)}) of {child!r} is there twice.")
-            found[at] = _row(reader, child, reader.numbers(), shape[-1])
+            found[at] = _row(reader, child, shape[-1])
             continue
         word = reader.word("'table', 'default' or a row such as '(yes, no) 0.1, 0.9;'")
         if word == "table":
             found = _whole(reader, child, reader.numbers(), shape)
         elif word == "default":
-            default = _row(reader, child, reader.numbers(), shape[-1])
+            default = _row(reader, child, shape[-1])
         elif word == "property":
             reader.skip()
         else:
@@ -271,10 +278,9 @@ def _table(reader: _Reader, child: str, states: Sequence[tuple[str, ...]]) -> An
     if empty.any():
         if default is None:
             first = np.argwhere(empty)[0]
-            listed = ", ".join(own[i] for own, i in zip(states, first, strict=False))
+            row = ", ".join(own[i] for own, i in zip(states, first, strict=False))
             raise reader.error(
-                f"{child!r} lacks {int(empty.sum())} of {empty.size} rows, the first for ({listed}), and has no "
-                "'default'."
+                f"{child!r} lacks {int(empty.sum())} of {empty.size} rows, the first for ({row}), and has no 'default'."
             )
         found[empty] = default
     return found
@@ -289,13 +295,19 @@ def _place(reader: _Reader, child: str, key: Sequence[str], codes: Sequence[dict
     return tuple(own[state] for state, own in zip(key, codes, strict=True))
 
 
-def _row(reader: _Reader, child: str, numbers: list[float], size: int) -> list[float]:
-    if len(numbers) != size:
-        raise reader.error(f"a row of {child!r} has {len(numbers)} numbers for {size} states.")
+def check_row(child: str, numbers: list[float], error: Callable[[str], DataError]) -> list[float]:
+    """Return a row of probabilities, divided by its sum where that is not quite one."""
     total = sum(numbers)
     if min(numbers) < 0 or not abs(total - 1) <= ROUNDED:
-        raise reader.error(f"a row of {child!r} sums to {total:.6g}, or has a number below 0: {numbers!r:.120}.")
+        raise error(f"a row of {child!r} sums to {total:.6g}, or has a number below 0: {numbers!r:.120}.")
     return numbers if abs(total - 1) <= EXACT else [p / total for p in numbers]
+
+
+def _row(reader: _Reader, child: str, size: int) -> list[float]:
+    numbers = reader.numbers()
+    if len(numbers) != size:
+        raise reader.error(f"a row of {child!r} has {len(numbers)} numbers for {size} states.")
+    return check_row(child, numbers, reader.error)
 
 
 def _whole(reader: _Reader, child: str, numbers: list[float], shape: tuple[int, ...]) -> Any:
@@ -307,15 +319,15 @@ def _whole(reader: _Reader, child: str, numbers: list[float], shape: tuple[int, 
     slowest = np.moveaxis(values.reshape(shape[-1], *shape[:-1]), 0, -1)
     quickest = values.reshape(shape)
     chosen = slowest if np.abs(slowest.sum(axis=-1) - 1).max() <= ROUNDED else quickest
-    rows = [_row(reader, child, row, shape[-1]) for row in chosen.reshape(-1, shape[-1]).tolist()]
+    rows = [check_row(child, row, reader.error) for row in chosen.reshape(-1, shape[-1]).tolist()]
     return np.array(rows).reshape(shape)
 
 
 # ---- out -------------------------------------------------------------------------------------------------------------
 
 
-def write_bif_file(network: BifNetwork, path: str | os.PathLike[str]) -> None:
-    """Write a network as a BIF file, in UTF-8; numbers are read back to the last bit."""
+def bif_text(network: BifNetwork) -> str:
+    """Return the text of a BIF file; numbers are read back to the last bit."""
     lines = ["network unknown {", "}"]
     for name, own in network.states.items():
         listed = ", ".join(map(_quoted, own))
@@ -328,11 +340,7 @@ def write_bif_file(network: BifNetwork, path: str | os.PathLike[str]) -> None:
             start = f"({', '.join(map(_quoted, key))})" if parents else "table"
             lines.append(f"  {start} {', '.join(map(repr, row))};")
         lines.append("}")
-    try:
-        with whole_file(Path(path)) as file:
-            file.write("\n".join([*lines, ""]).encode("utf-8"))
-    except OSError as error:
-        raise DataError(f"{os.fspath(path)}: cannot be written: {error.strerror}. Use another path.") from error
+    return "\n".join([*lines, ""])
 
 
 def _quoted(name: str) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from halfseen.assign import SOFT
 from halfseen.engine.expected import Expected
+from halfseen.engine.fused_network import FusedNetwork
 from halfseen.engine.model import Model, Reduced
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
@@ -39,11 +40,12 @@ class BayesianNetwork(Model):
 
 @dataclass(frozen=True, eq=False)
 class NetworkChunk:
-    """Some cases: what the engine maps over."""
+    """Some cases: what the engine maps over, and how many look-ups they take."""
 
     index: int
     blocks: Cases
     weight: Floats
+    work: int
     log_evidence: None = None
 
 
@@ -202,10 +204,12 @@ def reduce_network(model: BayesianNetwork, graph: Graph, found: Split, weight: F
     work = 0
 
     def finish() -> None:
+        nonlocal work
         if waiting:
-            chunks.append(NetworkChunk(len(chunks), Cases.packed(waiting, found.soft), np.concatenate(masses)))
+            chunks.append(NetworkChunk(len(chunks), Cases.packed(waiting, found.soft), np.concatenate(masses), work))
             waiting.clear()
             masses.clear()
+            work = 0
 
     for one in found.components:
         mass = np.bincount(one.case, weight[one.rows], minlength=len(one.base)).astype(np.float64, copy=False)
@@ -216,9 +220,13 @@ def reduce_network(model: BayesianNetwork, graph: Graph, found: Split, weight: F
             work += one.scheme.work * len(masses[-1])
             if work >= WORK:
                 finish()
-                work = 0
     finish()
-    return Reduced(chunks, Expected(known, 0.0), model.blank())
+    return Reduced(chunks, Expected(known, 0.0), model.blank(), FusedNetwork(graph.n_cells, found.soft))
+
+
+def most_workers(data: Reduced) -> int:
+    """Return how many workers have a whole chunk's work each: less is done sooner than handed over."""
+    return sum(chunk.work for chunk in data.chunks if isinstance(chunk, NetworkChunk)) // WORK
 
 
 # ---- rows in, answers out ----------------------------------------------------------------------------------------

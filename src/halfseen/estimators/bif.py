@@ -1,4 +1,4 @@
-"""Bayesian networks from BIF files, and into them."""
+"""Bayesian networks from BIF and XMLBIF files, and into them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import os
 
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.data.bif import BifNetwork, read_bif_file, write_bif_file
+from halfseen.data.bif import BifNetwork
+from halfseen.data.network_file import read_network_file, write_network_file
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.bayes_net import BayesNet
 
 
 def read_bif(path: str | os.PathLike[str]) -> BayesNet:
-    """Read a Bayesian network from a BIF file: of the bnlearn repository, pgmpy, pyAgrum and others.
+    """Read a Bayesian network from a BIF or XMLBIF file: of the bnlearn repository, pgmpy, pyAgrum and others.
 
     The network can be asked at once. `fit` learns its tables anew from a table; variables of the network without a
     column are hidden then, with the states of the file.
@@ -20,6 +21,7 @@ def read_bif(path: str | os.PathLike[str]) -> BayesNet:
     Parameters
     ----------
     path : str or path
+        A file whose first sign is ``<`` is XMLBIF, whatever its name.
 
     Raises
     ------
@@ -37,7 +39,7 @@ def read_bif(path: str | os.PathLike[str]) -> BayesNet:
     no    0.333333
     yes   0.666667
     """
-    found = read_bif_file(path)
+    found = read_network_file(path)
     edges = [*found.states, *((p, name) for name, own in found.parents.items() for p in own)]
     try:
         model = BayesNet.from_params(found.tables, edges, found.states)
@@ -49,7 +51,8 @@ def read_bif(path: str | os.PathLike[str]) -> BayesNet:
 def write_bif(model: BayesNet, path: str | os.PathLike[str]) -> None:
     """Write a Bayesian network as a BIF file that bnlearn, pgmpy and pyAgrum read.
 
-    States become text. Numbers are written so that they are read back to the last bit.
+    Where the name ends in ``.xmlbif``, ``.bifxml`` (pyAgrum's) or ``.xml`` it is an XMLBIF file. States become text.
+    Numbers are written so that they are read back to the last bit.
     """
     if not isinstance(model, BayesNet):
         raise ParameterError(f"a {type(model).__name__} is not a BayesNet: only networks have BIF files.")
@@ -58,4 +61,4 @@ def write_bif(model: BayesNet, path: str | os.PathLike[str]) -> None:
     for name, own in states.items():
         if len(set(own)) < len(own):
             raise ParameterError(f"two states of {name!r} are the same as text: {', '.join(own)}.")
-    write_bif_file(BifNetwork(states, model.parents_, model.params_), path)
+    write_network_file(BifNetwork(states, model.parents_, model.params_), path)

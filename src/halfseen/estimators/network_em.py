@@ -15,7 +15,7 @@ from halfseen.data import Column, Schema, Source, frame_from_dict
 from halfseen.engine import BayesianNetwork, Search, evaluate, fit
 from halfseen.engine.ascent import METHODS
 from halfseen.engine.model import Reduced
-from halfseen.engine.network import Likelihoods, Split, log_table, logliks, reduce_network, split
+from halfseen.engine.network import Likelihoods, Split, log_table, logliks, most_workers, reduce_network, split
 from halfseen.engine.search import STAGE
 from halfseen.engine.search import Plan as SearchPlan
 from halfseen.engine.stopping import read_rule
@@ -224,7 +224,7 @@ class NetworkEM(NetworkUse):
         codes[:, [places[name] for name in door.schema.names]] = door.codes
         parts = split(graph, codes, {places[name]: one for name, one in door.likelihoods.items()})
         data = reduce_network(model, graph, parts, door.weight)
-        with runner(self.n_jobs, len(data.chunks)) as run:
+        with runner(self.n_jobs, most_workers(data)) as run:
             plan_of_search = SearchPlan(
                 assign=Assign.read(self.assign, self.draws),
                 rule=read_rule(self.stop, self.tol, self.assign),

@@ -10,7 +10,7 @@ rows are one, with a weight: a row has the sum of its cases' log-evidence, plus 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,7 +32,8 @@ DRAWN = 1 << 20  # families of the cases drawn together
 class Cases(NamedTuple):
     """Cases as the kernels read them: see `kernels.network`.
 
-    `soft` are logs of the likelihoods of soft evidence: more cells, after those of the tables.
+    `soft` are logs of the likelihoods of soft evidence: more cells, after those of the tables. `room` is how many
+    numbers the kernel needs to work.
     """
 
     schemes: Ints
@@ -41,6 +42,7 @@ class Cases(NamedTuple):
     local: Shorts
     base: Shorts
     soft: Floats
+    room: int
 
     @classmethod
     def packed(cls, groups: Sequence[tuple[Scheme, NDArray[np.integer]]], soft: Floats) -> Cases:
@@ -70,13 +72,16 @@ class Cases(NamedTuple):
             bases.append(np.ravel(base))
             n_cases += len(base)
             n_base += base.size
+        own_schemes = np.array(schemes, dtype=np.int64).reshape(-1, 6)
+        own_buckets = np.array(buckets, dtype=np.int64).reshape(-1, 6)
         return cls(
-            np.array(schemes, dtype=np.int64).reshape(-1, 6),
-            np.array(buckets, dtype=np.int64).reshape(-1, 6),
+            own_schemes,
+            own_buckets,
             np.array(factors, dtype=np.int64).reshape(-1, 3),
             np.concatenate([np.zeros(0, dtype=np.int32), *local]),
             np.concatenate([np.zeros(0, dtype=np.int64), *bases]).astype(np.int32),
             soft,
+            network_room(own_schemes, own_buckets),
         )
 
     @property
@@ -167,13 +172,17 @@ class Network:
 
 def soft(log_table: Floats, cases: Cases, weight: Floats) -> tuple[Floats, Floats]:
     """Return expected uses of all cells, and the log-evidence of every case."""
-    counts, log_evidence = np.zeros(len(log_table)), np.empty(cases.n_cases)
-    room = np.empty(network_room(cases.schemes, cases.buckets))
-    kernels.network_soft(np.exp(log_table), *cases.arrays, np.ascontiguousarray(weight), room, counts, log_evidence)
+    return sums(np.exp(log_table), lambda: log_table, cases, np.ascontiguousarray(weight))
+
+
+def sums(table: Floats, log_table: Callable[[], Floats], cases: Cases, weight: Floats) -> tuple[Floats, Floats]:
+    """Do the same with a table of probabilities; its logs are asked for where numbers become too small."""
+    counts, log_evidence = np.zeros(len(table)), np.empty(len(weight))
+    kernels.network_soft(table, *cases.arrays, weight, np.empty(cases.room), counts, log_evidence)
     left = np.flatnonzero(np.isnan(log_evidence))
     if len(left):
         evidence = np.empty(len(left))
-        network_soft_log(log_table, *cases.taken(left).arrays, weight[left], counts, evidence)
+        network_soft_log(log_table(), *cases.taken(left).arrays, weight[left], counts, evidence)
         log_evidence[left] = evidence
     return counts, log_evidence
 

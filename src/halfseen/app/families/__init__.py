@@ -74,8 +74,15 @@ OF_TEXT = ("text", "text_model", "words", "document_length", "unlabeled_weight")
 
 
 def is_network(word: str) -> bool:
-    """Whether ``--model`` is a BIF file, or edges."""
-    return word.lower().endswith(".bif") or "->" in word or "<-" in word
+    """Whether ``--model`` is a file of a network, or edges."""
+    return is_network_file(word) or "->" in word or "<-" in word
+
+
+def is_network_file(word: str) -> bool:
+    """Whether a name ends as those of BIF and XMLBIF files do."""
+    from halfseen.data.network_file import NETWORK_FILES
+
+    return word.lower().endswith(NETWORK_FILES)
 
 
 def check_options(request: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
-"""Bayesian networks: from BIF files and tables, and answers back to files.
+"""Bayesian networks: from BIF or XMLBIF files and tables, and answers back to files.
 
-``--model`` takes a BIF file, or the edges themselves: ``"smoke -> lung -> xray"``. Columns of the table that are no
+``--model`` takes such a file, or the edges themselves: ``"smoke -> lung -> xray"``. Columns of the table that are no
 variables of the network are set aside; variables without a column are hidden, with the states of the file or as many as
 ``--hidden`` says.
 """
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from halfseen.app import console, options
-from halfseen.app.families import Fitted
+from halfseen.app.families import Fitted, is_network_file
 from halfseen.app.families.tables import impute, of_fit, outcome, unnamed
 from halfseen.app.tables import batches, data, extended, open_rows, weights
 from halfseen.data.write import TableWriter
@@ -74,7 +74,7 @@ def _estimator(request: Mapping[str, Any]) -> BayesNet:
     hidden = _hidden(request["hidden"])
     word = request["model"]
     edges, states = (word, None)
-    if word.lower().endswith(".bif"):
+    if is_network_file(word):
         net = read_bif(word)
         edges, states = net.edges, {name: own for name, own in (net.states or {}).items() if name not in hidden}
     return BayesNet(

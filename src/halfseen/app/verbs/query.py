@@ -11,7 +11,7 @@ from halfseen.errors import ParameterError
 
 def run(model: str, variables: list[str], given: list[str] | None, json: bool) -> None:
     """Load the network, from a model file or a BIF file, and print the distribution."""
-    if model.lower().endswith(".bif"):
+    if families.is_network_file(model):
         from halfseen.estimators.bif import read_bif
 
         loaded: Any = read_bif(model)
