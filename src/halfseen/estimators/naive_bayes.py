@@ -459,8 +459,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         """Return log p(observed cells, class) for each row and class, (N, C)."""
         return self._class_joint(self._encode(X))[1]
 
-    def _class_joint(self, table: Table) -> tuple[tuple[str, ...], Floats]:
-        joint = super()._class_joint(table)[1]
+    def _by_class_joint(self, joint: Floats) -> tuple[tuple[str, ...], Floats]:
         with np.errstate(divide="ignore"):
             by_class = logsumexp(joint.reshape(len(joint), len(self.classes_), -1), axis=2)
         return tuple(map(str, self.classes_)), by_class
