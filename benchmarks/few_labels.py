@@ -21,20 +21,19 @@ from sklearn.feature_extraction.text import CountVectorizer
 import halfseen as hs
 
 DRAWS = 5
-SIZES = (3, 20, 100)  # labels per class
+SIZES = (5, 20, 100)  # labels per class
 WAYS: dict[str, dict[str, Any]] = {
     "labelled documents alone": {"unlabeled_weight": 0},
     "alone, of one length": {"unlabeled_weight": 0, "document_length": "mean"},
-    "alone, of one length, prior 0.1": {"unlabeled_weight": 0, "document_length": "mean", "prior": 0.1},
+    "alone, of one length, `prior=0.1`": {"unlabeled_weight": 0, "document_length": "mean", "prior": 0.1},
     "all documents": {},
     "all, of one length": {"document_length": "mean"},
-    "all, of one length, prior 0.1": {"document_length": "mean", "prior": 0.1},
-    "all, of 10 words, prior 0.1": {"document_length": 10, "prior": 0.1},
-    "all, prior 0.1": {"prior": 0.1},
-    "all, unlabelled by a tenth": {"unlabeled_weight": 0.1},
+    "all, of one length, `prior=0.1`": {"document_length": "mean", "prior": 0.1},
+    "all, an unlabelled one counts 0.1": {"unlabeled_weight": 0.1},
     'all, `unlabeled_weight="cv"`': {"unlabeled_weight": "cv"},
-    'all, "cv", of one length, prior 0.1': {"unlabeled_weight": "cv", "document_length": "mean", "prior": 0.1},
+    'all, "cv", of one length': {"unlabeled_weight": "cv", "document_length": "mean"},
     "all, 2 components per class": {"components_per_class": 2, "n_init": 2},
+    "all, 2 components, counts 0.1": {"components_per_class": 2, "n_init": 2, "unlabeled_weight": 0.1},
     "all, 4 components per class": {"components_per_class": 4, "n_init": 2},
 }
 

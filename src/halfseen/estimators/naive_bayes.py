@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from halfseen.assign import SOFT
-from halfseen.data import Evidence, Schema, Source, Table, Unsettled, read_target, row_weight
+from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read_target, row_weight
 from halfseen.engine import Mixture
 from halfseen.engine.reduce import all_certain
 from halfseen.errors import DataError, ParameterError
@@ -273,6 +273,12 @@ class NaiveBayes(ClassifierMixin, TableEM):
         if masses is None and rule:  # which weighs classes alike
             masses = np.full(n_components, 1 / n_components)
         return recipe._replace(masses=masses, observed=isinstance(self.class_prior, str))
+
+    def _told(self, table: Table) -> list[Chunk]:
+        """Return the rows of whose class something is known, if there are others, and classes of several components."""
+        if table.evidence is None or int(self.components_per_class) == 1 or table.evidence.index.min() > 0:
+            return []
+        return list(table.take(np.flatnonzero(table.evidence.index)).chunks())
 
     def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
         return params
