@@ -79,6 +79,8 @@ class HiddenCells:
 
     def __str__(self) -> str:
         width = max([len(column.column) for column in self.columns] + [6])
+        if not self.columns:
+            return textwrap.fill(self.note, 100)
         lines = [textwrap.fill(self.note, 100), ""]
         lines.append(f"{'column':{width}}   cells              by the model   by mean or mode")
         for column in self.columns:

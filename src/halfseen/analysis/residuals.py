@@ -9,8 +9,9 @@ Given the class, columns are taken to be independent. For each pair of columns, 
                      X2 = S C^+ S,  C = sum_k mass[k] (diag p[k] - p[k] p[k]');  df = rank C
 
 z and u are standardised within the class: (x - mean[k]) / sd[k]. A word of a text is a number, how often it occurs: of
-the L words of a text L p[k] on average, with the variance L p[k] (1 - p[k]). Two words of one text leave each other
-less room, r = -sqrt(p q / ((1 - p) (1 - q))), and only what goes beyond that is left.
+the L words of a text L p[k] on average, with the variance L p[k] (1 - p[k]). It is standardised by what this is in all
+classes together, so that a chance meeting of two words in a class that hardly has them counts little; X2 is divided by
+its own variance. Two words of one text leave each other less room, and only what goes beyond that is left.
 
 value = X2 / df is the usual bivariate residual of latent class analysis and is near 1 or below when nothing is left;
 above 3.84 is unlikely by chance (5 % for df = 1). It grows with the number of rows; `strength`, between 0 and 1, does
@@ -125,6 +126,12 @@ class _Part:
     mean: Floats  # (K, V) probabilities of categories, or (K, 1) means; of a word its probability
     sd: Floats | None  # (K, 1); None for categories
     word: str | None = None
+    ratio: Floats | None = None  # (K,) variance of a word in each component, in units of sd^2
+
+    @property
+    def own(self) -> Floats:
+        """Variance of the standardised cells in each component, (K,): 1, but for words."""
+        return np.ones(len(self.mean)) if self.ratio is None else self.ratio
 
     @property
     def name(self) -> str:
@@ -180,8 +187,10 @@ def _words(seen: Seen, block: str, wanted: Sequence[int]) -> Iterator[_Part]:
         spellings = spelt(column.categories or (), seen.names)
         for v in most_telling(known[column.name]):
             share = params[:, starts[j] + v, None]
-            spread = np.sqrt(share * (1 - share))
-            yield _Part(0, column, block, starts[j] + v, slice(0), share, spread, spellings[v])
+            var = share * (1 - share)
+            pooled = np.broadcast_to(seen.model.weights_ @ var, var.shape)
+            ratio = np.divide(var, pooled, out=np.ones_like(var), where=pooled > 0)[:, 0]
+            yield _Part(0, column, block, starts[j] + v, slice(0), share, np.sqrt(pooled), spellings[v], ratio)
 
 
 def _moments(params: Any, column: Column, position: int, sizes: Sequence[int]) -> tuple[Floats, Floats | None]:
@@ -271,7 +280,7 @@ def _pair(sums: _Sums, a: _Part, b: _Part) -> Residual | None:
         return _two_categories(sums.together[a.features, b.features], mass, a, b)
     if a.sd is not None and b.sd is not None:
         cross = float(sums.cross[a.features.start, b.features.start]) - float(mass @ _crowded(a, b))
-        return _two_numbers(cross, float(mass.sum()), a, b)
+        return _two_numbers(cross, mass, a, b)
     category, number = (a, b) if a.sd is None else (b, a)
     return _mixed(sums.cross[category.features, number.features.start], mass, category, number)
 
@@ -292,23 +301,28 @@ def _two_categories(observed: Floats, mass: Floats, a: _Part, b: _Part) -> Resid
 
 
 def _crowded(a: _Part, b: _Part) -> Floats:
-    """Return the correlation of two words of one text in each component, as one takes the place of the other, (K,)."""
+    """Return the covariance of two words of one text in each component, as one takes the place of the other, (K,)."""
     if a.block != "text" or b.block != "text" or a.column.name != b.column.name:
         return np.zeros(len(a.mean))
-    odds = [part.mean[:, 0] / np.maximum(1 - part.mean[:, 0], 1e-300) for part in (a, b)]
-    return -np.sqrt(odds[0] * odds[1])
+    assert a.sd is not None
+    assert b.sd is not None
+    return -np.divide(a.mean * b.mean, a.sd * b.sd, out=np.zeros_like(a.mean), where=a.sd * b.sd > 0)[:, 0]
 
 
-def _two_numbers(cross: float, mass: float, a: _Part, b: _Part) -> Residual:
-    r = cross / mass
+def _two_numbers(cross: float, mass: Floats, a: _Part, b: _Part) -> Residual | None:
+    var = float(mass @ (a.own * b.own))
+    if not var > 0:
+        return None
+    r = cross / float(np.sqrt((mass @ a.own) * (mass @ b.own)))
     together = "rise together" if r > 0 else "one rises as the other falls"
-    strength = min(1.0, abs(r))
-    return Residual(a.name, b.name, mass * r * r, 1, strength, mass, f"{together} within classes, r = {r:+.2f}")
+    detail = f"{together} within classes, r = {r:+.2f}"
+    return Residual(a.name, b.name, cross**2 / var, 1, min(1.0, abs(r)), float(mass.sum()), detail)
 
 
 def _mixed(cross: Floats, mass: Floats, category: _Part, number: _Part) -> Residual | None:
-    spread = np.einsum("k,ki,ij->ij", mass, category.mean, np.eye(len(cross)))
-    spread -= np.einsum("k,ki,kj->ij", mass, category.mean, category.mean)
+    used = mass * number.own
+    spread = np.einsum("k,ki,ij->ij", used, category.mean, np.eye(len(cross)))
+    spread -= np.einsum("k,ki,kj->ij", used, category.mean, category.mean)
     df = int(np.linalg.matrix_rank(spread, hermitian=True))
     if df == 0:
         return None

@@ -190,8 +190,8 @@ def typical_of(seen: Seen, top: int) -> list[Typical]:
     found = []
     for c in range(seen.proba.shape[1]):
         own = np.flatnonzero((best == c) & np.isfinite(seen.loglik))
-        surest = own[np.argsort(-odds[own, c], kind="stable")[:top]]
-        found += [_typical(seen, int(n), c, float(odds[n, c])) for n in surest]
+        _, first = np.unique(-odds[own, c], return_index=True)  # equal rows are shown once
+        found += [_typical(seen, int(n), c, float(odds[n, c])) for n in own[first[:top]]]
     return found
 
 

@@ -219,9 +219,9 @@ def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     """Write rows drawn from the model, with their class."""
     X, labels = model.sample(request["n"], random_state=request["seed"])
     columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(unnamed(model, X))
-    names = [str(name) for name in model.class_names_]
+    drawn = labels.tolist() if hasattr(model, "classes_") else [str(model.class_names_[k]) for k in labels.tolist()]
     with TableWriter(request["output"]) as out:
-        out.append(extended(pa.table(columns), {"class": [names[k] for k in labels.tolist()]}))
+        out.append(extended(pa.table(columns), {"class": drawn}))
 
 
 def unnamed(model: Any, X: Any) -> Iterator[tuple[str, list[Any]]]:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from halfseen.analysis import plots
+from halfseen.analysis.contrast import small_percent
 from halfseen.analysis.validation import Validated, calibration_error
 from halfseen.app.report.classifier import classifier
 from halfseen.app.report.holes import holes
@@ -225,8 +226,8 @@ def _trait(column: ColumnProfile, k: int) -> Trait:
         return Trait(column.name, f"{number(values[0])} on average", number(overall[0]))
     if column.kind == "text":
         top = telling_words(column, k, N_TRAITS)
-        often = [f"{column.rows[v]} {percent(values[v])}" for v in top]
-        return Trait(column.name, ", ".join(often), ", ".join(percent(overall[v]) for v in top))
+        often = [f"{column.rows[v]} {small_percent(values[v])}" for v in top]
+        return Trait(column.name, ", ".join(often), ", ".join(small_percent(overall[v]) for v in top))
     telling = int(np.argmax(rel_entr(values, overall)))
     return Trait(column.name, f"{column.rows[telling]} in {percent(values[telling])}", percent(overall[telling]))
 
@@ -243,8 +244,8 @@ def profile(model: Any, material: TableMaterial) -> Section | None:
     left_out = len(material.contrasts) - len(shown)
     note = f"The {len(shown)} rows that differ most; {left_out:,} others are left out." if left_out else ""
     lead = (
-        "Each value in its own unit: means of numbers, shares of categories. Red with an arrow up is above the whole "
-        "table, blue with an arrow down below it; the stronger the colour, the further."
+        "Each value in its own unit: means of numbers, shares of categories and words. Red with an arrow up is above "
+        "the whole table, blue with an arrow down below it; the stronger the colour, the further."
     )
     caption = "Profile of each class beside the whole table"
     heat = Heat(caption, ["column", "category", "all", *model.class_names_], rows, note)

@@ -71,5 +71,6 @@ def _before_and_after(model: Any) -> list[Part]:
         "before and after the unlabelled ones"
     )
     weight = getattr(model, "unlabeled_weight_", 1.0)
-    note = Text(f"An unlabelled document counts {weight:g} times as much as a labelled one.")
+    much = "as much as a labelled one" if weight == 1 else f"{weight:g} of a labelled one"
+    note = Text(f"An unlabelled document counts {much}.")
     return [Grid(caption, ["fitted to", "right"], rows, "Unlabelled documents"), note]
