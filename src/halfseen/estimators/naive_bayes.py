@@ -66,8 +66,8 @@ class NaiveBayes(ClassifierMixin, TableEM):
     words : mapping, optional
         Options of scikit-learn's CountVectorizer, which cuts text: {"stop_words": "english", "min_df": 2}.
     document_length : float, "mean" or None
-        So many words every document counts as, whatever it has; "mean": as many as the average one. With few labels
-        it can decide whether unlabelled documents help: long ones are otherwise too sure of their class.
+        So many words every document counts as, whatever it has; "mean": as many as the average one. It helps most
+        where the fit is to few labelled documents alone; beside unlabelled ones try both, by `guard_`.
     prior : float, "row" or None, default 1.0
         So many pseudo-counts added to each class and to each category in each class (1.0 = add one, Laplace), and so
         many pseudo-rows for numbers (about the class's own mean, with the column's variance) and counts. "row": one
