@@ -167,6 +167,9 @@ def test_words_that_go_together_are_found():
     assert {first.first, first.second} == {"t: new", "t: york"}
     assert first.detail.startswith("rise together")
     assert first.value > 20
+    doubled = X.assign(t=X["t"].str.replace("new york", "new york " * 30))  # in bursts
+    assert all(0 <= pair.strength <= 1 for pair in residuals(model, doubled))
+    assert "r = +1.00" in residuals(model, doubled)[0].detail
     assert residuals(model, X, columns=["n"]) == []
 
 
@@ -348,3 +351,14 @@ def test_draws_are_as_long_and_as_frequent_as_asked():
     assert_allclose(X.sum(axis=1).mean(), 6, rtol=0.05)
     shares = np.asarray(X.sum(axis=0)).ravel() / X.sum()
     assert_allclose(shares, [model.params_["words"][v][0] for v in range(13)], atol=0.01)
+
+
+def test_texts_that_were_not_declared_are_noted():
+    X = pd.DataFrame({"body": [f"a message, number {n}" for n in range(20)], "n": RNG.normal(size=20)})
+    [note] = hs.NaiveBayes().fit(X, Y[:20]).events_
+    assert "columns={'body': 'text'}" in note
+    assert hs.NaiveBayes(columns={"body": "text"}).fit(X, Y[:20]).events_ == []
+    with pytest.raises(ValueError, match=r"one column: .*X\[\[name\]\]"):
+        hs.NaiveBayes(columns={0: "text"}).fit(X["body"], Y[:20])
+    with pytest.raises(ValueError, match="one column"):
+        hs.NaiveBayes(columns={0: "text"}).fit(X["body"].tolist(), Y[:20])

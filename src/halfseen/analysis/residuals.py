@@ -280,7 +280,7 @@ def _pair(sums: _Sums, a: _Part, b: _Part) -> Residual | None:
         return _two_categories(sums.together[a.features, b.features], mass, a, b)
     if a.sd is not None and b.sd is not None:
         cross = float(sums.cross[a.features.start, b.features.start]) - float(mass @ _crowded(a, b))
-        return _two_numbers(cross, mass, a, b)
+        return _two_numbers(cross, mass, a, b, _spread(sums, mass, a) * _spread(sums, mass, b))
     category, number = (a, b) if a.sd is None else (b, a)
     return _mixed(sums.cross[category.features, number.features.start], mass, category, number)
 
@@ -309,11 +309,18 @@ def _crowded(a: _Part, b: _Part) -> Floats:
     return -np.divide(a.mean * b.mean, a.sd * b.sd, out=np.zeros_like(a.mean), where=a.sd * b.sd > 0)[:, 0]
 
 
-def _two_numbers(cross: float, mass: Floats, a: _Part, b: _Part) -> Residual | None:
+def _spread(sums: _Sums, mass: Floats, part: _Part) -> float:
+    """Return the root of the summed squares of a column; of a word those seen, as words come in bursts."""
+    expected = float(mass @ part.own)
+    seen = float(sums.cross[part.features.start, part.features.start]) if part.word is not None else 0.0
+    return float(np.sqrt(max(expected, seen)))
+
+
+def _two_numbers(cross: float, mass: Floats, a: _Part, b: _Part, spread: float) -> Residual | None:
     var = float(mass @ (a.own * b.own))
     if not var > 0:
         return None
-    r = cross / float(np.sqrt((mass @ a.own) * (mass @ b.own)))
+    r = cross / spread
     together = "rise together" if r > 0 else "one rises as the other falls"
     detail = f"{together} within classes, r = {r:+.2f}"
     return Residual(a.name, b.name, cross**2 / var, 1, min(1.0, abs(r)), float(mass.sum()), detail)
