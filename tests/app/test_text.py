@@ -84,3 +84,59 @@ def test_classes_of_text(reviews):
 )
 def test_mistakes_are_explained(reviews, options, message):
     assert message in halfseen("fit", reviews[0], *options, code=2).output
+
+
+def test_every_verb_takes_text(reviews):
+    data, model, folder = reviews
+    why = halfseen("predict", model, data, "--why").stdout
+    assert "body" in why
+    assert "times as probable in good: " in why
+    drawn = list(csv.DictReader(io.StringIO(halfseen("sample", model, "-n", 5).stdout)))
+    assert {row["class"] for row in drawn} <= {"good", "bad"}
+    assert set(drawn[0]["body"].split()) <= {*GOOD, *BAD, *BOTH}
+    assert "nothing but text" in halfseen("impute", model, data, "--check").stdout
+    assert "text is not filled" in halfseen("impute", model, data, "-o", folder / "filled.csv").stderr
+    assert "Adjusted Rand" in halfseen("compare", model, data, "--truth", "label").stdout
+    other = folder / "other.halfseen"
+    halfseen("fit", data, "--text", "body", "--target", "label", "--prior", "3", "-o", other)
+    assert "cut or scaled by other options" in halfseen("compare", model, other, code=2).stderr
+    assert "nothing moved" in halfseen("compare", other, other).stdout
+    assert "text" in halfseen("info", model, "--code").stdout
+    assert "boring" in halfseen("info", model, "--parameters").stdout
+    assert "forecast has no meaning" in halfseen("forecast", model, data, code=2).stderr
+    few = folder / "few.csv"
+    few.write_text("".join(data.read_text().splitlines(keepends=True)[:7]))
+    told = halfseen("explain", few, "--text", "body", "--ignore", "label", "--steps", 1).stdout
+    assert "fc[body = film]" in told
+
+
+def test_a_rule_is_fitted_used_and_reported_without_a_likelihood(reviews):
+    data, _, folder = reviews
+    rule, full = folder / "rule.halfseen", folder / "full.csv"
+    full.write_text("".join(data.read_text().splitlines(keepends=True)[:31]))
+    options = ["--text-model", "complement", "-o", rule, "--report", folder / "rule.html"]
+    done = halfseen("fit", full, "--text", "body", "--target", "label", *options)
+    assert "no likelihood" in done.stderr
+    told = json.loads(halfseen("fit", full, "--text", "body", "--target", "label", *options, "--json").stdout)
+    assert "loglik" not in told
+    assert told["top_words"]["good"][0] in GOOD
+    assert json.loads(halfseen("score", rule, full, "--json").stdout) == {
+        "rows": 30.0, "accuracy": 1.0, "labelled_rows": 30.0
+    }  # fmt: skip
+    assert "there is no sample" in halfseen("sample", rule, code=2).stderr
+    assert "log-likelihood" not in halfseen("info", rule).stdout
+    page = (folder / "rule.html").read_text()
+    assert "Typical of each class" in page
+    assert "Unlike the others" not in page
+
+
+def test_the_report_shows_documents_beside_their_words(reviews):
+    data, model, folder = reviews
+    halfseen("report", model, data, "-o", folder / "words.html")
+    page = (folder / "words.html").read_text()
+    for part in ("Typical of each class", "Between classes|Every row is at least", "Unlike the others", "Profiles"):
+        assert any(word in page for word in part.split("|")), part
+    assert "What is left between columns" in page
+    assert 'id="holes"' not in page
+    first = data.read_text().splitlines()[1].split(",")[0]
+    assert any(line.split(",")[0] in page for line in data.read_text().splitlines()[1:]), first

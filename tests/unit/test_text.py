@@ -283,6 +283,8 @@ def test_options_are_checked():
         ({"words": {"tokenizer": str.split}}, "no option 'tokenizer'"),
         ({"words": {"analyzer": str.split}}, "is a function"),
         ({"words": {"min_df": -1}}, "min_df"),
+        ({"words": {"token_pattern": "("}}, r"token_pattern='\('"),
+        ({"words": {"token_pattern": "(a)(b)"}}, "capturing group"),
         ({"document_length": 0}, "document_length=0"),
         ({"document_length": "long"}, "document_length"),
         ({"text": "gaussian"}, "text='gaussian'"),

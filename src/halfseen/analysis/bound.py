@@ -260,7 +260,7 @@ def _empty(value: Any) -> bool:
 def _check_model(model: Any) -> None:
     if not isinstance(model, TableMixture):
         raise ParameterError(f"model={model!r:.80} is not a mixture over a table, such as LatentClass.")
-    check_is_fitted(model)
+    model._check_probable("bound")
 
 
 # ---- the picture -------------------------------------------------------------------------------------------------

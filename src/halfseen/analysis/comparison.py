@@ -165,7 +165,7 @@ def models(first: Any, second: Any) -> Moved:
     of_centres = [isinstance(model, KMeans) for model in (first, second)]
     if any(of_centres) and not all(of_centres):
         raise ParameterError(f"a {type(first).__name__} and a {type(second).__name__} have no classes of one kind.")
-    if first._schema.columns != second._schema.columns:
+    if first._schema.columns != second._schema.columns or _texts(first) != _texts(second):
         raise ParameterError(f"the models differ in their columns: {_differing(first, second)}.")
     if all(of_centres):
         return _clusters(first, second)
@@ -238,7 +238,7 @@ def _moved(names: Sequence[Any], shares: Sequence[Any], overlap: Any, rows: Any,
 def _moves(first: Any, second: Any, rows: Any, columns: Any) -> list[Move]:
     moves = []
     for mine, its in zip(profile.profiles(first), profile.profiles(second), strict=True):
-        unit = 1.0 if mine.kind == "categorical" else max(abs(float(mine.overall[-1])), 1e-300)
+        unit = _unit(mine)
         for value, before, after in zip(mine.rows, mine.values[:, rows], its.values[:, columns], strict=True):
             for k, i in enumerate(rows.tolist()):
                 size = abs(float(after[k] - before[k])) / unit
@@ -246,6 +246,13 @@ def _moves(first: Any, second: Any, rows: Any, columns: Any) -> list[Move]:
                     move = Move(first.class_names_[i], mine.name, str(value), float(before[k]), float(after[k]), size)
                     moves.append(move)
     return moves
+
+
+def _unit(column: profile.ColumnProfile) -> float:
+    """Return what moves are measured in: probabilities as they are, of words in a text of average length."""
+    if column.kind in ("categorical", "text"):
+        return 1.0 if column.length is None else 1 / column.length
+    return max(abs(float(column.overall[-1])), 1e-300)
 
 
 def _next_moves(first: ChainUse, second: ChainUse, rows: Any, columns: Any) -> list[Move]:
@@ -263,4 +270,25 @@ def _differing(first: Any, second: Any) -> str:
     mine = {column.name: column for column in first._schema.columns}
     its = {column.name: column for column in second._schema.columns}
     odd = [name for name in {**mine, **its} if mine.get(name) != its.get(name)]
+    texts = [name for name in odd if name in mine and name in its and mine[name].kind == its[name].kind == "text"]
+    if texts:
+        return _other_words(mine[texts[0]], its[texts[0]])
+    if not odd and _texts(first) != _texts(second):
+        return f"text is taken as {_texts(first)} in the first and as {_texts(second)} in the second"
     return ", ".join(odd[:5]) + (f" and {len(odd) - 5} more" if len(odd) > 5 else "") if odd else "their order"
+
+
+def _texts(model: Any) -> str:
+    """Return how a model takes text."""
+    return ", ".join(block.partition(".")[2] or "multinomial" for block in model._schema.blocks if block[:4] == "text")
+
+
+def _other_words(one: Any, two: Any) -> str:
+    """Say how two columns of text differ, and what to do."""
+    mine, its = set(one.categories or ()), set(two.categories or ())
+    if mine == its:
+        return f"text of {one.name} is cut or scaled by other options"
+    return (
+        f"{one.name} has {len(mine - its):,} words only in the first and {len(its - mine):,} only in the second. Fit "
+        "both to counts of one CountVectorizer, or compare each with what is true (--truth)"
+    )

@@ -3,20 +3,26 @@
     numbers      (mean[k] - mean) / sd            in standard deviations of the whole table
     counts       (rate[k] - rate) / sd
     categories   (p[k] - p) / sqrt(p (1 - p))     the same for an indicator
+    words        as counts, of a text of average length; as categories where they are there or not
+
+Of a text only the words that set classes apart most are looked at.
 
 Values are also given in the column's own unit, in words.
 """
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from math import floor, log10
 from typing import NamedTuple
 
 import numpy as np
 
-from halfseen.estimators.profile import ColumnProfile, number, profiles
+from halfseen.estimators.profile import ColumnProfile, number, profiles, telling_words
 from halfseen.estimators.table_mixture import TableMixture
 from halfseen.leaves.leaf import Floats
+
+MOST_WORDS = 20  # of a column of text
 
 
 class Contrast(NamedTuple):
@@ -25,7 +31,7 @@ class Contrast(NamedTuple):
     Attributes
     ----------
     column, kind : str
-    category : str               empty for numbers and counts
+    category : str               empty for numbers and counts; a word of a text
     values : (K,) array          means, rates or probabilities
     contrast : (K,) array        distance from the whole, in its standard deviations
     shown : list of str          `values` in the column's own unit
@@ -43,7 +49,8 @@ class Contrast(NamedTuple):
     @property
     def label(self) -> str:
         """The column, and the category if it has any."""
-        return f"{self.column} = {self.category}" if self.category else self.column
+        sign = ": " if self.kind == "text" else " = "
+        return f"{self.column}{sign}{self.category}" if self.category else self.column
 
     @property
     def spread(self) -> float:
@@ -65,9 +72,23 @@ def contrasts(model: TableMixture) -> list[Contrast]:
     return [found for column in profiles(model) for found in _of_column(column, model.weights_)]
 
 
+def most_telling(column: ColumnProfile, most: int = MOST_WORDS) -> list[int]:
+    """Return the words of a text, by their place, that set some class apart most: the first of each, the second ...
+
+    Where there is one class, the most frequent.
+    """
+    if column.values.shape[1] == 1:
+        return [int(v) for v in np.argsort(-column.overall, kind="stable")[:most]]
+    ranked = [telling_words(column, k, most) for k in range(column.values.shape[1])]
+    found = [word for words in zip_longest(*ranked) for word in words if word is not None]
+    return list(dict.fromkeys(found))[:most]
+
+
 def _of_column(column: ColumnProfile, weights: Floats) -> list[Contrast]:
     if column.kind == "categorical":
         return [_category(column, i) for i in range(len(column.rows))]
+    if column.kind == "text":
+        return [_word(column, v, weights) for v in most_telling(column)]
     centre = float(column.overall[0])
     if column.kind == "gaussian":
         sd = float(column.overall[1])
@@ -84,6 +105,29 @@ def _category(column: ColumnProfile, i: int) -> Contrast:
     contrast = (values - whole) / spread if spread > 1e-9 else np.zeros_like(values)
     shown = [percent(value) for value in values]
     return Contrast(column.name, column.kind, str(column.rows[i]), values, contrast, shown, percent(whole))
+
+
+def _word(column: ColumnProfile, v: int, weights: Floats) -> Contrast:
+    """Return a word: of a text of `length` words it is a count, where it is there or not a category."""
+    values, whole = column.values[v], float(column.overall[v])
+    if column.length is None:
+        sd = np.sqrt(whole * (1 - whole))
+    else:
+        sd = np.sqrt(whole / column.length + weights @ (values - whole) ** 2)
+    contrast = (values - whole) / sd if sd > 1e-9 else np.zeros_like(values)
+    shown = [small_percent(value) for value in values]
+    return Contrast(column.name, column.kind, str(column.rows[v]), values, contrast, shown, small_percent(whole))
+
+
+def small_percent(share: float) -> str:
+    """Return a share in percent with two digits, however small.
+
+    Examples
+    --------
+    >>> small_percent(0.123), small_percent(0.00123), small_percent(0.0)
+    ('12%', '0.12%', '0%')
+    """
+    return percent(share) if share >= 0.1 or share == 0 else f"{100 * share:.2g}%"
 
 
 def percent(share: float) -> str:

@@ -81,7 +81,7 @@ class Counts:
     Attributes
     ----------
     cc : (K,) array     the sum of the weights in each class
-    fc : dict           column -> {value: (K,) array}, for columns of categories
+    fc : dict           column -> {value: (K,) array}, for columns of categories, and of text by word
     sums : dict         column -> {"mass", "sum", "squares": (K,) arrays} for numbers: how much of the column was seen,
                         the weighted sum, and the weighted squares about the new mean; {"mass", "events"} for counts
     """
@@ -315,7 +315,7 @@ def _counts(model: LatentClass, stats: Stats, about: Params) -> Counts:
     sums: dict[int, Any] = {}
     for block, members in model._schema.blocks.items():
         kind = block.partition(".")[0]
-        if kind == "categorical":
+        if kind in ("categorical", "text"):
             fc |= zip(members, _category_counts(model, block, emit[block]), strict=True)
         elif kind == "gaussian":
             sums |= zip(members, _moments(emit[block], about["emit"][block].mean), strict=True)
@@ -326,6 +326,7 @@ def _counts(model: LatentClass, stats: Stats, about: Params) -> Counts:
 
 
 def _category_counts(model: LatentClass, block: str, counts: Floats) -> Iterator[dict[Any, Floats]]:
+    counts = counts[:, 1::2] if block == "text.bernoulli" else counts  # documents that have the word
     cuts = np.cumsum(model._schema.cardinalities(block))[:-1]
     for column, cells in zip(model._schema.block_columns(block), np.split(counts.T, cuts), strict=True):
         yield dict(zip(column.categories or (), cells, strict=True))

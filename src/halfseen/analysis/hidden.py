@@ -79,6 +79,8 @@ class HiddenCells:
 
     def __str__(self) -> str:
         width = max([len(column.column) for column in self.columns] + [6])
+        if not self.columns:
+            return textwrap.fill(self.note, 100)
         lines = [textwrap.fill(self.note, 100), ""]
         lines.append(f"{'column':{width}}   cells              by the model   by mean or mode")
         for column in self.columns:
@@ -105,6 +107,8 @@ def hidden_cells(
     random_state: Any = 0,
 ) -> HiddenCells:
     """Hide known cells at random, guess them with the model, and compare with the column's mean or mode.
+
+    Text is neither hidden nor guessed; its words help to guess the cells beside it.
 
     Parameters
     ----------
@@ -167,7 +171,9 @@ def hidden_in(
     reason = _why_not(model, y, table) if reason is None else reason
     hidden = _hide(table, share, np.random.default_rng(seed_of(random_state)))
     if not hidden.any():
-        return HiddenCells((), False, "No column has enough known cells to hide some.")
+        texts = all(column.kind == "text" for column in table.schema.columns)
+        note = "There is nothing but text, whose words are not guessed: no cell can be hidden."
+        return HiddenCells((), False, note if texts else "No column has enough known cells to hide some.")
     holed = _without(table, hidden)
     guesser = model if reason else _refitted(model, holed, y, n_init, seed_of(random_state))
     columns = _compare(guesser, table, holed, hidden)
@@ -216,7 +222,9 @@ def _note(n_cells: int, share: float, reason: str) -> str:
 def _hide(table: Table, share: float, rng: np.random.Generator) -> Mask:
     """Choose cells to hide, (N, D): each known one with probability `share`, where its column can spare it."""
     hidden = missing_cells(table)
-    for d in range(hidden.shape[1]):
+    for d, column in enumerate(table.schema.columns):
+        if column.kind == "text":  # which nobody can guess
+            continue
         known = np.flatnonzero(~hidden[:, d])
         chosen = known[rng.random(len(known)) < share]
         hidden[:, d] = False
@@ -239,8 +247,11 @@ def _column(table: Table, d: int) -> Any:
 
 def _without(table: Table, hidden: Mask) -> Table:
     """Return the table with more holes."""
-    blocks = {}
+    blocks: dict[str, Any] = {}
     for name, members in table.schema.blocks.items():
+        if name.startswith("text"):
+            blocks[name] = table.blocks[name]
+            continue
         hole: Any = -1 if name.startswith("categorical") else np.nan
         blocks[name] = np.where(
             hidden[:, list(members)], np.asarray(hole, dtype=table.blocks[name].dtype), table.blocks[name]

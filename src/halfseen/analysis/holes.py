@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from scipy.special import gammaincc
 
 from halfseen.analysis.seen import Mask, Seen, look
 from halfseen.data import read
+from halfseen.errors import DataTypeError
 from halfseen.leaves.leaf import Floats
 
 
@@ -79,6 +81,8 @@ def holes(X: Any) -> Holes:
     >>> found.patterns[0]
     Pattern(missing=('x0',), n_rows=2.0)
     """
+    if issparse(X):
+        raise DataTypeError("a sparse matrix is counts, zeros and all: it has no holes to look for.")
     source = read(X)
     missing = np.stack([source.column(j).missing for j in range(len(source.names))], axis=1)
     return count(missing, source.names, np.ones(source.n_rows))

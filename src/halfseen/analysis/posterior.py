@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Source, Table, frame_from_dict, read_labels
 from halfseen.engine import Reduced, evaluate
@@ -29,6 +28,7 @@ from halfseen.leaves.leaf import Floats, map_arrays
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 
+MOST_NUMBERS = 250_000_000  # in all draws: 2 GB
 Named = dict[str, Any]  # {"weights": (K,), column: {value: (K,)}}; draws have one more axis, the first
 
 
@@ -40,7 +40,7 @@ class Posterior:
     ----------
     method : "exact" or "gibbs"
     mean, low, high : dict          posterior mean and interval: {"weights": (K,), column: {value: (K,)}}, where value
-                                    is a category, "mean", "var" or "rate"
+                                    is a category, a word, "mean", "var" or "rate"
     level : float                   probability of each interval; the rest is shared by both sides
     draws : dict or None            the same form with one more axis, the first: (n_draws, K). None where exact
     ess : dict or None              effective number of draws of each parameter, in the same form. A small one says
@@ -115,7 +115,7 @@ def posterior(
     """
     if not isinstance(model, TableMixture):
         raise ParameterError(f"{type(model).__name__} is not a mixture over a table, such as LatentClass.")
-    check_is_fitted(model)
+    model._check_probable("posterior")
     options.whole("n_draws", n_draws, 2)
     options.whole("burn_in", burn_in, 0)
     tails = (1 - options.number("level", level, 0, 1)) / 2
@@ -126,6 +126,7 @@ def posterior(
         draws = None
         mean, low, high = _exact(model, data, tails)
     else:
+        _check_size(model, n_draws)
         seed = lasting_seed(getattr(model, "random_state", None) if random_state is None else random_state)
         draws = _drawn(model, data, table, seed, slice(burn_in, burn_in + n_draws))
         mean, low, high = (map_arrays(how, draws) for how in (_mean, _quantile(tails), _quantile(1 - tails)))
@@ -146,6 +147,21 @@ def _encoded(model: TableMixture, X: Any, weight: Any, labels: Any, classes: Any
     table = model._encode(X, weight)
     evidence, _ = read_labels(labels, table.n_rows, len(model.weights_), classes)
     return replace(table, evidence=evidence).canonical()
+
+
+def _check_size(model: TableMixture, n_draws: int) -> None:
+    """Refuse draws that no memory holds: a text has a parameter for every word and class."""
+    size = n_draws * sum(np.size(array) for array in _arrays(model._params))
+    if size > MOST_NUMBERS:
+        raise ParameterError(
+            f"{n_draws} draws of {size // n_draws:,} parameters are {8e-9 * size:,.0f} GB. Take fewer draws, keep "
+            'fewer words (words={"min_df": 5}), or give a label for every row: then the answer is exact, without draws.'
+        )
+
+
+def _arrays(params: Params) -> Iterator[Floats]:
+    for part in params.values() if isinstance(params, dict) else params if isinstance(params, tuple) else [params]:
+        yield from [part] if isinstance(part, np.ndarray) else _arrays(part)
 
 
 def _exact(model: TableMixture, data: Reduced, tails: float) -> tuple[Params, Params, Params]:
@@ -224,8 +240,9 @@ def _named(model: TableMixture, params: Params) -> Named:
 def _columns(model: TableMixture, block: str, params: Any) -> Iterator[dict[Any, Floats]]:
     """Yield {value: (..., K)} for each column of a block."""
     schema = model._schema
-    if block.startswith("categorical"):
+    if block.startswith(("categorical", "text")):
         position = 0
+        params = params[..., 1::2] if block == "text.bernoulli" else params  # the word is there
         for column in schema.block_columns(block):
             categories = column.categories or ()
             yield {category: params[..., position + v] for v, category in enumerate(categories)}

@@ -8,24 +8,31 @@ Given the class, columns are taken to be independent. For each pair of columns, 
     one of each      S[i] = sum_nk weight[n] resp[n, k] (1[x[n] = i] - p[k, i]) u[n, k],
                      X2 = S C^+ S,  C = sum_k mass[k] (diag p[k] - p[k] p[k]');  df = rank C
 
-z and u are standardised within the class: (x - mean[k]) / sd[k]. value = X2 / df is the usual bivariate residual of
-latent class analysis and is near 1 or below when nothing is left; above 3.84 is unlikely by chance (5 % for df = 1).
-It grows with the number of rows; `strength`, between 0 and 1, does not.
+z and u are standardised within the class: (x - mean[k]) / sd[k]. A word of a text is a number, how often it occurs: of
+the L words of a text L p[k] on average, with the variance L p[k] (1 - p[k]). It is standardised by what this is in all
+classes together, so that a chance meeting of two words in a class that hardly has them counts little; X2 is divided by
+its own variance. Two words of one text leave each other less room, and only what goes beyond that is left.
+
+value = X2 / df is the usual bivariate residual of latent class analysis and is near 1 or below when nothing is left;
+above 3.84 is unlikely by chance (5 % for df = 1). It grows with the number of rows; `strength`, between 0 and 1, does
+not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.analysis.contrast import cut
-from halfseen.analysis.seen import Seen, look, missing_cells
+from halfseen.analysis.contrast import cut, most_telling
+from halfseen.analysis.seen import Seen, look, missing_cells, text_lengths
 from halfseen.data import Column, Table
+from halfseen.estimators.profile import profiles
+from halfseen.estimators.why import spelt
 from halfseen.leaves import NormalParams
 from halfseen.leaves.leaf import Floats
 
@@ -39,7 +46,7 @@ class Residual(NamedTuple):
 
     Attributes
     ----------
-    first, second : str      the columns
+    first, second : str      the columns; of a text its words one by one, 'column: word'
     value : float            X2 / df
     df : int
     strength : float         size of the relation, 0 to 1: |r|, or sqrt(X2 / (n_rows min(I - 1, J - 1)))
@@ -63,6 +70,7 @@ def residuals(
     *,
     columns: Sequence[str] | None = None,
     max_rows: int | None = None,
+    names: Sequence[str] | None = None,
 ) -> list[Residual]:
     """Return what each pair of columns still has in common inside the classes, the strongest first.
 
@@ -72,9 +80,11 @@ def residuals(
     X : table
     sample_weight : (N,) array, optional
     columns : sequence of str, optional
-        Columns to pair; all by default.
+        Columns to pair; all by default. A text stands for the 20 words that set the classes apart most.
     max_rows : int, optional
         Use a random sample of so many rows where there are more.
+    names : sequence of str, optional
+        The words of a sparse matrix, such as `CountVectorizer.get_feature_names_out()`.
 
     Examples
     --------
@@ -88,12 +98,15 @@ def residuals(
     >>> print(pair.detail)
     a = 0 with b = 0: 40 rows, 25 expected
     """
-    return residuals_of(look(model, X, sample_weight, most=max_rows), columns)
+    return residuals_of(look(model, X, sample_weight, most=max_rows, names=names), columns)
 
 
 def residuals_of(seen: Seen, columns: Sequence[str] | None = None) -> list[Residual]:
     """Return the residuals of rows already looked at."""
+    seen.model._check_probable("residual")
     parts = _parts(seen, columns)
+    if not parts:
+        return []
     sums = _gather(seen, parts)
     joint = {block for block, params in seen.model._params["emit"].items() if isinstance(params, NormalParams)}
     pairs = [(a, b) for a, b in combinations(parts, 2) if not (a.block == b.block and a.block in joint)]
@@ -108,14 +121,21 @@ class _Part:
     place: int
     column: Column
     block: str
-    position: int  # in the block
+    position: int  # in the block; of a word, its place in it
     features: slice
-    mean: Floats  # (K, V) probabilities of categories, or (K, 1) means
+    mean: Floats  # (K, V) probabilities of categories, or (K, 1) means; of a word its probability
     sd: Floats | None  # (K, 1); None for categories
+    word: str | None = None
+    ratio: Floats | None = None  # (K,) variance of a word in each component, in units of sd^2
+
+    @property
+    def own(self) -> Floats:
+        """Variance of the standardised cells in each component, (K,): 1, but for words."""
+        return np.ones(len(self.mean)) if self.ratio is None else self.ratio
 
     @property
     def name(self) -> str:
-        return self.column.name
+        return self.column.name if self.word is None else f"{self.column.name}: {self.word}"
 
 
 class _Sums(NamedTuple):
@@ -139,6 +159,12 @@ def _parts(seen: Seen, columns: Sequence[str] | None) -> list[_Part]:
     found: list[_Part] = []
     start = 0
     for block, members in schema.blocks.items():
+        if block.startswith("text"):
+            wanted = [j for j in members if columns is None or schema.columns[j].name in columns]
+            for part in _words(seen, block, wanted):
+                found.append(replace(part, place=len(found), features=slice(start, start + 1)))
+                start += 1
+            continue
         sizes = schema.cardinalities(block) if block.startswith("categorical") else (1,) * len(members)
         for position, (j, size) in enumerate(zip(members, sizes, strict=True)):
             column = schema.columns[j]
@@ -148,6 +174,23 @@ def _parts(seen: Seen, columns: Sequence[str] | None) -> list[_Part]:
             found.append(_Part(len(found), column, block, position, slice(start, start + size), mean, sd))
             start += size
     return found
+
+
+def _words(seen: Seen, block: str, wanted: Sequence[int]) -> Iterator[_Part]:
+    """Yield the words of some texts that set the classes apart most."""
+    schema, params = seen.table.schema, seen.model._params["emit"][block]
+    params = params[:, 1::2] if block == "text.bernoulli" else params
+    starts = dict(zip(schema.blocks[block], np.cumsum([0, *schema.cardinalities(block)]).tolist(), strict=False))
+    known = {column.name: column for column in profiles(seen.model)}
+    for j in wanted:
+        column = schema.columns[j]
+        spellings = spelt(column.categories or (), seen.names)
+        for v in most_telling(known[column.name]):
+            share = params[:, starts[j] + v, None]
+            var = share * (1 - share)
+            pooled = np.broadcast_to(seen.model.weights_ @ var, var.shape)
+            ratio = np.divide(var, pooled, out=np.ones_like(var), where=pooled > 0)[:, 0]
+            yield _Part(0, column, block, starts[j] + v, slice(0), share, np.sqrt(pooled), spellings[v], ratio)
 
 
 def _moments(params: Any, column: Column, position: int, sizes: Sequence[int]) -> tuple[Floats, Floats | None]:
@@ -171,12 +214,12 @@ def _gather(seen: Seen, parts: Sequence[_Part]) -> _Sums:
         rows = slice(start, start + PIECE)
         piece, resp = seen.table.take(rows), seen.resp[rows]
         observed = _observed(piece, parts)
-        cells = _cells(piece, parts, n_features)
+        cells, lengths = _cells(piece, parts, n_features), _lengths(piece, parts)
         together += cells.T @ (cells * piece.weight[:, None])
         for k in range(n_components):
             usage = (piece.weight * resp[:, k])[:, None]
             mass[k] += observed.T @ (observed * usage)
-            away = _deviations(cells, observed, parts, k)
+            away = _deviations(cells, observed, lengths, parts, k)
             cross[:, numbers] += away.T @ (away[:, numbers] * usage)
     cross[numbers] = cross[:, numbers].T
     return _Sums(together, mass, cross)
@@ -184,13 +227,30 @@ def _gather(seen: Seen, parts: Sequence[_Part]) -> _Sums:
 
 def _observed(piece: Table, parts: Sequence[_Part]) -> Floats:
     places = {column.name: j for j, column in enumerate(piece.schema.columns)}
-    return (~missing_cells(piece)[:, [places[part.name] for part in parts]]).astype(np.float64)
+    seen = ~missing_cells(piece)[:, [places[part.column.name] for part in parts]]
+    seen &= _lengths(piece, parts) > 0
+    return seen.astype(np.float64)
+
+
+def _lengths(piece: Table, parts: Sequence[_Part]) -> Floats:
+    """Return how many words the text of each part has, (N, P); 1 where a part is no word of so many."""
+    found = np.ones((piece.n_rows, len(parts)))
+    if "text" in piece.blocks:
+        lengths = dict(zip(piece.schema.blocks["text"], text_lengths(piece, "text"), strict=True))
+        places = {column.name: j for j, column in enumerate(piece.schema.columns)}
+        for p, part in enumerate(parts):
+            if part.block == "text":
+                found[:, p] = lengths[places[part.column.name]]
+    return found
 
 
 def _cells(piece: Table, parts: Sequence[_Part], n_features: int) -> Floats:
     """Return categories as indicators and numbers as they are; 0 where missing."""
     found = np.zeros((piece.n_rows, n_features))
     for part in parts:
+        if part.word is not None:
+            found[:, part.features.start] = piece.blocks[part.block].matrix()[:, [part.position]].toarray()[:, 0]
+            continue
         cells = piece.blocks[part.block][:, part.position]
         if part.sd is None:
             rows = np.flatnonzero(cells >= 0)
@@ -200,12 +260,16 @@ def _cells(piece: Table, parts: Sequence[_Part], n_features: int) -> Floats:
     return found
 
 
-def _deviations(cells: Floats, observed: Floats, parts: Sequence[_Part], k: int) -> Floats:
-    """Return how far each cell is from what component k expects, numbers in its own sd; 0 where missing."""
+def _deviations(cells: Floats, observed: Floats, lengths: Floats, parts: Sequence[_Part], k: int) -> Floats:
+    """Return how far each cell is from what component k expects, numbers in its own sd; 0 where missing.
+
+    Of a text of L words a word's mean is L times its share, and its variance L times that of one word.
+    """
     mean = np.concatenate([part.mean[k] for part in parts])
     sd = np.concatenate([np.ones(len(part.mean[k])) if part.sd is None else part.sd[k] for part in parts])
     owner = np.concatenate([np.full(len(part.mean[k]), part.place) for part in parts])
-    return (cells - mean) / np.where(sd > 0, sd, np.inf) * observed[:, owner]
+    long = lengths[:, owner]
+    return (cells - long * mean) / np.where(sd * long > 0, sd * np.sqrt(long), np.inf) * observed[:, owner]
 
 
 def _pair(sums: _Sums, a: _Part, b: _Part) -> Residual | None:
@@ -215,7 +279,8 @@ def _pair(sums: _Sums, a: _Part, b: _Part) -> Residual | None:
     if a.sd is None and b.sd is None:
         return _two_categories(sums.together[a.features, b.features], mass, a, b)
     if a.sd is not None and b.sd is not None:
-        return _two_numbers(float(sums.cross[a.features.start, b.features.start]), float(mass.sum()), a, b)
+        cross = float(sums.cross[a.features.start, b.features.start]) - float(mass @ _crowded(a, b))
+        return _two_numbers(cross, mass, a, b, _spread(sums, mass, a) * _spread(sums, mass, b))
     category, number = (a, b) if a.sd is None else (b, a)
     return _mixed(sums.cross[category.features, number.features.start], mass, category, number)
 
@@ -235,16 +300,36 @@ def _two_categories(observed: Floats, mass: Floats, a: _Part, b: _Part) -> Resid
     return Residual(a.name, b.name, float(parts.sum() / df), df, strength, n_rows, detail)
 
 
-def _two_numbers(cross: float, mass: float, a: _Part, b: _Part) -> Residual:
-    r = cross / mass
+def _crowded(a: _Part, b: _Part) -> Floats:
+    """Return the covariance of two words of one text in each component, as one takes the place of the other, (K,)."""
+    if a.block != "text" or b.block != "text" or a.column.name != b.column.name:
+        return np.zeros(len(a.mean))
+    assert a.sd is not None
+    assert b.sd is not None
+    return -np.divide(a.mean * b.mean, a.sd * b.sd, out=np.zeros_like(a.mean), where=a.sd * b.sd > 0)[:, 0]
+
+
+def _spread(sums: _Sums, mass: Floats, part: _Part) -> float:
+    """Return the root of the summed squares of a column; of a word those seen, as words come in bursts."""
+    expected = float(mass @ part.own)
+    seen = float(sums.cross[part.features.start, part.features.start]) if part.word is not None else 0.0
+    return float(np.sqrt(max(expected, seen)))
+
+
+def _two_numbers(cross: float, mass: Floats, a: _Part, b: _Part, spread: float) -> Residual | None:
+    var = float(mass @ (a.own * b.own))
+    if not var > 0:
+        return None
+    r = cross / spread
     together = "rise together" if r > 0 else "one rises as the other falls"
-    strength = min(1.0, abs(r))
-    return Residual(a.name, b.name, mass * r * r, 1, strength, mass, f"{together} within classes, r = {r:+.2f}")
+    detail = f"{together} within classes, r = {r:+.2f}"
+    return Residual(a.name, b.name, cross**2 / var, 1, min(1.0, abs(r)), float(mass.sum()), detail)
 
 
 def _mixed(cross: Floats, mass: Floats, category: _Part, number: _Part) -> Residual | None:
-    spread = np.einsum("k,ki,ij->ij", mass, category.mean, np.eye(len(cross)))
-    spread -= np.einsum("k,ki,kj->ij", mass, category.mean, category.mean)
+    used = mass * number.own
+    spread = np.einsum("k,ki,ij->ij", used, category.mean, np.eye(len(cross)))
+    spread -= np.einsum("k,ki,kj->ij", used, category.mean, category.mean)
     df = int(np.linalg.matrix_rank(spread, hermitian=True))
     if df == 0:
         return None

@@ -10,8 +10,10 @@ rows       where the rows stand in the user's table: a sample of them, where the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -40,6 +42,7 @@ class Seen:
     n_given : int                rows in the table given; more than N where a sample was taken
     resp : (N, K) array          posterior of each component
     loglik : (N,) array          log p(observed cells)
+    names : sequence of str      the words of a sparse matrix, where they were given
     """
 
     model: TableMixture
@@ -49,6 +52,7 @@ class Seen:
     n_given: int
     resp: Floats
     loglik: Floats
+    names: Sequence[str] | None = None
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -72,7 +76,12 @@ class Seen:
 
 
 def look(
-    model: Any, X: Any, sample_weight: ArrayLike | None = None, most: int | None = None, random_state: int = 0
+    model: Any,
+    X: Any,
+    sample_weight: ArrayLike | None = None,
+    most: int | None = None,
+    random_state: int = 0,
+    names: Sequence[str] | None = None,
 ) -> Seen:
     """Look at a table through a fitted model.
 
@@ -85,6 +94,8 @@ def look(
         Look at a random sample of so many rows where there are more.
     random_state : int
         Seed of the sample.
+    names : sequence of str, optional
+        The words of a sparse matrix.
 
     Examples
     --------
@@ -108,7 +119,7 @@ def look(
     table = model._schema.encode(source, weight)
     found = model._infer(table, lambda part: (part.usage["emit"], part.log_evidence[:, 0]))
     resp, loglik = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Seen(model, source, table, rows, n_given, resp, loglik)
+    return Seen(model, source, table, rows, n_given, resp, loglik, names)
 
 
 def check_mixture(model: Any) -> None:
@@ -142,3 +153,10 @@ def missing_cells(table: Table) -> Mask:
             continue
         found[:, list(members)] = block < 0 if name.startswith("categorical") else np.isnan(block)
     return found
+
+
+def text_lengths(table: Table, block: str) -> Floats:
+    """Return how many words each text of a block has, (D, N)."""
+    words = table.blocks[block].matrix()
+    stops = np.cumsum([0, *table.schema.cardinalities(block)]).tolist()
+    return np.array([words[:, start:stop].sum(axis=1) for start, stop in pairwise(stops)], dtype=np.float64)

@@ -336,6 +336,9 @@ def explain(
     columns: Annotated[
         str | None, Option("--columns", metavar="KINDS", help="Kinds: age=gaussian,visits=poisson.")
     ] = None,
+    text: Annotated[
+        str | None, Option("--text", metavar="NAMES", help="Columns of text: their words are counted.")
+    ] = None,
     ignore: Ignore = None,
     missing: Missing = None,
     sql: Sql = None,

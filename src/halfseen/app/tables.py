@@ -29,6 +29,7 @@ def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tup
     unreadable = {name for name, _ in table.unreadable()}
     for name, reason in apart:
         keep = "make a number of it by --sql to use it" if name in unreadable else f"--columns {name}=KIND keeps it"
+        keep += f", --text {name} counts its words" if "text" in reason else ""
         console.note(f"set aside: {name} ({reason}); {keep}")
     names = [name for name, _ in apart]
     return (table.without(names) if names else table), names

@@ -313,6 +313,17 @@ def frame_from_dict(data: Mapping[str, Any], like: Source | None = None) -> Any:
 # ---------------------------------------------------------------------------------------------------- the two sources
 
 
+def _flat_texts(array: Any) -> str | None:
+    """Say what to do with a list of texts, which is no table; None where it is none."""
+    values = np.asarray(array)
+    if values.ndim != 1 or not len(values) or not isinstance(values[0], str):
+        return None
+    return (
+        f"Expected 2D array, got 1D array instead: {len(values):,} texts, the first {str(values[0])[:40]!r}. Texts are "
+        "a table of one column: pass X[[name]] of a data frame, or [[text] for text in X]. Reshape your data."
+    )
+
+
 class _ArraySource(Source):
     """A NumPy array or a list of rows."""
 
@@ -323,7 +334,7 @@ class _ArraySource(Source):
                 np.ma.getdata(array), dtype=None, ensure_all_finite=False, input_name="X", estimator="halfseen"
             )
         except ValueError as error:
-            raise DataError(str(error)) from None
+            raise DataError(_flat_texts(np.ma.getdata(array)) or str(error)) from None
         self._array = array if isinstance(array, np.ma.MaskedArray) else checked
         if self._array.dtype.kind in "mM":
             raise DataTypeError(f"X is an array of {self._array.dtype}. {_ADVICE_ON_DATES}")

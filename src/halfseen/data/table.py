@@ -645,7 +645,8 @@ def _decode_words(counts: Counts, columns: Sequence[Column]) -> list[list[Any]]:
         row = counts[n : n + 1].matrix()
         for d, column in enumerate(columns):
             own = (row.indices >= stops[d]) & (row.indices < stops[d + 1])
-            held = {_categories(column)[v - stops[d]]: c for v, c in zip(row.indices[own], row.data[own], strict=True)}
+            words = [_categories(column)[v] for v in row.indices[own] - stops[d]]
+            held = dict(zip(words, row.data[own].tolist(), strict=True))
             spelt = all(isinstance(word, str) for word in held)
             text = " ".join(str(word) for word, count in held.items() for _ in range(max(round(count), 1)))
             found[d].append(text if spelt and isinstance(next(iter(_categories(column)), ""), str) else held)

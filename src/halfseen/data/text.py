@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -45,10 +46,17 @@ def read_options(options: Mapping[str, Any] | None) -> Options:
         if isinstance(value, list):
             given[name] = tuple(value)
     try:
-        _vectorizer(given)._validate_params()
-    except ValueError as error:
-        raise ParameterError(f"words: {error}") from None
+        cut = _vectorizer(given)
+        cut._validate_params()
+        cut.build_analyzer()("Some words, to see whether they can be cut.")
+    except (ValueError, TypeError, re.error) as error:
+        raise ParameterError(f"words: {_blamed(given, error)}{error}") from None
     return tuple(sorted(given.items()))
+
+
+def _blamed(given: Mapping[str, Any], error: Exception) -> str:
+    """Name the option that an error is about, where the error does not."""
+    return f"token_pattern={given.get('token_pattern')!r:.80}: " if isinstance(error, re.error) else ""
 
 
 def tokenised(

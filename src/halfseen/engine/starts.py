@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from halfseen.assign import SOFT
 from halfseen.engine import seeding
+from halfseen.engine.expected import Expected
 from halfseen.engine.lloyd import Plan, Rows, Run
 from halfseen.engine.model import Chunk, Model, Reduced, n_rows
 from halfseen.errors import ParameterError
@@ -26,6 +27,7 @@ from halfseen.leaves.limits import Params
 
 BLEND = 0.5  # rows of the whole table added to the one row that a component begins at
 SWEEPS = Plan(tol=1e-4, max_iter=100)  # of k-means: a start needs no more
+LABELLED_SWEEPS = 20  # over the labelled rows alone, which are few
 STRENGTH = 1.0  # how far the random parameters lie from the table's own, in standard deviations or log-units
 
 
@@ -168,6 +170,23 @@ def from_known(start: Start, data: Reduced, params: Params) -> Params:
         return frozen(np.where(labelled.reshape(-1, *[1] * (first.ndim - 1)), first, second))
 
     return map_arrays(choose, estimated, params)
+
+
+def from_labelled(start: Start, told: Sequence[Chunk], params: Params) -> Params:
+    """Return parameters after some sweeps over the rows whose labels say something: components then belong to classes.
+
+    From elsewhere the rows without a label, where they are many, lead components away from the class they stand for.
+    """
+    model = start.model
+    for _ in range(LABELLED_SWEEPS):
+        about, prepared = params, model.prepare(params)
+        stats = np.zeros(model.stats_shape)
+        for chunk in told:
+            stats += model.expected(prepared, chunk, SOFT).stats
+        pseudo = model.prior(about)
+        params = model.maximise(stats if pseudo is None else stats + pseudo, about)
+    emit = from_known(start, Reduced([], Expected(stats, 0.0), about), params["emit"])
+    return {"mix": model.leaves["mix"].blank(), "emit": emit}
 
 
 def mixed(start: Start, rng: np.random.Generator) -> Params:

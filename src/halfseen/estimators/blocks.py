@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from numbers import Real
 from typing import Any, NamedTuple
@@ -359,11 +359,14 @@ def overlay(params: Params, start: Mapping[str, Any], schema: Schema, n_componen
 def _place(emit: dict[str, Any], name: str, value: Any, schema: Schema, n_components: int) -> None:
     block, position = where(schema, name)
     kind = block.partition(".")[0]
-    if kind == "text" and block == "text.bernoulli":
-        raise ParameterError(f"{name!r}: what words are there or not cannot be given; use text='multinomial'.")
-    if kind == "text" and isinstance(value, Mapping) and "words" in value:
+    if kind == "text" and isinstance(value, Mapping) and isinstance(value.get("words"), Mapping):
         value = value["words"]
-    if kind in ("categorical", "text"):
+    if block == "text.bernoulli":
+        first = sum(schema.cardinalities(block)[:position])
+        column = schema.columns[schema.blocks[block][position]]
+        for v, there in _read_presence(value, column, n_components):
+            emit[block][:, 2 * (first + v)], emit[block][:, 2 * (first + v) + 1] = 1 - there, there
+    elif kind in ("categorical", "text"):
         sizes = schema.cardinalities(block)
         first = sum(sizes[:position])
         column = schema.columns[schema.blocks[block][position]]
@@ -395,10 +398,30 @@ def where(schema: Schema, name: str) -> tuple[str, int]:
     raise KeyError(name)
 
 
+def _read_presence(value: Any, column: Column, n_components: int) -> Iterator[tuple[int, Floats]]:
+    """Yield the place of each word given, and how many documents of each component have it."""
+    if not isinstance(value, Mapping):
+        raise ParameterError(f"{column.name!r}: words that are there or not are given as {{word: shares}}.")
+    places = {word: v for v, word in enumerate(column.categories or ())}
+    for word, numbers in value.items():
+        if word not in places:
+            raise ParameterError(f"{column.name!r}: there is no word {word!r:.80} in it.")
+        there = _read_numbers(numbers, f"{column.name!r}: {word!r}", n_components, 0.0, inclusive=True)
+        if there.max() > 1:
+            raise ParameterError(f"{column.name!r}: {word!r} cannot be in a share of {there.max():g} of the documents.")
+        yield places[word], there
+
+
 def _read_categories(value: Any, column: Column, n_components: int) -> Floats:
     assert column.categories is not None
     what = f"{column.name!r}"
     if isinstance(value, Mapping):
+        if column.kind == "text" and set(value) != set(column.categories):
+            odd = sorted(map(repr, set(value) ^ set(column.categories)))
+            raise ParameterError(
+                f"{what}: each of its {len(column.categories):,} words needs its probabilities, and no other word has "
+                f"any. {len(odd):,} are missing or unknown, such as {', '.join(odd[:3])}."
+            )
         if set(value) != set(column.categories):
             raise ParameterError(
                 f"{what}: categories {sorted(map(repr, value))} are not those of the column, {column.categories}."

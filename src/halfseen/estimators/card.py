@@ -40,6 +40,8 @@ def _state(model: TableMixture) -> str:
     """Say how the fit ended, if there was one."""
     if not hasattr(model, "stop_reason_"):
         return ""
+    if "text.complement" in model._schema.blocks:  # a rule, without a likelihood
+        return ""
     return escape(f", log-likelihood {model.loglik_:,.1f}, ended by {model.stop_reason_!r}")
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from halfseen.assign import SOFT
-from halfseen.data import Evidence, Schema, Source, Table, Unsettled, read_target, row_weight
+from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read_target, row_weight
 from halfseen.engine import Mixture
 from halfseen.engine.reduce import all_certain
 from halfseen.errors import DataError, ParameterError
@@ -66,8 +66,8 @@ class NaiveBayes(ClassifierMixin, TableEM):
     words : mapping, optional
         Options of scikit-learn's CountVectorizer, which cuts text: {"stop_words": "english", "min_df": 2}.
     document_length : float, "mean" or None
-        So many words every document counts as, whatever it has; "mean": as many as the average one. With few labels
-        it can decide whether unlabelled documents help: long ones are otherwise too sure of their class.
+        So many words every document counts as, whatever it has; "mean": as many as the average one. It helps most
+        where the fit is to few labelled documents alone; beside unlabelled ones try both, by `guard_`.
     prior : float, "row" or None, default 1.0
         So many pseudo-counts added to each class and to each category in each class (1.0 = add one, Laplace), and so
         many pseudo-rows for numbers (about the class's own mean, with the column's variance) and counts. "row": one
@@ -274,6 +274,12 @@ class NaiveBayes(ClassifierMixin, TableEM):
             masses = np.full(n_components, 1 / n_components)
         return recipe._replace(masses=masses, observed=isinstance(self.class_prior, str))
 
+    def _told(self, table: Table) -> list[Chunk]:
+        """Return the rows of whose class something is known, if there are others, and classes of several components."""
+        if table.evidence is None or int(self.components_per_class) == 1 or table.evidence.index.min() > 0:
+            return []
+        return list(table.take(np.flatnonzero(table.evidence.index)).chunks())
+
     def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
         return params
 
@@ -459,8 +465,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         """Return log p(observed cells, class) for each row and class, (N, C)."""
         return self._class_joint(self._encode(X))[1]
 
-    def _class_joint(self, table: Table) -> tuple[tuple[str, ...], Floats]:
-        joint = super()._class_joint(table)[1]
+    def _by_class_joint(self, joint: Floats) -> tuple[tuple[str, ...], Floats]:
         with np.errstate(divide="ignore"):
             by_class = logsumexp(joint.reshape(len(joint), len(self.classes_), -1), axis=2)
         return tuple(map(str, self.classes_)), by_class

@@ -10,6 +10,7 @@ from scipy.special import rel_entr
 
 from halfseen.data import frame_from_dict
 from halfseen.leaves.leaf import Floats
+from halfseen.leaves.multinomial import Multinomial
 from halfseen.leaves.product import Product
 from halfseen.leaves.wrappers import unwrapped
 
@@ -30,6 +31,7 @@ class ColumnProfile(NamedTuple):
     values : (R, K) array       one row for each entry of `rows`
     overall : (R,) array        the same in the whole table, as the model sees it
     distance : (K,) array       relative entropy of each class against the whole: how much the column sets it apart
+    length : float or None      of text: words of an average one; None where words are there or not
     """
 
     name: str
@@ -38,6 +40,7 @@ class ColumnProfile(NamedTuple):
     values: Floats
     overall: Floats
     distance: Floats
+    length: float | None = None
 
 
 def profiles(model: TableMixture) -> list[ColumnProfile]:
@@ -69,16 +72,36 @@ def _text(model: TableMixture, block: str, table: Floats) -> Iterator[ColumnProf
     """Shares of words, or of documents that have them; the distance is that of an average document."""
     presence = block == "text.bernoulli"
     sizes = model._schema.cardinalities(block)
+    if block == "text.complement":  # whose parameters are the words of all other classes
+        table = _own_shares(model, block)
     values = table[:, 1::2].T if presence else table.T
-    emit = model._model.leaves["emit"]
-    assert isinstance(emit, Product)
-    lengths = getattr(unwrapped(emit.leaves[block]), "lengths", ())
+    lengths = _leaf(model, block).lengths
     parts = np.split(values, np.cumsum(sizes)[:-1])
     for d, (column, own) in enumerate(zip(model._schema.block_columns(block), parts, strict=True)):
         overall = own @ model.weights_
         distance = rel_entr(own, overall[:, None])
-        distance = distance + rel_entr(1 - own, 1 - overall[:, None]) if presence else distance * max(lengths[d], 1.0)
-        yield ColumnProfile(column.name, column.kind, list(column.categories or ()), own, overall, distance.sum(axis=0))
+        length = None if presence else max(lengths[d], 1.0)
+        distance = distance + rel_entr(1 - own, 1 - overall[:, None]) if length is None else distance * length
+        words = list(column.categories or ())
+        yield ColumnProfile(column.name, column.kind, words, own, overall, distance.sum(axis=0), length)
+
+
+def _leaf(model: TableMixture, block: str) -> Multinomial:
+    emit = model._model.leaves["emit"]
+    assert isinstance(emit, Product)
+    leaf = unwrapped(emit.leaves[block])
+    assert isinstance(leaf, Multinomial)
+    return leaf
+
+
+def _own_shares(model: TableMixture, block: str) -> Floats:
+    """Return the shares of words in each class, (K, V), where the parameters are not these: what was counted."""
+    leaf = _leaf(model, block)
+    stats = model._model.view(model._stats)["emit"].reshape(leaf.stats_shape)
+    pseudo = leaf.prior(model._params["emit"][block])
+    return Multinomial(leaf.n_components, leaf.cardinalities).maximise(
+        stats if pseudo is None else stats + pseudo, leaf.blank()
+    )
 
 
 def telling_words(column: ColumnProfile, k: int, top: int) -> list[int]:

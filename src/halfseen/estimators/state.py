@@ -346,7 +346,9 @@ def _read_text(name: str, words: list[Any], found: Any) -> Column:
     spelt = all(isinstance(word, str) for word in words) and len(set(words)) == len(words)
     if not words or not (spelt or words == list(range(len(words)))):
         raise ParameterError(f"column {name!r}: its words must be texts, each once, or the numbers from 0.")
-    how = dict(options.mapping("options", found))
+    if not isinstance(found, dict):
+        raise ParameterError(f"column {name!r}: options={found!r:.80} do not say how its text is cut.")
+    how = dict(found)
     length = how.pop("document_length", None)
     if length is not None and not (is_number(length) and length > 0):
         raise ParameterError(f"column {name!r}: document_length={length!r:.80} is not a number above 0.")

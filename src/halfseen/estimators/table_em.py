@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from halfseen.assign import SOFT, Assign, child
-from halfseen.data import CHUNK, Schema, Source, Table
+from halfseen.data import CHUNK, Chunk, Schema, Source, Table
 from halfseen.data.counts import SparseSource
 from halfseen.data.text import read_options, tokenised
 from halfseen.engine import Mixture, Search, evaluate, fit
@@ -22,7 +22,7 @@ from halfseen.engine.em import Runner
 from halfseen.engine.model import Reduced
 from halfseen.engine.reduce import all_certain, all_countable, counted, reduce
 from halfseen.engine.search import STAGE, Plan
-from halfseen.engine.starts import STARTS, Start, from_known, split, whole
+from halfseen.engine.starts import STARTS, Start, from_known, from_labelled, split, whole
 from halfseen.engine.stopping import read_rule
 from halfseen.errors import CollapseWarning, ParameterError, warn
 from halfseen.estimators import blocks, options, state
@@ -242,6 +242,10 @@ class TableEM(TableMixture):
             return params
         return model.relabel(params, np.argsort(-params["mix"][0], kind="stable"))
 
+    def _told(self, table: Table) -> list[Chunk]:
+        """Return rows to begin with, where labels leave open what component a row belongs to; none by default."""
+        return []
+
     def _starts(
         self, model: Mixture, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
     ) -> list[Params]:
@@ -251,6 +255,7 @@ class TableEM(TableMixture):
             return [counted(model, data, self._overlaid(model.blank(), n_components))]
         chunks = table.chunks()
         begin = Start(model, whole(model.leaves["emit"], chunks), chunks)
+        told = self._told(table)
         starts = []
         for i in range(self.n_init):
             rng = np.random.default_rng(child(seed, i))
@@ -259,6 +264,7 @@ class TableEM(TableMixture):
             else:
                 emit = from_known(begin, data, STARTS[self.init](begin, rng))
                 params = {"mix": model.leaves["mix"].blank(), "emit": emit}
+                params = from_labelled(begin, told, params) if told else params
             params = self._overlaid(params, n_components)
             starts.append(model.conform(params, params))
         return _distinct(model, starts)

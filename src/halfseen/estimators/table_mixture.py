@@ -148,6 +148,7 @@ class TableMixture(Pickled):
 
     def score_samples(self, X: Any) -> Floats:
         """Return log p(observed cells) of each row; 0 for a row in which nothing was observed."""
+        self._check_probable("score_samples")
         return self._over(X, self._logliks)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
@@ -169,7 +170,7 @@ class TableMixture(Pickled):
         X : container like the one fitted
         labels : (n_samples,) array    the class of each row
         """
-        check_is_fitted(self)
+        self._check_probable("sample")
         options.whole("n_samples", n_samples)
         rng = generator(self.random_state if random_state is None else random_state)
         labels = self._model.draw_components(self._params, np.zeros(n_samples, dtype=np.int64), rng)
@@ -205,19 +206,21 @@ class TableMixture(Pickled):
             resp = np.eye(resp.shape[1])[draw(resp, rng)]
         return self._model.leaves["emit"].impute(self._params["emit"], chunk.blocks, resp, rng)
 
-    def why(self, X: Any, against: Any = None) -> why.Why:
-        """Explain the class of one row: what each column adds to the log-odds of the most probable class.
+    def why(self, X: Any, against: Any = None, names: Sequence[str] | None = None) -> why.Why:
+        """Explain the class of one row: what each column, and of text each word, adds to the log-odds of its class.
 
         Parameters
         ----------
         X : table with one row
         against : name of a class, optional
             The class to compare with; the second most probable by default.
+        names : sequence of str, optional
+            The words of a sparse matrix, such as `CountVectorizer.get_feature_names_out()`.
 
         Returns
         -------
         Why
-            Prints as a sentence for each column; `contributions` has the numbers.
+            Prints as a sentence for each column; `contributions` and `words` have the numbers.
 
         Examples
         --------
@@ -228,7 +231,7 @@ class TableMixture(Pickled):
           +1.10  x = a  3.0 times as probable in class 0
         """
         check_is_fitted(self)
-        return why.why(self, self._encode(X), against)
+        return why.why(self, self._encode(X), against, names)
 
     def unknown_words(self, X: Any) -> dict[str, int]:
         """Return the words of `X` that were not seen when fitting, most frequent first; every use ignores them.
@@ -309,7 +312,7 @@ class TableMixture(Pickled):
 
     def _measured(self, X: Any) -> tuple[float, float, float]:
         """Return loglik, classification entropy EN and number of rows, of `X` or of the training data."""
-        check_is_fitted(self)
+        self._check_probable("bic, aic, icl or entropy")
         if X is None and self._n_rows == 0:
             raise ParameterError(
                 "this model was built without data, or in pieces; give the data to measure it on, as X."
@@ -341,7 +344,8 @@ class TableMixture(Pickled):
         """
         check_is_fitted(self)
         check_is_fitted(other)
-        if self._schema.columns != other._schema.columns or len(self.weights_) != len(other.weights_):
+        same = self._schema.columns == other._schema.columns and list(self._schema.blocks) == list(other._schema.blocks)
+        if not same or len(self.weights_) != len(other.weights_):
             raise ParameterError("match_to: the two models differ in their columns, categories or number of classes.")
         return self.relabel(matching(self._model.overlap(self._params, other._params)).tolist())
 
@@ -413,7 +417,19 @@ class TableMixture(Pickled):
         """Return the names of the classes and log p(observed cells, class) of each row, (N, C)."""
         prepared = self._model.prepare(self._params)
         joints = [self._model.joint(prepared, chunk.blocks) for chunk in table.chunks()]
-        return self.class_names_, np.concatenate(joints)
+        return self._by_class_joint(np.concatenate(joints))
+
+    def _by_class_joint(self, joint: Floats) -> tuple[tuple[str, ...], Floats]:
+        """Return the names of the classes and log p(row, class), (N, C), given that of the components."""
+        return self.class_names_, joint
+
+    def _check_probable(self, what: str) -> None:
+        """Refuse what needs the probability of a row from a rule that has none."""
+        check_is_fitted(self)
+        if "text.complement" in self._schema.blocks:
+            raise ParameterError(
+                f"text='complement' is a rule, no probability model: there is no {what}. Use text='multinomial'."
+            )
 
     def _warn_impossible(self, impossible: int) -> None:
         if impossible:

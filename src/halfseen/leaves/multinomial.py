@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array, vstack
 
 from halfseen.assign import Assign
 from halfseen.data.counts import Counts
@@ -25,6 +26,8 @@ from halfseen.kernels import active as kernels
 from halfseen.leaves.categorical import Categorical
 from halfseen.leaves.leaf import NO_MASS, Floats, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
+
+PIECE = 1_000_000  # cells drawn at once
 
 
 class Multinomial(Categorical):
@@ -98,16 +101,47 @@ class Multinomial(Categorical):
 
     def sample(self, params: Floats, components: NDArray[np.int64], rng: np.random.Generator) -> Counts:
         """Draw documents, their lengths Poisson."""
-        from scipy.sparse import csr_array
+        lengths = [rng.poisson(mean, len(components)) for mean in self.lengths]
+        return self.documents(params, components, np.reshape(lengths, (len(self.lengths), len(components))), rng)
 
-        rows = np.zeros((len(components), self.stats_shape[1]))
-        for start, stop, mean in zip(self.offsets, self.offsets[1:], self.lengths, strict=False):
-            lengths = rng.poisson(mean, len(components))
-            if stop > start:
-                for n, (k, length) in enumerate(zip(components, lengths, strict=True)):
-                    shares = params[k, start:stop]
-                    rows[n, start:stop] = rng.multinomial(length, shares / shares.sum())
-        return Counts.of(csr_array(rows))
+    def documents(
+        self, params: Floats, components: NDArray[np.int64], lengths: NDArray[np.int64], rng: np.random.Generator
+    ) -> Counts:
+        """Draw documents with given numbers of words, (D, N): one row of `lengths` for each column of text."""
+        rows, words = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for start, stop, own in zip(self.offsets, self.offsets[1:], lengths, strict=False):
+            for k in np.unique(components) if stop > start else ():
+                inside = np.flatnonzero(components == k)
+                bounds = np.cumsum(params[k, start:stop])
+                drawn = rng.random(int(own[inside].sum())) * bounds[-1]
+                words.append(start + np.minimum(np.searchsorted(bounds, drawn, side="right"), stop - start - 1))
+                rows.append(np.repeat(inside, own[inside]))
+        cells = np.concatenate(rows), np.concatenate(words)
+        shape = len(components), self.stats_shape[1]
+        return Counts.of(coo_array((np.ones(len(cells[0])), cells), shape=shape).tocsr())
+
+    def by_word(self, params: Floats, document: Counts, own: slice) -> tuple[NDArray[np.int64], Floats, Floats]:
+        """Take the score of one document apart: the sum over its words, plus what the words it lacks say.
+
+        Parameters
+        ----------
+        params : (K, S) array
+        document : Counts             one row
+        own : slice                   the words to look at: those of one column of text
+
+        Returns
+        -------
+        words : (M,) array            the words of the document among them
+        scores : (M, K) array
+        absent : (K,) array           0 where words that are not there say nothing
+        """
+        row = document.matrix()
+        inside = (row.indices >= own.start) & (row.indices < own.stop)
+        words = row.indices[inside].astype(np.int64)
+        return words, *self._apart(params, words, row.data[inside], own)
+
+    def _apart(self, params: Floats, words: NDArray[np.int64], counts: Floats, own: slice) -> tuple[Floats, Floats]:
+        return self.prepare(params[:, words]) * counts[:, None], np.zeros(len(params))
 
     def impute(self, params: Floats, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
         """Return the data as they are: counts have no holes."""
@@ -182,10 +216,23 @@ class Bernoulli(Multinomial):
 
     def sample(self, params: Floats, components: NDArray[np.int64], rng: np.random.Generator) -> Counts:
         """Draw documents."""
-        from scipy.sparse import csr_array
+        return self.documents(params, components, np.zeros((0, len(components)), dtype=np.int64), rng)
 
-        there = params[components, 1::2]
-        return Counts.of(csr_array((rng.random(there.shape) < there).astype(np.float64)))
+    def documents(
+        self, params: Floats, components: NDArray[np.int64], lengths: NDArray[np.int64], rng: np.random.Generator
+    ) -> Counts:
+        """Draw documents; how many words they have is no choice of ours."""
+        size = max(1, PIECE // max(1, self.stats_shape[1] // 2))
+        parts = [csr_array((0, self.stats_shape[1] // 2))]
+        for first in range(0, len(components), size):
+            there = params[components[first : first + size], 1::2]
+            parts.append(csr_array((rng.random(there.shape) < there).astype(np.float64)))
+        return Counts.of(vstack(parts, format="csr"))
+
+    def _apart(self, params: Floats, words: NDArray[np.int64], counts: Floats, own: slice) -> tuple[Floats, Floats]:
+        others = np.setdiff1d(np.arange(own.start, own.stop), words)
+        with np.errstate(divide="ignore"):
+            return np.log(params[:, 2 * words + 1].T), np.log(params[:, 2 * others]).sum(axis=1)
 
     def affinity(self, params: Floats, other: Floats) -> Floats:
         """Return sum over words of log sum over x of sqrt(p[k, v, x] q[j, v, x])."""

@@ -143,6 +143,11 @@ def has_text(model: Any) -> bool:
     return any(column.kind == "text" for column in model._schema.columns)
 
 
+def is_rule(model: Any) -> bool:
+    """Whether a model is a rule, without probabilities of rows."""
+    return "text.complement" in getattr(getattr(model, "_schema", None), "blocks", ())
+
+
 def class_names(model: Any) -> list[str]:
     """Return the names of the classes that a model tells apart."""
     return [str(name) for name in getattr(model, "classes_", model.class_names_)]
@@ -187,11 +192,13 @@ def _reasons(model: Any, X: Any) -> Iterator[str]:
 
 def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the rows with their holes filled; with draws, so many completed tables one below the other."""
-    n_draws, n_holes = request["draws"], 0
+    n_draws, n_holes, kinds = request["draws"], 0, getattr(model, "columns_", {})
+    if set(kinds.values()) == {"text"}:
+        console.note("text is not filled: a model of words can tell which ones are likely, not what was written")
     with TableWriter(request["output"]) as out:
         if not n_draws:
             for batch, X in batches(model, reading, request):
-                n_holes += sum(column.null_count for column in X.columns)
+                n_holes += sum(X[name].null_count for name in X.column_names if kinds.get(name) != "text")
                 out.append(filled(batch, model.impute(X)))
         for i in range(n_draws):
             rng = np.random.default_rng([request["seed"], i])
@@ -212,9 +219,9 @@ def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     """Write rows drawn from the model, with their class."""
     X, labels = model.sample(request["n"], random_state=request["seed"])
     columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(unnamed(model, X))
-    names = [str(name) for name in model.class_names_]
+    drawn = labels.tolist() if hasattr(model, "classes_") else [str(model.class_names_[k]) for k in labels.tolist()]
     with TableWriter(request["output"]) as out:
-        out.append(extended(pa.table(columns), {"class": [names[k] for k in labels.tolist()]}))
+        out.append(extended(pa.table(columns), {"class": drawn}))
 
 
 def unnamed(model: Any, X: Any) -> Iterator[tuple[str, list[Any]]]:
@@ -228,10 +235,11 @@ def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
     weight = request["weight"] or reading.get("weight")
     target = reading.get("target")
     total = n_rows = right = known = 0.0
+    rule = is_rule(model)
     for batch, X in batches(model, reading, request):
         mass = weights(batch, weight, request["data"])
         used = mass > 0
-        total += float(mass[used] @ model.score_samples(X)[used])
+        total += 0.0 if rule else float(mass[used] @ model.score_samples(X)[used])
         n_rows += float(mass.sum())
         if target is not None and target in batch.column_names:
             truth = np.array([None if label is None else str(label) for label in batch.column(target).to_pylist()])
@@ -241,13 +249,14 @@ def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
             known += float(mass[seen].sum())
     if not n_rows:
         raise DataError("all rows are of weight 0: there is nothing to score.")
-    found = {
-        "rows": n_rows,
-        "loglik": total,
-        "loglik_per_row": total / n_rows,
-        "bic": -2 * total + model.n_parameters_ * float(np.log(n_rows)),
-        "aic": -2 * total + 2 * model.n_parameters_,
-    }
+    found = {"rows": n_rows}
+    if not rule:
+        found |= {
+            "loglik": total,
+            "loglik_per_row": total / n_rows,
+            "bic": -2 * total + model.n_parameters_ * float(np.log(n_rows)),
+            "aic": -2 * total + 2 * model.n_parameters_,
+        }
     return found | ({"accuracy": right / known, "labelled_rows": known} if known else {})
 
 
@@ -274,6 +283,8 @@ def describe(model: Any) -> None:
 
 def outcome(model: Any) -> str:
     """Return how the fit went, in one sentence."""
+    if is_rule(model):
+        return "words were counted; a rule by complements has no likelihood"
     restarts = getattr(model, "restarts_", None)
     agree = ""
     if restarts and restarts["n_init"] > 1:
@@ -299,10 +310,9 @@ def summary(model: Any) -> dict[str, Any]:
 
 def of_fit(model: Any) -> dict[str, Any]:
     """Return how well a fit went, as plain values."""
+    likelihood = {} if is_rule(model) else {"loglik": model.loglik_, "bic": model.bic(), "aic": model.aic()}
     return {
-        "loglik": model.loglik_,
-        "bic": model.bic(),
-        "aic": model.aic(),
+        **likelihood,
         "n_parameters": model.n_parameters_,
         "n_iter": model.n_iter_,
         "converged": model.converged_,
@@ -318,7 +328,7 @@ def facts(model: Any, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
         ("classes", len(model.class_names_)),
         ("parameters", model.n_parameters_),
         ("rows", f"{training['n_rows']:,.10g}" if training.get("n_rows") else None),
-        ("log-likelihood", f"{training['loglik_']:,.2f}" if "loglik_" in training else None),
+        ("log-likelihood", f"{training['loglik_']:,.2f}" if "loglik_" in training and not is_rule(model) else None),
     ]
 
 

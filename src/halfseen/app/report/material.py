@@ -17,7 +17,7 @@ from halfseen.analysis.contrast import Contrast, contrasts
 from halfseen.analysis.hidden import HiddenCells, hidden_in
 from halfseen.analysis.holes import Holes, HolesByClass, count, holes_by_class_of
 from halfseen.analysis.residuals import Residual, residuals_of, telling
-from halfseen.analysis.rows import Surprising, Uncertain, surprising_of, uncertain_of
+from halfseen.analysis.rows import Surprising, Typical, Uncertain, surprising_of, typical_of, uncertain_of
 from halfseen.analysis.seen import Seen, look
 from halfseen.analysis.validation import Validated, cross_validate
 from halfseen.data import read
@@ -28,6 +28,7 @@ MOST_ROWS = 50_000  # looked at one by one: a second or two
 MOST_FOLD_ROWS = 20_000  # of a cross-validation, which fits five times
 MOST_PAIRED = 60  # columns whose pairs are looked at; 1770 pairs
 TOP_ROWS = 8  # rows shown
+TOP_TYPICAL = 3  # of each class
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +77,8 @@ class TableMaterial(Material):
     @cached_property
     def residuals(self) -> list[Residual]:
         """What is left between columns, among those that tell most where there are very many."""
+        if self.is_rule:
+            return []
         many = len(self.telling_columns) > MOST_PAIRED
         return residuals_of(self.seen, self.telling_columns[:MOST_PAIRED] if many else None)
 
@@ -106,8 +109,18 @@ class TableMaterial(Material):
 
     @cached_property
     def surprising(self) -> list[Surprising]:
-        """The rows least like the others."""
-        return surprising_of(self.seen, TOP_ROWS)
+        """The rows least like the others; a rule has no say in that."""
+        return [] if self.is_rule else surprising_of(self.seen, TOP_ROWS)
+
+    @cached_property
+    def typical(self) -> list[Typical]:
+        """The documents most surely of each class."""
+        return typical_of(self.seen, TOP_TYPICAL)
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether the model gives rows no probability."""
+        return "text.complement" in self.model._schema.blocks
 
     @cached_property
     def validated(self) -> Validated | str:

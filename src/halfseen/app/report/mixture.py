@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from halfseen.analysis import plots
+from halfseen.analysis.contrast import small_percent
 from halfseen.analysis.validation import Validated, calibration_error
 from halfseen.app.report.classifier import classifier
 from halfseen.app.report.holes import holes
@@ -16,7 +17,7 @@ from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.parts import Card, Cards, Check, Checks, Heat, HeatCell, HeatRow, Section, Trait
 from halfseen.app.report.rows import rows
 from halfseen.app.report.sections import MATERIAL, SECTIONS, reproduce
-from halfseen.app.report.text import has_text, of_cells, words
+from halfseen.app.report.text import of_cells, text_alone, words
 from halfseen.app.report.trust import choice, trust
 from halfseen.app.report.words import count, cut, listed, number, percent, plural, spread
 from halfseen.estimators.profile import ColumnProfile, telling_words
@@ -81,13 +82,12 @@ def _checks(model: Any, material: TableMaterial) -> Iterator[Check]:
     yield converged(model)
     yield from starts(model)
     yield from _overlap(material)
-    if not has_text(model):
-        yield from _small(model, material)
+    yield from _small(model, material)
     yield from (Check(False, "Event", f"{capital(event)}.") for event in getattr(model, "events_", ()))
     yield from _guarded(model)
-    if not has_text(model):
+    if not text_alone(model):
         yield holes_check(material)
-        yield from _dependence(material)
+    yield from _dependence(material)
     if material.seen.is_sample:
         text = f"What goes row by row looks at {count(len(material.seen.rows))} of the rows, drawn at random."
         yield Check(True, "Sample", text)
@@ -146,7 +146,7 @@ def _overlap(material: TableMaterial) -> Iterator[Check]:
 
 def _small(model: Any, material: TableMaterial) -> Iterator[Check]:
     mass = material.class_mass
-    most_categories = max(len(column.rows) for column in material.profiles)
+    most_categories = max((len(column.rows) for column in material.profiles if column.kind != "text"), default=0)
     least = max(10, 2 * most_categories)
     small = [f"{cut(model.class_names_[k])} ({count(mass[k])} rows)" for k in np.flatnonzero(mass < least)]
     if small:
@@ -190,8 +190,9 @@ def _dependence(material: TableMaterial) -> Iterator[Check]:
         yield Check(True, "Independence", text)
         return
     first = related[0]
+    what = "words or columns" if any(column.kind == "text" for column in material.profiles) else "columns"
     text = (
-        f"{len(related)} of {plural(len(material.residuals), 'pair')} of columns stay related inside the "
+        f"{len(related)} of {plural(len(material.residuals), 'pair')} of {what} stay related inside the "
         f"classes, most of all {cut(first.first)} and {cut(first.second)} ({first.detail}). Shares and certainties "
         "are then too sharp; more classes, or dropping one of such a pair, may help."
     )
@@ -225,8 +226,8 @@ def _trait(column: ColumnProfile, k: int) -> Trait:
         return Trait(column.name, f"{number(values[0])} on average", number(overall[0]))
     if column.kind == "text":
         top = telling_words(column, k, N_TRAITS)
-        often = [f"{column.rows[v]} {percent(values[v])}" for v in top]
-        return Trait(column.name, ", ".join(often), ", ".join(percent(overall[v]) for v in top))
+        often = [f"{column.rows[v]} {small_percent(values[v])}" for v in top]
+        return Trait(column.name, ", ".join(often), ", ".join(small_percent(overall[v]) for v in top))
     telling = int(np.argmax(rel_entr(values, overall)))
     return Trait(column.name, f"{column.rows[telling]} in {percent(values[telling])}", percent(overall[telling]))
 
@@ -243,8 +244,8 @@ def profile(model: Any, material: TableMaterial) -> Section | None:
     left_out = len(material.contrasts) - len(shown)
     note = f"The {len(shown)} rows that differ most; {left_out:,} others are left out." if left_out else ""
     lead = (
-        "Each value in its own unit: means of numbers, shares of categories. Red with an arrow up is above the whole "
-        "table, blue with an arrow down below it; the stronger the colour, the further."
+        "Each value in its own unit: means of numbers, shares of categories and words. Red with an arrow up is above "
+        "the whole table, blue with an arrow down below it; the stronger the colour, the further."
     )
     caption = "Profile of each class beside the whole table"
     heat = Heat(caption, ["column", "category", "all", *model.class_names_], rows, note)
@@ -259,7 +260,7 @@ def _heat_cell(row: Any, k: int) -> HeatCell:
     )
 
 
-TABLE_SECTIONS = [answer, classes, words, of_cells(profile), of_cells(trust), of_cells(holes), of_cells(rows)]
+TABLE_SECTIONS = [answer, classes, words, profile, trust, of_cells(holes), rows]
 
 for _name in ("LatentClass", "GaussianMixture"):
     SECTIONS[_name] = [*TABLE_SECTIONS, reproduce]

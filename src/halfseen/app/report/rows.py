@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from halfseen.analysis.rows import DRAWS
 from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.parts import Grid, Part, Section, Text
+from halfseen.app.report.text import has_text
 from halfseen.app.report.words import cut, one_in, percent
+from halfseen.estimators.state import is_sparse
+
+MOST_LETTERS = 80  # of a text
 
 
 def rows(model: Any, material: TableMaterial) -> Section:
-    """Rows that are uncertain, and rows that are surprising."""
+    """Rows that are uncertain, and rows that are surprising; of text also those typical of each class."""
     parts: list[Part] = []
     if material.seen.proba.shape[1] > 1:
+        if has_text(model):
+            parts.append(_typical_grid(material))
         parts.append(_uncertain_grid(material))
-    parts.append(_surprising_grid(material))
+    if material.surprising:
+        parts.append(_surprising_grid(material))
     return Section("rows", "Rows worth a look", "Rows are counted from 0, in the order of the table.", parts)
+
+
+def _typical_grid(material: TableMaterial) -> Part:
+    found = [[cut(r.class_name), f"row {r.row}", r.why, *_quoted(material, r.row)] for r in material.typical]
+    caption = "The documents most surely of each class, and what says so most; long ones are the surest"
+    head = ["class", "row", "by", *_quoted_head(material)]
+    return Grid(caption, head, found, "Typical of each class", frozenset({1, 2, 3}))
 
 
 def _uncertain_grid(material: TableMaterial) -> Part:
@@ -28,18 +44,39 @@ def _uncertain_grid(material: TableMaterial) -> Part:
             f"{cut(r.classes[0])} {percent(r.probability[0])}",
             f"{cut(r.classes[1])} {percent(r.probability[1])}",
             r.why,
+            *_quoted(material, r.row),
         ]
         for r in material.uncertain
     ]
-    head = ["row", "most probable", "or", "why"]
+    head = ["row", "most probable", "or", "why", *_quoted_head(material)]
     caption = "The rows least sure of their class, and which cells pull which way"
-    return Grid(caption, head, found, "Between classes", frozenset({1, 2, 3}))
+    return Grid(caption, head, found, "Between classes", frozenset({1, 2, 3, 4}))
 
 
 def _surprising_grid(material: TableMaterial) -> Part:
-    found = [[f"row {r.row}", cut(r.class_name), one_in(r.tail, 1 / DRAWS), r.why] for r in material.surprising]
+    found = [
+        [f"row {r.row}", cut(r.class_name), one_in(r.tail, 1 / DRAWS), r.why, *_quoted(material, r.row)]
+        for r in material.surprising
+    ]
+    alike = ", and texts as long," if has_text(material.model) else ","
     caption = (
-        "The rows least like what the model expects: how many rows drawn from the model, with the same cells missing, "
-        "are as improbable. Errors in the data are often among them."
+        f"The rows least like what the model expects: how many rows drawn from the model, with the same cells missing"
+        f"{alike} are as improbable. Errors in the data are often among them."
     )
-    return Grid(caption, ["row", "class", "as improbable", "why"], found, "Unlike the others", frozenset({1, 2, 3}))
+    head = ["row", "class", "as improbable", "why", *_quoted_head(material)]
+    return Grid(caption, head, found, "Unlike the others", frozenset({1, 2, 3, 4}))
+
+
+def _quoted_head(material: TableMaterial) -> list[str]:
+    """Return the columns of text whose beginnings are shown: the first, if the table has the texts themselves."""
+    names = [column.name for column in material.seen.table.schema.columns if column.kind == "text"]
+    return [] if is_sparse(material.seen.table.schema) else names[:1]
+
+
+def _quoted(material: TableMaterial, row: int) -> list[str]:
+    """Return the beginning of the text of a row, by its place in the table."""
+    seen = material.seen
+    places = [seen.table.schema.names.index(name) for name in _quoted_head(material)]
+    raw = [seen.source.column(j) for j in places]
+    n = int(np.searchsorted(seen.rows, row))
+    return ["" if column.missing[n] else cut(str(column.values[n]), MOST_LETTERS) for column in raw]

@@ -20,11 +20,16 @@ def has_text(model: Any) -> bool:
     return any(column.kind == "text" for column in model._schema.columns)
 
 
+def text_alone(model: Any) -> bool:
+    """Whether a model has nothing but text."""
+    return all(column.kind == "text" for column in model._schema.columns)
+
+
 def of_cells(build: Builder) -> Builder:
-    """Return a builder that leaves its section out for text, which has no cells to look at one by one."""
+    """Return a builder that leaves its section out where there is nothing but text, which has no holes."""
 
     def built(model: Any, material: Any) -> Section | None:
-        return None if has_text(model) else build(model, material)
+        return None if text_alone(model) else build(model, material)
 
     return built
 
@@ -66,5 +71,6 @@ def _before_and_after(model: Any) -> list[Part]:
         "before and after the unlabelled ones"
     )
     weight = getattr(model, "unlabeled_weight_", 1.0)
-    note = Text(f"An unlabelled document counts {weight:g} times as much as a labelled one.")
+    much = "as much as a labelled one" if weight == 1 else f"{weight:g} of a labelled one"
+    note = Text(f"An unlabelled document counts {much}.")
     return [Grid(caption, ["fitted to", "right"], rows, "Unlabelled documents"), note]

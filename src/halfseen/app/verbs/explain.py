@@ -12,7 +12,7 @@ from halfseen.estimators.latent_class import LatentClass
 
 def run(**request: Any) -> None:
     """Read a small table and show every number of a few iterations."""
-    kinds = options.kinds(request["columns"])
+    kinds = options.kinds(request["columns"]) | dict.fromkeys(options.names(request["text"]), "text")
     missing, ignore = (options.names(request[name]) for name in ("missing", "ignore"))
     table, _ = without_identifiers(open_rows(request["data"], request["sql"], missing, ignore=ignore), kinds)
     model = LatentClass(request["k"], columns=kinds or None, assign=request["assign"], random_state=request["seed"])
