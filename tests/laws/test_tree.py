@@ -1,6 +1,7 @@
 """The laws for grammars, against enumeration of all trees; units are sentences."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -221,12 +222,18 @@ def _by_equations(grammar, table, words):
                         continue
                     if len(right) == 1:
                         [part] = right
-                        inner = float(j == i + 1 and words[i] == part.text) if isinstance(part, Word) else value.get((i, j, part), 0.0)
+                        inner = (
+                            float(j == i + 1 and words[i] == part.text)
+                            if isinstance(part, Word)
+                            else value.get((i, j, part), 0.0)
+                        )
                     else:
                         parts = [(right[0], i, 1), (right[1], 1, j)] if j - i == 2 else []
                         inner = float(bool(parts))
                         for part, a, b in parts:
-                            inner *= float(words[a] == part.text) if isinstance(part, Word) else value.get((a, b, part), 0.0)
+                            inner *= (
+                                float(words[a] == part.text) if isinstance(part, Word) else value.get((a, b, part), 0.0)
+                            )
                     total += p * inner
                 value[i, j, symbol] = total
     return value[0, 2, grammar.start]
@@ -248,7 +255,7 @@ def test_chains_are_drawn_exactly_through_cycles():
 
 
 def test_a_chain_that_never_ends_is_refused():
-    with pytest.raises(hs.errors.ParameterError, match="never ends.*another rule"):
+    with pytest.raises(hs.errors.ParameterError, match=r"never ends.*another rule"):
         hs.PCFG.from_string("S -> A [1.0]\nA -> S [1.0] | 'a' [0.0]")
 
 
@@ -275,18 +282,28 @@ def test_climbs(seed, assign):
     trace = []
     for step, _ in zip(steps(case.model, case.reduced(), case.params, assign), range(6), strict=False):
         trace.append(step.objective)
-    assert all(after >= before - 1e-9 * max(1, abs(before)) for before, after in zip(trace, trace[1:], strict=False))
+    assert all(after >= before - 1e-9 * max(1, abs(before)) for before, after in pairwise(trace))
 
 
 @pytest.mark.parametrize("assign", [SOFT, HARD, Assign("sample", rng=np.random.default_rng(0))])
 def test_conserves_in_normal_form(assign):
     """n - 1 binary rules, n words, one root per sentence."""
     grammar = Grammar.of(
-        "R", [("R", ("S",)), ("S", ("S", "S")), ("S", ("T", "S")), ("S", (Word("a"),)), ("T", (Word("a"),)), ("T", ("S", "T"))]
+        "R",
+        [
+            ("R", ("S",)),
+            ("S", ("S", "S")),
+            ("S", ("T", "S")),
+            ("S", (Word("a"),)),
+            ("T", (Word("a"),)),
+            ("T", ("S", "T")),
+        ],
     )
     table = np.log([1.0, 0.3, 0.3, 0.4, 0.6, 0.4])[None]
     sentences, weight = [("a",) * n for n in (2, 3, 7)], np.array([1.0, 2.5, 1.0])
-    usage = Derivations().infer({"rules": table}, weight[:, None], assign, data=pack(grammar, sentences)).usage["rules"][0]
+    usage = (
+        Derivations().infer({"rules": table}, weight[:, None], assign, data=pack(grammar, sentences)).usage["rules"][0]
+    )
     lengths = np.array([2, 3, 7])
     assert usage[0] == pytest.approx(weight.sum())
     assert usage[[1, 2, 5]].sum() == pytest.approx(weight @ (lengths - 1))
@@ -347,7 +364,9 @@ def test_a_right_linear_grammar_is_a_hidden_markov_model():
             uses = sum(own[seen == v, k].sum() for own, seen in zip(states, sequences, strict=True))
             assert counts[f"E{k} -> 'w{v}'"] == pytest.approx(uses)
     best_path = hmm.predict(alone[2])
-    tags = [tree.label for tree in grammar.parse(said[2]).tree.walk() if not isinstance(tree, str) and tree.label[0] == "E"]
+    tags = [
+        tree.label for tree in grammar.parse(said[2]).tree.walk() if not isinstance(tree, str) and tree.label[0] == "E"
+    ]
     assert tags == [f"E{k}" for k in best_path]
 
 
@@ -374,7 +393,8 @@ def test_matrix_products_agree_with_rule_by_rule():
     grammar = hs.PCFG.random(9, ["a", "b", "c"], random_state=3)._grammar
     rules = [*grammar.rules, ("S", ("X1",)), ("X1", ("X2",)), ("X2", ("X1",))]
     grammar = Grammar.of("S", rules)
-    assert grammar.is_dense and grammar.is_cyclic
+    assert grammar.is_dense
+    assert grammar.is_cyclic
     rng = np.random.default_rng(0)
     leaf = Tables(grammar.rows)
     table = np.append(leaf.jitter(leaf.blank(), 1.0, rng)[0], 1.0)

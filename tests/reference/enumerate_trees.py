@@ -26,9 +26,9 @@ class Trees(NamedTuple):
         return float(self.probabilities.max(initial=0.0))
 
 
-def all_trees(grammar, words, table, brackets=(), tags=None, deepest=8) -> Trees:
+def all_trees(grammar, words, table, brackets=(), deepest=8) -> Trees:
     """Go through all trees with at most `deepest` unary rules in a row."""
-    trees = list(_over(grammar, words, grammar.start, 0, len(words), brackets, tags, deepest))
+    trees = list(_over(grammar, words, grammar.start, 0, len(words), brackets, deepest))
     uses = np.array([uses_of(grammar, tree) for tree in trees]).reshape(len(trees), grammar.n_cells)
     probabilities = np.array([np.prod(table[own.nonzero()[0]] ** own[own.nonzero()[0]]) for own in uses])
     usage = probabilities @ uses / probabilities.sum() if len(trees) else np.zeros(grammar.n_cells)
@@ -43,7 +43,7 @@ def uses_of(grammar, tree: Tree) -> np.ndarray:
     return uses
 
 
-def _over(grammar, words, symbol, i, j, brackets, tags, deepest) -> Iterator[Tree]:
+def _over(grammar, words, symbol, i, j, brackets, deepest) -> Iterator[Tree]:
     """Yield the trees of a symbol over the words i .. j - 1."""
     if any(a < i < b < j or i < a < j < b for a, b in brackets):
         return
@@ -52,14 +52,14 @@ def _over(grammar, words, symbol, i, j, brackets, tags, deepest) -> Iterator[Tre
             continue
         if len(right) == 1 and isinstance(right[0], str):
             if deepest:
-                for below in _over(grammar, words, right[0], i, j, brackets, tags, deepest - 1):
+                for below in _over(grammar, words, right[0], i, j, brackets, deepest - 1):
                     yield Tree(symbol, [below])
             continue
-        for children in _row(grammar, words, right, i, j, brackets, tags):
+        for children in _row(grammar, words, right, i, j, brackets):
             yield Tree(symbol, children)
 
 
-def _row(grammar, words, right, i, j, brackets, tags) -> Iterator[list]:
+def _row(grammar, words, right, i, j, brackets) -> Iterator[list]:
     """Yield the ways to lay a right-hand side over the words i .. j - 1."""
     if not right:
         if i == j:
@@ -68,10 +68,10 @@ def _row(grammar, words, right, i, j, brackets, tags) -> Iterator[list]:
     first, rest = right[0], right[1:]
     if isinstance(first, Word):
         if i < j and words[i] in (first.text, None):
-            for others in _row(grammar, words, rest, i + 1, j, brackets, tags):
+            for others in _row(grammar, words, rest, i + 1, j, brackets):
                 yield [first.text, *others]
         return
     for k in range(i + 1, j - len(rest) + 1):
-        for tree in _over(grammar, words, first, i, k, brackets, tags, 8):
-            for others in _row(grammar, words, rest, k, j, brackets, tags):
+        for tree in _over(grammar, words, first, i, k, brackets, 8):
+            for others in _row(grammar, words, rest, k, j, brackets):
                 yield [tree, *others]

@@ -1,10 +1,12 @@
-"""Grammars as text, in the syntax of NLTK::
+"""Grammars as text, in the syntax of NLTK.
+
+::
 
     %start S
     S  -> NP VP [1.0]
     NP -> Det N [0.6] | 'John' [0.4]     # words are quoted, probabilities may be left out
 
-A line that ends with a backslash goes on in the next one. The first left-hand side is the start where no %start says so.
+A line that ends with a backslash goes on in the next one. The first left-hand side is the start if no %start is there.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ def read_grammar(text: str) -> GrammarText:
     ('S', [("S -> 'a' S", 0.25), ("S -> 'a'", 0.75)])
     """
     if not isinstance(text, str):
-        raise DataError(f"a grammar is a text such as \"S -> NP VP [1.0]\", got {type(text).__name__}.")
+        raise DataError(f'a grammar is a text such as "S -> NP VP [1.0]", got {type(text).__name__}.')
     start: str | None = None
     rules: dict[tuple[str, Right], float | None] = {}
     for number, line in _lines(text):
@@ -78,8 +80,8 @@ def read_grammar(text: str) -> GrammarText:
             continue
         for left, right, probability in _rules(line, f"line {number}"):
             before = rules.get((left, right))
-            both = probability is not None and before is not None
-            rules[left, right] = probability + before if both else before if probability is None else probability  # type: ignore[operator]
+            if probability is not None or (left, right) not in rules:
+                rules[left, right] = probability if before is None or probability is None else probability + before
     if not rules:
         raise DataError("there are no rules in the grammar. A rule is a line such as S -> NP VP [1.0].")
     start = start or next(iter(rules))[0]
@@ -125,7 +127,7 @@ def _rules(line: str, where: str) -> Iterator[tuple[str, Right, float | None]]:
     right: list[str | Word] = []
     probability: float | None = None
     for match in [*parts[2:], None]:
-        kind = 3 if match is None else match.lastindex
+        kind = 3 if match is None else match.lastindex or 6
         own = "" if match is None else match.group(kind)
         if kind == 3:
             if not right:

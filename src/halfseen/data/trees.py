@@ -167,7 +167,7 @@ def read_trees(text: str) -> list[Tree]:
             if not stack:
                 raise DataError(f"{_place(text, match.start())}: this ) closes nothing.")
             tree = _closed(stack.pop(), text, match.start())
-            (stack[-1] if stack else found).append(tree)  # type: ignore[union-attr]
+            (stack[-1] if stack else found).append(tree)
         elif not stack:
             raise DataError(f"{_place(text, match.start())}: {token!r} stands outside of all brackets.")
         else:

@@ -41,7 +41,7 @@ def cut_sentences(data: Sentences, weight: Floats) -> list[SentenceChunk]:
     else:
         work, size = splits * min(len(forms.binary), FEW), WORK
     number = (np.cumsum(work) - work) // size
-    found = []
+    found: list[SentenceChunk] = []
     for own in np.split(np.arange(len(data)), np.flatnonzero(np.diff(number)) + 1):
         if len(own):
             found.append(SentenceChunk(len(found), data.taken(own), weight[own]))

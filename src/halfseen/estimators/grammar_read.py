@@ -64,7 +64,9 @@ class Corpus:
 def read_given(text: Any) -> Given:
     """Read a grammar, and check that what is given of its probabilities can be."""
     if text is None:
-        raise ParameterError("grammar= is needed: rules such as \"S -> NP VP [1.0]\". See PCFG.from_string and from_trees.")
+        raise ParameterError(
+            'grammar= is needed: rules such as "S -> NP VP [1.0]". See PCFG.from_string and from_trees.'
+        )
     found = text if isinstance(text, GrammarText) else read_grammar(text)
     grammar = Grammar.of(found.start, found.rules)
     given = np.array([np.nan if (p := found.rules[rule]) is None else p for rule in grammar.rules])
@@ -73,8 +75,8 @@ def read_given(text: Any) -> Given:
         total, whole = float(np.nansum(given[own])), not np.isnan(given[own]).any()
         if total > 1 + SUM_OFF or (whole and total < 1 - SUM_OFF):
             raise ParameterError(
-                f"the probabilities of {left} sum to {total:.6g}, not 1 ({int(own.sum())} rules). Correct them, or leave "
-                "some out to have them learned."
+                f"the probabilities of {left} sum to {total:.6g}, not 1 ({int(own.sum())} rules). Correct them, or "
+                "leave some out to have them learned."
             )
         if total > 1 or (whole and abs(total - 1) > 1e-12):
             given[own] /= total
@@ -96,7 +98,9 @@ def filled(given: Given, rng: np.random.Generator) -> Floats:
 def read_cells(what: str, names: Any, grammar: Grammar) -> list[int]:
     """Return the rules that are named: one as text, ``NP -> Det N``, or all of a left-hand side, ``NP``."""
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise ParameterError(f"{what}={names!r} is not a list of rules or left-hand sides, such as ['NP', 'VP -> V NP'].")
+        raise ParameterError(
+            f"{what}={names!r} is not a list of rules or left-hand sides, such as ['NP', 'VP -> V NP']."
+        )
     found: list[int] = []
     for name in names:
         if not isinstance(name, str):
@@ -107,7 +111,7 @@ def read_cells(what: str, names: Any, grammar: Grammar) -> list[int]:
         rule = read_rule(name) if "->" in name else None
         if rule not in grammar.cell:
             raise ParameterError(f"{what}: {name!r} is no rule and no left-hand side of the grammar.")
-        found.append(grammar.cell[rule])  # type: ignore[index]
+        found.append(grammar.cell[rule])
     return found
 
 
@@ -178,7 +182,7 @@ def check_unknown(grammar: Grammar, unknown: Any) -> str:
     """Return what to do with words that the grammar does not have."""
     if not isinstance(unknown, str) or (unknown not in POLICIES and unknown not in grammar.words):
         raise ParameterError(
-            f"unknown={unknown!r} is not 'unparsable', 'missing', or a word of the grammar that stands for unknown ones."
+            f"unknown={unknown!r} is not 'unparsable', 'missing', or a word of the grammar to stand for unknown ones."
         )
     return unknown
 
@@ -207,7 +211,9 @@ def _one_each(what: str, given: Any, words: Sequence[Words]) -> list[Any]:
         raise DataError(f"{what}= is not a list with an entry for each sentence; None says nothing.")
     found = list(given)
     if len(found) != len(words):
-        raise DataError(f"{what} has {len(found)} entries for {len(words)} sentences. Give one each; None says nothing.")
+        raise DataError(
+            f"{what} has {len(found)} entries for {len(words)} sentences. Give one each; None says nothing."
+        )
     return found
 
 
@@ -218,7 +224,9 @@ def _spans(own: Any, words: Words, s: int) -> Spans | None:
     if isinstance(own, str | Tree):
         said, spans = (own.words(), [span[1:] for span in own.spans()]) if isinstance(own, Tree) else read_brackets(own)
         if tuple(said) != tuple(words):
-            raise DataError(f"brackets of sentence {s}: their words {' '.join(said)!r:.60} are not those of the sentence.")
+            raise DataError(
+                f"brackets of sentence {s}: their words {' '.join(said)!r:.60} are not those of the sentence."
+            )
     else:
         spans = [_span(pair, words, s) for pair in own]
     for a, b in spans:
@@ -271,7 +279,8 @@ def tell_unparsable(grammar: Grammar, corpus: Corpus, lost: Sequence[int]) -> st
             why = " (given its brackets and tags)"
         listed.append(f"sentence {s} {text!r:.70}{why}")
     more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
-    return f"{len(lost)} of {len(corpus)} sentences have no parse: {'; '.join(listed)}{more}."
+    verb = "has" if len(lost) == 1 else "have"
+    return f"{len(lost)} of {len(corpus)} sentences {verb} no parse: {'; '.join(listed)}{more}."
 
 
 def fingerprint(grammar: Grammar, corpus: Corpus, weight: Floats) -> str:

@@ -247,7 +247,9 @@ class PCFG(GrammarUse):
         ['S -> S S', 'S -> S X1', 'S -> X1 S']
         """
         names = ["S", *(f"X{m}" for m in range(1, options.whole("n_symbols", n_symbols)))]
-        below = [] if n_preterminals is None else [f"P{m}" for m in range(options.whole("n_preterminals", n_preterminals))]
+        below = (
+            [] if n_preterminals is None else [f"P{m}" for m in range(options.whole("n_preterminals", n_preterminals))]
+        )
         ends = [(Word(str(word)),) for word in dict.fromkeys(words)]
         if not ends:
             raise ParameterError("words: there are none.")
@@ -294,8 +296,8 @@ class PCFG(GrammarUse):
             What is known of the phrases of each sentence, None where nothing: spans (start, end), end excluded; a text
             ``"(the dog) barks"``; or a `Tree`, whose labels are not looked at. No phrase of a tree may cross them.
         tags : list, optional
-            What is known of the symbols directly above the words of each sentence: "Det N V", or a list with a symbol, a
-            set of symbols, or None for each word.
+            What is known of the symbols directly above the words of each sentence: "Det N V", or a list with a symbol,
+            a set of symbols, or None for each word.
         """
         self._check_options()
         given = grammar_read.read_given(self.grammar)
@@ -343,7 +345,9 @@ class PCFG(GrammarUse):
         Assign.read(self.assign, self.draws)
         warm = STAGE * len(options.temperatures("anneal", self.anneal))
         if warm and self.assign == "hard":
-            raise ParameterError("anneal has no meaning with assign='hard': the best tree is the same at any temperature.")
+            raise ParameterError(
+                "anneal has no meaning with assign='hard': the best tree is the same at any temperature."
+            )
         if warm >= self.max_iter:
             raise ParameterError(f"anneal={self.anneal!r} makes {warm} passes: max_iter={self.max_iter} is too few.")
 
@@ -379,9 +383,9 @@ class PCFG(GrammarUse):
             return door
         told = grammar_read.tell_unparsable(door.data.grammar, corpus, self.unparsable_)
         if self.on_unparsable == "error" or not found.any():
-            rest = "" if not found.any() else " on_unparsable='skip' leaves them out"
-            unknown = "; unknown= says what to do with unknown words" if "not in the grammar" in told else ""
-            raise DataError(f"{told}{rest}{unknown}{'.' if rest or unknown else ' There is nothing to fit.'}")
+            advice = " unknown= says what to do with unknown words." if "not in the grammar" in told else ""
+            rest = " on_unparsable='skip' leaves them out." if found.any() else " There is nothing to fit."
+            raise DataError(f"{told}{advice}{rest}")
         self.events_.append(f"left out: {told[:-1]}")
         kept = np.flatnonzero(found)
         return Door(door.data.taken(kept), door.weight[kept], door.first[kept], door.which)
@@ -393,7 +397,7 @@ class PCFG(GrammarUse):
         if empty and self.prior is None:
             listed = ", ".join(empty[:5]) + (" ..." if len(empty) > 5 else "")
             self.events_.append(
-                f"{len(empty)} of {len(mass)} symbols stand in no tree, and their rules keep what they started with: {listed}"
+                f"{len(empty)} of {len(mass)} symbols stand in no tree, and their rules keep their start: {listed}"
             )
 
     @property
@@ -432,7 +436,11 @@ def _writable(left: str, right: Sequence[str | Word]) -> str:
     """Return a rule as text; refuse what the syntax of grammars has no place for."""
     for part in (left, *right):
         text = part.text if isinstance(part, Word) else part
-        wrong = "'" in text and '"' in text if isinstance(part, Word) else any(c in text for c in "'\"[]|# ") or text == "->"
+        wrong = (
+            "'" in text and '"' in text
+            if isinstance(part, Word)
+            else any(c in text for c in "'\"[]|# ") or text == "->"
+        )
         if wrong or not text:
             what = "word" if isinstance(part, Word) else "symbol"
             raise DataError(f"the {what} {text!r} cannot be written in a grammar: rename it.")

@@ -54,7 +54,7 @@ def taken(model: PCFG) -> State:
 
 
 def _options(model: PCFG) -> dict[str, Any]:
-    """Return the constructor's arguments; a generator, which moves on, is left out, and so is the text of the grammar."""
+    """Return the constructor's arguments; a generator, which moves on, is left out."""
     found = dict(model.get_params(deep=False))
     if not isinstance(found["random_state"], int | np.integer):
         found["random_state"] = None
@@ -138,5 +138,3 @@ def _part(part: Any) -> str | Word:
     if kind not in (0, 1) or not isinstance(text, str) or not text:
         raise ParameterError(f"rules: {part!r:.80} is neither a symbol nor a word.")
     return Word(text) if kind else text
-
-

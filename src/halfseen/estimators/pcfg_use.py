@@ -141,7 +141,13 @@ class GrammarUse(Pickled):
     # ---- sentences in, answers out -------------------------------------------------------------------------------
 
     def parse(
-        self, sentences: Any, *, brackets: Any = None, tags: Any = None, draws: int | None = None, random_state: Any = None
+        self,
+        sentences: Any,
+        *,
+        brackets: Any = None,
+        tags: Any = None,
+        draws: int | None = None,
+        random_state: Any = None,
     ) -> Any:
         """Return the most probable tree of every sentence, or trees drawn from their posterior.
 
@@ -224,7 +230,13 @@ class GrammarUse(Pickled):
         return self._logliks(self._packed(self._corpus(sentences, brackets, tags)))
 
     def score(
-        self, sentences: Any, y: Any = None, *, sample_weight: ArrayLike | None = None, brackets: Any = None, tags: Any = None
+        self,
+        sentences: Any,
+        y: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        brackets: Any = None,
+        tags: Any = None,
     ) -> float:
         """Return the log-probability of all sentences together.
 
@@ -309,7 +321,7 @@ class GrammarUse(Pickled):
         return [tree.words() for tree in trees], trees
 
     def bic(self, sentences: Any = None) -> float:
-        """Return -2 loglik + n_parameters log N, N sentences; lower is better. Without sentences, of those of the fit."""
+        """Return -2 loglik + n_parameters log N, N sentences; lower is better. By default of those of the fit."""
         loglik, n_rows = self._measured(sentences)
         return -2 * loglik + self.n_parameters_ * float(np.log(n_rows))
 
@@ -352,6 +364,9 @@ class GrammarUse(Pickled):
         with runner(self.n_jobs, len(chunks)) as run:
             return list(zip(chunks, run(task, chunks), strict=True))
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_params")
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
@@ -382,5 +397,3 @@ def _grown(
     for left, right in reversed(steps):  # what is below is there before what is above
         done.append(Tree(left, [part.text if isinstance(part, Word) else done.pop() for part in right]))
     return done[0]
-
-

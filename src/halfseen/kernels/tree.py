@@ -1,18 +1,19 @@
 """Charts over sentences, in logs throughout: the formulas, the fallback, and the rescue of what runs out of range.
 
-For words i .. j - 1 of a sentence, symbols a, b, c, binary forms a -> b c, unary forms a -> b, entries of slots a -> word:
+For words i .. j - 1 of a sentence, symbols a, b, c, binary forms a -> b c, unary forms a -> b, entries a -> word:
 
-    base[i, j, a]   = sum over splits k and forms of p(a -> b c) * inside[i, k, b] * inside[k, j, c];  p(a -> word) at j = i + 1
+    base[i, j, a]   = sum over splits k and forms of p(a -> b c) * inside[i, k, b] * inside[k, j, c],
+                      or p(a -> word) where j = i + 1
     inside[i, j, a] = base[i, j, a] + sum over unary forms of p(a -> b) * inside[i, j, b]
                     = sum over b of closure[a, b] * base[i, j, b],  closure = (I - U)^-1
     evidence        = inside[0, n, start]
     outside         = the gradient of log evidence in `inside`, closure included: the same sums from the top down
     count of a form = p * outside[parent] * product of inside[children]: what it adds to the gradient, times p
 
-Arrays of a grammar are those of `structures.grammar.Forms` and `Slots`. Sentence s has tokens[ends[s]:ends[s + 1]], slots
-each. `allowed` says for each of its spans, row by row of an (n, n + 1) table from allowed[allowed_first[s]] on, whether
-full symbols may stand there; allowed_first -1: everywhere. A derivation is a list of forms from left to right, each
-before what is below it: binary forms, then unary ones (+ R), then entries (+ R + U).
+Arrays of a grammar are those of `structures.grammar.Forms` and `Slots`. Sentence s has the slots
+tokens[ends[s]:ends[s + 1]]. `allowed` says for each of its spans, row by row of an (n, n + 1) table from
+allowed[allowed_first[s]] on, whether full symbols may stand there; allowed_first -1: everywhere. A derivation is a list
+of forms from left to right, each before what is below it: binary forms, then unary ones (+ R), then entries (+ R + U).
 """
 
 from __future__ import annotations
@@ -203,7 +204,7 @@ class _Chart:
     def drawn_steps(self, uniforms: Floats) -> Iterator[int]:
         """Yield the forms of a derivation drawn from its posterior; each node that is not unary takes one uniform."""
         waiting, node = [(0, self.n, self.start)], 0
-        n_binary, n_unary = len(self.binary), len(self.unary)
+        n_binary = len(self.binary)
         while waiting:
             i, j, symbol = waiting.pop()
             u, node = float(uniforms[node]), node + 1
@@ -292,7 +293,7 @@ def tree_best(
     *arrays: Any,  # 10 of the forms, 2 of the slots, tokens, ends, allowed, allowed_first
     # steps out, step_ends (S + 1,) out, log_evidence (S,) out
 ) -> int:
-    """Write the best derivation of each sentence; return how many steps there are: more than fit must be asked again."""
+    """Write the best derivation of each sentence; return how many steps there are, also those that did not fit."""
     forms, slots, sentences, (steps, step_ends, log_evidence) = arrays[:10], arrays[10:12], arrays[12:16], arrays[16:]
     chart, at = _Chart(log_table, np.zeros(0), forms, slots), 0
     step_ends[0] = 0

@@ -6,8 +6,8 @@
   a right-hand side; then the *prefixes* of long right-hand sides, ``Det 'big'``, shared by all rules that begin so.
 - *form*: a rule of the chart. Binary: left, right, parent, cell. A form that is no rule by itself has the cell behind
   the last, whose probability is one.
-- *stage*: some symbols, and the unary rules that lead to them; a stage comes after those it draws on. Symbols that reach
-  each other by unary rules are one stage, closed by a matrix: all chains of any length at once.
+- *stage*: some symbols, and the unary rules that lead to them; a stage comes after those it draws on. Symbols that
+  reach each other by unary rules are one stage, closed by a matrix: all chains of any length at once.
 - *slot*: what may stand at a place of a sentence: the symbols that have its word below them, with their cells.
 """
 
@@ -54,7 +54,7 @@ class Forms(NamedTuple):
     """
 
     binary: Shorts
-    first: Ints  # type: ignore[assignment]
+    first: Ints
     by_parent: Shorts
     parent_first: Ints
     unary: Shorts
@@ -83,7 +83,7 @@ class Forms(NamedTuple):
 class Slots(NamedTuple):
     """What may stand at places of sentences: for slot s the entries first[s] .. first[s + 1], (symbol, cell) each."""
 
-    first: Ints  # type: ignore[assignment]
+    first: Ints
     entries: Shorts
 
 
@@ -111,12 +111,20 @@ class Grammar:
         by_left: dict[str, dict[Right, None]] = {}
         for left, right in rules:
             by_left.setdefault(left, {})[tuple(right)] = None
-        unknown = sorted({part for own in by_left.values() for right in own for part in right if part not in by_left and isinstance(part, str)})
+        unknown = sorted(
+            {
+                part
+                for own in by_left.values()
+                for right in own
+                for part in right
+                if part not in by_left and isinstance(part, str)
+            }
+        )
         if unknown:
             listed = ", ".join(map(repr, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
             raise ParameterError(
-                f"{len(unknown)} symbol{'s' if len(unknown) > 1 else ''} of the grammar stand{'' if len(unknown) > 1 else 's'} "
-                f"on the right of rules and never on the left: {listed}. Words are quoted: N -> 'dog'."
+                f"{len(unknown)} of the symbols of the grammar stand on the right of rules and never on the left: "
+                f"{listed}. Words are quoted: N -> 'dog'."
             )
         return cls(start, tuple((left, right) for left, own in by_left.items() for right in own))
 
@@ -201,7 +209,11 @@ class Grammar:
         n_full, n_symbols = len(self.full), len(self.full) + len(more)
         binary = np.array(listed, dtype=np.int32).reshape(-1, 4)
         by_parent = np.argsort(binary[:, 2], kind="stable").astype(np.int32)
-        unary = [(int(self.owner[c]), self.number[right[0]], c) for c, (_, right) in enumerate(self.rules) if len(right) == 1 and isinstance(right[0], str)]
+        unary = [
+            (int(self.owner[c]), self.number[right[0]], c)
+            for c, (_, right) in enumerate(self.rules)
+            if len(right) == 1 and isinstance(right[0], str)
+        ]
         ordered, stages, members = _staged(n_full, unary)
         unary_by_parent = np.argsort(ordered[:, 0], kind="stable").astype(np.int32)
         return Forms(
@@ -311,7 +323,8 @@ class Grammar:
                 symbol, cell = slots.entries[step - n_binary - n_unary].tolist()
                 at -= 1
                 word = self._word(symbol, cell) if words[at] is None else words[at]
-                done.append([word] if cell == self.n_cells else [Tree(self.full[symbol], [word])])  # type: ignore[list-item]
+                assert word is not None
+                done.append([word] if cell == self.n_cells else [Tree(self.full[symbol], [word])])
             elif step >= n_binary:
                 parent = int(forms.unary[step - n_binary, 0])
                 done.append([Tree(self.full[parent], done.pop())])
@@ -320,7 +333,8 @@ class Grammar:
                 children = [*done.pop(), *done.pop()]
                 done.append([Tree(self.full[parent], children)] if parent < forms.n_full else children)
         [[top]] = done
-        assert isinstance(top, Tree) and at == 0
+        assert isinstance(top, Tree)
+        assert at == 0
         return top
 
     def _word(self, symbol: int, cell: int) -> str:
@@ -347,7 +361,9 @@ def _staged(n_full: int, unary: Sequence[tuple[int, int, int]]) -> tuple[Shorts,
     _, label = connected_components(arrows, directed=True, connection="strong")
     order = _after(given, label)
     ordered: list[tuple[int, int, int]] = []
-    stages, members, size = [], [], 0
+    stages: list[tuple[int, ...]] = []
+    members: list[int] = []
+    size = 0
     for component in order:
         own = given[label[given[:, 0]] == component]
         within = label[own[:, 1]] == component

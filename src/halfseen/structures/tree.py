@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from halfseen.assign import Assign
 from halfseen.kernels import active as kernels
-from halfseen.kernels import plain
+from halfseen.kernels import tree as in_logs
 from halfseen.structures.grammar import Grammar, Ints, Shorts, Slots
 from halfseen.structures.structure import Floats, Inference
 
@@ -189,7 +189,7 @@ def soft(log_table: Floats, data: Sentences, weight: Floats) -> tuple[Floats, Fl
         rescued = left[possible]
         evidence = np.empty(len(rescued))
         own = data.taken(rescued)
-        plain.tree_soft(table, closure, *own.arrays, False, np.asarray(weight)[rescued], counts, evidence)
+        in_logs.tree_soft(table, closure, *own.arrays, False, np.asarray(weight)[rescued], counts, evidence)
         log_evidence[rescued] = evidence
     return counts, log_evidence
 
@@ -212,9 +212,7 @@ def best(log_table: Floats, data: Sentences) -> tuple[Ints, Ints, Floats]:
             return steps[:size], ends, log_evidence
 
 
-def draw(
-    log_table: Floats, data: Sentences, times: Ints, rng: np.random.Generator
-) -> tuple[Ints, Ints, Floats]:
+def draw(log_table: Floats, data: Sentences, times: Ints, rng: np.random.Generator) -> tuple[Ints, Ints, Floats]:
     """Return derivations drawn from their posterior, times[s] for sentence s, where each ends, and the log-evidence."""
     uniforms = rng.random(int((times * np.maximum(2 * data.lengths - 1, 0)).sum()))
     table = np.exp(log_table)
@@ -225,7 +223,7 @@ def draw(
         possible = parsable(table > 0, data.taken(left))
         log_evidence[left[~possible]] = -np.inf
     if len(left) and possible.any():
-        steps, ends, log_evidence = _draw(plain, table, closure, data, times, uniforms)
+        steps, ends, log_evidence = _draw(in_logs, table, closure, data, times, uniforms)
     return steps, ends, log_evidence
 
 
