@@ -44,9 +44,8 @@ def judged(name, model):
     found = model.parse([tree.words() for tree in test])
     both = [(one.tree, tree) for one, tree in zip(found, test, strict=True) if one is not None]
     true = [{span[1:] for span in tree.spans()} for _, tree in both]
-    hits = [
-        len(own & {span[1:] for span in tree.spans()}) / len(own) for (tree, _), own in zip(both, true, strict=True)
-    ]
+    ours = [{span[1:] for span in tree.spans()} for tree, _ in both]
+    hits = [len(a & b) / len(b) for a, b in zip(ours, true, strict=True)]
     loglik = model.score_samples([tree.words() for tree in test])
     loglik = loglik[loglik > float("-inf")].mean()
     print(f"{name:28} parsed {len(both):3}   log-likelihood {loglik:7.2f}   phrases found {sum(hits) / len(hits):4.0%}")

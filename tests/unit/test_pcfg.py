@@ -394,6 +394,16 @@ def test_trees_are_drawn():
     assert long.picture().splitlines() == ["LongLabel", "    │", "    a"]
 
 
+def test_deep_trees():
+    tree = hs.Tree("S", ["a"])
+    for _ in range(1499):
+        tree = hs.Tree("S", ["a", tree])
+    assert tree.height() == 1500
+    assert str(tree).endswith("(S a" + ")" * 1500)
+    assert hs.PCFG.from_trees([tree]).probabilities_["S -> 'a'"] == pytest.approx(1 / 1500)
+    assert hs.Tree.from_string(str(tree)).spans() == [("S", i, 1500) for i in range(1500)]
+
+
 # ---- model files -------------------------------------------------------------------------------------------------
 
 

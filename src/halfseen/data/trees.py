@@ -69,7 +69,18 @@ class Tree:
         return found[0]
 
     def __str__(self) -> str:
-        return f"({' '.join([self.label, *map(str, self.children)])})"
+        pieces: list[str] = []
+        waiting: list[Tree | str | None] = [self]  # None: a bracket closes
+        while waiting:
+            node = waiting.pop()
+            if node is None:
+                pieces[-1] += ")"
+            elif isinstance(node, str):
+                pieces.append(node)
+            else:
+                pieces.append(f"({node.label}")
+                waiting += [None, *reversed(node.children)]
+        return " ".join(pieces)
 
     def __repr__(self) -> str:
         return f"Tree.from_string({str(self)!r})"
@@ -104,25 +115,26 @@ class Tree:
         [('S', 0, 3), ('NP', 0, 2), ('VP', 2, 3)]
         """
         found: list[tuple[str, int, int]] = []
+        waiting: list[Tree | str | int] = [self]  # a number: the subtree of that place ends
         at = 0
-
-        def visit(node: Tree) -> None:
-            nonlocal at
-            place, start = len(found), at
-            found.append((node.label, start, start))
-            for child in node.children:
-                if isinstance(child, Tree):
-                    visit(child)
-                else:
-                    at += 1
-            found[place] = (node.label, start, at)
-
-        visit(self)
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, int):
+                found[node] = (*found[node][:2], at)
+            elif isinstance(node, str):
+                at += 1
+            else:
+                waiting += [len(found), *reversed(node.children)]
+                found.append((node.label, at, at))
         return found
 
     def height(self) -> int:
         """Return the number of labels on the longest way down."""
-        return 1 + max((child.height() for child in self.children if isinstance(child, Tree)), default=0)
+        deepest, level = 0, [self]
+        while level:
+            deepest += 1
+            level = [child for node in level for child in node.children if isinstance(child, Tree)]
+        return deepest
 
     def picture(self) -> str:
         """Return the tree as a drawing of lines and letters, the words in one row at the bottom."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfseen.data.grammar_text import GrammarText, read_grammar, read_rule
+from halfseen.data.grammar_text import read_grammar, read_rule
 from halfseen.data.trees import Tree, read_brackets
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
 from halfseen.estimators import options
@@ -67,7 +67,7 @@ def read_given(text: Any) -> Given:
         raise ParameterError(
             'grammar= is needed: rules such as "S -> NP VP [1.0]". See PCFG.from_string and from_trees.'
         )
-    found = text if isinstance(text, GrammarText) else read_grammar(text)
+    found = read_grammar(text)
     grammar = Grammar.of(found.start, found.rules)
     given = np.array([np.nan if (p := found.rules[rule]) is None else p for rule in grammar.rules])
     for m, left in enumerate(grammar.full):

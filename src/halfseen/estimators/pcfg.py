@@ -57,11 +57,10 @@ class Built(NamedTuple):
 
 
 class Door(NamedTuple):
-    """Distinct sentences with their weights, and the first of the user's that each of them was."""
+    """Distinct sentences with their weights, and which of them each of the user's is; -1 for those of weight 0."""
 
     data: Sentences
     weight: Floats
-    first: Ints
     which: Ints
 
 
@@ -388,7 +387,7 @@ class PCFG(GrammarUse):
             raise DataError(f"{told}{advice}{rest}")
         self.events_.append(f"left out: {told[:-1]}")
         kept = np.flatnonzero(found)
-        return Door(door.data.taken(kept), door.weight[kept], door.first[kept], door.which)
+        return Door(door.data.taken(kept), door.weight[kept], door.which)
 
     def _note_unused(self) -> None:
         grammar = self._grammar
@@ -458,11 +457,11 @@ def _door(grammar: Grammar, corpus: Corpus, weight: Floats) -> Door:
     own = [number[key] for key in sorted(number)]
     for place, members in enumerate(own):
         which[members] = place
-    first = np.array([members[0] for members in own])
+    first = [members[0] for members in own]
     data = pack(
         grammar,
         [corpus.tokens[s] for s in first],
         [corpus.brackets[s] for s in first],
         [corpus.tags[s] for s in first],
     )
-    return Door(data, np.array([weight[members].sum() for members in own]), first, which)
+    return Door(data, np.array([weight[members].sum() for members in own]), which)

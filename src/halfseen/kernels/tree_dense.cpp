@@ -358,7 +358,6 @@ private:
     }
 
     void share(const Place& p, std::size_t n_splits, const double* rows, bool to_left) {
-        // spans (i, i + 1), (i, i + 2), ... lie one behind the other, spans (i + 1, j), (i + 2, j), ... do not
         held_.assign(n_splits * wide_, 0.0);
         for (std::size_t panel = 0; panel < wide_ / PANEL; ++panel) {
             rows_of(n_splits, n_, rows, wide_, 1, packed_.data() + panel * n_ * PANEL, held_.data() + panel * PANEL, wide_);
