@@ -405,11 +405,29 @@ def test_matrix_products_agree_with_rule_by_rule():
     found = []
     for dense in (True, False):
         counts, logs = np.zeros(len(table)), np.empty(len(sentences))
-        compiled.tree_soft(table, grammar.closure(table), *data.arrays, dense, weight, counts, logs)
+        compiled.tree_soft(table, grammar.closure(table), *data.arrays[:-1], dense, weight, counts, logs)
         found.append((counts, logs))
     few = data.taken(range(4))
     counts, logs = np.zeros(len(table)), np.empty(4)
-    plain.tree_soft(table, grammar.closure(table), *few.arrays, False, weight[:4], counts, logs)
+    plain.tree_soft(table, grammar.closure(table), *few.arrays, weight[:4], counts, logs)
     assert_allclose(found[0][0], found[1][0], rtol=1e-9, atol=1e-12)
     assert_allclose(found[0][1], found[1][1], rtol=1e-12)
     assert_allclose(found[0][1][:4], logs, rtol=1e-12)
+
+
+def test_best_and_drawn_trees_of_dense_grammars():
+    compiled = pytest.importorskip("halfseen.kernels.compiled")
+    model = hs.PCFG.random(8, ["a", "b"], random_state=1)
+    said = [["a", "b", "a", "a", "b", "b", "a"], ["b"]]
+    data, table = pack(model._grammar, said), np.append(model._params["rules"][0], 1.0)
+    assert model._grammar.is_dense
+    found = []
+    for by in (compiled, plain):
+        steps, ends, logs = np.empty(100, np.int64), np.empty(3, np.int64), np.empty(2)
+        size = by.tree_best(np.log(table), *data.arrays, steps, ends, logs)
+        drawn = structure._draw(by, table, np.zeros(0), data, np.array([5, 5]), np.random.default_rng(0).random(70))
+        found.append((steps[:size], ends, logs, *drawn))
+    for own, other in zip(*found, strict=True):
+        assert_allclose(own, other, rtol=1e-12)
+    ones = np.ones(len(table), dtype=bool)
+    assert_array_equal(parsable(ones, pack(model._grammar, [*said, ["c"]])), [True, True, False])

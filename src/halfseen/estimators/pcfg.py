@@ -33,7 +33,7 @@ from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.structures import Derivations
 from halfseen.structures.grammar import Grammar
-from halfseen.structures.tree import Sentences, pack, parsable
+from halfseen.structures.tree import Sentences, pack, soft
 
 log = logging.getLogger("halfseen")
 
@@ -376,7 +376,9 @@ class PCFG(GrammarUse):
 
     def _parsable(self, door: Door, corpus: Corpus, start: Params) -> Door:
         """Return the sentences that have a parse; name those that have none."""
-        found = parsable(np.append(start["rules"][0] > 0, True), door.data)
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.append(start["rules"][0], 1.0))
+        found = np.isfinite(soft(logs, door.data, np.zeros(len(door.data)))[1])
         self.unparsable_: list[int] = np.flatnonzero((door.which >= 0) & ~found[door.which]).tolist()
         if found.all():
             return door

@@ -217,17 +217,17 @@ using Steps = Array1<std::int64_t>;
 #define HALFSEEN_CHARTS                                                                                              \
     Shorts2 binary, Index first, Shorts by_parent, Index parent_first, Shorts2 unary, Index unary_first,             \
         Shorts unary_by_parent, Longs2 stages, Shorts members, Index sizes, Index slot_first, Shorts2 entries,       \
-        Shorts tokens, Index ends, Bytes allowed, Index allowed_first
+        Shorts tokens, Index ends, Bytes allowed, Index allowed_first, bool dense
 #define HALFSEEN_FORMS                                                                                               \
     TreeForms{view(binary),      view(first),           view(by_parent), view(parent_first), view(unary),            \
-              view(unary_first), view(unary_by_parent), view(stages),    view(members),      view(sizes)}
+              view(unary_first), view(unary_by_parent), view(stages),    view(members),      view(sizes), dense}
 #define HALFSEEN_SENTENCES                                                                                           \
     TreeSentences { view(slot_first), view(entries), view(tokens), view(ends), view(allowed), view(allowed_first) }
 
 void bind_tree(nb::module_& m) {
     bind(m, "tree_soft",
-         [](In1 table, In1 closure, HALFSEEN_CHARTS, bool dense, In1 weight, Out1 counts, Out1 log_evidence) {
-             tree_soft(view(table), view(closure), HALFSEEN_FORMS, HALFSEEN_SENTENCES, dense, view(weight), view(counts),
+         [](In1 table, In1 closure, HALFSEEN_CHARTS, In1 weight, Out1 counts, Out1 log_evidence) {
+             tree_soft(view(table), view(closure), HALFSEEN_FORMS, HALFSEEN_SENTENCES, view(weight), view(counts),
                        view(log_evidence));
          });
     bind(m, "tree_parsable", [](In1 table, In1 closure, HALFSEEN_CHARTS, Array1<std::uint8_t> found) {

@@ -110,7 +110,7 @@ private:
     std::vector<double> inside_, outside_;   // by span and symbol
     std::vector<int> scale_;                 // values of a span are to be multiplied by 2^scale
     Lists lists_;
-    std::vector<double> held_;
+    std::vector<double> held_, pairs_;
     std::vector<Node> waiting_;
 
     void open(const Sentence& sentence) {
@@ -156,10 +156,15 @@ private:
             if (!lists_.empty(left) && !lists_.empty(right)) scale = std::max(scale, scale_[left] + scale_[right]);
         }
         if (scale == std::numeric_limits<int>::min()) return 0;
+        if (forms_.dense) pairs_.assign(forms_.n_symbols() * forms_.n_symbols(), 0.0);
         for (std::size_t k = i + 1; k < j; ++k) {
             const std::size_t left = sentence.span(i, k), right = sentence.span(k, j);
             if (lists_.empty(left) || lists_.empty(right)) continue;
             const double factor = std::ldexp(1.0, scale_[left] + scale_[right] - scale);
+            if (forms_.dense) {
+                pair_up(left, right, factor);
+                continue;
+            }
             const double* from_left = inside_.data() + left * forms_.n_symbols();
             const double* from_right = inside_.data() + right * forms_.n_symbols();
             for (std::size_t a = lists_.begin[left]; a < lists_.end[left]; ++a) {
@@ -171,7 +176,24 @@ private:
                 }
             }
         }
+        if (forms_.dense) {
+            for (std::size_t r = 0; r < forms_.binary.rows; ++r) {
+                const std::int32_t* form = forms_.binary[r];
+                add(value, form[2], weight_[r] * pairs_[form[0] * forms_.n_symbols() + form[1]]);
+            }
+        }
         return scale;
+    }
+
+    // pairs[b, c] += left[b] * right[c]: the rules are then looked at once for a span, not once for a split.
+    void pair_up(std::size_t left, std::size_t right, double factor) {
+        const std::size_t M = forms_.n_symbols();
+        const double* from_right = inside_.data() + right * M;
+        for (std::size_t a = lists_.begin[left]; a < lists_.end[left]; ++a) {
+            const double held = factor * inside_[left * M + lists_.symbols[a]];
+            double* pair = pairs_.data() + lists_.symbols[a] * M;
+            for (std::size_t c = 0; c < M; ++c) pair[c] += held * from_right[c];
+        }
     }
 
     // Take full symbols off a span that crosses a bracket.
@@ -417,8 +439,8 @@ private:
 
     const double* log_table_;
     const TreeForms& forms_;
-    std::vector<double> weight_, value_;
-    std::vector<std::int32_t> form_, split_;  // form + 1; 0 where there is none
+    std::vector<double> weight_, value_, pairs_;
+    std::vector<std::int32_t> form_, split_, at_;  // form + 1; 0 where there is none
     Lists lists_;
     std::vector<Node> waiting_;
 
@@ -444,7 +466,11 @@ private:
                 take(base, entry[0], log_table_[entry[1]], n_before + e, 0);
             }
         }
-        for (std::size_t k = i + 1; k < j; ++k) join(sentence.span(i, k), sentence.span(k, j), base, k);
+        if (forms_.dense && j > i + 1) {
+            join_pairs(sentence, i, j, base);
+        } else {
+            for (std::size_t k = i + 1; k < j; ++k) join(sentence.span(i, k), sentence.span(k, j), base, k);
+        }
         if (sentence.barred(i, j)) {
             std::size_t kept = begin;
             for (std::size_t a = begin; a < lists_.symbols.size(); ++a) {
@@ -481,6 +507,33 @@ private:
         }
     }
 
+    // The best split of every pair of symbols first, then the rules once.
+    void join_pairs(const Sentence& sentence, std::size_t i, std::size_t j, std::size_t base) {
+        const std::size_t M = forms_.n_symbols();
+        pairs_.assign(M * M, -std::numeric_limits<double>::infinity());
+        at_.assign(M * M, 0);
+        for (std::size_t k = i + 1; k < j; ++k) {
+            const std::size_t left = sentence.span(i, k), right = sentence.span(k, j);
+            for (std::size_t a = lists_.begin[left]; a < lists_.end[left]; ++a) {
+                const std::size_t b = lists_.symbols[a];
+                const double held = value_[left * M + b];
+                for (std::size_t d = lists_.begin[right]; d < lists_.end[right]; ++d) {
+                    const std::size_t c = lists_.symbols[d];
+                    const double both = held + value_[right * M + c];
+                    if (both > pairs_[b * M + c]) {
+                        pairs_[b * M + c] = both;
+                        at_[b * M + c] = std::int32_t(k);
+                    }
+                }
+            }
+        }
+        for (std::size_t r = 0; r < forms_.binary.rows; ++r) {
+            const std::int32_t* form = forms_.binary[r];
+            const std::size_t pair = form[0] * M + form[1];
+            take(base, form[2], pairs_[pair] + weight_[r], r, at_[pair]);
+        }
+    }
+
     bool relax(std::size_t base, std::size_t begin, std::size_t end) {
         bool changed = false;
         for (std::size_t u = begin; u < end; ++u) {
@@ -501,9 +554,9 @@ void tree_soft_dense(Span<const double> table, Span<const double> closure, const
                      Span<double> log_evidence);
 
 void tree_soft(Span<const double> table, Span<const double> closure, const TreeForms& forms,
-               const TreeSentences& sentences, bool dense, Span<const double> weight, Span<double> counts,
+               const TreeSentences& sentences, Span<const double> weight, Span<double> counts,
                Span<double> log_evidence) {
-    if (dense) return tree_soft_dense(table, closure, forms, sentences, weight, counts, log_evidence);
+    if (forms.dense) return tree_soft_dense(table, closure, forms, sentences, weight, counts, log_evidence);
     Chart chart(table, closure, forms);
     for (std::size_t s = 0; s < sentences.size(); ++s) {
         const Sentence sentence(sentences, s);

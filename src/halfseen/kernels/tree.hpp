@@ -16,6 +16,7 @@ struct TreeForms {
     Matrix<const std::int64_t> stages;             // (Q, 6)
     Span<const std::int32_t> members;
     Span<const std::int64_t> sizes;                // full, symbols, start
+    bool dense;                                    // whether most triples of symbols are rules
 
     std::size_t n_full() const { return sizes[0]; }
     std::size_t n_symbols() const { return sizes[1]; }
@@ -38,7 +39,6 @@ void tree_soft(
     Span<const double> closure,                    // in
     const TreeForms& forms,
     const TreeSentences& sentences,
-    bool dense,                                    // whether to use matrix products
     Span<const double> weight,                     // (S,)  in
     Span<double> counts,                           // (C + 1,)  added to
     Span<double> log_evidence);                    // (S,)  out, NaN where nothing came out

@@ -278,10 +278,10 @@ def tree_soft(
 def tree_parsable(
     table: Floats,  # (C + 1,)  in, 1 for what is possible, 0 for what is not
     closure: Floats,
-    *arrays: Any,  # 10 of the forms, 2 of the slots, tokens, ends, allowed, allowed_first; found (S,) out
+    *arrays: Any,  # 10 of the forms, 2 of the slots, tokens, ends, allowed, allowed_first, dense; found (S,) out
 ) -> None:
     """Say which sentences have a tree."""
-    forms, slots, sentences, found = arrays[:10], arrays[10:12], arrays[12:16], arrays[16]
+    forms, slots, sentences, found = arrays[:10], arrays[10:12], arrays[12:16], arrays[17]
     chart = _Chart(_log(table), _log(closure), forms, slots)
     for s, (tokens, allowed) in enumerate(_sentences(*sentences)):
         chart.open(tokens, allowed)
@@ -290,11 +290,11 @@ def tree_parsable(
 
 def tree_best(
     log_table: Floats,  # (C + 1,)  in
-    *arrays: Any,  # 10 of the forms, 2 of the slots, tokens, ends, allowed, allowed_first
+    *arrays: Any,  # 10 of the forms, 2 of the slots, tokens, ends, allowed, allowed_first, dense
     # steps out, step_ends (S + 1,) out, log_evidence (S,) out
 ) -> int:
     """Write the best derivation of each sentence; return how many steps there are, also those that did not fit."""
-    forms, slots, sentences, (steps, step_ends, log_evidence) = arrays[:10], arrays[10:12], arrays[12:16], arrays[16:]
+    forms, slots, sentences, (steps, step_ends, log_evidence) = arrays[:10], arrays[10:12], arrays[12:16], arrays[17:]
     chart, at = _Chart(log_table, np.zeros(0), forms, slots), 0
     step_ends[0] = 0
     for s, (tokens, allowed) in enumerate(_sentences(*sentences)):
@@ -309,7 +309,7 @@ def tree_best(
 def tree_draw(
     table: Floats,  # (C + 1,)  in
     closure: Floats,
-    *arrays: Any,  # 10 of the forms, 2 of the slots, tokens, ends, allowed, allowed_first, times (S,), uniforms
+    *arrays: Any,  # 10 of the forms, 2 of the slots, tokens, ends, allowed, allowed_first, dense, times (S,), uniforms
     # steps out, step_ends (sum of times + 1,) out, log_evidence (S,) out
 ) -> int:
     """Write derivations drawn from their posterior, times[s] for sentence s; return how many steps there are.
@@ -317,7 +317,7 @@ def tree_draw(
     A derivation of n words takes 2 n - 1 uniforms. One of an impossible sentence has no steps.
     """
     forms, slots, sentences = arrays[:10], arrays[10:12], arrays[12:16]
-    times, uniforms, steps, step_ends, log_evidence = arrays[16:]
+    times, uniforms, steps, step_ends, log_evidence = arrays[17:]
     chart, at, drawn, used = _Chart(_log(table), _log(closure), forms, slots), 0, 0, 0
     step_ends[0] = 0
     for s, (tokens, allowed) in enumerate(_sentences(*sentences)):

@@ -59,7 +59,8 @@ class Sentences:
     @property
     def arrays(self) -> tuple[Any, ...]:
         """What every kernel takes."""
-        return (*self.grammar.forms, *self.slots, self.tokens, self.ends, self.allowed, self.allowed_first)
+        own = (self.tokens, self.ends, self.allowed, self.allowed_first, self.grammar.is_dense)
+        return (*self.grammar.forms, *self.slots, *own)
 
     def taken(self, chosen: Sequence[int] | Ints) -> Sentences:
         """Return some of the sentences, in the order given."""
@@ -180,8 +181,8 @@ def uncrossed(n: int, brackets: Sequence[tuple[int, int]]) -> Bytes:
 def soft(log_table: Floats, data: Sentences, weight: Floats) -> tuple[Floats, Floats]:
     """Return expected uses of all cells, and the log-evidence of every sentence."""
     table, counts, log_evidence = np.exp(log_table), np.zeros(len(log_table)), np.empty(len(data))
-    closure, how = data.grammar.closure(table), (data.grammar.is_dense, np.ascontiguousarray(weight, dtype=np.float64))
-    kernels.tree_soft(table, closure, *data.arrays, *how, counts, log_evidence)
+    closure, weight = data.grammar.closure(table), np.ascontiguousarray(weight, dtype=np.float64)
+    kernels.tree_soft(table, closure, *data.arrays, weight, counts, log_evidence)
     left = np.flatnonzero(np.isnan(log_evidence))
     if len(left):
         possible = parsable(table > 0, data.taken(left))
@@ -189,7 +190,7 @@ def soft(log_table: Floats, data: Sentences, weight: Floats) -> tuple[Floats, Fl
         rescued = left[possible]
         evidence = np.empty(len(rescued))
         own = data.taken(rescued)
-        in_logs.tree_soft(table, closure, *own.arrays, False, np.asarray(weight)[rescued], counts, evidence)
+        in_logs.tree_soft(table, closure, *own.arrays, weight[rescued], counts, evidence)
         log_evidence[rescued] = evidence
     return counts, log_evidence
 
