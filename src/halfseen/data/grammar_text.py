@@ -67,8 +67,6 @@ def read_grammar(text: str) -> GrammarText:
     >>> found.start, [(rule_text(*rule), p) for rule, p in found.rules.items()]
     ('S', [("S -> 'a' S", 0.25), ("S -> 'a'", 0.75)])
     """
-    if not isinstance(text, str):
-        raise DataError(f'a grammar is a text such as "S -> NP VP [1.0]", got {type(text).__name__}.')
     start: str | None = None
     rules: dict[tuple[str, Right], float | None] = {}
     for number, line in _lines(text):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from halfseen.data.grammar_text import read_grammar, read_rule
 from halfseen.data.trees import Tree, read_brackets
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
 from halfseen.estimators import options
-from halfseen.leaves.leaf import Floats
+from halfseen.leaves.leaf import Floats, frozen
 from halfseen.structures.grammar import Grammar
 
 Words = tuple["str | None", ...]
@@ -67,6 +68,13 @@ def read_given(text: Any) -> Given:
         raise ParameterError(
             'grammar= is needed: rules such as "S -> NP VP [1.0]". See PCFG.from_string and from_trees.'
         )
+    if not isinstance(text, str):
+        raise ParameterError(f'grammar={text!r:.60} is not a text of rules such as "S -> NP VP [1.0]".')
+    return _read(text)
+
+
+@lru_cache(maxsize=4)  # a grammar is read when it is made, when it is fitted, and in every clone
+def _read(text: str) -> Given:
     found = read_grammar(text)
     grammar = Grammar.of(found.start, found.rules)
     given = np.array([np.nan if (p := found.rules[rule]) is None else p for rule in grammar.rules])
@@ -80,7 +88,7 @@ def read_given(text: Any) -> Given:
             )
         if total > 1 or (whole and abs(total - 1) > 1e-12):
             given[own] /= total
-    return Given(grammar, given)
+    return Given(grammar, frozen(given))
 
 
 def filled(given: Given, rng: np.random.Generator) -> Floats:

@@ -280,7 +280,8 @@ class GrammarUse(Pickled):
         Examples
         --------
         >>> import halfseen as hs
-        >>> hs.PCFG.from_string("S -> S S [0.4] | 'a' [0.6]").expected_counts(["a a a"])
+        >>> counts = hs.PCFG.from_string("S -> S S [0.4] | 'a' [0.6]").expected_counts(["a a a"])
+        >>> {rule: round(count, 6) for rule, count in counts.items()}
         {'S -> S S': 2.0, "S -> 'a'": 3.0}
         """
         corpus = self._corpus(sentences, brackets, tags)
@@ -309,9 +310,9 @@ class GrammarUse(Pickled):
         --------
         >>> import halfseen as hs
         >>> grammar = hs.PCFG.from_string("S -> 'very' S [0.5] | 'good' [0.5]")
-        >>> sentences, trees = grammar.sample(2, random_state=4)
+        >>> sentences, trees = grammar.sample(3, random_state=0)
         >>> [" ".join(words) for words in sentences]
-        ['very very good', 'good']
+        ['good', 'very very very good', 'good']
         """
         grammar, rng = self._known_grammar(), generator(random_state)
         options.whole("max_length", max_length)
