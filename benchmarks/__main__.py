@@ -22,6 +22,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.grammars import GRAMMARS
 from benchmarks.imputation import imputation
 from benchmarks.networks import NETWORKS
 from benchmarks.sequences import CHAINS
@@ -225,6 +226,17 @@ def networks(name: str) -> dict[str, Any]:
     return {"size": work.size, "results": results, "agree": agree}
 
 
+def grammars(name: str) -> dict[str, Any]:
+    """Time grammars beside NumPy, and NLTK where it is installed."""
+    program = [sys.executable, "-m", "benchmarks.grammars", name]
+    found = json.loads(subprocess.run(program, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    table = Table("figure", "value", title=name)
+    for figure, value in found.items():
+        table.add_row(figure, f"{value:.6g}" if isinstance(value, float) else str(value))
+    console.print(table)
+    return {"results": {"halfseen": found}, "agree": True}
+
+
 def texts(name: str) -> dict[str, Any]:
     """Time naive Bayes on documents, or its EM, beside scikit-learn and a loop over SciPy's sparse products."""
     work, rounds = TEXTS[name], []
@@ -352,6 +364,7 @@ def main() -> int:
     parts |= {name: lambda name=name: naive_bayes(name) for name in NAIVE_BAYES}
     parts |= {name: lambda name=name: chains(name) for name in CHAINS}
     parts |= {name: lambda name=name: networks(name) for name in NETWORKS}
+    parts |= {name: lambda name=name: grammars(name) for name in GRAMMARS}
     parts |= {name: lambda name=name: texts(name) for name in TEXTS}
     parts |= {name: lambda name=name: k_means(name) for name in KMEANS}
     parts |= {name: lambda name=name: gmm(name) for name in NORMALS}

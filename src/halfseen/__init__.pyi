@@ -16,6 +16,7 @@ from halfseen.data.audio_folder import AudioFolder, read_dictionary
 from halfseen.data.captions import read_captions
 from halfseen.data.files import open_table
 from halfseen.data.textgrid import read_textgrid
+from halfseen.data.trees import Tree, read_brackets, read_trees
 from halfseen.datasets import load_penguins, load_votes
 from halfseen.engine.journal import checkpoint
 from halfseen.estimators.bayes_net import BayesNet
@@ -26,12 +27,14 @@ from halfseen.estimators.hmm import HMM
 from halfseen.estimators.kmeans import KMeans
 from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
+from halfseen.estimators.pcfg import PCFG
 from halfseen.estimators.transcript_aligner import TranscriptAligner
 
 __version__: str
 
 __all__ = [
     "HMM",
+    "PCFG",
     "AudioFolder",
     "BayesNet",
     "GaussianClassifier",
@@ -40,6 +43,7 @@ __all__ = [
     "LatentClass",
     "NaiveBayes",
     "TranscriptAligner",
+    "Tree",
     "__version__",
     "bayes_risk",
     "bound",
@@ -64,9 +68,11 @@ __all__ = [
     "plot_trace",
     "posterior",
     "read_bif",
+    "read_brackets",
     "read_captions",
     "read_dictionary",
     "read_textgrid",
+    "read_trees",
     "read_wav",
     "report",
     "save",

@@ -68,7 +68,8 @@ def fit(
         Option(
             "--model",
             metavar="NAME",
-            help="classes; of numbers gaussian, kmeans; of sequences hmm, transcript; a network: net.bif or 'A -> B'.",
+            help="classes; of numbers gaussian, kmeans; of sequences hmm, transcript; a network: net.bif or 'A -> B'; "
+            "a grammar: rules.cfg.",
         ),
     ] = "classes",
     k: Annotated[
@@ -130,7 +131,7 @@ def fit(
         Option("--silence", metavar="NAME", help="Of transcript: unit of pauses, or none; of audio, sil by default."),
     ] = None,
     unknown: Annotated[
-        str | None, Option("--unknown", metavar="NAME", help="Of transcript: unit of words not in the dictionary.")
+        str | None, Option("--unknown", metavar="NAME", help="Of transcript and grammars: what unknown words are.")
     ] = None,
     states: Annotated[
         int | None, Option("--states", metavar="N", min=1, help="Of transcript: states of each unit, 3 by default.")
@@ -143,6 +144,13 @@ def fit(
     ] = None,
     hidden: Annotated[
         str | None, Option("--hidden", metavar="SIZES", help="Of a network: states of hidden variables, C=2,D=2..4.")
+    ] = None,
+    brackets: Annotated[
+        bool, Option("--brackets", help="Of a grammar: round brackets in the sentences stand around known phrases.")
+    ] = False,
+    unparsable: Annotated[
+        str | None,
+        Option("--unparsable", metavar="HOW", help="Of a grammar: sentences without a parse, error or skip."),
     ] = None,
     ignore: Ignore = None,
     missing: Missing = None,
@@ -216,6 +224,27 @@ def align(
 ) -> None:
     """Find when everything of a transcript was said: start, end and confidence."""
     _run("align", context.params)
+
+
+@app.command(epilog='Example: halfseen parse english.halfseen --text "the dog barks" --format picture')
+def parse(
+    context: Context,
+    model: Model,
+    data: Annotated[str, Argument(metavar="DATA", help="A sentence on each line; - is standard input.")] = "-",
+    text: Annotated[str | None, Option("--text", metavar="TEXT", help="One sentence, in place of a file.")] = None,
+    output: Annotated[
+        str, Option("--output", "-o", metavar="FILE", help="Where to write; - is standard output.")
+    ] = "-",
+    form: Annotated[
+        str, Option("--format", metavar="NAME", help="brackets, behind their log-probability; picture, or svg.")
+    ] = "brackets",
+    draws: Annotated[int, Option("--draws", metavar="N", min=0, help="So many random trees in place of the best.")] = 0,
+    brackets: Annotated[bool, Option("--brackets", help="Round brackets stand around known phrases.")] = False,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+) -> None:
+    """Find the trees of sentences under a grammar."""
+    _run("parse", context.params)
 
 
 @app.command(epilog="Example: halfseen impute survey.halfseen survey.csv -o filled.csv")

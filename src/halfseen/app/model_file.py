@@ -54,6 +54,7 @@ FAMILIES = {  # class -> its module
     "KMeans": "halfseen.estimators.kmeans",
     "LatentClass": "halfseen.estimators.latent_class",
     "NaiveBayes": "halfseen.estimators.naive_bayes",
+    "PCFG": "halfseen.estimators.pcfg",
     "TranscriptAligner": "halfseen.estimators.transcript_aligner",
 }
 KEYS = {"format", "format_version", "halfseen_version", "class", "record", "checksum"}

@@ -6,6 +6,7 @@ Model      a structure with its leaves; itself a leaf
 Mixture    a model in which every row has one hidden component
 HiddenMarkov   a model in which every sequence has a chain of hidden states
 BayesianNetwork   a model in which any variables of a row are hidden, and families of them have tables
+ContextFree   a model in which every sentence has a hidden tree of rules
 Expected   statistics of some data and their share of the objective; they add
 Step       parameters, the statistics gathered under them, and the objective that belongs to them
 evaluate   one pass over the data for any number of candidate parameters
@@ -18,6 +19,7 @@ from halfseen.engine.ascent import Ascent
 from halfseen.engine.chain import Chain
 from halfseen.engine.em import em, evaluate, steps
 from halfseen.engine.expected import Expected, Step
+from halfseen.engine.grammar import ContextFree
 from halfseen.engine.hidden_markov import HiddenMarkov
 from halfseen.engine.mixture import Mixture
 from halfseen.engine.model import Model, Reduced
@@ -28,6 +30,7 @@ __all__ = [
     "Ascent",
     "BayesianNetwork",
     "Chain",
+    "ContextFree",
     "Expected",
     "HiddenMarkov",
     "Mixture",

@@ -45,6 +45,7 @@ from halfseen.engine.model import Model, Reduced
 from halfseen.errors import CheckpointError
 from halfseen.leaves.leaf import Leaf, arrays
 from halfseen.leaves.limits import Params
+from halfseen.structures.tree import Sentences
 
 __all__ = ["Journal", "checkpoint", "current", "settled"]
 
@@ -423,6 +424,8 @@ def _feed(digest: Any, value: Any) -> None:
     elif isinstance(value, Counts):
         held = value.matrix()
         _feed(digest, [held.indptr.astype(np.int64), held.indices.astype(np.int64), held.data.astype(np.float64)])
+    elif isinstance(value, Sentences):
+        _feed(digest, value.arrays)
     else:
         assert value is None or isinstance(value, str | int | float), f"no fingerprint of a {type(value).__name__}"
         digest.update(repr(value).encode())

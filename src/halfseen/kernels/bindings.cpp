@@ -9,6 +9,7 @@
 #include "kernels.hpp"
 #include "network.hpp"
 #include "text.hpp"
+#include "tree.hpp"
 
 namespace nb = nanobind;
 using namespace halfseen;
@@ -206,6 +207,47 @@ void bind_normal(nb::module_& m) {
     });
 }
 
+using Shorts = Array1<const std::int32_t>;
+using Shorts2 = Array2<const std::int32_t>;
+using Longs2 = Array2<const std::int64_t>;
+using Bytes = Array1<const std::uint8_t>;
+using Steps = Array1<std::int64_t>;
+
+// The arrays of a grammar and of sentences, which every kernel of charts takes.
+#define HALFSEEN_CHARTS                                                                                              \
+    Shorts2 binary, Index first, Shorts by_parent, Index parent_first, Shorts2 unary, Index unary_first,             \
+        Shorts unary_by_parent, Longs2 stages, Shorts members, Index sizes, Index slot_first, Shorts2 entries,       \
+        Shorts tokens, Index ends, Bytes allowed, Index allowed_first, bool dense
+#define HALFSEEN_FORMS                                                                                               \
+    TreeForms{view(binary),      view(first),           view(by_parent), view(parent_first), view(unary),            \
+              view(unary_first), view(unary_by_parent), view(stages),    view(members),      view(sizes), dense}
+#define HALFSEEN_SENTENCES                                                                                           \
+    TreeSentences { view(slot_first), view(entries), view(tokens), view(ends), view(allowed), view(allowed_first) }
+
+void bind_tree(nb::module_& m) {
+    bind(m, "tree_soft",
+         [](In1 table, In1 closure, HALFSEEN_CHARTS, In1 weight, Out1 counts, Out1 log_evidence) {
+             tree_soft(view(table), view(closure), HALFSEEN_FORMS, HALFSEEN_SENTENCES, view(weight), view(counts),
+                       view(log_evidence));
+         });
+    bind(m, "tree_parsable", [](In1 table, In1 closure, HALFSEEN_CHARTS, Array1<std::uint8_t> found) {
+        tree_parsable(view(table), view(closure), HALFSEEN_FORMS, HALFSEEN_SENTENCES, view(found));
+    });
+    bind(m, "tree_best", [](In1 log_table, HALFSEEN_CHARTS, Steps steps, Steps step_ends, Out1 log_evidence) {
+        return tree_best(view(log_table), HALFSEEN_FORMS, HALFSEEN_SENTENCES, view(steps), view(step_ends),
+                         view(log_evidence));
+    });
+    bind(m, "tree_draw", [](In1 table, In1 closure, HALFSEEN_CHARTS, Index times, In1 uniforms, Steps steps,
+                            Steps step_ends, Out1 log_evidence) {
+        return tree_draw(view(table), view(closure), HALFSEEN_FORMS, HALFSEEN_SENTENCES, view(times), view(uniforms),
+                         view(steps), view(step_ends), view(log_evidence));
+    });
+}
+
+#undef HALFSEEN_CHARTS
+#undef HALFSEEN_FORMS
+#undef HALFSEEN_SENTENCES
+
 void bind_align(nb::module_& m) {
     bind(m, "align_soft", [](Index firsts, Index source, In1 logs, Index owner, double outer, Out2 scores, Out2 work,
                              Out1 arc_usage, Out2 times, Array3<const std::int64_t> spans, Out2 held) {
@@ -268,6 +310,7 @@ NB_MODULE(compiled, m) {
     bind_mixture(m);
     bind_chain(m);
     bind_align(m);
+    bind_tree(m);
     bind(m, "any_infinite", [](In2 cells) { return any_infinite(view(cells)); });
     bind(m, "first_rows", [](Index labels, std::int64_t low, Array1<std::int64_t> first) {
         first_rows(view(labels), low, view(first));

@@ -41,6 +41,12 @@ from halfseen.kernels.text import (  # noqa: F401 - and so have those of sparse 
     log_inner,
     log_turned,
 )
+from halfseen.kernels.tree import (  # noqa: F401 - and those of charts over sentences
+    tree_best,
+    tree_draw,
+    tree_parsable,
+    tree_soft,
+)
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.signedinteger]

@@ -5,5 +5,6 @@ from halfseen.structures.independent import Independent
 from halfseen.structures.network import Network
 from halfseen.structures.structure import Inference, Structure
 from halfseen.structures.transcript import Graph, LeftRight
+from halfseen.structures.tree import Derivations
 
-__all__ = ["Graph", "Independent", "Inference", "LeftRight", "MarkovChain", "Network", "Structure"]
+__all__ = ["Derivations", "Graph", "Independent", "Inference", "LeftRight", "MarkovChain", "Network", "Structure"]

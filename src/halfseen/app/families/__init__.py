@@ -32,6 +32,7 @@ BY_ESTIMATOR = {
     "KMeans": "halfseen.app.families.clusters",
     "LatentClass": "halfseen.app.families.tables",
     "NaiveBayes": "halfseen.app.families.tables",
+    "PCFG": "halfseen.app.families.grammars",
     "TranscriptAligner": "halfseen.app.families.transcripts",
 }
 
@@ -63,9 +64,12 @@ def named(word: str) -> ModuleType:
     """Return the family that ``--model`` asks for."""
     if is_network(word):
         return import_module(BY_ESTIMATOR["BayesNet"])
+    if is_grammar(word):
+        return import_module(BY_ESTIMATOR["PCFG"])
     if word not in BY_WORD:
         raise ParameterError(
-            f"--model {word!r} is not one of {', '.join(BY_WORD)}, nor a network: net.bif or 'A -> B'."
+            f"--model {word!r} is not one of {', '.join(BY_WORD)}, nor a network (net.bif or 'A -> B'), nor a grammar "
+            "(rules.cfg or trees.mrg)."
         )
     return import_module(BY_WORD[word])
 
@@ -85,16 +89,26 @@ def is_network_file(word: str) -> bool:
     return word.lower().endswith(NETWORK_FILES)
 
 
+def is_grammar(word: str) -> bool:
+    """Whether ``--model`` is a file of rules, or of trees to read them off."""
+    return word.lower().endswith((".cfg", ".pcfg", ".mrg", ".trees"))
+
+
 def check_options(request: dict[str, Any]) -> None:
     """Refuse options of a fit that another model has."""
     for option in OF_TEXT:
         if request[option] is not None and request["model"] != "classes":
             raise ParameterError(f"--{option.replace('_', '-')} needs --model classes.")
     for option, words in ONLY_FOR.items():
+        if option == "unknown" and is_grammar(request["model"]):
+            continue
         if request[option] is not None and request["model"] not in words:
             raise ParameterError(f"--{option.replace('_', '-')} needs --model {' or '.join(words)}.")
     if request["hidden"] is not None and not is_network(request["model"]):
         raise ParameterError("--hidden needs a network: --model net.bif, or --model 'A -> B'.")
+    for option in ("brackets", "unparsable"):
+        if request[option] and not is_grammar(request["model"]):
+            raise ParameterError(f"--{option} needs a grammar: --model rules.cfg.")
 
 
 def check_use(model: Any, request: dict[str, Any]) -> None:

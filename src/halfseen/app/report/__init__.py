@@ -7,6 +7,7 @@
 `mixture`    the report on a mixture over a table, LatentClass or NaiveBayes
 `chain`      the report on a hidden Markov model
 `clusters`   the report on k-means
+`grammar`    the report on a grammar
 `network`    the report on a Bayesian network; `graph` draws it
 `trust`, `holes`, `rows`, `classifier`   its longer sections
 `figures`    matplotlib figures as inline SVG

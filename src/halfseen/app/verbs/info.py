@@ -26,8 +26,9 @@ def run(model: str, code: bool, parameters: bool, json: bool) -> None:
 def _show(model: Any, record: dict[str, Any]) -> None:
     console.show_facts([(name, value) for name, value in _facts(model, record) if value is not None])
     console.show()
-    console.show_table(("column", "kind", "categories"), [_column(column) for column in record["columns"]], left=3)
-    console.show()
+    if "columns" in record:
+        console.show_table(("column", "kind", "categories"), [_column(column) for column in record["columns"]], left=3)
+        console.show()
     families.verb_of(model, "describe")(model)
 
 

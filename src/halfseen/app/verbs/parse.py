@@ -1,0 +1,14 @@
+"""``halfseen parse``: the trees of sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from halfseen.app import families
+from halfseen.app.model_file import load
+
+
+def run(model: str, **request: Any) -> None:
+    """Load the model and let its family do it."""
+    loaded = load(model)
+    families.verb_of(loaded, "parse")(loaded, families.reading_of(loaded), request)

@@ -1,0 +1,131 @@
+"""Grammars at the command line, in reports and in checkpoints."""
+
+import json
+
+import pytest
+
+import halfseen as hs
+from tests.app.test_command_line import halfseen
+
+RULES = """
+S -> NP VP
+VP -> V NP | VP PP
+NP -> NP PP | 'astronomers' | 'ears' | 'stars' | 'telescopes'
+PP -> P NP
+P -> 'with'
+V -> 'saw'
+"""
+SENTENCES = [
+    "astronomers saw stars with ears",
+    "astronomers saw stars",
+    "ears saw telescopes with stars",
+    "stars saw ears",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Rules, sentences, and a model file made from both."""
+    found = tmp_path_factory.mktemp("grammar")
+    (found / "rules.cfg").write_text(RULES)
+    (found / "corpus.txt").write_text("\n\n".join([*SENTENCES, "cows moo"]))
+    (found / "brackets.txt").write_text("(astronomers) ((saw stars) with ears)\nears saw stars\n")
+    how = ("--unparsable", "skip", "--report", found / "report.html", "-o", found / "m.halfseen")
+    done = halfseen("fit", found / "corpus.txt", "--model", found / "rules.cfg", *how)
+    assert "5 sentences, 18 words, 11 rules" in done.stderr
+    assert "1 sentences without a parse were left out" in done.stderr
+    assert "S: NP VP 100%" in done.stdout
+    return found
+
+
+def test_fit_is_the_fit_of_the_library(folder):
+    model = hs.PCFG.from_string(RULES, random_state=0, on_unparsable="skip").fit([*SENTENCES, "cows moo"])
+    loaded = hs.load(folder / "m.halfseen")
+    assert loaded.probabilities_ == model.probabilities_
+    assert loaded.unparsable_ == [4]
+
+
+def test_trees_as_brackets_pictures_and_drawings(folder):
+    model = hs.load(folder / "m.halfseen")
+    done = halfseen("parse", folder / "m.halfseen", folder / "corpus.txt")
+    lines = done.stdout.splitlines()
+    assert [line.split("\t")[1] for line in lines[:4]] == [str(model.parse(text).tree) for text in SENTENCES]
+    assert lines[4] == "-inf\t"
+    assert "sentence 5 has no parse: cows moo" in done.stderr
+    done = halfseen("parse", folder / "m.halfseen", "--text", SENTENCES[1], "--format", "picture")
+    assert model.parse(SENTENCES[1]).tree.picture() in done.stdout
+    halfseen("parse", folder / "m.halfseen", folder / "corpus.txt", "--format", "svg", "-o", folder / "trees.html")
+    assert (folder / "trees.html").read_text().count("<svg") == 4
+    done = halfseen(
+        "parse", folder / "m.halfseen", "--text", "((astronomers saw stars) with ears)", "--brackets", code=0
+    )
+    assert done.stdout == "-inf\t\n"
+    done = halfseen("parse", folder / "m.halfseen", "--text", SENTENCES[0], "--draws", "3", "--seed", "1")
+    assert len(done.stdout.splitlines()) == 3
+
+
+def test_sample_score_and_info(folder):
+    sampled = halfseen("sample", folder / "m.halfseen", "-n", "3", "--seed", "5").stdout.splitlines()
+    assert sampled == [" ".join(words) for words in hs.load(folder / "m.halfseen").sample(3, random_state=5)[0]]
+    scored = json.loads(halfseen("score", folder / "m.halfseen", folder / "corpus.txt", "--json").stdout)
+    assert (scored["sentences"], scored["without a parse"]) == (5, 1)
+    assert scored["loglik"] == pytest.approx(hs.load(folder / "m.halfseen").loglik_)
+    told = halfseen("info", folder / "m.halfseen").stdout
+    assert "PCFG" in told
+    assert "VP: V NP" in told
+    code = halfseen("info", folder / "m.halfseen", "--code").stdout
+    assert "hs.PCFG.from_string(rules" in code
+    assert "telescopes" in halfseen("info", folder / "m.halfseen", "--parameters").stdout
+
+
+def test_brackets_and_trees_as_models(folder, tmp_path):
+    brackets = ("fit", folder / "brackets.txt", "--model", folder / "rules.cfg", "--brackets", "--json")
+    found = json.loads(halfseen(*brackets).stdout)
+    assert found["rules"]["NP -> NP PP"] == pytest.approx(0, abs=1e-9)
+    (tmp_path / "some.mrg").write_text("( (S (NP stars) (VP (V saw) (NP ears))) ) (S (NP ears) (VP (V saw) (NP ears)))")
+    (tmp_path / "said.txt").write_text("ears saw stars")
+    found = json.loads(halfseen("fit", tmp_path / "said.txt", "--model", tmp_path / "some.mrg", "--json").stdout)
+    assert found["rules"]["NP -> 'ears'"] == pytest.approx(0.5)
+
+
+def test_the_report_names_rules_and_sentences(folder):
+    page = (folder / "report.html").read_text()
+    for text in ("Rules that changed most", "cows moo", "log-likelihood", "Sentences without a parse", "<svg"):
+        assert text in page
+    halfseen("report", folder / "m.halfseen", folder / "corpus.txt", "-o", folder / "again.html")
+    assert "Report on a grammar" in (folder / "again.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("args", "message", "code"),
+    [
+        (("corpus.txt", "--model", "none.cfg"), "none.cfg: No such file", 1),
+        (("corpus.txt", "--model", "empty.cfg"), "empty.cfg: there are no rules", 1),
+        (("empty.cfg", "--model", "rules.cfg"), "no sentences in it", 1),
+        (("corpus.txt", "--model", "rules.cfg"), "1 of 5 sentences has no parse", 1),
+        (("corpus.txt", "--model", "rules.cfg", "-k", "2"), "--k has no meaning with a grammar", 2),
+        (("corpus.txt", "--brackets"), "--brackets needs a grammar", 2),
+    ],
+)
+def test_mistakes_are_told(folder, args, message, code):
+    (folder / "empty.cfg").write_text("")
+    paths = [folder / arg if arg.endswith((".txt", ".cfg")) else arg for arg in args]
+    assert message in halfseen("fit", *paths, code=code).stderr
+
+
+def test_an_interrupted_fit_goes_on_to_the_same(tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    model = hs.PCFG.from_string(RULES, random_state=0, n_init=2)
+    with hs.checkpoint(path):
+        recorded = model.fit(SENTENCES).probabilities_
+    assert recorded == hs.PCFG.from_string(RULES, random_state=0, n_init=2).fit(SENTENCES).probabilities_
+
+    def fit_and_fail():
+        with hs.checkpoint(path):
+            hs.PCFG.from_string(RULES, random_state=0, n_init=2).fit(SENTENCES)
+            raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        fit_and_fail()
+    with hs.checkpoint(path):
+        assert hs.PCFG.from_string(RULES, random_state=0, n_init=2).fit(SENTENCES).probabilities_ == recorded
