@@ -25,14 +25,14 @@ import numpy as np
 
 import halfseen as hs
 
-N_WORDS, LENGTH = 40_000, 21
+N_WORDS, LENGTH = 30_000, 21
 PART = 1000  # pairs that NLTK is timed on
 
 
 def corpus(n_pairs: int, seed: int = 0) -> tuple[list[list[str]], list[list[str]]]:
     """Draw source sentences and translations of them."""
     rng = np.random.default_rng(seed)
-    chance = np.cumsum(1 / np.arange(10, N_WORDS + 10))
+    chance = np.cumsum(1 / np.arange(2, N_WORDS + 2))
     chance /= chance[-1]
     choices = rng.integers(0, N_WORDS, size=(N_WORDS, 3))
     sources, targets = [], []

@@ -55,6 +55,7 @@ FAMILIES = {  # class -> its module
     "LatentClass": "halfseen.estimators.latent_class",
     "NaiveBayes": "halfseen.estimators.naive_bayes",
     "TranscriptAligner": "halfseen.estimators.transcript_aligner",
+    "WordAligner": "halfseen.estimators.word_aligner",
 }
 KEYS = {"format", "format_version", "halfseen_version", "class", "record", "checksum"}
 LONGEST = 100_000_000  # bytes of a header, as in safetensors itself

@@ -17,7 +17,7 @@ from halfseen.assign import SOFT, Assign
 from halfseen.engine.expected import Expected
 from halfseen.engine.model import Model, weighted_sum
 from halfseen.engine.paths import ThreeStep
-from halfseen.leaves.leaf import Floats
+from halfseen.leaves.leaf import Floats, Stats
 from halfseen.structures.links import Agreed, Both, Links, Sides
 
 MOST = 16  # chunks
@@ -34,9 +34,9 @@ class WordModel(Model):
         """Directions that must agree climb no common objective."""
         return isinstance(self.structure, Links)
 
-    def expected(self, prepared: Any, chunk: Any, assign: Assign = SOFT) -> Expected:
-        """Return the statistics of a chunk: what the structure finds, written where it stays."""
-        stats = np.zeros(self.stats_shape)
+    def expected(self, prepared: Any, chunk: Any, assign: Assign = SOFT, out: Stats | None = None) -> Expected:
+        """Return the statistics of a chunk: what the structure finds, written where it stays (zeros, or `out`)."""
+        stats = np.zeros(self.stats_shape) if out is None else out
         log_evidence, found = self.structure.add(prepared, chunk.weight, assign, chunk.blocks, self.view(stats))
         digest = hash((chunk.index, found)) if assign.mode == "hard" else 0
         return Expected(stats, weighted_sum(chunk.weight, log_evidence), digest)
@@ -53,22 +53,50 @@ class PairChunk:
 
 
 class Pooled(Expected):
-    """Statistics that are added in place: chunks give theirs away."""
+    """Statistics that are added in place; what was added is given back for the next pass."""
+
+    spare: list[Stats]
+
+    @classmethod
+    def over(cls, stats: Stats, loglik: float, spare: list[Stats]) -> Pooled:
+        """Return a sum that gives arrays back to `spare`."""
+        made = cls(stats, loglik)
+        object.__setattr__(made, "spare", spare)
+        return made
 
     def __add__(self, other: Expected) -> Expected:
         loglik = self.loglik + other.loglik
         if not len(self.stats):
-            return Pooled(other.stats, loglik)
+            return Pooled.over(other.stats, loglik, self.spare)
         self.stats.__iadd__(other.stats)
-        return Pooled(self.stats, loglik)
+        self.spare.append(other.stats)
+        return Pooled.over(self.stats, loglik, self.spare)
 
 
 class PooledPath(ThreeStep):
-    """The three steps, with sums that take no memory beside the chunks' own."""
+    """The three steps, with sums that take no memory beside the chunks' own; fresh memory is dear.
+
+    The arrays of all chunks but one come back with every pass, and serve the next.
+    """
+
+    model: WordModel
+
+    def __init__(self, model: WordModel) -> None:
+        super().__init__(model)
+        self._spare: list[Stats] = []
 
     def zero(self) -> Expected:
         """Return nothing, to which anything is added."""
-        return Pooled(np.zeros(0), 0.0)
+        return Pooled.over(np.zeros(0), 0.0, self._spare)
+
+    def expected(self, prepared: Any, chunk: Any, assign: Assign) -> Expected:
+        """Return the statistics of a chunk, in an array that came back if there is one."""
+        try:
+            stats = self._spare.pop()
+        except IndexError:  # another thread may have taken the last one
+            stats = np.empty(self.model.stats_shape)
+        stats.fill(0.0)
+        return self.model.expected(prepared, chunk, assign, stats)
 
     def finish(self, total: Expected) -> Expected:
         """Return the statistics."""

@@ -22,7 +22,6 @@ Floats = NDArray[np.float64]
 
 FLOOR = 1e-7  # probability of a translation that was never seen together with its source word
 BLOCK = 1 << 24  # links numbered at once where they go to a file
-SHORT = 1 << 16  # rows of fewer cells are numbered in two bytes
 
 
 class Rows(NamedTuple):
@@ -78,18 +77,33 @@ def pairs_of(text: Bitext) -> Ints:
     return np.ascontiguousarray(np.stack([text.source_ends[kept], n, text.target_ends[kept], m, links], axis=1))
 
 
-def sides_of(text: Bitext, pairs: Ints, rows: Rows, room: int = 1 << 62) -> Sides:
+class Numbered(NamedTuple):
+    """Pairs in one direction, and the slot of every entry of the rows of their lexicon."""
+
+    sides: Sides
+    order: Words
+
+
+def sides_of(text: Bitext, pairs: Ints, rows: Rows, room: int = 1 << 62) -> Numbered:
     """Return a corpus in one direction; links beyond `room` bytes lie in a temporary file."""
-    n_links = int((pairs[:, 1] * pairs[:, 3]).sum())
-    longest = int(rows.sizes[1:].max(initial=0))
-    dtype = np.uint16 if longest <= SHORT else np.int32
-    spilled = n_links * np.dtype(dtype).itemsize > room
-    local = scratch((n_links,), dtype) if spilled else np.empty(n_links, dtype=dtype)
+    n_links, n_null = int((pairs[:, 1] * pairs[:, 3]).sum()), int(rows.firsts[1])
+    spilled = 4 * n_links > room
+    slots = scratch((n_links,), np.int32) if spilled else np.empty(n_links, dtype=np.int32)
+    order = np.full(rows.n_cells, -1, dtype=np.int32)
+    order[:n_null] = np.arange(n_null)
+    number = n_null
     for part in _blocks(pairs, BLOCK if spilled else 1 << 62):
-        first, last = int(part[0, 4]), int(part[-1, 4] + part[-1, 1] * part[-1, 3])
-        kernels.links_number(part, text.source, text.target, rows.firsts, rows.columns, first, local[first:last])
+        own = slots[int(part[0, 4]) : int(part[-1, 4] + part[-1, 1] * part[-1, 3])]
+        number = kernels.links_number(part, text.source, text.target, *rows, number, order, own)
     nothing = np.zeros(0, dtype=np.uint8)
-    return Sides(pairs, np.zeros(len(pairs), np.int64), text.source, text.target, rows.firsts, local, nothing)
+    return Numbered(Sides(n_null > 0, pairs, np.zeros(len(pairs), np.int64), text.target, slots, nothing), order)
+
+
+def owners(rows: Rows, order: Words) -> Words:
+    """Return the source word of each slot."""
+    owner = np.empty(rows.n_cells, dtype=np.int32)
+    owner[order] = np.repeat(np.arange(len(rows.sizes), dtype=np.int32), rows.sizes)
+    return owner
 
 
 def _blocks(pairs: Ints, size: int) -> list[Ints]:

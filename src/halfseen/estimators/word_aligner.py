@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,6 +29,7 @@ from halfseen.estimators.corpus import (
     Rows,
     find_rows,
     looked_up,
+    owners,
     pairs_of,
     place_of,
     reversed_text,
@@ -78,6 +79,7 @@ class Prepared:
 
     sides: Sides
     rows: Rows
+    order: NDArray[np.int32]
     n_words: int
 
 
@@ -288,15 +290,14 @@ class WordAligner(BaseEstimator):
         own = text if direction == "forward" else reversed_text(text)
         pairs = pairs_of(own)
         rows = find_rows(own, pairs, self.null)
-        sides = sides_of(own, pairs, rows, room // 4)
+        sides, order = sides_of(own, pairs, rows, room // 4)
         if known is not None:
             sides = with_known(sides, text.filled, known, direction == "reverse")
-        return Prepared(sides, rows, len(own.target_words))
+        return Prepared(sides, rows, order, len(own.target_words))
 
-    def _lexicon(self, rows: Rows, n_words: int) -> Translations:
-        if self.dirichlet is None:
-            return Translations(rows.sizes, n_words)
-        return DirichletTranslations(rows.sizes, n_words, self.dirichlet)
+    def _lexicon(self, ready: Prepared) -> Translations:
+        layout = (owners(ready.rows, ready.order), len(ready.rows.sizes), ready.n_words)
+        return Translations(*layout) if self.dirichlet is None else DirichletTranslations(*layout, self.dirichlet)
 
     def _trained(self, ready: dict[str, Prepared], weight: Floats, plan: Plan) -> list[Stage]:
         """Train the models in sequence: both directions together if they are to agree, else one after the other."""
@@ -333,7 +334,7 @@ class WordAligner(BaseEstimator):
         if self.dirichlet is None:
             return model.blank()
         leaves = {
-            name: Translations(leaf.cardinalities, leaf.n_words) if isinstance(leaf, Translations) else leaf
+            name: Translations(leaf.owner, leaf.n_rows, leaf.n_words) if isinstance(leaf, Translations) else leaf
             for name, leaf in model.leaves.items()
         }
         plain = WordModel(model.structure, leaves)
@@ -346,7 +347,7 @@ class WordAligner(BaseEstimator):
         for prefix, one in zip(("", "back_"), ready, strict=False):
             sides, cells = with_cells(one.sides, kind)
             found.append(sides)
-            leaves[f"{prefix}lexicon"] = self._lexicon(one.rows, one.n_words)
+            leaves[f"{prefix}lexicon"] = self._lexicon(one)
             place = place_of(kind, cells, self.max_jump, self.p_null, self.null)
             if place is not None:
                 leaves[f"{prefix}place"] = place
@@ -359,7 +360,7 @@ class WordAligner(BaseEstimator):
         self._learned: dict[str, Direction] = {}
         for stage in last:
             for prefix, name in zip(("", "back_"), stage.directions, strict=False):
-                self._learned[name] = _learned(stage, prefix, ready[name].rows)
+                self._learned[name] = _learned(stage, prefix, ready[name])
         self._n_pairs = int(text.n_pairs)
         self.loglik_ = float(sum(stage.loglik for stage in last))
         self.objective_ = float(sum(stage.search.best.objective for stage in last))
@@ -481,8 +482,10 @@ class WordAligner(BaseEstimator):
         rows = find_rows(own, pairs, self.null)
         words = self._numbers if direction == "forward" else self._numbers[::-1]
         table = looked_up(own, rows, learned.rows, *words, learned.table)
-        sides = sides_of(own, pairs, rows)
-        return [sides.taken(part) for part in cut_pairs(pairs[:, 1] * pairs[:, 3], 0)], table, learned
+        sides, order = sides_of(own, pairs, rows)
+        placed = np.empty_like(table)
+        placed[order] = table
+        return [sides.taken(part) for part in cut_pairs(pairs[:, 1] * pairs[:, 3], 0)], placed, learned
 
     @cached_property
     def _numbers(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -581,6 +584,19 @@ class WordAligner(BaseEstimator):
         if self.model != model:
             raise AttributeError(f"a model={self.model!r} has none; model={model!r} has.")
 
+    # ---- model files ---------------------------------------------------------------------------------------------
+
+    def _state(self) -> State:
+        from halfseen.estimators.word_state import taken
+
+        return taken(self)
+
+    @classmethod
+    def _from_state(cls, state: State) -> Self:
+        from halfseen.estimators.word_state import restored
+
+        return restored(cls, state)
+
 
 class Stage(NamedTuple):
     """One model of the sequence, trained in one direction or in both."""
@@ -592,8 +608,8 @@ class Stage(NamedTuple):
     loglik: float
 
 
-def _learned(stage: Stage, prefix: str, rows: Rows) -> Direction:
+def _learned(stage: Stage, prefix: str, ready: Prepared) -> Direction:
     params, leaf = stage.search.best.accepted.params, stage.model.leaves[f"{prefix}lexicon"]
-    table = leaf.prepare(params[f"{prefix}lexicon"])[0]
-    return Direction(rows, frozen(table), frozen(params.get(f"{prefix}place", np.zeros(0))))
+    table = leaf.prepare(params[f"{prefix}lexicon"])[0][ready.order]
+    return Direction(ready.rows, frozen(table), frozen(params.get(f"{prefix}place", np.zeros(0))))
 

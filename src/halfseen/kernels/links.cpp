@@ -16,9 +16,15 @@ namespace {
 
 constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr std::size_t PAD = 8;
+constexpr double GONE = 1e-100;   // a source word that is used less is not used
 constexpr double SMALL = 1e-100;  // products are kept above it: logarithms are dear
 
 inline void ask(const double* at) {
+#if defined(__GNUC__) || defined(__clang__)
+    __builtin_prefetch(at);
+#endif
+}
+inline void ask_to_write(const double* at) {
 #if defined(__GNUC__) || defined(__clang__)
     __builtin_prefetch(at, 1);
 #endif
@@ -42,26 +48,19 @@ struct LogProduct {
     double log() const { return sum + std::log(product); }
 };
 
-template <class Local>
 struct Pair {
-    const std::int32_t *source, *target;
-    const Local* local;
+    const std::int32_t *target, *slots;
     const std::uint8_t* allowed;  // or null
     std::size_t n, m;
 
-    Pair(const Bitext<Local>& text, std::size_t p) {
+    Pair(const Bitext& text, std::size_t p) {
         const std::int64_t* row = text.pairs[p];
-        source = text.source.data + row[0], n = row[1];
-        target = text.target.data + row[2], m = row[3];
-        local = text.local.data + row[4];
+        n = row[1], m = row[3];
+        target = text.target.data + row[2];
+        slots = text.slots.data + row[4];
         allowed = text.allowed.size ? text.allowed.data + row[4] + row[2] : nullptr;
     }
 };
-
-template <class Local>
-bool has_null(const Bitext<Local>& text) {
-    return text.firsts[1] > text.firsts[0];
-}
 
 // Room for one pair; `post` is (n + 1, m), the others are (m, width) with width = n padded, or vectors.
 struct Room {
@@ -98,21 +97,20 @@ struct Room {
     }
 };
 
+// Ask for the probabilities that a pair will look up.
+inline void ask_for(const Bitext& text, std::size_t p) {
+    if (p >= text.pairs.rows) return;
+    const Pair pair(text, p);
+    for (std::size_t c = 0; c < pair.n * pair.m; ++c) ask(text.table.data + pair.slots[c]);
+}
+
 // post[i, j] = t(f_j | e_i), NULL first; `counts` (or null) will be wanted.
-template <class Local>
-void look_up(const Bitext<Local>& text, const Pair<Local>& pair, double* post, const double* counts) {
-    const std::size_t m = pair.m;
-    const bool null = has_null(text);
-    for (std::size_t j = 0; j < m; ++j) post[j] = null ? text.table[pair.target[j]] : 0.0;
-    for (std::size_t i = 0; i < pair.n; ++i) {
-        const std::int64_t first = text.firsts[pair.source[i]];
-        const double* row = text.table.data + first;
-        const Local* local = pair.local + i * m;
-        double* out = post + (i + 1) * m;
-        if (counts != nullptr)
-            for (std::size_t j = 0; j < m; ++j) ask(counts + first + local[j]);
-        for (std::size_t j = 0; j < m; ++j) out[j] = row[local[j]];
-    }
+void look_up(const Bitext& text, const Pair& pair, double* post, const double* counts) {
+    const std::size_t m = pair.m, size = pair.n * m;
+    for (std::size_t j = 0; j < m; ++j) post[j] = text.null ? text.table[pair.target[j]] : 0.0;
+    if (counts != nullptr)
+        for (std::size_t c = 0; c < size; ++c) ask_to_write(counts + pair.slots[c]);
+    for (std::size_t c = 0; c < size; ++c) post[m + c] = text.table[pair.slots[c]];
     if (pair.allowed != nullptr)
         for (std::size_t c = 0; c < (pair.n + 1) * m; ++c)
             if (!pair.allowed[c]) post[c] = 0.0;
@@ -156,8 +154,7 @@ inline void add_diagonal(std::size_t n, std::size_t m, const double* post, doubl
 }
 
 // The joint of kinds without memory in post, and its sums over i; returns the log of their product.
-template <class Local>
-double join(const Bitext<Local>& text, const Pair<Local>& pair, Room& room, const double* counts) {
+double join(const Bitext& text, const Pair& pair, Room& room, const double* counts) {
     const std::size_t n = pair.n, m = pair.m;
     double* post = room.post.data();
     double* sums = room.sums.data();
@@ -168,7 +165,7 @@ double join(const Bitext<Local>& text, const Pair<Local>& pair, Room& room, cons
         for (std::size_t j = 0; j < m; ++j) sums[j] += post[i * m + j];
     LogProduct product;
     for (std::size_t j = 0; j < m; ++j) product.times(sums[j]);
-    return product.log() - (text.kind == 0 ? double(m) * std::log(double(n + has_null(text))) : 0.0);
+    return product.log() - (text.kind == 0 ? double(m) * std::log(double(n + text.null)) : 0.0);
 }
 
 // ---- jumps ---------------------------------------------------------------------------------------------------------
@@ -332,10 +329,9 @@ inline void backward(Room& room, double p0, std::size_t n, std::size_t m) {
 // ---- any kind ------------------------------------------------------------------------------------------------------
 
 // The posterior of a pair in room.post; adds to the place's statistics unless `stats` is null. -inf: there is none.
-template <class Local>
-double posterior(const Bitext<Local>& text, std::size_t p, double weight, Room& room, double* stats,
+double posterior(const Bitext& text, std::size_t p, double weight, Room& room, double* stats,
                  const double* counts) {
-    const Pair<Local> pair(text, p);
+    const Pair pair(text, p);
     const std::size_t n = pair.n, m = pair.m;
     room.fit(n, m);
     double* post = room.post.data();
@@ -365,34 +361,27 @@ double posterior(const Bitext<Local>& text, std::size_t p, double weight, Room& 
     return found;
 }
 
-template <class Local>
-void add_counts(const Bitext<Local>& text, std::size_t p, double weight, const double* post, double* counts) {
-    const Pair<Local> pair(text, p);
-    const std::size_t m = pair.m;
-    if (has_null(text))
+void add_counts(const Bitext& text, std::size_t p, double weight, const double* post, double* counts) {
+    const Pair pair(text, p);
+    const std::size_t m = pair.m, size = pair.n * m;
+    if (text.null)
         for (std::size_t j = 0; j < m; ++j) counts[pair.target[j]] += weight * post[j];
-    for (std::size_t i = 0; i < pair.n; ++i) {
-        double* row = counts + text.firsts[pair.source[i]];
-        const Local* local = pair.local + i * m;
-        const double* own = post + (i + 1) * m;
-        for (std::size_t j = 0; j < m; ++j) row[local[j]] += weight * own[j];
-    }
+    for (std::size_t c = 0; c < size; ++c) counts[pair.slots[c]] += weight * post[m + c];
 }
 
 }  // namespace
 
-template <class Local>
-void links_soft(const Bitext<Local>& text, Span<const double> weight, Span<double> counts, Span<double> stats,
+void links_soft(const Bitext& text, Span<const double> weight, Span<double> counts, Span<double> stats,
                 Span<double> log_evidence) {
     Room room;
     for (std::size_t p = 0; p < text.pairs.rows; ++p) {
+        ask_for(text, p + 1);
         log_evidence[p] = posterior(text, p, weight[p], room, stats.data, counts.data);
         if (log_evidence[p] > -INF) add_counts(text, p, weight[p], room.post.data(), counts.data);
     }
 }
 
-template <class Local>
-void links_posterior(const Bitext<Local>& text, Span<double> posteriors, Span<double> log_evidence) {
+void links_posterior(const Bitext& text, Span<double> posteriors, Span<double> log_evidence) {
     Room room;
     double* out = posteriors.data;
     for (std::size_t p = 0; p < text.pairs.rows; ++p) {
@@ -404,8 +393,7 @@ void links_posterior(const Bitext<Local>& text, Span<double> posteriors, Span<do
     }
 }
 
-template <class Local, class Back>
-void links_agree(const Bitext<Local>& text, const Bitext<Back>& back, Span<const double> weight, Span<double> counts,
+void links_agree(const Bitext& text, const Bitext& back, Span<const double> weight, Span<double> counts,
                  Span<double> stats, Span<double> back_counts, Span<double> back_stats, Span<double> log_evidence) {
     Room room, other;
     for (std::size_t p = 0; p < text.pairs.rows; ++p) {
@@ -507,22 +495,20 @@ inline void drawn_way(Room& room, std::size_t n, std::size_t m, const double* un
     }
 }
 
-template <class Local>
-void look_up_chain(const Bitext<Local>& text, const Pair<Local>& pair, Room& room) {
+void look_up_chain(const Bitext& text, const Pair& pair, Room& room) {
     room.widen(text.place, pair.n);
-    look_up<Local>(text, pair, room.post.data(), nullptr);
+    look_up(text, pair, room.post.data(), nullptr);
     turn(room, pair.n, pair.m);
     departures(room, text.place[0], pair.n);
 }
 
 }  // namespace
 
-template <class Local>
-void links_best(const Bitext<Local>& text, Span<std::int32_t> chosen, Span<double> log_joint) {
+void links_best(const Bitext& text, Span<std::int32_t> chosen, Span<double> log_joint) {
     Room room;
     std::int32_t* out = chosen.data;
     for (std::size_t p = 0; p < text.pairs.rows; ++p) {
-        const Pair<Local> pair(text, p);
+        const Pair pair(text, p);
         const std::size_t n = pair.n, m = pair.m;
         room.fit(n, m);
         std::fill(out, out + m, 0);
@@ -530,7 +516,7 @@ void links_best(const Bitext<Local>& text, Span<std::int32_t> chosen, Span<doubl
             look_up_chain(text, pair, room);
             log_joint[p] = best_way(room, text.place[0], n, m, out);
         } else {
-            join<Local>(text, pair, room, nullptr);
+            join(text, pair, room, nullptr);
             LogProduct product;
             for (std::size_t j = 0; j < m; ++j) {
                 double top = -1;
@@ -539,20 +525,19 @@ void links_best(const Bitext<Local>& text, Span<std::int32_t> chosen, Span<doubl
                 if (room.post[j] > top) top = room.post[j], out[j] = 0;
                 product.times(top);
             }
-            log_joint[p] = product.log() - (text.kind == 0 ? double(m) * std::log(double(n + has_null(text))) : 0.0);
+            log_joint[p] = product.log() - (text.kind == 0 ? double(m) * std::log(double(n + text.null)) : 0.0);
         }
         out += m;
     }
 }
 
-template <class Local>
-void links_draw(const Bitext<Local>& text, Span<const double> uniforms, Span<std::int32_t> chosen,
+void links_draw(const Bitext& text, Span<const double> uniforms, Span<std::int32_t> chosen,
                 Span<double> log_evidence) {
     Room room;
     std::int32_t* out = chosen.data;
     const double* uniform = uniforms.data;
     for (std::size_t p = 0; p < text.pairs.rows; ++p) {
-        const Pair<Local> pair(text, p);
+        const Pair pair(text, p);
         const std::size_t n = pair.n, m = pair.m;
         room.fit(n, m);
         std::fill(out, out + m, 0);
@@ -561,7 +546,7 @@ void links_draw(const Bitext<Local>& text, Span<const double> uniforms, Span<std
             log_evidence[p] = forward(room, text.place[0], n, m);
             if (log_evidence[p] > -INF) drawn_way(room, n, m, uniform, out);
         } else {
-            log_evidence[p] = join<Local>(text, pair, room, nullptr);
+            log_evidence[p] = join(text, pair, room, nullptr);
             for (std::size_t j = 0; j < m; ++j) {
                 const double wanted = uniform[j] * room.sums[j];
                 double passed = 0;
@@ -626,39 +611,39 @@ void links_rows(Matrix<const std::int64_t> pairs, Span<const std::int32_t> sourc
     }
 }
 
-template <class Local>
-void links_number(Matrix<const std::int64_t> pairs, Span<const std::int32_t> source, Span<const std::int32_t> target,
-                  Span<const std::int64_t> firsts, Span<const std::int32_t> columns, std::int64_t first,
-                  Span<Local> local) {
+void links_share(Span<const std::int32_t> owner, Span<const double> counts, Span<double> sums, Span<double> table) {
+    std::fill(sums.data, sums.data + sums.size, 0.0);
+    for (std::size_t s = 0; s < owner.size; ++s) sums[owner[s]] += counts[s];
+    std::vector<double> factor(sums.size);
+    for (std::size_t e = 0; e < sums.size; ++e) factor[e] = sums[e] > GONE ? 1 / sums[e] : 0.0;
+    for (std::size_t s = 0; s < owner.size; ++s) table[s] = counts[s] * factor[owner[s]];
+}
+
+std::int64_t links_number(Matrix<const std::int64_t> pairs, Span<const std::int32_t> source,
+                          Span<const std::int32_t> target, Span<const std::int64_t> firsts,
+                          Span<const std::int32_t> columns, std::int64_t next, Span<std::int32_t> order,
+                          Span<std::int32_t> slots) {
     const std::size_t n_words = firsts.size - 1;
     const Occurrences found(pairs, source, n_words);
     std::int32_t most = -1;
     for (std::size_t s = 0; s < columns.size; ++s) most = std::max(most, columns[s]);
-    std::vector<Local> number(std::size_t(most) + 1);
+    std::vector<std::int32_t> cell(std::size_t(most) + 1);
+    const std::int64_t first = pairs.rows ? pairs[0][4] : 0;
     for (std::size_t e = 0; e < n_words; ++e) {
         if (found.ends[e] == found.ends[e + 1]) continue;
-        for (std::int64_t s = firsts[e]; s < firsts[e + 1]; ++s) number[columns[s]] = Local(s - firsts[e]);
+        for (std::int64_t s = firsts[e]; s < firsts[e + 1]; ++s) cell[columns[s]] = std::int32_t(s);
         for (std::int64_t o = found.ends[e]; o < found.ends[e + 1]; ++o) {
             const std::int64_t* pair = pairs[found.pair[o]];
-            Local* out = local.data + (pair[4] - first) + found.place[o] * pair[3];
-            for (std::int64_t j = 0; j < pair[3]; ++j) out[j] = number[target[pair[2] + j]];
+            std::int32_t* out = slots.data + (pair[4] - first) + found.place[o] * pair[3];
+            for (std::int64_t j = 0; j < pair[3]; ++j) out[j] = cell[target[pair[2] + j]];
         }
     }
+    for (std::size_t l = 0; l < slots.size; ++l) {
+        std::int32_t& number = order[slots[l]];
+        if (number < 0) number = std::int32_t(next++);
+        slots[l] = number;
+    }
+    return next;
 }
-
-#define HALFSEEN_LOCALS(Local)                                                                                       \
-    template void links_soft(const Bitext<Local>&, Span<const double>, Span<double>, Span<double>, Span<double>);    \
-    template void links_posterior(const Bitext<Local>&, Span<double>, Span<double>);                                 \
-    template void links_best(const Bitext<Local>&, Span<std::int32_t>, Span<double>);                                \
-    template void links_draw(const Bitext<Local>&, Span<const double>, Span<std::int32_t>, Span<double>);            \
-    template void links_number(Matrix<const std::int64_t>, Span<const std::int32_t>, Span<const std::int32_t>,       \
-                               Span<const std::int64_t>, Span<const std::int32_t>, std::int64_t, Span<Local>);       \
-    template void links_agree(const Bitext<Local>&, const Bitext<std::uint16_t>&, Span<const double>, Span<double>,  \
-                              Span<double>, Span<double>, Span<double>, Span<double>);                               \
-    template void links_agree(const Bitext<Local>&, const Bitext<std::int32_t>&, Span<const double>, Span<double>,   \
-                              Span<double>, Span<double>, Span<double>, Span<double>);
-HALFSEEN_LOCALS(std::uint16_t)
-HALFSEEN_LOCALS(std::int32_t)
-#undef HALFSEEN_LOCALS
 
 }  // namespace halfseen::HALFSEEN_ISA

@@ -1,11 +1,12 @@
 """Kernels of word alignment in plain NumPy, written from the formulas.
 
 A pair of sentences has n source words and m target words; every target word j comes from one source word i, or from
-none: NULL, i = 0. `table` holds the probabilities t(target | source), row by row; source word e has the entries
-firsts[e] .. firsts[e + 1], NULL is source word 0 and has an entry for every target word (or none: no NULL).
+none: NULL, i = 0. `table` holds the probabilities t(target | source) of words that stand together somewhere, cell by
+cell: with NULL first its own, one for every target word, then the others in the order in which they are met. So what a
+pair has to itself lies side by side, and what many pairs share lies near the front.
 
     pairs[p] = (first source word, n, first target word, m, first link)
-    t(f_j | e_i) = table[firsts[e_i] + local[first link + (i - 1) m + j]],   t(f_j | NULL) = table[f_j]
+    t(f_j | e_i) = table[slots[first link + (i - 1) m + j]],   t(f_j | NULL) = table[f_j]
 
 Where target word j looks, `place`, is of one of three kinds (h = -|i/n - j/m|, i and j counted from 1 there):
 
@@ -32,6 +33,7 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.int32]
 
 UNIFORM, DIAGONAL, JUMPS = 0, 1, 2
+GONE = 1e-100  # a source word that is used less is not used
 
 
 class _Pair(NamedTuple):
@@ -42,18 +44,17 @@ class _Pair(NamedTuple):
 
 
 def _each(
-    pairs: Ints, source: Words, target: Words, firsts: Ints, local: NDArray[Any], allowed: Any, table: Floats
+    null: bool, pairs: Ints, target: Words, slots: Words, allowed: Any, table: Floats
 ) -> Iterator[_Pair]:
-    for s, n, t, m, link in pairs.tolist():
-        slots = np.full((n + 1, m), -1, dtype=np.int64)
-        if firsts[1] > firsts[0]:
-            slots[0] = target[t : t + m]
-        rows = firsts[source[s : s + n]]
-        slots[1:] = rows[:, None] + local[link : link + n * m].reshape(n, m)
-        chance = np.where(slots >= 0, table[slots] if len(table) else 0.0, 0.0)
+    for _, n, t, m, link in pairs.tolist():
+        own = np.full((n + 1, m), -1, dtype=np.int64)
+        if null:
+            own[0] = target[t : t + m]
+        own[1:] = slots[link : link + n * m].reshape(n, m)
+        chance = np.where(own >= 0, table[own] if len(table) else 0.0, 0.0)
         if len(allowed):
             chance = chance * (allowed[link + t : link + t + (n + 1) * m].reshape(n + 1, m) != 0)
-        yield _Pair(slots, chance)
+        yield _Pair(own, chance)
 
 
 def diagonal_feature(n: int, m: int) -> Floats:
@@ -155,12 +156,11 @@ def _posterior(
 
 def links_soft(
     kind: int,
+    null: bool,
     pairs: Ints,  # (P, 5)  in
     cells: Ints,  # (P,)  in
-    source: Words,  # in
     target: Words,  # in
-    firsts: Ints,  # (V + 1,)  in
-    local: NDArray[Any],  # (M,)  in, uint16 or int32
+    slots: Words,  # (M,)  in
     allowed: NDArray[np.uint8],  # in, (n + 1, m) of every pair: 0 where a link cannot be; or empty
     table: Floats,  # (S,)  in
     place: Floats,  # in
@@ -170,21 +170,19 @@ def links_soft(
     log_evidence: Floats,  # (P,)  out
 ) -> None:
     """counts[slot of (i, j)] += weight[p] p(link (i, j) | pair p)."""
-    null = bool(firsts[1] > firsts[0])
-    for p, (slots, chance) in enumerate(_each(pairs, source, target, firsts, local, allowed, table)):
+    for p, (own, chance) in enumerate(_each(null, pairs, target, slots, allowed, table)):
         post, log_evidence[p] = _posterior(kind, chance, place, null, weight[p], int(cells[p]), stats)
-        used = slots >= 0
-        np.add.at(counts, slots[used], weight[p] * post[used])
+        used = own >= 0
+        np.add.at(counts, own[used], weight[p] * post[used])
 
 
 def links_posterior(
     kind: int,
+    null: bool,
     pairs: Ints,
     cells: Ints,
-    source: Words,
     target: Words,
-    firsts: Ints,
-    local: NDArray[Any],
+    slots: Words,
     allowed: NDArray[np.uint8],
     table: Floats,
     place: Floats,
@@ -192,8 +190,8 @@ def links_posterior(
     log_evidence: Floats,  # (P,)  out
 ) -> None:
     """posterior[(i, j) of p] = p(link (i, j) | pair p)."""
-    null, at = bool(firsts[1] > firsts[0]), 0
-    for p, (_, chance) in enumerate(_each(pairs, source, target, firsts, local, allowed, table)):
+    at = 0
+    for p, (_, chance) in enumerate(_each(null, pairs, target, slots, allowed, table)):
         post, log_evidence[p] = _posterior(kind, chance, place, null, 1.0, 0, None)
         posterior[at : at + post.size] = post.ravel()
         at += post.size
@@ -201,21 +199,18 @@ def links_posterior(
 
 def links_agree(
     kind: int,
+    null: bool,
     pairs: Ints,
     cells: Ints,
-    source: Words,
     target: Words,
-    firsts: Ints,
-    local: NDArray[Any],
+    slots: Words,
     allowed: NDArray[np.uint8],
     table: Floats,
     place: Floats,
     back_pairs: Ints,  # the same of the other direction
     back_cells: Ints,
-    back_source: Words,
     back_target: Words,
-    back_firsts: Ints,
-    back_local: NDArray[Any],
+    back_slots: Words,
     back_allowed: NDArray[np.uint8],
     back_table: Floats,
     back_place: Floats,
@@ -227,30 +222,28 @@ def links_agree(
     log_evidence: Floats,  # (P,)  out, the sum of both directions
 ) -> None:
     """Both directions count every link by the product of their posteriors; what is left of a word is NULL's."""
-    null, back_null = bool(firsts[1] > firsts[0]), bool(back_firsts[1] > back_firsts[0])
-    ahead = _each(pairs, source, target, firsts, local, allowed, table)
-    back = _each(back_pairs, back_source, back_target, back_firsts, back_local, back_allowed, back_table)
+    ahead = _each(null, pairs, target, slots, allowed, table)
+    back = _each(null, back_pairs, back_target, back_slots, back_allowed, back_table)
     for p, (one, two) in enumerate(zip(ahead, back, strict=True)):
         post, first = _posterior(kind, one.chance, place, null, weight[p], int(cells[p]), stats)
-        other, second = _posterior(kind, two.chance, back_place, back_null, weight[p], int(back_cells[p]), back_stats)
+        other, second = _posterior(kind, two.chance, back_place, null, weight[p], int(back_cells[p]), back_stats)
         log_evidence[p] = first + second
         if not np.isfinite(log_evidence[p]):
             continue
         both = post[1:] * other[1:].T
-        for slots, agreed, into in ((one.slots, both, counts), (two.slots, both.T, back_counts)):
-            np.add.at(into, slots[1:], weight[p] * agreed)
-            if slots.size and slots[0, 0] >= 0:
-                np.add.at(into, slots[0], weight[p] * (1 - agreed.sum(axis=0)))
+        for own, agreed, into in ((one.slots, both, counts), (two.slots, both.T, back_counts)):
+            np.add.at(into, own[1:], weight[p] * agreed)
+            if null:
+                np.add.at(into, own[0], weight[p] * np.maximum(1 - agreed.sum(axis=0), 0.0))
 
 
 def links_best(
     kind: int,
+    null: bool,
     pairs: Ints,
     cells: Ints,
-    source: Words,
     target: Words,
-    firsts: Ints,
-    local: NDArray[Any],
+    slots: Words,
     allowed: NDArray[np.uint8],
     table: Floats,
     place: Floats,
@@ -258,8 +251,8 @@ def links_best(
     log_joint: Floats,  # (P,)  out
 ) -> None:
     """The most probable links of every pair; the first source word among equals, NULL last."""
-    null, at = bool(firsts[1] > firsts[0]), 0
-    for p, (_, chance) in enumerate(_each(pairs, source, target, firsts, local, allowed, table)):
+    at = 0
+    for p, (_, chance) in enumerate(_each(null, pairs, target, slots, allowed, table)):
         n, m = chance.shape[0] - 1, chance.shape[1]
         if kind == JUMPS:
             found, log_joint[p] = _best_way(chance, place)
@@ -291,12 +284,11 @@ def _best_way(chance: Floats, place: Floats) -> tuple[Ints, float]:
 
 def links_draw(
     kind: int,
+    null: bool,
     pairs: Ints,
     cells: Ints,
-    source: Words,
     target: Words,
-    firsts: Ints,
-    local: NDArray[Any],
+    slots: Words,
     allowed: NDArray[np.uint8],
     table: Floats,
     place: Floats,
@@ -305,8 +297,8 @@ def links_draw(
     log_evidence: Floats,  # (P,)  out
 ) -> None:
     """Links of every pair drawn from their posterior."""
-    null, at = bool(firsts[1] > firsts[0]), 0
-    for p, (_, chance) in enumerate(_each(pairs, source, target, firsts, local, allowed, table)):
+    at = 0
+    for p, (_, chance) in enumerate(_each(null, pairs, target, slots, allowed, table)):
         n, m = chance.shape[0] - 1, chance.shape[1]
         own = uniforms[at : at + m]
         if kind == JUMPS:
@@ -340,6 +332,18 @@ def _drawn_way(chance: Floats, place: Floats, uniforms: Floats) -> tuple[Ints, f
     return found, float(np.log(scale).sum())
 
 
+def links_share(
+    owner: Words,  # (S,)  in, the source word of each cell
+    counts: Floats,  # (S,)  in
+    sums: Floats,  # (V,)  out, counts of each source word
+    table: Floats,  # (S,)  out, shares; 0 of a word without counts
+) -> None:
+    """table[s] = counts[s] / sums[owner[s]]."""
+    sums[:] = np.bincount(owner, counts, minlength=len(sums))
+    factor = np.divide(1.0, sums, out=np.zeros(len(sums)), where=sums > GONE)
+    table[:] = counts * factor[owner]
+
+
 def links_rows(
     pairs: Ints,  # (P, 5)  in
     source: Words,  # in
@@ -362,17 +366,25 @@ def links_rows(
 
 
 def links_number(
-    pairs: Ints,  # (P, 5)  in
+    pairs: Ints,  # (P, 5)  in, one after the other
     source: Words,  # in
     target: Words,  # in
     firsts: Ints,  # (V + 1,)  in
     columns: Words,  # (S,)  in, the target word of each entry, ascending in each row
-    first: int,  # link that `local` begins with
-    local: NDArray[Any],  # out, uint16 or int32
-) -> None:
-    """local[link (i, j)] = place of f_j in the row of e_i."""
-    for s, n, t, m, link in pairs.tolist():
-        for i in range(n):
-            e = source[s + i]
+    next: int,  # the next number
+    order: Words,  # (S,)  in, out: the number of each entry, -1 before it is met
+    slots: Words,  # out, links of these pairs
+) -> int:
+    """slots[link (i, j)] = order[entry of f_j in the row of e_i]; return the next number."""
+    at = 0
+    for s, n, t, m, _ in pairs.tolist():
+        for e in source[s : s + n].tolist():
             row = columns[firsts[e] : firsts[e + 1]]
-            local[link - first + i * m : link - first + (i + 1) * m] = np.searchsorted(row, target[t : t + m])
+            entries = firsts[e] + np.searchsorted(row, target[t : t + m])
+            for entry in entries[order[entries] < 0].tolist():
+                if order[entry] < 0:
+                    order[entry] = next
+                    next += 1
+            slots[at : at + m] = order[entries]
+            at += m
+    return next

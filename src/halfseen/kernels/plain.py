@@ -38,6 +38,7 @@ from halfseen.kernels.links import (  # noqa: F401 - so have those of word align
     links_number,
     links_posterior,
     links_rows,
+    links_share,
     links_soft,
 )
 from halfseen.kernels.network import network_soft  # noqa: F401 - so have those of networks

@@ -1,4 +1,4 @@
-"""The lexicon: for each source word a row of probabilities of target words, and rows drawn from a Dirichlet prior.
+"""The lexicon: probabilities of target words for each source word, and the same under a Dirichlet prior.
 
 Only words that stand together in some pair have a cell. Lexicons are large, so nothing is done for all cells at once
 that can be done block by block, and no logarithm is taken: cells go to the structure as probabilities.
@@ -6,74 +6,120 @@ that can be done block by block, and no logarithm is taken: cells go to the stru
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, gammaln
+from scipy.special import digamma, gammaln, xlogy
 
-from halfseen.leaves.categorical import Cells
-from halfseen.leaves.leaf import NO_MASS, Floats, Stats, frozen
+from halfseen.assign import Assign
+from halfseen.kernels import active as kernels
+from halfseen.leaves.categorical import OFF
+from halfseen.leaves.leaf import NO_MASS, Floats, Leaf, Stats, frozen, lacking
 from halfseen.leaves.limits import FREE, Limits
 
-BLOCK = 1 << 20  # cells worked on at once
+BLOCK = 1 << 18  # cells worked on at once
 
 
-class Translations(Cells):
-    """Rows of probabilities, one after the other; row e is t(. | e).
+class Translations(Leaf):
+    """Cells t(target word | source word), params (1, S); those of one source word sum to one.
 
     Parameters
     ----------
-    rows : sequence of int        cells of each source word
-    n_words : int                 number of target words; those without a cell have probability 0
+    owner : (S,) ints         the source word of each cell
+    n_rows : int              number of source words, NULL included
+    n_words : int             number of target words; those without a cell have probability 0
 
     Examples
     --------
     >>> import numpy as np
-    >>> leaf = Translations([2, 1], 3)
+    >>> leaf = Translations(np.array([0, 0, 1], dtype=np.int32), 2, 3)
     >>> leaf.maximise(np.array([[3.0, 1.0, 5.0]]), leaf.blank())
     array([[0.75, 0.25, 1.  ]])
     """
 
-    n_words: int
+    n_components = 1
+    axes = (1,)
+    stats_axis = 1
 
-    def __init__(self, rows: Sequence[int] | NDArray[np.int64], n_words: int) -> None:
-        super().__init__(1, rows, axes=(1,))
-        object.__setattr__(self, "n_words", n_words)
+    def __init__(self, owner: NDArray[np.int32], n_rows: int, n_words: int) -> None:
+        self.owner, self.n_rows, self.n_words = owner, n_rows, n_words
+
+    @property
+    def stats_shape(self) -> tuple[int, ...]:
+        """Expected counts, (1, S)."""
+        return (1, len(self.owner))
 
     def blank(self) -> Floats:
         """Return what nothing is known of: all target words alike, also those that have no cell."""
         return frozen(np.full(self.stats_shape, 1.0 / max(self.n_words, 1)))
 
-    def prepare(self, params: Floats) -> Floats:
+    def score(self, prepared: Any, data: Any, assign: Assign) -> Floats:
         """Return the probabilities themselves."""
-        return params
+        return prepared
+
+    def expect(self, usage: Floats, prepared: Any, data: Any, assign: Assign, out: Stats) -> int:
+        """Add the usage of the cells."""
+        out += usage
+        return 0
+
+    def sums(self, cells: Floats) -> Floats:
+        """Return the sums over the cells of each source word, (V,)."""
+        return np.bincount(self.owner, cells[0], minlength=self.n_rows)
 
     def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
-        """params[s] = stats[s] / sum of stats over the row of s; a row without mass keeps its values."""
-        if limits is not FREE:
-            return super().maximise(stats, params, limits)
-        table = np.empty_like(stats)
-        for cells, starts, sizes in self._blocks():
-            total = np.repeat(np.add.reduceat(stats[0, cells], starts), sizes)
-            table[0, cells] = params[0, cells]
-            np.divide(stats[0, cells], total, out=table[0, cells], where=total > NO_MASS)
+        """params[s] = stats[s] / sum of stats over the source word of s; one without mass keeps its values."""
+        sums, table = np.empty(self.n_rows), np.empty_like(stats)
+        kernels.links_share(self.owner, np.ascontiguousarray(stats[0]), sums, table[0])
+        if not (sums > NO_MASS).all():
+            kept = ~(sums > NO_MASS)[self.owner]
+            table[0, kept] = params[0, kept]
         return frozen(table)
 
-    def _blocks(self) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
-        """Give slices of whole rows, with the first cells in them and the sizes of these rows."""
-        starts, sizes = self._filled
-        ends = starts + sizes
-        first = 0
-        while first < len(starts):
-            last = max(first + 1, int(np.searchsorted(ends, starts[first] + BLOCK, side="right")))
-            yield (
-                slice(int(starts[first]), int(ends[last - 1])),
-                starts[first:last] - starts[first],
-                sizes[first:last],
-            )
-            first = last
+    def _blocks(self) -> Iterator[slice]:
+        return (slice(first, first + BLOCK) for first in range(0, len(self.owner), BLOCK))
+
+    def complete(self, stats: Stats, about: Floats, params: Floats) -> float:
+        """Return sum of stats * log params, with 0 log 0 = 0."""
+        return float(xlogy(stats, params).sum())
+
+    def jitter(self, params: Floats, amount: float, rng: np.random.Generator) -> Floats:
+        """Multiply every cell by exp(amount * N(0, 1)) and renormalise."""
+        return self.maximise(params * np.exp(amount * rng.standard_normal(params.shape)), params)
+
+    def conform(self, params: Floats, like: Floats, limits: Limits = FREE) -> Floats:
+        """Return the parameters: there is nothing to bend."""
+        return params
+
+    def n_free(self, limits: Limits = FREE) -> int:
+        """Return the sum over source words of (cells - 1)."""
+        return len(self.owner) - len(np.unique(self.owner))
+
+    def feasible(self, params: Floats, limits: Limits = FREE) -> bool:
+        """Whether all probabilities are at least zero."""
+        return bool(params.min(initial=np.inf) >= 0)
+
+    def flaw(self, params: Floats) -> str | None:
+        """Probabilities must be at least 0 and sum to one for each source word."""
+        if (flaw := super().flaw(params)) is not None:
+            return flaw
+        if params.min(initial=0.0) < 0:
+            return f"a probability is {params.min()}, below 0."
+        off = float((self.sums(params) - 1).max(initial=0.0))
+        return f"the translations of a word sum to {1 + off:.6g}, more than 1." if off > OFF else None
+
+    def sample(self, params: Floats, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
+        """Draw rows: there are none."""
+        raise lacking(self, "sample", "It has no rows.")
+
+    def impute(self, params: Floats, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
+        """Fill holes: there are none."""
+        raise lacking(self, "impute", "It has no rows.")
+
+    def affinity(self, params: Floats, other: Floats) -> Floats:
+        """Return the overlap of components: there is one."""
+        return np.zeros((1, 1))
 
 
 class DirichletTranslations(Translations):
@@ -82,41 +128,42 @@ class DirichletTranslations(Translations):
     With a concentration far below 1 rows are sparse: rare source words do not collect what nobody else explains.
 
         params[s] = stats[s] + concentration
-        weight[s] = exp(digamma(params[s]) - digamma(sum of params over the row of s))
+        weight[s] = exp(digamma(params[s]) - digamma(sum of params over the source word of s))
 
     The objective is the usual lower bound: log-likelihood with these weights, minus the divergence of the rows from
     their prior (`log_prior`). It never falls.
 
     Parameters
     ----------
-    rows, n_words : as in `Translations`
+    owner, n_rows, n_words : as in `Translations`
     concentration : float
 
     Examples
     --------
     >>> import numpy as np
-    >>> leaf = DirichletTranslations([2], 2, 0.1)
+    >>> leaf = DirichletTranslations(np.zeros(2, np.int32), 1, 2, 0.1)
     >>> leaf.prepare(leaf.maximise(np.array([[3.0, 1.0]]), leaf.blank())).round(3)
     array([[0.696, 0.169]])
     """
 
-    concentration: float
-
-    def __init__(self, rows: Sequence[int] | NDArray[np.int64], n_words: int, concentration: float) -> None:
-        super().__init__(rows, n_words)
-        object.__setattr__(self, "concentration", concentration)
+    def __init__(self, owner: NDArray[np.int32], n_rows: int, n_words: int, concentration: float) -> None:
+        super().__init__(owner, n_rows, n_words)
+        self.concentration = concentration
 
     def blank(self) -> Floats:
-        """Return rows that one use of each cell would lead to."""
+        """Return concentrations that one use of each cell would lead to."""
         return frozen(np.full(self.stats_shape, 1.0 + self.concentration))
 
     def prepare(self, params: Floats) -> Floats:
-        """Return the weights of the cells; rows sum to less than one."""
+        """Return the weights of the cells; those of a source word sum to less than one."""
+        total = self._logs(self.sums(params))
         weight = np.empty_like(params)
-        for cells, starts, sizes in self._blocks():
-            total = digamma(np.add.reduceat(params[0, cells], starts))
-            np.exp(digamma(params[0, cells]) - np.repeat(total, sizes), out=weight[0, cells])
+        for cells in self._blocks():
+            np.exp(digamma(params[0, cells]) - total[self.owner[cells]], out=weight[0, cells])
         return weight
+
+    def _logs(self, sums: Floats) -> Floats:
+        return digamma(np.where(sums > 0, sums, 1.0))
 
     def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
         """Return the concentrations of the posterior."""
@@ -128,19 +175,20 @@ class DirichletTranslations(Translations):
         return float(stats[used] @ np.log(self.prepare(params)[used])) + self.log_prior(params)
 
     def log_prior(self, params: Floats) -> float:
-        """Return minus the Kullback-Leibler divergence of the rows from Dirichlet(concentration)."""
-        total, prior = 0.0, self.concentration
-        for cells, starts, sizes in self._blocks():
+        """Return minus the Kullback-Leibler divergence from Dirichlet(concentration), over all source words."""
+        prior, sums = self.concentration, self.sums(params)
+        sizes = np.bincount(self.owner, minlength=self.n_rows)
+        logs, used = self._logs(sums), sizes > 0
+        total = float((gammaln(prior * sizes[used]) - gammaln(sums[used])).sum())
+        for cells in self._blocks():
             own = params[0, cells]
-            sums = np.add.reduceat(own, starts)
-            logs = digamma(own) - np.repeat(digamma(sums), sizes)
-            total += float((gammaln(own) - gammaln(prior) - (own - prior) * logs).sum())
-            total -= float((gammaln(sums) - gammaln(prior * sizes)).sum())
+            spread = digamma(own) - logs[self.owner[cells]]
+            total += float((gammaln(own) - gammaln(prior) - (own - prior) * spread).sum())
         return total
 
-    def average(self, stats: Stats, about: Floats, limits: Limits = FREE) -> Floats:
-        """Return the mean probabilities of rows whose posterior has concentrations `about`; they sum to one."""
-        return super().maximise(about, about)
+    def mean(self, params: Floats) -> Floats:
+        """Return the mean probabilities; those of a source word sum to one."""
+        return super().maximise(params, params)
 
     def feasible(self, params: Floats, limits: Limits = FREE) -> bool:
         """Whether all concentrations are above zero."""

@@ -30,12 +30,11 @@ NONE = np.zeros(0)
 class Sides(NamedTuple):
     """Pairs in one direction, as the kernels read them: see `kernels.links`."""
 
+    null: bool
     pairs: Ints
     cells: Ints
-    source: Words
     target: Words
-    firsts: Ints
-    local: NDArray[Any]
+    slots: Words
     allowed: NDArray[np.uint8]
 
     def taken(self, chosen: Any) -> Sides:
@@ -43,11 +42,6 @@ class Sides(NamedTuple):
         return self._replace(
             pairs=np.ascontiguousarray(self.pairs[chosen]), cells=np.ascontiguousarray(self.cells[chosen])
         )
-
-    @property
-    def null(self) -> bool:
-        """Whether there is NULL."""
-        return bool(self.firsts[1] > self.firsts[0])
 
 
 class Both(NamedTuple):
@@ -70,8 +64,9 @@ class Links:
     The pair (das Haus, the house) with t(the | das) = 0.9, t(house | Haus) = 0.8, without NULL:
 
     >>> from halfseen.assign import SOFT
-    >>> pair = Sides(np.array([[0, 2, 0, 2, 0]]), np.zeros(1, np.int64), np.array([1, 2], np.int32),
-    ...     np.array([0, 1], np.int32), np.array([0, 0, 2, 4]), np.array([0, 1, 0, 1], np.uint16), np.zeros(0, np.uint8))
+    >>> words, cells = np.array([0, 1], np.int32), np.arange(4, dtype=np.int32)
+    >>> nothing = np.zeros(0, np.uint8)
+    >>> pair = Sides(False, np.array([[0, 2, 0, 2, 0]]), np.zeros(1, np.int64), words, cells, nothing)
     >>> table = np.array([[0.9, 0.1, 0.2, 0.8]])
     >>> Links(0).infer({"lexicon": table}, np.ones((1, 1)), SOFT, data=pair).usage["lexicon"].round(3)
     array([[0.818, 0.111, 0.182, 0.889]])
@@ -200,7 +195,7 @@ class Agreed:
             *data.ahead,
             parts["lexicon"][0],
             parts.get("place", none),
-            *data.back,
+            *data.back[1:],
             parts["back_lexicon"][0],
             parts.get("back_place", none),
             np.ascontiguousarray(weight),
@@ -251,14 +246,14 @@ def add_links(
     kind: int, sides: Sides, chosen: Words, weight: Floats, place: Floats, counts: Floats, stats: Floats
 ) -> None:
     """Add the usage of given links: the source word of every target word, 0 for NULL."""
-    first, n, begin, m, link = sides.pairs.T
+    _, n, begin, m, link = sides.pairs.T
     pair = np.repeat(np.arange(len(m)), m)
     j = np.arange(len(pair)) - np.repeat(np.cumsum(m) - m, m)
     used, linked = weight[pair], chosen > 0
     if sides.null:
         counts += np.bincount(sides.target[(begin[pair] + j)[~linked]], used[~linked], minlength=len(counts))
     at, i = pair[linked], chosen[linked].astype(np.int64)
-    slots = sides.firsts[sides.source[first[at] + i - 1]] + sides.local[link[at] + (i - 1) * m[at] + j[linked]]
+    slots = sides.slots[link[at] + (i - 1) * m[at] + j[linked]]
     counts += np.bincount(slots, used[linked], minlength=len(counts))
     if kind == UNIFORM:
         return
