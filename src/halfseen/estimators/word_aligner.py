@@ -56,6 +56,8 @@ BEFORE = {"ibm1": ("ibm1",), "diagonal": ("ibm1", "diagonal"), "hmm": ("ibm1", "
 DIRECTIONS = ("both", "forward", "reverse")
 BATCH = 1 << 22  # links of the pairs that are aligned together
 SAID = 5  # places that a message names
+SHOWN_JUMP = 0.02  # jumps and translations that are rarer are not told
+SHOWN_SHARE = 0.05
 
 
 class Direction(NamedTuple):
@@ -559,6 +561,39 @@ class WordAligner(BaseEstimator):
         rows = [(word, *found) for word in words for found in self.translations(word, n, reverse=reverse)]
         columns = dict(zip(("word", "translation", "probability"), zip(*rows, strict=True), strict=True))
         return frame_from_dict({name: list(values) for name, values in columns.items()}, None)
+
+    def describe(self) -> str:
+        """Return in words how target words look for their source words, and the surest translations.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> pairs = ["das Haus ||| the house", "das Buch ||| the book", "ein Buch ||| a book"]
+        >>> print(hs.WordAligner("ibm1", null=False, max_iter=20).fit(pairs).describe())
+        Buch: book 1.00
+        Haus: house 1.00
+        das: the 1.00
+        ein: a 1.00
+        """
+        check_is_fitted(self)
+        lines = []
+        for name, one in self._learned.items():
+            if self.model == "diagonal":
+                lines.append(f"{name}: tension {one.place[1]:.2f}, {one.place[0]:.0%} of the words have no source")
+            elif self.model == "hmm":
+                shares = ", ".join(f"{d:+d} {c:.0%}" for d, c in self.jumps_[name].items() if c >= SHOWN_JUMP)
+                lines.append(f"{name}: jumps {shares}; {one.place[0]:.0%} of the words have no source")
+        lines += [f"{word}: {', '.join(f'{f} {p:.2f}' for f, p in found)}" for word, found in self._frequent()]
+        return "\n".join(lines)
+
+    def _frequent(self, n: int = 10) -> list[tuple[str, list[tuple[str, float]]]]:
+        """Return the words that stand together with most others, each with its best translations."""
+        reverse = "forward" not in self._learned
+        rows = self._learned["reverse" if reverse else "forward"].rows
+        words = self.target_words_ if reverse else self.source_words_
+        chosen = np.sort(np.argsort(-rows.sizes[1:], kind="stable")[:n])
+        found = [(words[k], self.translations(words[k], 3, reverse=reverse)) for k in chosen.tolist()]
+        return [(word, [(other, p) for other, p in listed if p >= SHOWN_SHARE]) for word, listed in found]
 
     @property
     def p_null_(self) -> dict[str, float]:
