@@ -4,8 +4,8 @@ The corpus is made up: words as frequent as in a language, each with a few trans
 diagonal; about 21 words a sentence, which makes 44 million possible links of 100,000 pairs. Timed is a pass: a long fit
 less a short one. The baseline is what a NumPy user would write for Model 1: the cell of every link found beforehand,
 then gather, sum by target word, and `bincount`. NLTK is timed on a part and scaled; eflomal, a sampler, by what a sweep
-adds to a run of its program. Rivals that are not installed are named and left out. What the numbers do not show: reading
-and numbering, which are given apart.
+adds to a run of its program. Rivals that are not installed are named and left out. What the numbers do not show:
+reading and numbering, which are given apart.
 """
 
 from __future__ import annotations

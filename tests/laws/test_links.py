@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from tests.reference.enumerate_links import all_links, place_stats_slow, posterior_slow
 
 import halfseen as hs
 from halfseen.assign import HARD, SOFT, Assign
@@ -17,6 +16,7 @@ from halfseen.kernels import active, plain
 from halfseen.leaves.places import LOOSE, Diagonal, Jumps, diagonal_sums
 from halfseen.leaves.translations import DirichletTranslations, Translations
 from halfseen.structures.links import Agreed, Both, Links, Sides, add_links, best, draw, posterior
+from tests.reference.enumerate_links import all_links, place_stats_slow, posterior_slow
 
 KINDS = (0, 1, 2)
 
@@ -70,7 +70,9 @@ def test_statistics_of_places_equal_enumeration(kind):
         rng = np.random.default_rng(seed)
         sides, table = corpus(rng, n_pairs=1)
         place = place_of(kind, rng)
-        usage = Links(kind).infer({"lexicon": table[None], "place": place}, np.full((1, 1), 2.0), SOFT, data=sides).usage
+        usage = (
+            Links(kind).infer({"lexicon": table[None], "place": place}, np.full((1, 1), 2.0), SOFT, data=sides).usage
+        )
         assert_allclose(
             usage["place"], 2 * place_stats_slow(kind, place, table_of(sides, table, 0), True), rtol=1e-9, atol=1e-13
         )
@@ -111,7 +113,9 @@ def test_usage_is_the_slope_of_the_evidence(kind):
     parts = {"lexicon": table[None], "place": place}
     usage = Links(kind).infer(parts, weight[:, None], SOFT, data=sides).usage["lexicon"][0]
     for s in range(len(table)):
-        moved = [posterior(kind, sides, table * np.exp(d * (np.arange(len(table)) == s)), place)[1] for d in (step, -step)]
+        moved = [
+            posterior(kind, sides, table * np.exp(d * (np.arange(len(table)) == s)), place)[1] for d in (step, -step)
+        ]
         assert_allclose(usage[s], weight @ (moved[0] - moved[1]) / (2 * step), rtol=1e-6, atol=1e-8)
 
 
@@ -261,7 +265,8 @@ def test_a_variational_lexicon_is_below_one_and_its_mean_sums_to_one():
     leaf = DirichletTranslations(np.array([0, 0, 1], np.int32), 2, 3, 0.01)
     params = leaf.maximise(np.array([[3.0, 0.2, 1.0]]), leaf.blank())
     weight = leaf.prepare(params)
-    assert weight[0, :2].sum() < 1 and weight[0, 2] == pytest.approx(1.0)
+    assert weight[0, :2].sum() < 1
+    assert weight[0, 2] == pytest.approx(1.0)
     assert_allclose(leaf.sums(leaf.mean(params)), 1.0, rtol=1e-12)
     assert leaf.log_prior(np.full((1, 3), 0.01)) == pytest.approx(0.0, abs=1e-12)
 

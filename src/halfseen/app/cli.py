@@ -30,9 +30,7 @@ Data = Annotated[
     str, Argument(metavar="DATA", help="CSV, TSV, Parquet, JSON lines, DuckDB or SQLite file; - is CSV on stdin.")
 ]
 Model = Annotated[str, Argument(metavar="MODEL", help="A model file, made by halfseen fit.")]
-Second = Annotated[
-    str | None, Argument(metavar="[TARGET]", help="Of words: the file of translations, line by line.")
-]
+Second = Annotated[str | None, Argument(metavar="[TARGET]", help="Of words: the file of translations, line by line.")]
 Sql = Annotated[
     str | None, Option("--sql", metavar="QUERY", help="A query (or table) of a database, or any SQL over files.")
 ]
@@ -71,8 +69,8 @@ def fit(
         Option(
             "--model",
             metavar="NAME",
-            help="classes; of numbers gaussian, kmeans; of sequences hmm, transcript; of translations words; a network: "
-            "net.bif or 'A -> B'.",
+            help="classes; of numbers gaussian, kmeans; of sequences hmm, transcript; of translations words; "
+            "a network: net.bif or 'A -> B'.",
         ),
     ] = "classes",
     k: Annotated[
@@ -219,7 +217,8 @@ def predict(
 
 
 @app.command(
-    epilog="Examples: halfseen align speech.halfseen corpus/ -o aligned/; halfseen align m.halfseen a.de a.en -o links.txt"
+    epilog="Examples: halfseen align speech.halfseen corpus/ -o aligned/ --format TextGrid,srt; "
+    "halfseen align words.halfseen a.de a.en -o links.txt"
 )
 def align(
     context: Context,

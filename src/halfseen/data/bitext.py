@@ -86,7 +86,7 @@ def _words(sentence: Any, where: str) -> Sequence[str]:
     for word in sentence:
         if not isinstance(word, str):
             raise DataTypeError(f"{where}: the word {word!r} is {type(word).__name__}, not a text.")
-    return sentence
+    return list(sentence)
 
 
 def read_pairs(pairs: Any, target: Any = None) -> Iterator[tuple[str, Pair]]:
@@ -197,7 +197,7 @@ def _link(item: Any, where: str, nulls: bool) -> Any:
 
 
 def read_gold(path: str | os.PathLike[str], n_pairs: int | None = None) -> Gold:
-    """Read links made by hand: Pharaoh lines (`i-j` sure, `i?j` possible), or the numbered lines of the shared tasks.
+    r"""Read links made by hand: Pharaoh lines (`i-j` sure, `i?j` possible), or the numbered lines of the shared tasks.
 
     A numbered line is `sentence source target [S|P] [confidence]`, everything counted from 1.
 

@@ -160,7 +160,7 @@ def _check_known(number: int, one: Any, two: Any, n: int, m: int) -> None:
     for index, size, side in ((one, n, "source"), (two, m, "target")):
         if index is not None and index >= size:
             raise DataError(
-                f"links of pair {number}: there is no {side} word {index}; the sentence has {size} words, counted from 0."
+                f"links of pair {number}: there is no {side} word {index}; the sentence has {size}, counted from 0."
             )
 
 

@@ -109,7 +109,7 @@ class WordAligner(BaseEstimator):
         "grow-diag-final", "grow-diag-final-and"; or those of one, "forward" or "reverse".
     dirichlet : float, optional
         Concentration of a Dirichlet prior on the rows of the lexicon, kept as a variational posterior: below 1 rows are
-        sparse, and rare words collect less of what nothing else explains (0.01 is usual). By default maximum likelihood.
+        sparse, and rare words collect less of what nothing else explains; 0.01 is usual. By default there is none.
     null : bool, default True
         Whether words may come from none.
     p_null : float, optional
@@ -284,9 +284,13 @@ class WordAligner(BaseEstimator):
         if len(kept) < text.n_pairs:
             empty = np.setdiff1d(np.arange(text.n_pairs), kept) + 1
             named = ", ".join(map(str, empty[:SAID])) + (", ..." if len(empty) > SAID else "")
-            self.events_.append(f"{len(empty)} of {text.n_pairs} pairs have an empty side and teach nothing: line {named}")
+            self.events_.append(
+                f"{len(empty)} of {text.n_pairs} pairs have an empty side and teach nothing: line {named}"
+            )
         if known is not None and len(known) != text.n_pairs:
-            raise DataError(f"links: there are {len(known)} lists for {text.n_pairs} pairs. Give one for each, or None.")
+            raise DataError(
+                f"links: there are {len(known)} lists for {text.n_pairs} pairs. Give one for each, or None."
+            )
 
     def _prepared(self, text: Bitext, direction: str, known: Any, room: int) -> Prepared:
         own = text if direction == "forward" else reversed_text(text)
@@ -345,7 +349,8 @@ class WordAligner(BaseEstimator):
 
     def _leaves(self, kind: int, ready: Sequence[Prepared]) -> tuple[Sides | Both, dict[str, Leaf]]:
         """Return the corpus for one kind of place, and the leaves of its model."""
-        found, leaves = [], {}
+        found: list[Sides] = []
+        leaves: dict[str, Leaf] = {}
         for prefix, one in zip(("", "back_"), ready, strict=False):
             sides, cells = with_cells(one.sides, kind)
             found.append(sides)
@@ -446,7 +451,7 @@ class WordAligner(BaseEstimator):
         for text in self._batches(pairs, target):
             found = [self._posteriors(name, text)[0] for name in names]
             for p in range(text.n_pairs):
-                yield sum(one[p] for one in found) / len(found)
+                yield np.mean([one[p] for one in found], axis=0)
 
     def score_samples(self, pairs: Any, target: Any = None) -> Floats:
         """Return the log-likelihood of each pair, (B,), summed over directions; 0 for a pair with an empty side.
@@ -647,4 +652,3 @@ def _learned(stage: Stage, prefix: str, ready: Prepared) -> Direction:
     params, leaf = stage.search.best.accepted.params, stage.model.leaves[f"{prefix}lexicon"]
     table = leaf.prepare(params[f"{prefix}lexicon"])[0][ready.order]
     return Direction(ready.rows, frozen(table), frozen(params.get(f"{prefix}place", np.zeros(0))))
-

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
@@ -46,7 +48,7 @@ def taken(model: WordAligner) -> State:
     }
     tensors: dict[str, Floats] = {}
     for name, learned in model._learned.items():
-        arrays = (learned.rows.firsts, learned.rows.columns, learned.table, learned.place)
+        arrays: tuple[NDArray[Any], ...] = (learned.rows.firsts, learned.rows.columns, learned.table, learned.place)
         tensors |= {f"{name}/{part}": array.astype(np.float64) for part, array in zip(PARTS, arrays, strict=True)}
     return State(record, tensors)
 
@@ -64,7 +66,10 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     expected = {f"{name}/{part}" for name in names for part in PARTS}
     for name in sorted(set(tensors) ^ expected):
         raise ParameterError(f"array {name!r} is {'missing' if name in expected else 'not expected'}.")
-    words = {"forward": (model.source_words_, model.target_words_), "reverse": (model.target_words_, model.source_words_)}
+    words = {
+        "forward": (model.source_words_, model.target_words_),
+        "reverse": (model.target_words_, model.source_words_),
+    }
     model._learned = {name: _direction(model, name, tensors, *map(len, words[name])) for name in names}
     found = dict(options.mapping("training", record["training"]))
     if set(found) != set(OWN):
@@ -83,7 +88,7 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
 
 def _words(record: Mapping[str, Any], side: str) -> tuple[str, ...]:
     words = record[side]
-    if not is_texts(words) or not words or any(one >= two for one, two in zip(words, words[1:], strict=False)):
+    if not is_texts(words) or not words or any(one >= two for one, two in itertools.pairwise(words)):
         raise ParameterError(f"{side}: expected texts, sorted and each once.")
     return tuple(words)
 

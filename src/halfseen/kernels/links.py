@@ -43,9 +43,7 @@ class _Pair(NamedTuple):
     chance: Floats
 
 
-def _each(
-    null: bool, pairs: Ints, target: Words, slots: Words, allowed: Any, table: Floats
-) -> Iterator[_Pair]:
+def _each(null: bool, pairs: Ints, target: Words, slots: Words, allowed: Any, table: Floats) -> Iterator[_Pair]:
     for _, n, t, m, link in pairs.tolist():
         own = np.full((n + 1, m), -1, dtype=np.int64)
         if null:

@@ -176,7 +176,8 @@ class Diagonal(Place):
         """Return the expected log-probability of the places."""
         own = stats[2:]
         used = own > 0
-        logs = np.log(diagonal_sums(*self.shapes[used].T, params[1])[0])
+        n, m, j = self.shapes[used].T
+        logs = np.log(diagonal_sums(n, m, j, float(params[1]))[0])
         return self._log_null(stats, float(own.sum()), params) + float(params[1] * stats[1] - own[used] @ logs)
 
     def jitter(self, params: Floats, amount: float, rng: np.random.Generator) -> Floats:

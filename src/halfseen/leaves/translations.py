@@ -66,7 +66,7 @@ class Translations(Leaf):
 
     def sums(self, cells: Floats) -> Floats:
         """Return the sums over the cells of each source word, (V,)."""
-        return np.bincount(self.owner, cells[0], minlength=self.n_rows)
+        return np.bincount(self.owner, cells[0], minlength=self.n_rows).astype(np.float64, copy=False)
 
     def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
         """params[s] = stats[s] / sum of stats over the source word of s; one without mass keeps its values."""
@@ -229,5 +229,3 @@ def look_up(
     hit[hit] = columns[low[hit]] == wanted[hit]
     found[np.flatnonzero(known)[hit]] = low[hit]
     return found
-
-

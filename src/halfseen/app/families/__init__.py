@@ -101,7 +101,9 @@ def check_use(model: Any, request: dict[str, Any]) -> None:
         if request.get(option) and type(model).__name__ != estimator:
             raise ParameterError(f"--{option} has no meaning for a {type(model).__name__} model.")
     if request.get("target") is not None and type(model).__name__ != "WordAligner":
-        raise ParameterError(f"one file is needed for a {type(model).__name__} model, got a second: {request['target']}.")
+        raise ParameterError(
+            f"one file is needed for a {type(model).__name__} model, got a second: {request['target']}."
+        )
 
 
 def verb_of(model: Any, verb: str) -> Any:

@@ -35,8 +35,8 @@ FOREIGN = {  # options of fit that other families have
     "criterion": "there is nothing to choose",
 }
 PASSES = 5  # of each model, where --max-iter was not given
+SHARE = 5e-4  # translations of less are not shown
 LINK = re.compile(r"\d+[-?]\d+(:\S+)?")
-
 
 
 def fit(request: Mapping[str, Any]) -> Fitted:
@@ -79,7 +79,13 @@ def _files(paths: list[str]) -> tuple[str, str | None]:
 
 def align(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the links of every pair, a line for each."""
-    for option, default in (("transcripts", None), ("tier", None), ("missing", None), ("form", "TextGrid"), ("level", "words")):
+    for option, default in (
+        ("transcripts", None),
+        ("tier", None),
+        ("missing", None),
+        ("form", "TextGrid"),
+        ("level", "words"),
+    ):
         if request[option] != default:
             name = "format" if option == "form" else option
             raise ParameterError(f"--{name} has no meaning for a WordAligner model.")
@@ -138,7 +144,9 @@ def is_links(path: str) -> bool:
     """Whether a file looks like links: its first line with anything has ``i-j``, or numbers of a shared task."""
     try:
         with open(path, "rb") as file:
-            beginning = file.read(1 << 16).decode("utf-8", "strict" if Path(path).stat().st_size < 1 << 16 else "ignore")
+            beginning = file.read(1 << 16).decode(
+                "utf-8", "strict" if Path(path).stat().st_size < 1 << 16 else "ignore"
+            )
     except (OSError, UnicodeDecodeError):
         return False
     first = next((line.split() for line in beginning.splitlines() if line.strip()), None)
@@ -225,6 +233,7 @@ def show_word(model: WordAligner, word: str) -> list[dict[str, Any]]:
             found += [
                 {"word": word, "side": name, "translation": other, "probability": share}
                 for other, share in model.translations(word, reverse=reverse)
+                if share >= SHARE
             ]
     if not found:
         model.translations(word, reverse="forward" not in model._learned)  # which says that there is none, and what is

@@ -75,5 +75,10 @@ def _show_links(found: LinkScores, json: bool) -> None:
         return
     shares = [("alignment error rate", found.aer), ("precision", found.precision), ("recall", found.recall)]
     facts: list[tuple[str, Any]] = [(name, f"{value:.4f}") for name, value in [*shares, ("F1", found.f1)]]
-    numbers = [("pairs", found.n_pairs), ("links", found.n_found), ("sure", found.n_sure), ("possible", found.n_possible)]
+    numbers = [
+        ("pairs", found.n_pairs),
+        ("links", found.n_found),
+        ("sure", found.n_sure),
+        ("possible", found.n_possible),
+    ]
     console.show_facts(facts + [(name, f"{value:,}") for name, value in numbers])
