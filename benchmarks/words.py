@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -108,9 +109,9 @@ def nltk(sources: Any, targets: Any) -> float | None:
 
 def eflomal(sources: Any, targets: Any, model: int) -> float | None:
     """Return the seconds that one more sweep of the last model adds to a run of eflomal's program."""
-    if not find_spec("eflomal"):
+    program = shutil.which("eflomal-align")
+    if program is None:
         return None
-    program = Path(sys.executable).parent / "eflomal-align"
     with tempfile.TemporaryDirectory() as folder:
         for name, side in (("s", sources), ("t", targets)):
             (Path(folder) / name).write_text("\n".join(map(" ".join, side)) + "\n")
@@ -119,7 +120,7 @@ def eflomal(sources: Any, targets: Any, model: int) -> float | None:
             sweeps = [str(n) if k == model else "1" for k in range(1, model + 1)]
             lengths = [part for k, s in enumerate(sweeps, 1) for part in (f"-{k}", s)]
             files = ["-s", f"{folder}/s", "-t", f"{folder}/t", "-f", f"{folder}/out"]
-            call = [str(program), *files, "-m", str(model), *lengths, "--n-samplers", "1"]
+            call = [program, *files, "-m", str(model), *lengths, "--n-samplers", "1", "--overwrite"]
             subprocess.run(call, check=True, capture_output=True)
 
         return timed(run, 2, 12, repeats=1)
