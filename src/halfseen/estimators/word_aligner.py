@@ -318,9 +318,7 @@ class WordAligner(BaseEstimator):
                 chunks = pair_chunks(sides, weight, ready[names[0]].rows.n_cells)
                 with runner(self.n_jobs, len(chunks)) as run:
                     data = Reduced(chunks, path=PooledPath(model))
-                    start = self._uniform(model, data, run) if before is None else before
-                    params = {name: start.get(name, leaf.blank()) for name, leaf in leaves.items()}
-                    search = fit(model, data, [params], replace(plan, runner=run))
+                    search = fit(model, data, self._starts(model, data, before, run), replace(plan, runner=run))
                     learned = search.best.accepted.params
                     before = {name: part for name, part in learned.items() if name.endswith("lexicon")}
                     loglik = search.best.accepted.loglik
@@ -330,6 +328,12 @@ class WordAligner(BaseEstimator):
                 if search.interrupted:
                     break
         return stages
+
+    def _starts(self, model: WordModel, data: Reduced, before: Params, run: Any) -> list[Params]:
+        """Return the one start: the lexicons of the model before, or nothing known; nobody else holds it."""
+        if before is None:
+            return [self._uniform(model, data, run)]
+        return [{name: before[name] if name in before else leaf.blank() for name, leaf in model.leaves.items()}]
 
     def _uniform(self, model: WordModel, data: Reduced, run: Any) -> Params:
         """Return the parameters to begin with: every target word alike, whatever the source word.

@@ -10,6 +10,8 @@
 #include <limits>
 #include <vector>
 
+#include "lanes.hpp"
+
 namespace halfseen::HALFSEEN_ISA {
 
 namespace {
@@ -62,34 +64,28 @@ struct Pair {
     }
 };
 
-// Room for one pair; `post` is (n + 1, m), the others are (m, width) with width = n padded, or vectors.
+// How sentences of n source words go on: ahead[i', k] = p(k + 1 | i'), and the same turned; rows of `width`.
+struct Moves {
+    std::vector<double> ahead, back;
+};
+
+// Room for one pair; `post` is (n + 1, m), the others are (m, width) with width = n + 1 padded, or vectors.
 struct Room {
-    std::vector<double> post, sums, chance, words, nulls, ahead, onward, jumps, turned, outer, last, after;
-    std::vector<std::vector<double>> leaves;
-    const double* leave = nullptr;
-    std::size_t width = 0, most = 0;
+    std::vector<double> post, sums, chance, words, nulls, lasts, onward, outer, last, after, along;
+    std::vector<Moves> moves;  // by n
+    std::size_t width = 0;
 
     void fit(std::size_t n, std::size_t m) {
-        width = (n + PAD) / PAD * PAD;  // n + 1 fits
+        width = (n + PAD) / PAD * PAD;
         grow(post, (n + 1) * m);
         grow(sums, m);
-        if (m * width > chance.size()) {
-            for (std::vector<double>* table : {&chance, &words, &nulls, &ahead, &onward}) grow(*table, m * width);
-        }
-        grow(outer, (n + 1) * width);
-        for (std::vector<double>* row : {&last, &after}) grow(*row, width);
     }
 
-    // c_d at jumps[most + d] and turned[most - d], for all d that a sentence of n words and its padding can ask for.
-    void widen(const Span<const double>& place, std::size_t n) {
-        const std::size_t needed = n + 2 * PAD;
-        if (needed <= most) return;
-        most = 2 * needed;
-        jumps.resize(2 * most + 1);
-        turned.resize(2 * most + 1);
-        const std::int64_t w = std::int64_t(place.size - 2) / 2, far = most;
-        for (std::int64_t d = -far; d <= far; ++d)
-            jumps[far + d] = turned[far - d] = place[1 + w + std::clamp(d, -w, w)];
+    void fit_chain(std::size_t n, std::size_t m) {
+        for (std::vector<double>* table : {&chance, &words, &nulls, &lasts, &onward}) grow(*table, m * width);
+        for (std::vector<double>* row : {&last, &after, &outer}) grow(*row, width);
+        grow(along, 2 * width + n);
+        if (moves.size() <= n) moves.resize(n + 1);
     }
 
     static void grow(std::vector<double>& vector, std::size_t size) {
@@ -97,7 +93,7 @@ struct Room {
     }
 };
 
-// Ask for the probabilities that a pair will look up.
+// Ask for the probabilities that a pair will look up: they come while the pair before it is worked on.
 inline void ask_for(const Bitext& text, std::size_t p) {
     if (p >= text.pairs.rows) return;
     const Pair pair(text, p);
@@ -181,39 +177,32 @@ inline void turn(Room& room, std::size_t n, std::size_t m) {
     }
 }
 
-// out[k] = sum over i' of used[i'] c_(k + 1 - i'), k < width.
-inline void spread(const Room& room, std::size_t n, const double* used, double* out) {
-    const std::size_t width = room.width;
-    std::fill(out, out + width, 0.0);
-    const double* jumps = room.jumps.data() + room.most + 1;
-    std::size_t i = 0;
-    for (; i + 4 <= n + 1; i += 4) {
-        const double *c = jumps - i, a = used[i], b = used[i + 1], d = used[i + 2], e = used[i + 3];
-        if (a + b + d + e == 0) continue;
-        for (std::size_t k = 0; k < width; ++k)
-            out[k] += (a * c[k] + b * (c - 1)[k]) + (d * (c - 2)[k] + e * (c - 3)[k]);
+// out[k] = sum over r of used[r * stride] rows[r, k], in R registers of the widest kind side by side.
+template <int R>
+inline void sum_rows_in(const double* rows, std::size_t n_rows, std::size_t width, const double* used,
+                        std::size_t stride, double* out) {
+    constexpr int N = R * int(PAD) / WIDTH;
+    Lanes even[N] = {}, odd[N] = {};
+    std::size_t r = 0;
+    for (; r + 2 <= n_rows; r += 2, rows += 2 * width) {
+        const Lanes a = all(used[r * stride]), b = all(used[(r + 1) * stride]);
+        for (int v = 0; v < N; ++v) {
+            even[v] = even[v] + a * load(rows + v * WIDTH);
+            odd[v] = odd[v] + b * load(rows + width + v * WIDTH);
+        }
     }
-    for (; i <= n; ++i) {
-        const double *c = jumps - i, a = used[i];
-        for (std::size_t k = 0; k < width; ++k) out[k] += a * c[k];
-    }
+    if (r < n_rows)
+        for (int v = 0; v < N; ++v) even[v] = even[v] + all(used[r * stride]) * load(rows + v * WIDTH);
+    for (int v = 0; v < N; ++v) store(out + v * WIDTH, even[v] + odd[v]);
 }
 
-// out[i'] = sum over k < n of used[k] c_(k + 1 - i'), i' < width.
-inline void gathered(const Room& room, std::size_t n, const double* used, double* out) {
-    const std::size_t width = room.width;
-    std::fill(out, out + width, 0.0);
-    const double* turned = room.turned.data() + room.most - 1;
+inline void sum_rows(const double* rows, std::size_t n_rows, std::size_t width, const double* used, std::size_t stride,
+                     double* out) {
+    constexpr int MOST = WIDTH / 2;  // twice as many sums as this and their factors stay in registers
     std::size_t k = 0;
-    for (; k + 4 <= n; k += 4) {
-        const double *c = turned - k, a = used[k], b = used[k + 1], d = used[k + 2], e = used[k + 3];
-        for (std::size_t i = 0; i < width; ++i)
-            out[i] += (a * c[i] + b * (c - 1)[i]) + (d * (c - 2)[i] + e * (c - 3)[i]);
-    }
-    for (; k < n; ++k) {
-        const double *c = turned - k, a = used[k];
-        for (std::size_t i = 0; i < width; ++i) out[i] += a * c[i];
-    }
+    for (; k + MOST * PAD <= width; k += MOST * PAD)
+        sum_rows_in<MOST>(rows + k, n_rows, width, used, stride, out + k);
+    for (; k < width; k += PAD) sum_rows_in<1>(rows + k, n_rows, width, used, stride, out + k);
 }
 
 // Sums in as many parts as the widest register holds: the order is the same on every machine.
@@ -230,21 +219,28 @@ inline double dot(const double* one, const double* two, std::size_t width) {
     return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
 }
 
-// leave[i'] = (1 - p0) / sum over k of c_(k - i'); found once for each n.
-inline void departures(Room& room, double p0, std::size_t n) {
-    if (room.leaves.size() <= n) room.leaves.resize(n + 1);
-    std::vector<double>& found = room.leaves[n];
-    if (found.empty()) {
-        found.resize(room.width);
-        const std::vector<double> ones(n, 1.0);
-        gathered(room, n, ones.data(), found.data());
-        for (std::size_t i = 0; i < room.width; ++i) found[i] = i <= n ? (1 - p0) / found[i] : 0.0;
+// Find how sentences of n words go on; once for each n.
+inline const Moves& find_moves(Room& room, const Span<const double>& place, std::size_t n) {
+    Moves& found = room.moves[n];
+    if (!found.ahead.empty()) return found;
+    const std::size_t width = room.width;
+    const std::int64_t w = std::int64_t(place.size - 2) / 2, size = std::int64_t(n);
+    found.ahead.assign((n + 1) * width, 0.0);
+    found.back.assign(n * width, 0.0);
+    for (std::int64_t i = 0; i <= size; ++i) {
+        double total = 0;
+        for (std::int64_t k = 1; k <= size; ++k) total += place[1 + w + std::clamp(k - i, -w, w)];
+        const double leave = (1 - place[0]) / total;
+        for (std::int64_t k = 1; k <= size; ++k)
+            found.ahead[i * width + k - 1] = found.back[(k - 1) * width + i] =
+                leave * place[1 + w + std::clamp(k - i, -w, w)];
     }
-    room.leave = found.data();
+    return found;
 }
 
-// words[j, i - 1], nulls[j, i'] scaled to sum to one, and the scales in sums. Returns the log-evidence.
-inline double forward(Room& room, double p0, std::size_t n, std::size_t m) {
+// words[j, i - 1], nulls[j, i'] scaled to sum to one, lasts[j, i'] what came before, and the scales in sums. Returns
+// the log-evidence.
+inline double forward(Room& room, const Moves& moves, double p0, std::size_t n, std::size_t m) {
     const std::size_t width = room.width;
     LogProduct product;
     double* last = room.last.data();
@@ -252,10 +248,9 @@ inline double forward(Room& room, double p0, std::size_t n, std::size_t m) {
     last[0] = 1.0;
     for (std::size_t j = 0; j < m; ++j) {
         double *words = room.words.data() + j * width, *nulls = room.nulls.data() + j * width;
-        double* ahead = room.ahead.data() + j * width;
         const double* chance = room.chance.data() + j * width;
-        for (std::size_t i = 0; i < width; ++i) ahead[i] = last[i] * room.leave[i];
-        spread(room, n, ahead, words);
+        std::copy(last, last + width, room.lasts.data() + j * width);
+        sum_rows(moves.ahead.data(), n + 1, width, last, 1, words);
         const double stay = room.post[j] * p0;
         for (std::size_t i = 0; i < width; ++i) words[i] *= chance[i];
         for (std::size_t i = 0; i < width; ++i) nulls[i] = stay * last[i];
@@ -271,49 +266,14 @@ inline double forward(Room& room, double p0, std::size_t n, std::size_t m) {
     return product.log();
 }
 
-// outer[i', k] = sum over j of ahead[j, i'] onward[j, k].
-inline void multiply(Room& room, std::size_t n, std::size_t m) {
-    const std::size_t width = room.width;
-    for (std::size_t i = 0; i <= n; ++i) {
-        double* out = room.outer.data() + i * width;
-        std::fill(out, out + width, 0.0);
-        const double *ahead = room.ahead.data() + i, *onward = room.onward.data();
-        std::size_t j = 0;
-        for (; j + 4 <= m; j += 4, ahead += 4 * width, onward += 4 * width) {
-            const double a = ahead[0], b = ahead[width], c = ahead[2 * width], d = ahead[3 * width];
-            for (std::size_t k = 0; k < width; ++k)
-                out[k] += (a * onward[k] + b * onward[width + k]) +
-                          (c * onward[2 * width + k] + d * onward[3 * width + k]);
-        }
-        for (; j < m; ++j, ahead += width, onward += width)
-            for (std::size_t k = 0; k < width; ++k) out[k] += ahead[0] * onward[k];
-    }
-}
-
-inline void add_jumps(const Room& room, std::size_t n_jumps, std::size_t n, double weight, double* cells,
-                      double* stats) {
-    const double* jumps = room.jumps.data() + room.most;
-    const std::int64_t w = std::int64_t(n_jumps - 1) / 2;
-    for (std::int64_t i = 0; i <= std::int64_t(n); ++i) {
-        const double* outer = room.outer.data() + i * room.width;
-        double left = 0;
-        for (std::int64_t k = 1; k <= std::int64_t(n); ++k) {
-            const double used = weight * outer[k - 1] * jumps[k - i];
-            stats[1 + w + std::clamp(k - i, -w, w)] += used;
-            left += used;
-        }
-        cells[i] += left;
-    }
-}
-
 // Overwrite the chances in post with posteriors, once `forward` went through.
-inline void backward(Room& room, double p0, std::size_t n, std::size_t m) {
+inline void backward(Room& room, const Moves& moves, double p0, std::size_t n, std::size_t m) {
     const std::size_t width = room.width;
     double *after = room.after.data(), *fresh = room.last.data();
     std::fill(after, after + width, 1.0);
     for (std::size_t j = m; j-- > 0;) {
         const double *words = room.words.data() + j * width, *nulls = room.nulls.data() + j * width;
-        const double *chance = room.chance.data() + j * width;
+        const double* chance = room.chance.data() + j * width;
         double* onward = room.onward.data() + j * width;
         const double stay = room.post[j] * p0 / room.sums[j], scale = 1 / room.sums[j];
         const double none = dot(nulls, after, width);
@@ -321,12 +281,37 @@ inline void backward(Room& room, double p0, std::size_t n, std::size_t m) {
         room.post[j] = none;
         for (std::size_t k = 0; k < n; ++k) onward[k] = chance[k] * after[k + 1] * scale;
         std::fill(onward + n, onward + width, 0.0);
-        gathered(room, n, onward, fresh);
-        for (std::size_t i = 0; i <= n; ++i) after[i] = fresh[i] * room.leave[i] + stay * after[i];
+        sum_rows(moves.back.data(), n, width, onward, 1, fresh);
+        for (std::size_t i = 0; i < width; ++i) after[i] = fresh[i] + stay * after[i];
     }
 }
 
+// Add jumps and departures: used[i', k] = moves[i', k] (sum over j of lasts[j, i'] onward[j, k]).
+inline void add_jumps(Room& room, const Moves& moves, std::size_t n_jumps, std::size_t n, std::size_t m, double weight,
+                      double* stats, double* cells) {
+    const std::size_t width = room.width;
+    double *row = room.outer.data(), *along = room.along.data();  // by jump, from -n
+    std::fill(along, along + n + 1 + width, 0.0);
+    for (std::size_t i = 0; i <= n; ++i) {
+        sum_rows(room.onward.data(), m, width, room.lasts.data() + i, width, row);
+        const double* own = moves.ahead.data() + i * width;
+        for (std::size_t k = 0; k < width; ++k) row[k] *= own[k];
+        cells[i] += weight * sum(row, width);
+        double* to = along + n - i;
+        for (std::size_t k = 0; k < width; ++k) to[k] += row[k];  // jump k + 1 - i, one more than the place says
+    }
+    const std::int64_t w = std::int64_t(n_jumps - 1) / 2, size = std::int64_t(n);
+    for (std::int64_t d = -size; d < size; ++d) stats[1 + w + std::clamp(d + 1, -w, w)] += weight * along[size + d];
+}
+
 // ---- any kind ------------------------------------------------------------------------------------------------------
+
+inline const Moves& look_up_chain(const Bitext& text, const Pair& pair, Room& room, const double* counts) {
+    room.fit_chain(pair.n, pair.m);
+    look_up(text, pair, room.post.data(), counts);
+    turn(room, pair.n, pair.m);
+    return find_moves(room, text.place, pair.n);
+}
 
 // The posterior of a pair in room.post; adds to the place's statistics unless `stats` is null. -inf: there is none.
 double posterior(const Bitext& text, std::size_t p, double weight, Room& room, double* stats,
@@ -338,17 +323,13 @@ double posterior(const Bitext& text, std::size_t p, double weight, Room& room, d
     if (text.kind == 2) {
         const double p0 = text.place[0];
         const std::size_t n_jumps = text.place.size - 1;
-        room.widen(text.place, n);
-        look_up(text, pair, post, counts);
-        turn(room, n, m);
-        departures(room, p0, n);
-        const double found = forward(room, p0, n, m);
+        const Moves& moves = look_up_chain(text, pair, room, counts);
+        const double found = forward(room, moves, p0, n, m);
         if (found == -INF) return -INF;
-        backward(room, p0, n, m);
+        backward(room, moves, p0, n, m);
         if (stats != nullptr) {
             for (std::size_t j = 0; j < m; ++j) stats[0] += weight * post[j];
-            multiply(room, n, m);
-            add_jumps(room, n_jumps, n, weight, stats + 1 + n_jumps + text.cells[p], stats);
+            add_jumps(room, moves, n_jumps, n, m, weight, stats, stats + 1 + n_jumps + text.cells[p]);
         }
         return found;
     }
@@ -371,10 +352,49 @@ void add_counts(const Bitext& text, std::size_t p, double weight, const double* 
 
 }  // namespace
 
+namespace {
+
+// Model 1 in two goes over the links of a pair: look up and sum, then share and count.
+inline double soft_uniform(const Bitext& text, std::size_t p, double weight, Room& room, double* counts) {
+    const Pair pair(text, p);
+    const std::size_t n = pair.n, m = pair.m;
+    room.fit(n, m);
+    double *post = room.post.data(), *sums = room.sums.data();
+    for (std::size_t j = 0; j < m; ++j) sums[j] = post[j] = text.null ? text.table[pair.target[j]] : 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::int32_t* slots = pair.slots + i * m;
+        double* own = post + (i + 1) * m;
+        for (std::size_t j = 0; j < m; ++j) ask_to_write(counts + slots[j]);
+        for (std::size_t j = 0; j < m; ++j) {
+            own[j] = text.table[slots[j]];
+            sums[j] += own[j];
+        }
+    }
+    LogProduct product;
+    for (std::size_t j = 0; j < m; ++j) product.times(sums[j]);
+    const double found = product.log() - double(m) * std::log(double(n + text.null));
+    if (!(found > -INF)) return -INF;
+    for (std::size_t j = 0; j < m; ++j) sums[j] = weight / sums[j];
+    if (text.null)
+        for (std::size_t j = 0; j < m; ++j) counts[pair.target[j]] += post[j] * sums[j];
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::int32_t* slots = pair.slots + i * m;
+        const double* own = post + (i + 1) * m;
+        for (std::size_t j = 0; j < m; ++j) counts[slots[j]] += own[j] * sums[j];
+    }
+    return found;
+}
+
+}  // namespace
+
 void links_soft(const Bitext& text, Span<const double> weight, Span<double> counts, Span<double> stats,
                 Span<double> log_evidence) {
     Room room;
     for (std::size_t p = 0; p < text.pairs.rows; ++p) {
+        if (text.kind == 0 && text.allowed.size == 0) {
+            log_evidence[p] = soft_uniform(text, p, weight[p], room, counts.data);
+            continue;
+        }
         ask_for(text, p + 1);
         log_evidence[p] = posterior(text, p, weight[p], room, stats.data, counts.data);
         if (log_evidence[p] > -INF) add_counts(text, p, weight[p], room.post.data(), counts.data);
@@ -422,9 +442,8 @@ void links_agree(const Bitext& text, const Bitext& back, Span<const double> weig
 namespace {
 
 // The best way of jumps: words and nulls are maxima instead of sums.
-inline double best_way(Room& room, double p0, std::size_t n, std::size_t m, std::int32_t* chosen) {
+inline double best_way(Room& room, const Moves& moves, double p0, std::size_t n, std::size_t m, std::int32_t* chosen) {
     const std::size_t width = room.width;
-    const double* jumps = room.jumps.data() + room.most;
     double* last = room.last.data();
     std::fill(last, last + width, 0.0);
     last[0] = 1.0;
@@ -433,9 +452,9 @@ inline double best_way(Room& room, double p0, std::size_t n, std::size_t m, std:
         double *words = room.words.data() + j * width, *nulls = room.nulls.data() + j * width;
         std::fill(words, words + width, 0.0);
         for (std::size_t i = 0; i <= n; ++i) {
-            const double used = last[i] * room.leave[i];
-            const double* c = jumps + 1 - std::int64_t(i);
-            for (std::size_t k = 0; k < width; ++k) words[k] = std::max(words[k], used * c[k]);
+            const double used = last[i];
+            const double* own = moves.ahead.data() + i * width;
+            for (std::size_t k = 0; k < width; ++k) words[k] = std::max(words[k], used * own[k]);
         }
         const double stay = room.post[j] * p0;
         double top = 0;
@@ -459,7 +478,7 @@ inline double best_way(Room& room, double p0, std::size_t n, std::size_t m, std:
         std::size_t from = 0;
         for (std::size_t i = 0; i <= n; ++i) {
             const double mass = j == 0 ? double(i == 0) : i == 0 ? rest[0] : std::max(before[i - 1], rest[i]);
-            const double value = mass * room.leave[i] * jumps[std::int64_t(at) - std::int64_t(i)];
+            const double value = mass * moves.back[(at - 1) * width + i];
             if (value > top) top = value, from = i;
         }
         at = from;
@@ -468,9 +487,9 @@ inline double best_way(Room& room, double p0, std::size_t n, std::size_t m, std:
 }
 
 // A way of jumps drawn backwards, once `forward` went through.
-inline void drawn_way(Room& room, std::size_t n, std::size_t m, const double* uniforms, std::int32_t* chosen) {
+inline void drawn_way(Room& room, const Moves& moves, std::size_t n, std::size_t m, const double* uniforms,
+                      std::int32_t* chosen) {
     const std::size_t width = room.width;
-    const double* jumps = room.jumps.data() + room.most;
     double* into = room.after.data();
     std::fill(into, into + width, 1.0);
     for (std::size_t j = m; j-- > 0;) {
@@ -488,18 +507,11 @@ inline void drawn_way(Room& room, std::size_t n, std::size_t m, const double* un
         if (state <= n) {
             for (std::size_t i = 0; i <= n; ++i) into[i] = double(i == state);
         } else {
-            const std::int64_t at = std::int64_t(state - n);
-            chosen[j] = std::int32_t(at);
-            for (std::int64_t i = 0; i <= std::int64_t(n); ++i) into[i] = room.leave[i] * jumps[at - i];
+            chosen[j] = std::int32_t(state - n);
+            const double* own = moves.back.data() + (state - n - 1) * width;
+            std::copy(own, own + n + 1, into);
         }
     }
-}
-
-void look_up_chain(const Bitext& text, const Pair& pair, Room& room) {
-    room.widen(text.place, pair.n);
-    look_up(text, pair, room.post.data(), nullptr);
-    turn(room, pair.n, pair.m);
-    departures(room, text.place[0], pair.n);
 }
 
 }  // namespace
@@ -513,8 +525,8 @@ void links_best(const Bitext& text, Span<std::int32_t> chosen, Span<double> log_
         room.fit(n, m);
         std::fill(out, out + m, 0);
         if (text.kind == 2) {
-            look_up_chain(text, pair, room);
-            log_joint[p] = best_way(room, text.place[0], n, m, out);
+            const Moves& moves = look_up_chain(text, pair, room, nullptr);
+            log_joint[p] = best_way(room, moves, text.place[0], n, m, out);
         } else {
             join(text, pair, room, nullptr);
             LogProduct product;
@@ -542,9 +554,9 @@ void links_draw(const Bitext& text, Span<const double> uniforms, Span<std::int32
         room.fit(n, m);
         std::fill(out, out + m, 0);
         if (text.kind == 2) {
-            look_up_chain(text, pair, room);
-            log_evidence[p] = forward(room, text.place[0], n, m);
-            if (log_evidence[p] > -INF) drawn_way(room, n, m, uniform, out);
+            const Moves& moves = look_up_chain(text, pair, room, nullptr);
+            log_evidence[p] = forward(room, moves, text.place[0], n, m);
+            if (log_evidence[p] > -INF) drawn_way(room, moves, n, m, uniform, out);
         } else {
             log_evidence[p] = join(text, pair, room, nullptr);
             for (std::size_t j = 0; j < m; ++j) {
