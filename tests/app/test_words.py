@@ -55,7 +55,7 @@ def test_a_word_is_looked_up(words):
     done = halfseen("info", model, "--word", "Hau", code=1)
     assert "was not seen when fitting. Did you mean 'Haus'" in done.stderr
     shown = halfseen("info", model).stdout
-    assert "5 of the source, 7 of the target" in shown
+    assert "6 of the source, 7 of the target" in shown
     assert "hs.WordAligner(" in halfseen("info", model, "--code").stdout
 
 

@@ -305,6 +305,16 @@ def test_heuristics_nest():
         assert found["grow-diag"] <= found["grow-diag-final"] <= found["union"]
 
 
+def test_heuristics_by_hand():
+    """A link grows from one that grew before it; what touches nothing waits for the end."""
+    ahead, back = [(0, 0), (1, 1), (2, 2), (5, 4), (6, 6)], [(0, 0), (2, 1), (2, 2), (5, 4), (6, 5)]
+    assert symmetrized("grow-diag", ahead, back) == [(0, 0), (1, 1), (2, 2), (5, 4), (6, 5), (6, 6)]
+    ahead, back = [(0, 0), (1, 1), (2, 2), (5, 5)], [(0, 0), (0, 5), (3, 3)]
+    assert symmetrized("grow-diag", ahead, back) == [(0, 0), (1, 1), (2, 2), (3, 3)]
+    assert symmetrized("grow-diag-final-and", ahead, back) == [(0, 0), (1, 1), (2, 2), (3, 3), (5, 5)]
+    assert symmetrized("grow-diag-final", ahead, [*back, (5, 0)])[-2:] == [(3, 3), (5, 5)]
+
+
 def test_scores_of_links():
     found = hs.score_links(["0-0 1-1"], ["0-0 2-1"], ["1-1"])
     assert (found.aer, found.precision, found.recall) == (0.25, 1.0, 0.5)
