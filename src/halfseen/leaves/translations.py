@@ -143,7 +143,7 @@ class DirichletTranslations(Translations):
     >>> import numpy as np
     >>> leaf = DirichletTranslations(np.zeros(2, np.int32), 1, 2, 0.1)
     >>> leaf.prepare(leaf.maximise(np.array([[3.0, 1.0]]), leaf.blank())).round(3)
-    array([[0.696, 0.169]])
+    array([[0.705, 0.176]])
     """
 
     def __init__(self, owner: NDArray[np.int32], n_rows: int, n_words: int, concentration: float) -> None:
