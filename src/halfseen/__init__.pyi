@@ -3,7 +3,9 @@ from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.explain import explain
 from halfseen.analysis.hidden import hidden_cells
+from halfseen.analysis.links import score_links
 from halfseen.analysis.plot_alignment import plot_alignment
+from halfseen.analysis.plot_links import link_matrix, plot_links
 from halfseen.analysis.plot_mixture import plot_mixture
 from halfseen.analysis.plots import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
 from halfseen.analysis.posterior import posterior
@@ -13,6 +15,7 @@ from halfseen.app.report.page import report
 from halfseen.app.versions import show_versions
 from halfseen.data.audio import mfcc, read_wav
 from halfseen.data.audio_folder import AudioFolder, read_dictionary
+from halfseen.data.bitext import read_gold, read_links
 from halfseen.data.captions import read_captions
 from halfseen.data.files import open_table
 from halfseen.data.textgrid import read_textgrid
@@ -29,6 +32,7 @@ from halfseen.estimators.latent_class import LatentClass
 from halfseen.estimators.naive_bayes import NaiveBayes
 from halfseen.estimators.pcfg import PCFG
 from halfseen.estimators.transcript_aligner import TranscriptAligner
+from halfseen.estimators.word_aligner import WordAligner
 
 __version__: str
 
@@ -44,6 +48,7 @@ __all__ = [
     "NaiveBayes",
     "TranscriptAligner",
     "Tree",
+    "WordAligner",
     "__version__",
     "bayes_risk",
     "bound",
@@ -52,6 +57,7 @@ __all__ = [
     "errors",
     "explain",
     "hidden_cells",
+    "link_matrix",
     "load",
     "load_penguins",
     "load_votes",
@@ -60,6 +66,7 @@ __all__ = [
     "plot_alignment",
     "plot_bound",
     "plot_certainty",
+    "plot_links",
     "plot_missing",
     "plot_mixture",
     "plot_profiles",
@@ -71,11 +78,14 @@ __all__ = [
     "read_brackets",
     "read_captions",
     "read_dictionary",
+    "read_gold",
+    "read_links",
     "read_textgrid",
     "read_trees",
     "read_wav",
     "report",
     "save",
+    "score_links",
     "show_versions",
     "write_bif",
 ]

@@ -30,6 +30,7 @@ Data = Annotated[
     str, Argument(metavar="DATA", help="CSV, TSV, Parquet, JSON lines, DuckDB or SQLite file; - is CSV on stdin.")
 ]
 Model = Annotated[str, Argument(metavar="MODEL", help="A model file, made by halfseen fit.")]
+Second = Annotated[str | None, Argument(metavar="[TARGET]", help="Of words: the file of translations, line by line.")]
 Sql = Annotated[
     str | None, Option("--sql", metavar="QUERY", help="A query (or table) of a database, or any SQL over files.")
 ]
@@ -68,8 +69,8 @@ def fit(
         Option(
             "--model",
             metavar="NAME",
-            help="classes; of numbers gaussian, kmeans; of sequences hmm, transcript; a network: net.bif or 'A -> B'; "
-            "a grammar: rules.cfg.",
+            help="classes; of numbers gaussian, kmeans; of sequences hmm, transcript; of translations words; "
+            "a network: net.bif or 'A -> B'; a grammar: rules.cfg.",
         ),
     ] = "classes",
     k: Annotated[
@@ -142,6 +143,25 @@ def fit(
     tier: Annotated[
         str | None, Option("--tier", metavar="NAME", help="Of transcript: tier of TextGrid files with the words.")
     ] = None,
+    aligner: Annotated[
+        str | None, Option("--aligner", metavar="NAME", help="Of words: hmm (by default), diagonal or ibm1.")
+    ] = None,
+    direction: Annotated[
+        str | None, Option("--direction", metavar="NAME", help="Of words: both (by default), forward or reverse.")
+    ] = None,
+    symmetrize: Annotated[
+        str | None,
+        Option("--symmetrize", metavar="HOW", help="Of words: intersection, union, grow-diag, grow-diag-final(-and)."),
+    ] = None,
+    dirichlet: Annotated[
+        float | None, Option("--dirichlet", metavar="A", help="Of words: prior of the lexicon, 0.01 is usual; or none.")
+    ] = None,
+    lowercase: Annotated[
+        bool | None, Option("--lowercase", help="Of words: do not tell capitals from small letters.")
+    ] = None,
+    links: Annotated[
+        str | None, Option("--links", metavar="FILE", help="Of words: links that are known, i-j, a line for each pair.")
+    ] = None,
     hidden: Annotated[
         str | None, Option("--hidden", metavar="SIZES", help="Of a network: states of hidden variables, C=2,D=2..4.")
     ] = None,
@@ -203,11 +223,17 @@ def predict(
     _run("predict", context.params)
 
 
-@app.command(epilog="Example: halfseen align speech.halfseen corpus/ -o aligned/ --format TextGrid,srt")
+@app.command(
+    epilog="Examples: halfseen align speech.halfseen corpus/ -o aligned/ --format TextGrid,srt; "
+    "halfseen align words.halfseen a.de a.en -o links.txt"
+)
 def align(
     context: Context,
     model: Model,
-    data: Annotated[str, Argument(metavar="DATA", help="A folder of audio, a WAV file, or a table of steps.")],
+    data: Annotated[
+        str, Argument(metavar="DATA", help="A folder of audio, a WAV file, a table of steps, or a file of sentences.")
+    ],
+    target: Second = None,
     output: Annotated[
         str, Option("--output", "-o", metavar="PATH", help="Folder for audio, file for tables; - is CSV on stdout.")
     ] = "-",
@@ -218,11 +244,15 @@ def align(
         str | None, Option("--transcripts", metavar="FILE", help="Name and what was said, CSV or TSV.")
     ] = None,
     tier: Annotated[str | None, Option("--tier", metavar="NAME", help="Tier of TextGrid files with the words.")] = None,
+    symmetrize: Annotated[
+        str | None, Option("--symmetrize", metavar="HOW", help="Of words: how both directions are made one.")
+    ] = None,
+    probs: Annotated[bool, Option("--probs", help="Of words: write the probability of each link, i-j:0.97.")] = False,
     level: Annotated[str, Option("--level", metavar="NAME", help="On stdout and of tables: words or units.")] = "words",
     missing: Missing = None,
     jobs: Jobs = -1,
 ) -> None:
-    """Find when everything of a transcript was said: start, end and confidence."""
+    """Find when everything of a transcript was said, or which word of a translation belongs to which."""
     _run("align", context.params)
 
 
@@ -316,6 +346,7 @@ def score(
     context: Context,
     model: Model,
     data: Data = "-",
+    target: Second = None,
     sql: Sql = None,
     missing: Missing = None,
     weight: Annotated[
@@ -332,6 +363,7 @@ def report(
     context: Context,
     model: Model,
     data: Data,
+    target: Second = None,
     output: Annotated[str, Option("--output", "-o", metavar="FILE", help="HTML file to write.")] = "report.html",
     cost: Annotated[
         str | None, Option("--cost", metavar="FILE", help="CSV of costs: a row per decision, a column per truth.")
@@ -349,6 +381,9 @@ def info(
     model: Model,
     code: Annotated[bool, Option("--code", help="Print the Python that reproduces the fit.")] = False,
     parameters: Annotated[bool, Option("--parameters", help="Print all parameters as a table.")] = False,
+    word: Annotated[
+        str | None, Option("--word", metavar="WORD", help="Of words: print the translations of a word.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show what is in a model file."""
@@ -379,12 +414,16 @@ def explain(
 
 
 @app.command(
-    epilog="Examples: halfseen compare a.halfseen b.halfseen; halfseen compare a.halfseen data.csv --truth kind"
+    epilog="Examples: halfseen compare a.halfseen b.halfseen; halfseen compare a.halfseen data.csv --truth kind; "
+    "halfseen compare links.txt gold.txt"
 )
 def compare(
     context: Context,
-    model: Model,
-    other: Annotated[str, Argument(metavar="MODEL | DATA", help="Another model, or data with a column of truth.")],
+    model: Annotated[str, Argument(metavar="MODEL | LINKS", help="A model file, or a file of links i-j.")],
+    other: Annotated[
+        str,
+        Argument(metavar="MODEL | DATA", help="Another model, data with a column of truth, or links made by hand."),
+    ],
     truth: Annotated[
         str | None, Option("--truth", metavar="COLUMN", help="The column of DATA that says what is true.")
     ] = None,
@@ -392,7 +431,7 @@ def compare(
     missing: Missing = None,
     json: Json = False,
 ) -> None:
-    """Compare two models class by class, or a model with what is true."""
+    """Compare two models class by class, a model with what is true, or links with those made by hand."""
     _run("compare", context.params)
 
 

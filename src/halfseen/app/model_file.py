@@ -56,6 +56,7 @@ FAMILIES = {  # class -> its module
     "NaiveBayes": "halfseen.estimators.naive_bayes",
     "PCFG": "halfseen.estimators.pcfg",
     "TranscriptAligner": "halfseen.estimators.transcript_aligner",
+    "WordAligner": "halfseen.estimators.word_aligner",
 }
 KEYS = {"format", "format_version", "halfseen_version", "class", "record", "checksum"}
 LONGEST = 100_000_000  # bytes of a header, as in safetensors itself

@@ -108,14 +108,17 @@ class Chain:
         if before is not None and self.assign.climbs and self.model.exact:
             _check_climb(before, step, self)
         self.trace.append(step.objective)
+        first = before is None
+        if self.rule is never and self.squarem is None:
+            before = None  # nothing looks back: its memory is free for the M-step
         self.params = self.model.improved(step)
         if self._stands_still(step):
             self.reason = "parameters stable"
             return
-        if before is None or self.landed:
+        if first or self.landed:
             self.landed = False
             return
-        if self.rule is never and self.squarem is None:
+        if before is None:
             return
         walk = self._remember(Walk.of(self.model, before, step, self.params))
         self.reason = self.rule(self.model, walk)

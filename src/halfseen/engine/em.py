@@ -93,7 +93,10 @@ def _pass(
 
     zero = [path.zero() for _ in candidates]
     totals = reduce(lambda sums, parts: list(map(add, sums, parts)), runner(task, data.chunks), zero)
-    return [path.finish(total) + _known(model, data, params) for params, total in zip(candidates, totals, strict=True)]
+    finished = [path.finish(total) for total in totals]
+    if data.known is None:
+        return finished
+    return [total + _known(model, data, params) for params, total in zip(candidates, finished, strict=True)]
 
 
 def _known(model: Model, data: Reduced, params: Params) -> Expected:

@@ -111,10 +111,12 @@ def fit(model: Model, data: Reduced, starts: Sequence[Params], plan: Plan) -> Se
     """
     starts = _anneal(model, data, starts, plan)
     chains = [plan.chain(model, params, key) for key, params in enumerate(starts)]
+    n_starts = len(starts)
+    del starts  # they may be large, and the chains move on
     interrupted = False
     try:
         chains = _race(model, data, chains, plan)
-        _finish(model, data, chains, plan, len(starts))
+        _finish(model, data, chains, plan, n_starts)
     except KeyboardInterrupt:
         if any(chain.step is None for chain in chains):
             raise
@@ -124,7 +126,7 @@ def fit(model: Model, data: Reduced, starts: Sequence[Params], plan: Plan) -> Se
     finalists = sorted(chains, key=lambda chain: chain.rank, reverse=True)
     for chain in finalists:
         chain.reason = chain.reason or "interrupted"
-    return Search(finalists[0], finalists, len(starts), interrupted)
+    return Search(finalists[0], finalists, n_starts, interrupted)
 
 
 def _passes(model: Model, data: Reduced, assign: Assign, plan: Plan) -> Callable[[Sequence[Chain]], list[Step]]:

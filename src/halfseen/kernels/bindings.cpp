@@ -7,6 +7,7 @@
 #include "align.hpp"
 #include "chain.hpp"
 #include "kernels.hpp"
+#include "links.hpp"
 #include "network.hpp"
 #include "text.hpp"
 #include "tree.hpp"
@@ -295,6 +296,62 @@ void bind_text(nb::module_& m) {
     });
 }
 
+using Pairs = Array2<const std::int64_t>;
+using Tokens = Array1<const std::int32_t>;
+using Allowed = Array1<const std::uint8_t>;
+
+void bind_links(nb::module_& m) {
+    bind(m, "links_soft", [](int kind, bool null, Pairs pairs, Index cells, Tokens target, Tokens slots, Allowed allowed,
+                             In1 table, In1 place, In1 weight, Out1 counts, Out1 stats, Out1 log_evidence) {
+        links_soft({kind, null, view(pairs), view(cells), view(target), view(slots), view(allowed), view(table),
+                    view(place)},
+                   view(weight), view(counts), view(stats), view(log_evidence));
+    });
+    bind(m, "links_posterior", [](int kind, bool null, Pairs pairs, Index cells, Tokens target, Tokens slots,
+                                  Allowed allowed, In1 table, In1 place, Out1 posterior, Out1 log_evidence) {
+        links_posterior({kind, null, view(pairs), view(cells), view(target), view(slots), view(allowed), view(table),
+                         view(place)},
+                        view(posterior), view(log_evidence));
+    });
+    bind(m, "links_agree",
+         [](int kind, bool null, Pairs pairs, Index cells, Tokens target, Tokens slots, Allowed allowed, In1 table,
+            In1 place, Pairs back_pairs, Index back_cells, Tokens back_target, Tokens back_slots, Allowed back_allowed,
+            In1 back_table, In1 back_place, In1 weight, Out1 counts, Out1 stats, Out1 back_counts, Out1 back_stats,
+            Out1 log_evidence) {
+             links_agree({kind, null, view(pairs), view(cells), view(target), view(slots), view(allowed), view(table),
+                          view(place)},
+                         {kind, null, view(back_pairs), view(back_cells), view(back_target), view(back_slots),
+                          view(back_allowed), view(back_table), view(back_place)},
+                         view(weight), view(counts), view(stats), view(back_counts), view(back_stats),
+                         view(log_evidence));
+         });
+    bind(m, "links_best", [](int kind, bool null, Pairs pairs, Index cells, Tokens target, Tokens slots, Allowed allowed,
+                             In1 table, In1 place, Array1<std::int32_t> chosen, Out1 log_joint) {
+        links_best({kind, null, view(pairs), view(cells), view(target), view(slots), view(allowed), view(table),
+                    view(place)},
+                   view(chosen), view(log_joint));
+    });
+    bind(m, "links_draw",
+         [](int kind, bool null, Pairs pairs, Index cells, Tokens target, Tokens slots, Allowed allowed, In1 table,
+            In1 place, In1 uniforms, Array1<std::int32_t> chosen, Out1 log_evidence) {
+             links_draw({kind, null, view(pairs), view(cells), view(target), view(slots), view(allowed), view(table),
+                         view(place)},
+                        view(uniforms), view(chosen), view(log_evidence));
+         });
+    bind(m, "links_share", [](Tokens owner, In1 counts, Out1 sums, Out1 table) {
+        links_share(view(owner), view(counts), view(sums), view(table));
+    });
+    bind(m, "links_rows", [](Pairs pairs, Tokens source, Tokens target, std::int64_t n_target,
+                             Array1<std::int64_t> firsts, Array1<std::int32_t> columns) {
+        links_rows(view(pairs), view(source), view(target), std::size_t(n_target), view(firsts), view(columns));
+    });
+    bind(m, "links_number", [](Pairs pairs, Tokens source, Tokens target, Index firsts, Tokens columns,
+                               std::int64_t next, Array1<std::int32_t> order, Array1<std::int32_t> slots) {
+        return links_number(view(pairs), view(source), view(target), view(firsts), view(columns), next, view(order),
+                            view(slots));
+    });
+}
+
 }  // namespace
 
 NB_MODULE(compiled, m) {
@@ -320,6 +377,7 @@ NB_MODULE(compiled, m) {
     bind_normal(m);
     bind_text<double>(m);
     bind_text<std::int64_t>(m);
+    bind_links(m);
     bind(m, "gaussian_score", [](In2 values, In2 mean, In2 var, Out2 scores) {
         gaussian_score(view(values), view(mean), view(var), view(scores));
     });

@@ -31,6 +31,16 @@ from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a fi
     chain_soft,
     chain_soft_log,
 )
+from halfseen.kernels.links import (  # noqa: F401 - so have those of word alignment
+    links_agree,
+    links_best,
+    links_draw,
+    links_number,
+    links_posterior,
+    links_rows,
+    links_share,
+    links_soft,
+)
 from halfseen.kernels.network import network_soft  # noqa: F401 - so have those of networks
 from halfseen.kernels.text import (  # noqa: F401 - and so have those of sparse counts
     counts_best,

@@ -23,6 +23,7 @@ BY_WORD = {
     "hmm": "halfseen.app.families.sequences",
     "kmeans": "halfseen.app.families.clusters",
     "transcript": "halfseen.app.families.transcripts",
+    "words": "halfseen.app.families.words",
 }
 BY_ESTIMATOR = {
     "BayesNet": "halfseen.app.families.networks",
@@ -34,14 +35,18 @@ BY_ESTIMATOR = {
     "NaiveBayes": "halfseen.app.families.tables",
     "PCFG": "halfseen.app.families.grammars",
     "TranscriptAligner": "halfseen.app.families.transcripts",
+    "WordAligner": "halfseen.app.families.words",
 }
 
 ONLY_FOR = {  # options of fit -> values of --model
     **dict.fromkeys(("group", "time"), ("hmm", "transcript")),
     **dict.fromkeys(("emission", "transitions", "min_dwell"), ("hmm",)),
     **dict.fromkeys(("dictionary", "transcripts", "silence", "unknown", "states", "mixtures", "tier"), ("transcript",)),
+    **dict.fromkeys(("aligner", "direction", "symmetrize", "dirichlet", "lowercase", "links"), ("words",)),
 }
-ONLY_OF = dict.fromkeys(("path", "sequences"), "HMM")  # options of other verbs -> estimator
+ONLY_OF = dict.fromkeys(("path", "sequences"), "HMM") | dict.fromkeys(  # options of other verbs -> estimator
+    ("symmetrize", "probs", "word"), "WordAligner"
+)
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,10 @@ def check_use(model: Any, request: dict[str, Any]) -> None:
     for option, estimator in ONLY_OF.items():
         if request.get(option) and type(model).__name__ != estimator:
             raise ParameterError(f"--{option} has no meaning for a {type(model).__name__} model.")
+    if request.get("target") is not None and type(model).__name__ != "WordAligner":
+        raise ParameterError(
+            f"one file is needed for a {type(model).__name__} model, got a second: {request['target']}."
+        )
 
 
 def verb_of(model: Any, verb: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
-from halfseen.app.report import chain, clusters, grammar, mixture, network  # noqa: F401  they register their sections
+from halfseen.app.report import aligner, chain, clusters, grammar, mixture, network  # noqa: F401  they register
 from halfseen.app.report.parts import Section
 from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, family_of
 from halfseen.errors import ParameterError
@@ -65,11 +65,11 @@ def report(
 
     Parameters
     ----------
-    model : fitted LatentClass, GaussianMixture, KMeans, NaiveBayes, GaussianClassifier, HMM, BayesNet or PCFG
+    model : fitted LatentClass, GaussianMixture, KMeans, NaiveBayes, GaussianClassifier, HMM, BayesNet, PCFG, WordAligner
     X : table
         The data it was fitted to, or other data to judge it on. Sequences come in a list, or in a data frame with the
-        columns of group and time that the fit had. Of more than 50,000 rows, what goes row by row uses a
-        random sample of so many, and the page says so.
+        columns of group and time that the fit had; pairs of sentences in a list, or as the path of a file, or two. Of
+        more than 50,000 rows, what goes row by row uses a random sample of so many, and the page says so.
     path : str or path, optional
         File to write; it is replaced as a whole or not at all. Without it the HTML is returned.
     y : labels, optional

@@ -1,4 +1,4 @@
-"""``halfseen align``: when was what said."""
+"""``halfseen align``: when was what said, or which word translates which."""
 
 from __future__ import annotations
 
@@ -11,4 +11,5 @@ from halfseen.app.model_file import load
 def run(model: str, **request: Any) -> None:
     """Load the model and let its family do it."""
     loaded = load(model)
+    families.check_use(loaded, request)
     families.verb_of(loaded, "align")(loaded, families.reading_of(loaded), request)

@@ -1,17 +1,23 @@
-"""``halfseen compare``: two models class by class, or a model with a column of truth."""
+"""``halfseen compare``: two models class by class, a model with a column of truth, or links with those made by hand."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from halfseen.analysis import comparison
+from halfseen.analysis.links import LinkScores
 from halfseen.app import console, families
 from halfseen.app.model_file import load
 from halfseen.errors import ModelFileError
 
 
 def run(model: str, other: str, truth: str | None, json: bool, **request: Any) -> None:
-    """Compare with another model, or with a column of a file."""
+    """Compare with another model, or with a column of a file; links with other links."""
+    from halfseen.app.families import words
+
+    if truth is None and words.is_links(model):
+        _show_links(words.compare_links(model, other), json)
+        return
     loaded = load(model)
     if truth is not None:
         reading = families.reading_of(loaded)
@@ -61,3 +67,18 @@ def _show_models(found: comparison.Moved, one: str, two: str, json: bool, words:
         console.show_table((word, "column", "", "from", "to"), moves, left=3)
     else:
         console.show(f"\nnothing moved: the {many} are the same")
+
+
+def _show_links(found: LinkScores, json: bool) -> None:
+    if json:
+        console.show_json(found._asdict())
+        return
+    shares = [("alignment error rate", found.aer), ("precision", found.precision), ("recall", found.recall)]
+    facts: list[tuple[str, Any]] = [(name, f"{value:.4f}") for name, value in [*shares, ("F1", found.f1)]]
+    numbers = [
+        ("pairs", found.n_pairs),
+        ("links", found.n_found),
+        ("sure", found.n_sure),
+        ("possible", found.n_possible),
+    ]
+    console.show_facts(facts + [(name, f"{value:,}") for name, value in numbers])

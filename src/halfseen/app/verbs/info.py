@@ -9,11 +9,14 @@ from halfseen.app.code import python_of
 from halfseen.app.model_file import load, read_record
 
 
-def run(model: str, code: bool, parameters: bool, json: bool) -> None:
-    """Print the header, the classes in words, or the code that makes the model."""
+def run(model: str, code: bool, parameters: bool, word: str | None, json: bool) -> None:
+    """Print the header, the classes in words, the translations of a word, or the code that makes the model."""
     record = read_record(model)
     loaded = load(model)
-    if code:
+    families.check_use(loaded, {"word": word})
+    if word is not None:
+        _show_word(families.verb_of(loaded, "show_word")(loaded, word), json)
+    elif code:
         console.show(python_of(loaded))
     elif json:
         console.show_json(record)
@@ -26,7 +29,7 @@ def run(model: str, code: bool, parameters: bool, json: bool) -> None:
 def _show(model: Any, record: dict[str, Any]) -> None:
     console.show_facts([(name, value) for name, value in _facts(model, record) if value is not None])
     console.show()
-    if "columns" in record:
+    if record.get("columns"):
         console.show_table(("column", "kind", "categories"), [_column(column) for column in record["columns"]], left=3)
         console.show()
     families.verb_of(model, "describe")(model)
@@ -58,3 +61,11 @@ def _show_parameters(model: Any) -> None:
     frame = nw.from_native(model.to_frame())
     rows = [[f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in frame.iter_rows()]
     console.show_table(frame.columns, rows, left=3)
+
+
+def _show_word(found: list[dict[str, Any]], json: bool) -> None:
+    if json:
+        console.show_json(found)
+        return
+    rows = [(one["word"], one["side"], one["translation"], f"{one['probability']:.4f}") for one in found]
+    console.show_table(("word", "of the", "translation", "probability"), rows, left=3)

@@ -13,6 +13,7 @@ from halfseen.errors import ParameterError
 def run(model: str, output: str, cost: str | None, **request: Any) -> None:
     """Load the model, read the data, write the page."""
     loaded = load(model)
+    families.check_use(loaded, request)
     reading = families.reading_of(loaded)
     found = families.verb_of(loaded, "data")(loaded, reading, request | {"cost": cost})
     costs = None

@@ -11,6 +11,8 @@ from halfseen.app.model_file import load
 WORDS = {
     "loglik_per_step": "per step",
     "rows": "rows",
+    "pairs": "pairs",
+    "loglik_per_pair": "per pair",
     "loglik": "log-likelihood",
     "loglik_per_row": "per row",
     "bic": "BIC",
@@ -26,6 +28,7 @@ MOST_SEQUENCES = 12
 def run(model: str, json: bool, **request: Any) -> None:
     """Load the model, score the rows, print the figures."""
     loaded = load(model)
+    families.check_use(loaded, request)
     reading = families.reading_of(loaded)
     found = families.verb_of(loaded, "score")(loaded, reading, request)
     if json:

@@ -1,0 +1,175 @@
+"""A corpus made ready for the kernels of links: which words stand together, and where each link finds its cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.data.bitext import Bitext
+from halfseen.data.spill import scratch
+from halfseen.errors import DataError
+from halfseen.kernels import active as kernels
+from halfseen.leaves.places import Diagonal, Jumps
+from halfseen.leaves.translations import look_up
+from halfseen.structures.links import DIAGONAL, JUMPS, Sides
+
+Ints = NDArray[np.int64]
+Words = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+FLOOR = 1e-7  # probability of a translation that was never seen together with its source word
+BLOCK = 1 << 24  # links numbered at once where they go to a file
+
+
+class Rows(NamedTuple):
+    """Which target words stand together with each source word: row e is columns[firsts[e] .. firsts[e + 1]]."""
+
+    firsts: Ints
+    columns: Words
+
+    @property
+    def sizes(self) -> Ints:
+        """Cells of each row."""
+        return np.diff(self.firsts)
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of all rows."""
+        return len(self.columns)
+
+
+def reversed_text(text: Bitext) -> Bitext:
+    """Return the corpus with source and target exchanged."""
+    return Bitext(
+        text.target + np.int32(1),
+        text.source - np.int32(1),
+        text.target_ends,
+        text.source_ends,
+        text.target_words,
+        text.source_words,
+    )
+
+
+def find_rows(text: Bitext, pairs: Ints, null: bool) -> Rows:
+    """Return the rows of a lexicon; NULL, row 0, has all target words."""
+    n_source, n_target = len(text.source_words) + 1, len(text.target_words)
+    sizes = np.zeros(n_source + 1, dtype=np.int64)
+    kernels.links_rows(pairs, text.source, text.target, n_target, sizes, np.zeros(0, dtype=np.int32))
+    sizes[1] = n_target if null else 0
+    firsts = np.cumsum(sizes)
+    columns = np.empty(int(firsts[-1]), dtype=np.int32)
+    if len(columns):
+        inner = columns[firsts[1] :]
+        kernels.links_rows(pairs, text.source, text.target, n_target, firsts - firsts[1], inner)
+        columns[: firsts[1]] = np.arange(firsts[1])
+    return Rows(firsts, columns)
+
+
+def pairs_of(text: Bitext) -> Ints:
+    """Return the pairs without an empty side as the kernels read them, (P, 5)."""
+    kept = text.filled
+    n, m = (np.diff(ends)[kept] for ends in (text.source_ends, text.target_ends))
+    links = np.cumsum(n * m) - n * m
+    # matrices of a pair lie at first link + first target word: empty pairs take no room there
+    return np.ascontiguousarray(np.stack([text.source_ends[kept], n, text.target_ends[kept], m, links], axis=1))
+
+
+class Numbered(NamedTuple):
+    """Pairs in one direction, and the slot of every entry of the rows of their lexicon."""
+
+    sides: Sides
+    order: Words
+
+
+def sides_of(text: Bitext, pairs: Ints, rows: Rows, room: int = 1 << 62) -> Numbered:
+    """Return a corpus in one direction; links beyond `room` bytes lie in a temporary file."""
+    n_links, n_null = int((pairs[:, 1] * pairs[:, 3]).sum()), int(rows.firsts[1])
+    spilled = 4 * n_links > room
+    slots = scratch((n_links,), np.int32) if spilled else np.empty(n_links, dtype=np.int32)
+    order = np.full(rows.n_cells, -1, dtype=np.int32)
+    order[:n_null] = np.arange(n_null)
+    number = n_null
+    for part in _blocks(pairs, BLOCK if spilled else 1 << 62):
+        own = slots[int(part[0, 4]) : int(part[-1, 4] + part[-1, 1] * part[-1, 3])]
+        number = kernels.links_number(part, text.source, text.target, *rows, number, order, own)
+    nothing = np.zeros(0, dtype=np.uint8)
+    return Numbered(Sides(n_null > 0, pairs, np.zeros(len(pairs), np.int64), text.target, slots, nothing), order)
+
+
+def owners(rows: Rows, order: Words) -> Words:
+    """Return the source word of each slot."""
+    owner = np.empty(rows.n_cells, dtype=np.int32)
+    owner[order] = np.repeat(np.arange(len(rows.sizes), dtype=np.int32), rows.sizes)
+    return owner
+
+
+def _blocks(pairs: Ints, size: int) -> list[Ints]:
+    parts = np.split(pairs, np.flatnonzero(np.diff(pairs[:, 4] // size)) + 1)
+    return [np.ascontiguousarray(part) for part in parts if len(part)]
+
+
+def with_cells(sides: Sides, kind: int) -> tuple[Sides, Any]:
+    """Return the pairs with the first cell of each in the statistics of a place, and what the cells are of."""
+    n, m = sides.pairs[:, 1], sides.pairs[:, 3]
+    if kind == DIAGONAL:
+        shapes, which = np.unique(np.stack([n, m], axis=1), axis=0, return_inverse=True)
+        ends = np.cumsum(shapes[:, 1])
+        index = np.repeat(np.arange(len(shapes)), shapes[:, 1])
+        j = np.arange(len(index)) - (ends - shapes[:, 1])[index] + 1
+        cells = (ends - shapes[:, 1])[which.ravel()]
+        return sides._replace(cells=cells), np.stack([shapes[index, 0], shapes[index, 1], j], axis=1)
+    if kind == JUMPS:
+        lengths, which = np.unique(n, return_inverse=True)
+        ends = np.cumsum(lengths + 1)
+        return sides._replace(cells=(ends - lengths - 1)[which.ravel()]), lengths.tolist()
+    return sides, None
+
+
+def place_of(kind: int, cells: Any, width: int, p_null: float | None, null: bool) -> Diagonal | Jumps | None:
+    """Return the leaf of a place for given cells."""
+    if kind == DIAGONAL:
+        return Diagonal(cells, p_null, null)
+    return Jumps(cells, width, p_null, null) if kind == JUMPS else None
+
+
+def with_known(sides: Sides, kept: Ints, known: Sequence[Any], back: bool) -> Sides:
+    """Return the pairs with links that the user knows: a target word that has some has no others."""
+    pairs = sides.pairs
+    sizes, places = (pairs[:, 1] + 1) * pairs[:, 3], pairs[:, 4] + pairs[:, 2]
+    allowed = np.ones(int((places + sizes).max(initial=0)), dtype=np.uint8)
+    for number, (n, m), place in zip(kept.tolist(), pairs[:, [1, 3]].tolist(), places.tolist(), strict=True):
+        own = allowed[place : place + (n + 1) * m].reshape(n + 1, m)
+        links = known[number] or ()
+        for one, two in links:
+            _check_known(number, one, two, m if back else n, n if back else m)
+        turned = [(two, one) if back else (one, two) for one, two in links]
+        for j in {two for _, two in turned if two is not None}:
+            wanted = [0 if one is None else one + 1 for one, two in turned if two == j]
+            if wanted == [0] and not sides.null:
+                raise DataError(f"links of pair {number}: word {j} has none, but there is no NULL: null=False.")
+            column = np.zeros(n + 1, dtype=np.uint8)
+            column[wanted] = 1
+            own[:, j] = column
+    return sides._replace(allowed=allowed)
+
+
+def _check_known(number: int, one: Any, two: Any, n: int, m: int) -> None:
+    for index, size, side in ((one, n, "source"), (two, m, "target")):
+        if index is not None and index >= size:
+            raise DataError(
+                f"links of pair {number}: there is no {side} word {index}; the sentence has {size}, counted from 0."
+            )
+
+
+def looked_up(
+    text: Bitext, rows: Rows, known: Rows, source: Mapping[str, int], target: Mapping[str, int], table: Floats
+) -> Floats:
+    """Return the table of `rows`, a new text's, from that of a lexicon; `FLOOR` where words never stood together."""
+    e = np.array([0, *(source.get(word, -2) + 1 for word in text.source_words)], dtype=np.int64)
+    f = np.array([target.get(word, -1) for word in text.target_words], dtype=np.int64)
+    own = np.repeat(np.arange(len(e)), rows.sizes)
+    cells = look_up(known.firsts, known.columns, e[own], f[rows.columns])
+    return np.where(cells >= 0, table[cells], FLOOR) if len(table) else np.full(rows.n_cells, FLOOR)

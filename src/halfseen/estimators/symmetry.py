@@ -1,0 +1,70 @@
+"""Links of two directions made into one set.
+
+Links are (source index, target index). In one direction every target word has at most one source word, in the other
+every source word at most one target word; what both say is sure, what one says may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import product
+
+Link = tuple[int, int]
+Set = set[Link]
+
+AROUND = [(i, j) for i, j in product((-1, 0, 1), repeat=2) if (i, j) != (0, 0)]
+
+
+def _grown(ahead: Set, back: Set) -> Set:
+    """Begin with what both say; add links of one that touch a link and cover a word, until there are none."""
+    found, union = ahead & back, ahead | back
+    sources, targets = {i for i, _ in found}, {j for _, j in found}
+    fresh = True
+    while fresh:
+        fresh = False
+        for i, j in sorted(found):
+            for down, right in AROUND:
+                link = (i + down, j + right)
+                if link in union and link not in found and (link[0] not in sources or link[1] not in targets):
+                    found.add(link)
+                    sources.add(link[0])
+                    targets.add(link[1])
+                    fresh = True
+    return found
+
+
+def _finished(found: Set, ahead: Set, back: Set, enough: Callable[[Iterable[bool]], bool]) -> Set:
+    """Add what is left of either direction where words are uncovered: any of the two, or all."""
+    sources, targets = {i for i, _ in found}, {j for _, j in found}
+    for link in (*sorted(ahead), *sorted(back)):
+        if link not in found and enough((link[0] not in sources, link[1] not in targets)):
+            found.add(link)
+            sources.add(link[0])
+            targets.add(link[1])
+    return found
+
+
+HEURISTICS: dict[str, Callable[[Set, Set], Set]] = {
+    "forward": lambda ahead, back: set(ahead),
+    "reverse": lambda ahead, back: set(back),
+    "intersection": lambda ahead, back: ahead & back,
+    "union": lambda ahead, back: ahead | back,
+    "grow-diag": _grown,
+    "grow-diag-final": lambda ahead, back: _finished(_grown(ahead, back), ahead, back, any),
+    "grow-diag-final-and": lambda ahead, back: _finished(_grown(ahead, back), ahead, back, all),
+}
+
+
+def symmetrized(how: str, ahead: Iterable[Link], back: Iterable[Link]) -> list[Link]:
+    """Return the links that a heuristic makes of those of two directions, sorted.
+
+    Examples
+    --------
+    >>> symmetrized("intersection", [(0, 0), (1, 1)], [(0, 0), (2, 1)])
+    [(0, 0)]
+    >>> symmetrized("grow-diag", [(0, 0), (1, 1), (3, 3)], [(0, 0), (2, 1)])
+    [(0, 0), (1, 1), (2, 1)]
+    >>> symmetrized("grow-diag-final-and", [(0, 0), (1, 1), (3, 3)], [(0, 0), (2, 1)])
+    [(0, 0), (1, 1), (2, 1), (3, 3)]
+    """
+    return sorted(HEURISTICS[how](set(ahead), set(back)))

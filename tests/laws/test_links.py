@@ -1,0 +1,359 @@
+"""The laws for word alignment: it equals enumeration, conserves words, adds, and climbs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import halfseen as hs
+from halfseen.assign import HARD, SOFT, Assign
+from halfseen.engine import Reduced, evaluate
+from halfseen.engine.words import PooledPath, WordModel, pair_chunks
+from halfseen.kernels import active, plain
+from halfseen.leaves.places import LOOSE, Diagonal, Jumps, diagonal_sums
+from halfseen.leaves.translations import DirichletTranslations, Translations
+from halfseen.structures.links import Agreed, Both, Links, Sides, add_links, best, draw, posterior
+from tests.reference.enumerate_links import all_links, place_stats_slow, posterior_slow
+
+KINDS = (0, 1, 2)
+
+
+def corpus(rng, n_pairs=4, longest=4, n_words=4, null=True):
+    """Pairs of random words as the kernels read them, with the table of their lexicon."""
+    n, m = rng.integers(1, longest + 1, n_pairs), rng.integers(1, longest + 1, n_pairs)
+    target = rng.integers(0, n_words, m.sum()).astype(np.int32)
+    sizes = n * m
+    pairs = np.stack([np.cumsum(n) - n, n, np.cumsum(m) - m, m, np.cumsum(sizes) - sizes], axis=1)
+    first = n_words if null else 0
+    slots = (first + rng.integers(0, 12, sizes.sum())).astype(np.int32)
+    sides = Sides(null, pairs, np.zeros(n_pairs, np.int64), target, slots, np.zeros(0, np.uint8))
+    return sides, rng.random(first + 12) + 0.01
+
+
+def place_of(kind, rng, null=True, width=2):
+    p0 = 0.3 if null else 0.0
+    if kind == 0:
+        return np.zeros(0)
+    return np.array([p0, rng.random() * 8]) if kind == 1 else np.array([p0, *(rng.random(2 * width + 1) + 0.05)])
+
+
+def table_of(sides, table, p):
+    """t(f_j | e_i) of pair p, (n + 1, m)."""
+    _, n, t, m, link = sides.pairs[p]
+    own = np.zeros((n + 1, m))
+    if sides.null:
+        own[0] = table[sides.target[t : t + m]]
+    own[1:] = table[sides.slots[link : link + n * m]].reshape(n, m)
+    return own
+
+
+@pytest.mark.parametrize("null", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_posteriors_and_evidence_equal_enumeration(kind, null):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        sides, table = corpus(rng, null=null)
+        place = place_of(kind, rng, null)
+        found, logs = posterior(kind, sides, table, place)
+        for p, post in enumerate(found):
+            slow, log_evidence = posterior_slow(kind, place, table_of(sides, table, p), null)
+            assert_allclose(post, slow, rtol=1e-10, atol=1e-14)
+            assert_allclose(logs[p], log_evidence, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", [1, 2])
+def test_statistics_of_places_equal_enumeration(kind):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        sides, table = corpus(rng, n_pairs=1)
+        place = place_of(kind, rng)
+        usage = (
+            Links(kind).infer({"lexicon": table[None], "place": place}, np.full((1, 1), 2.0), SOFT, data=sides).usage
+        )
+        assert_allclose(
+            usage["place"], 2 * place_stats_slow(kind, place, table_of(sides, table, 0), True), rtol=1e-9, atol=1e-13
+        )
+
+
+@pytest.mark.parametrize("null", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_best_links_are_the_best(kind, null):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        sides, table = corpus(rng, n_pairs=1, null=null)
+        place = place_of(kind, rng, null)
+        chosen, log_joint = best(kind, sides, table, place)
+        ways = dict(all_links(kind, place, table_of(sides, table, 0), null))
+        assert_allclose(log_joint[0], np.log(max(ways.values())), rtol=1e-10)
+        assert_allclose(ways[tuple(chosen.tolist())], max(ways.values()), rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_drawn_links_follow_the_posterior(kind):
+    rng = np.random.default_rng(3)
+    sides, table = corpus(rng, n_pairs=1, longest=3)
+    place = place_of(kind, rng)
+    slow, log_evidence = posterior_slow(kind, place, table_of(sides, table, 0), True)
+    many = sides.taken(np.zeros(20000, dtype=np.int64))
+    chosen, logs = draw(kind, many, table, place, np.random.default_rng(0))
+    assert_allclose(logs, log_evidence, rtol=1e-10)
+    n, m = slow.shape
+    shares = np.stack([np.bincount(column, minlength=n) for column in chosen.reshape(-1, m).T], axis=1) / 20000
+    assert_allclose(shares, slow, atol=4 * 0.5 / np.sqrt(20000))  # four standard deviations
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_usage_is_the_slope_of_the_evidence(kind):
+    rng = np.random.default_rng(5)
+    sides, table = corpus(rng)
+    place, weight, step = place_of(kind, rng), np.array([1.0, 2.0, 0.5, 1.0]), 1e-6
+    parts = {"lexicon": table[None], "place": place}
+    usage = Links(kind).infer(parts, weight[:, None], SOFT, data=sides).usage["lexicon"][0]
+    for s in range(len(table)):
+        moved = [
+            posterior(kind, sides, table * np.exp(d * (np.arange(len(table)) == s)), place)[1] for d in (step, -step)
+        ]
+        assert_allclose(usage[s], weight @ (moved[0] - moved[1]) / (2 * step), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mode", ["soft", "hard", "sample"])
+def test_counts_sum_to_target_words(kind, mode):
+    rng = np.random.default_rng(7)
+    sides, table = corpus(rng, n_pairs=6)
+    weight = np.array([1.0, 2.0, 0.0, 1.5, 1.0, 3.0])
+    parts = {"lexicon": table[None], "place": place_of(kind, rng)}
+    assign = Assign(mode, rng=np.random.default_rng(0) if mode == "sample" else None)
+    usage = Links(kind).infer(parts, weight[:, None], assign, data=sides).usage
+    words = weight @ sides.pairs[:, 3]
+    assert_allclose(usage["lexicon"].sum(), words, rtol=1e-12)
+    if kind == 1:
+        assert_allclose(usage["place"][0] + usage["place"][2:].sum(), words, rtol=1e-12)
+    if kind == 2:
+        jumps = usage["place"][1:6].sum()
+        assert_allclose(usage["place"][0] + jumps, words, rtol=1e-12)
+        assert_allclose(usage["place"][6:].sum(), jumps, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hard_usage_counts_the_best_links(kind):
+    rng = np.random.default_rng(2)
+    sides, table = corpus(rng, n_pairs=1)
+    place = place_of(kind, rng)
+    chosen, _ = best(kind, sides, table, place)
+    one_hot = np.where(table_of(sides, table, 0) > 0, 1e-300, 0.0)
+    one_hot[chosen, np.arange(len(chosen))] = 1.0
+    usage = Links(kind).infer({"lexicon": table[None], "place": place}, np.ones((1, 1)), HARD, data=sides).usage
+    counts, stats = np.zeros(len(table)), np.zeros_like(usage.get("place", np.zeros(0)))
+    add_links(kind, sides, chosen, np.ones(1), place, counts, stats)
+    assert_array_equal(usage["lexicon"][0], counts)
+    if kind:
+        assert_allclose(stats, place_stats_slow(kind, place, one_hot, True), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_compiled_and_plain_kernels_agree(kind, seed):
+    rng = np.random.default_rng(seed)
+    null = bool(rng.random() < 0.7)
+    sides, table = corpus(rng, n_pairs=5, longest=30, null=null)
+    table[rng.random(len(table)) < 0.1] = 0.0  # impossible links, and impossible pairs
+    if rng.random() < 0.5:
+        size = int(((sides.pairs[:, 1] + 1) * sides.pairs[:, 3]).sum())
+        sides = sides._replace(allowed=(rng.random(size) < 0.9).astype(np.uint8))
+    place, weight = place_of(kind, rng, null), rng.random(5)
+    size = int(((sides.pairs[:, 1] + 1) * sides.pairs[:, 3]).sum())
+    n_stats = 2 + 30 if kind == 1 else len(place) + 31
+    results = []
+    for kernels in (active, plain):
+        counts, stats, logs = np.zeros(len(table)), np.zeros(n_stats), np.empty(5)
+        kernels.links_soft(kind, *sides, table, place, weight, counts, stats, logs)
+        post, chosen, joint = np.empty(size), np.zeros(int(sides.pairs[:, 3].sum()), np.int32), np.empty(5)
+        kernels.links_posterior(kind, *sides, table, place, post, logs)
+        kernels.links_best(kind, *sides, table, place, chosen, joint)
+        results.append((counts, stats, logs, post, joint))
+    for one, two in zip(*results, strict=True):
+        assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_agreement_counts_products_both_ways(kind):
+    rng = np.random.default_rng(11)
+    sides, table = corpus(rng)
+    n, m = sides.pairs[:, 1], sides.pairs[:, 3]
+    turned = np.concatenate(
+        [sides.slots[link : link + n * m].reshape(n, m).T.ravel() for _, n, _, m, link in sides.pairs]
+    )
+    source = rng.integers(0, 4, n.sum()).astype(np.int32)
+    back = sides._replace(pairs=sides.pairs[:, [2, 3, 0, 1, 4]].copy(), target=source, slots=turned)
+    places = place_of(kind, rng), place_of(kind, rng)
+    parts = {"lexicon": table[None], "place": places[0], "back_lexicon": table[None], "back_place": places[1]}
+    found = Agreed(kind).infer(parts, np.ones((4, 1)), SOFT, data=Both(sides, back))
+    posts = [posterior(kind, one, table, place) for one, place in ((sides, places[0]), (back, places[1]))]
+    counts = np.zeros(len(table))
+    for p, (ahead, other) in enumerate(zip(posts[0][0], posts[1][0], strict=True)):
+        both = ahead[1:] * other[1:].T
+        link = sides.pairs[p, 4]
+        np.add.at(counts, sides.slots[link : link + both.size], both.ravel())
+        np.add.at(counts, sides.target[sides.pairs[p, 2] :][: both.shape[1]], 1 - both.sum(axis=0))
+    assert_allclose(found.usage["lexicon"][0], counts, rtol=1e-10)
+    assert_allclose(found.log_evidence[:, 0], posts[0][1] + posts[1][1], rtol=1e-12)
+    assert_allclose(found.usage["lexicon"].sum(), m.sum(), rtol=1e-12)
+    assert_allclose(found.usage["back_lexicon"].sum(), n.sum(), rtol=1e-12)
+
+
+# ---- leaves ----------------------------------------------------------------------------------------------------------
+
+
+def test_sums_over_the_diagonal_equal_brute_force():
+    for tension in (0.1, 4.0, 14.0):
+        for m in range(1, 30):
+            for n in range(1, 30):
+                j = np.arange(1, m + 1)
+                h = -np.abs(np.arange(1, n + 1)[:, None] / n - j / m)
+                parts = np.exp(tension * h)
+                total, mean = diagonal_sums(n, m, j, tension)
+                assert_allclose(total, parts.sum(axis=0), rtol=1e-12)
+                assert_allclose(mean, (h * parts).sum(axis=0) / parts.sum(axis=0), rtol=1e-10, atol=1e-12)
+
+
+def test_mean_feature_where_a_known_program_is_wrong():
+    assert diagonal_sums(12, 10, 5, 4.0)[1] == pytest.approx(-0.1672, abs=5e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_places_fit_no_worse_than_others_nearby(seed):
+    rng = np.random.default_rng(seed)
+    shapes = np.array([(n, m, j) for n, m in ((3, 4), (6, 2)) for j in range(1, m + 1)])
+    own = rng.random(len(shapes)) * 5
+    features = -own @ (rng.random(len(shapes)) * 0.5)
+    for leaf, stats in (
+        (Diagonal(shapes), np.concatenate([[rng.random()], [features], own])),
+        (Jumps([3, 5], 2), _jump_stats(rng)),
+    ):
+        start = leaf.jitter(leaf.blank(), 0.5, rng)
+        found = leaf.maximise(stats, start)
+        value = leaf.complete(stats, start, found) + leaf.log_prior(found)
+        assert value >= leaf.complete(stats, start, start) + leaf.log_prior(start) - 1e-9
+        if isinstance(leaf, Diagonal):  # the maximiser itself
+            for tension in (found[1] * 0.99, found[1] * 1.01):
+                other = np.array([found[0], max(tension, LOOSE)])
+                assert leaf.complete(stats, start, other) <= value + 1e-9
+
+
+def _jump_stats(rng):
+    """Jumps and departures that some links of sentences with 3 and 5 words have."""
+    stats = np.zeros(1 + 5 + 4 + 6)
+    for n, cell in ((3, 0), (5, 4)):
+        before = 0
+        for i in rng.integers(0, n + 1, 30):
+            if i == 0:
+                stats[0] += 1
+                continue
+            stats[1 + np.clip(i - before, -2, 2) + 2] += 1
+            stats[6 + cell + before] += 1
+            before = i
+    return stats
+
+
+def test_a_variational_lexicon_is_below_one_and_its_mean_sums_to_one():
+    leaf = DirichletTranslations(np.array([0, 0, 1], np.int32), 2, 3, 0.01)
+    params = leaf.maximise(np.array([[3.0, 0.2, 1.0]]), leaf.blank())
+    weight = leaf.prepare(params)
+    assert weight[0, :2].sum() < 1
+    assert weight[0, 2] == pytest.approx(1.0)
+    assert_allclose(leaf.sums(leaf.mean(params)), 1.0, rtol=1e-12)
+    assert leaf.log_prior(np.full((1, 3), 0.01)) == pytest.approx(0.0, abs=1e-12)
+
+
+# ---- fits ------------------------------------------------------------------------------------------------------------
+
+
+def sentences(seed, n_pairs=40, n_words=12):
+    """Sentences and word-by-word translations of them, some words astray."""
+    rng = np.random.default_rng(seed)
+    pairs = []
+    for _ in range(n_pairs):
+        source = rng.integers(0, n_words, rng.integers(2, 8))
+        target = [int(w) if rng.random() < 0.9 else int(rng.integers(0, n_words)) for w in source]
+        pairs.append(([f"s{w}" for w in source], [f"t{w}" for w in target if rng.random() < 0.95] or ["t0"]))
+    return pairs
+
+
+@pytest.mark.parametrize("dirichlet", [None, 0.1])
+@pytest.mark.parametrize("assign", ["soft", "hard"])
+@pytest.mark.parametrize("model", ["ibm1", "diagonal", "hmm"])
+def test_the_objective_climbs(model, assign, dirichlet):
+    for seed in range(3):
+        how = {"agreement": False, "assign": assign, "dirichlet": dirichlet, "max_iter": 12}
+        found = hs.WordAligner(model, **how).fit(sentences(seed))  # ObjectiveFell would be raised
+        for stage in found.stages_:
+            steps = np.diff(stage["trace"])
+            assert np.all(steps >= -1e-9 * np.abs(stage["objective"]))
+
+
+@pytest.mark.parametrize("assign", ["soft", "hard", "sample"])
+@pytest.mark.parametrize("model", ["ibm1", "diagonal", "hmm"])
+def test_any_number_of_workers_gives_the_same_bits(model, assign):
+    pairs = sentences(1, 300)
+    one, two = (
+        hs.WordAligner(model, assign=assign, n_jobs=jobs, random_state=0, max_iter=4).fit(pairs) for jobs in (1, 3)
+    )
+    assert one.trace_ == two.trace_
+    for name, learned in one._learned.items():
+        assert_array_equal(learned.table, two._learned[name].table)
+
+
+@pytest.mark.parametrize("agreement", [False, True])
+@pytest.mark.parametrize("model", ["ibm1", "diagonal", "hmm"])
+def test_a_weight_of_two_is_a_pair_twice_and_of_zero_none(model, agreement):
+    pairs = sentences(2, 30)
+    weight = np.ones(30)
+    weight[3], weight[5] = 2, 0
+    how = {"agreement": agreement, "max_iter": 4}
+    one = hs.WordAligner(model, **how).fit(pairs, sample_weight=weight)
+    two = hs.WordAligner(model, **how).fit([*pairs[:4], pairs[3], pairs[4], *pairs[6:]])
+    assert_allclose(one.trace_[1:], two.trace_[1:], rtol=1e-7)  # the start knows of all words, also of absent pairs
+    assert one.translations("s1", 1)[0][0] == two.translations("s1", 1)[0][0]
+
+
+@pytest.mark.parametrize("model", ["ibm1", "diagonal", "hmm"])
+def test_the_order_of_pairs_does_not_matter(model):
+    pairs = sentences(4)
+    one, two = (hs.WordAligner(model, max_iter=4).fit(order) for order in (pairs, pairs[::-1]))
+    assert_allclose(one.trace_, two.trace_, rtol=1e-10)
+    assert_allclose(one._learned["forward"].table, two._learned["forward"].table, rtol=1e-8, atol=1e-12)
+
+
+def test_statistics_add_over_any_cut():
+    aligner = hs.WordAligner("hmm", direction="forward")
+    aligner.events_ = []
+    from halfseen.data.bitext import encode_pairs
+
+    text = encode_pairs(sentences(6))
+    ready = aligner._prepared(text, "forward", None, 1 << 40)
+    sides, leaves = aligner._leaves(2, [ready])
+    model = WordModel(Links(2), leaves)
+    weight = np.ones(text.n_pairs)
+    many = pair_chunks(sides, weight, 1)
+    [whole] = evaluate(model, Reduced([many[0].__class__(0, sides, weight)]), [model.blank()])
+    [parts] = evaluate(model, Reduced(many, path=PooledPath(model)), [model.blank()])
+    assert len(many) > 2
+    assert_allclose(parts.expected.stats, whole.expected.stats, rtol=1e-12, atol=1e-14)
+    assert isinstance(leaves["lexicon"], Translations)
+
+
+def test_jumps_all_alike_make_the_hmm_model_one():
+    """With equal chances and NULL at 1 / (n + 1), where a word looks depends on nothing."""
+    rng = np.random.default_rng(0)
+    sides, table = corpus(rng, n_pairs=3, longest=4)
+    for p in range(3):
+        one = sides.taken([p])
+        place = np.array([1 / (one.pairs[0, 1] + 1), *np.ones(5)])
+        for found, other in zip(posterior(2, one, table, place), posterior(0, one, table, np.zeros(0)), strict=True):
+            assert_allclose(found[0], other[0], rtol=1e-10)

@@ -1,0 +1,445 @@
+"""WordAligner: worked numbers, inputs in every form, evidence, symmetrisation, model files and messages."""
+
+import gzip
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import halfseen as hs
+from halfseen.data.bitext import encode_pairs
+from halfseen.errors import DataError, DataTypeError, ModelFileError, ParameterError
+from halfseen.estimators.symmetry import HEURISTICS, symmetrized
+
+TOY = [("das Haus", "the house"), ("das Buch", "the book"), ("ein Buch", "a book")]
+NLTK = [
+    ("the house is small", "klein ist das haus"),
+    ("the house is big", "das haus ist ja groß"),
+    ("the book is small", "das buch ist ja klein"),
+    ("the house", "das haus"),
+    ("the book", "das buch"),
+    ("a book", "ein buch"),
+]
+MODELS = ("ibm1", "diagonal", "hmm")
+
+
+def probability(aligner, source, target):
+    return dict(aligner.translations(source, None))[target]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return {model: hs.WordAligner(model, max_iter=8).fit(NLTK) for model in MODELS}
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def test_model_one_by_hand():
+    found = [hs.WordAligner("ibm1", null=False, direction="forward", max_iter=n).fit(TOY) for n in (2, 3, 4)]
+    assert [round(probability(one, "das", "the"), 4) for one in found] == [0.5, 0.6364, 0.7479]
+    assert [round(probability(one, "Haus", "house"), 4) for one in found] == [0.5, 0.5714, 0.6534]
+    assert_allclose(found[-1].trace_[:3], [-8.3178, -5.3096, -5.0011], atol=5e-5)
+    assert found[-1].loglik_ == found[-1].trace_[-1]
+
+
+def test_the_numbers_of_another_library():
+    """NLTK's docstring of IBMModel1, five iterations with NULL."""
+    found = hs.WordAligner("ibm1", direction="forward", max_iter=6).fit(NLTK)
+    assert probability(found, "book", "buch") == pytest.approx(0.889, abs=5e-4)
+    assert probability(found, "book", "das") == pytest.approx(0.062, abs=5e-4)
+    assert probability(found, None, "buch") == pytest.approx(0.113, abs=5e-4)
+    assert probability(found, None, "ja") == pytest.approx(0.073, abs=5e-4)
+    assert found.align([NLTK[2]]) == [[(0, 0), (1, 1), (2, 2), (2, 3), (3, 4)]]
+
+
+@pytest.mark.parametrize("agreement", [False, True])
+@pytest.mark.parametrize("model", MODELS)
+def test_translations_sum_to_one(model, agreement):
+    found = hs.WordAligner(model, agreement=agreement).fit(NLTK)
+    for reverse, words in ((False, found.source_words_), (True, found.target_words_)):
+        for word in (None, *words):
+            total = sum(p for _, p in found.translations(word, None, reverse=reverse))
+            assert total == pytest.approx(1.0, abs=1e-12)
+
+
+def test_words_that_never_stand_together_have_no_probability():
+    found = hs.WordAligner("ibm1", direction="forward").fit(NLTK)
+    assert "groß" not in dict(found.translations("book", None))
+
+
+def test_sampled_links_lead_near_the_same_place():
+    pairs = NLTK * 10  # a word that is never drawn would be lost: many pairs, and a prior
+    how = {"direction": "forward", "dirichlet": 0.1, "max_iter": 30, "random_state": 0}
+    soft, drawn, again = (
+        hs.WordAligner("ibm1", assign=assign, **how).fit(pairs) for assign in ("soft", "sample", "sample")
+    )
+    assert drawn.trace_ == again.trace_
+    for source, target in (("book", "buch"), ("house", "haus"), ("the", "das")):
+        assert drawn.translations(source, 1)[0][0] == soft.translations(source, 1)[0][0] == target
+
+
+def test_models_start_each_other():
+    found = hs.WordAligner("hmm", sequence=["ibm1", "diagonal", "hmm"], agreement=False).fit(NLTK)
+    assert [(s["model"], s["direction"]) for s in found.stages_] == list(
+        itertools.chain.from_iterable([(m, d) for m in MODELS] for d in ("forward", "reverse"))
+    )
+    assert found.stages_[1]["trace"][0] > found.stages_[0]["trace"][0]
+
+
+def test_a_rule_may_stop_earlier():
+    found = hs.WordAligner("ibm1", direction="forward", stop="gain", tol=1e-3, max_iter=500).fit(TOY)
+    assert found.converged_
+    assert found.stop_reason_ == "tolerance"
+    assert found.n_iter_ < 500
+
+
+# ---- inputs ----------------------------------------------------------------------------------------------------------
+
+
+def test_pairs_come_in_many_forms(tmp_path):
+    source, target = ([pair[i] for pair in NLTK] for i in (0, 1))
+    (tmp_path / "s").write_text("\n".join(source) + "\n", encoding="utf-8")
+    (tmp_path / "t").write_text("\r\n".join(target), encoding="utf-8")  # other ends of lines, and none at the last
+    bars = [f"{s} ||| {t}" for s, t in NLTK]
+    with gzip.open(tmp_path / "both.gz", "wt", encoding="utf-8") as file:
+        file.write("\ufeff" + "\n".join(bars))
+    forms = [
+        (NLTK,),
+        ([(s.split(), t.split()) for s, t in NLTK],),
+        (bars,),
+        (source, target),
+        ([s.split() for s in source], [t.split() for t in target]),
+        (str(tmp_path / "s"), str(tmp_path / "t")),
+        (tmp_path / "both.gz",),
+        (iter(NLTK),),
+    ]
+    traces = [hs.WordAligner(max_iter=3).fit(*form).trace_ for form in forms]
+    assert all(trace == traces[0] for trace in traces)
+
+
+def test_beyond_its_memory_a_corpus_lies_in_files():
+    rng = np.random.default_rng(0)
+    pairs = [([f"s{w}" for w in rng.integers(0, 50, 9)], [f"t{w}" for w in rng.integers(0, 50, 8)]) for _ in range(300)]
+    one, two = (hs.WordAligner(max_iter=2, memory=memory).fit(pairs) for memory in ("1GB", 10_000))
+    assert one.trace_ == two.trace_
+
+
+def test_links_that_go_to_files_are_numbered_block_by_block(monkeypatch):
+    from halfseen.estimators import corpus
+
+    one = hs.WordAligner("ibm1").fit(NLTK)
+    monkeypatch.setattr(corpus, "BLOCK", 8)
+    two = hs.WordAligner("ibm1", memory=64).fit(NLTK)
+    assert one.trace_ == two.trace_
+    assert_array_equal(one._learned["reverse"].table, two._learned["reverse"].table)
+
+
+def test_empty_sides_keep_their_line(fitted):
+    pairs = [("", "the"), *NLTK, ("das", ""), ("", "")]
+    found = hs.WordAligner().fit(pairs)
+    assert found.events_ == ["3 of 9 pairs have an empty side and teach nothing: line 1, 8, 9"]
+    links = found.align(pairs)
+    assert len(links) == 9
+    assert links[0] == links[7] == links[8] == []
+    assert links[1]
+    assert next(p.shape for p in found.align_proba(pairs)) == (0, 1)
+    scores = found.score_samples(pairs)
+    assert scores[0] == scores[8] == 0
+    assert np.all(scores[1:7] < 0)
+
+
+def test_capitals_may_be_alike():
+    found = hs.WordAligner("ibm1", lowercase=True).fit([("Das HAUS", "The house")])
+    assert found.source_words_ == ("das", "haus")
+    assert found.translations("Haus", 1)
+    assert found.score([("das haus", "THE HOUSE")]) == pytest.approx(found.loglik_)
+
+
+def test_lines_that_cannot_be_are_named(tmp_path):
+    (tmp_path / "bars").write_text("a b ||| c\na|||c\n")
+    with pytest.raises(DataError, match=r"bars, line 2: there is no ' \|\|\| ' .* space on both sides"):
+        hs.WordAligner().fit(tmp_path / "bars")
+    with pytest.raises(DataError, match=r"pair 0: there are 2 of ' \|\|\| '"):
+        hs.WordAligner().fit(["a ||| b ||| c"])
+    (tmp_path / "s").write_text("a\nb\nc\n")
+    (tmp_path / "t").write_text("a\n")
+    with pytest.raises(DataError, match=r"t has 1 lines and .*s has 3"):
+        hs.WordAligner().fit(tmp_path / "s", tmp_path / "t")
+    (tmp_path / "latin").write_bytes("a ||| b\ncaf\xe9 ||| d\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"latin, line 2: not UTF-8"):
+        hs.WordAligner().fit(tmp_path / "latin")
+    with pytest.raises(FileNotFoundError):
+        hs.WordAligner().fit("no_such_file")
+    with pytest.raises(DataError, match="0 pairs"):
+        hs.WordAligner().fit([])
+    with pytest.raises(DataError, match="2 pairs, and in none"):
+        hs.WordAligner().fit([("", "a"), ("b", "")])
+    with pytest.raises(DataTypeError, match=r"pair 1 is .*a pair is"):
+        hs.WordAligner().fit([("a", "b"), ("a", "b", "c")])
+    with pytest.raises(DataTypeError, match="the word 3 is int"):
+        hs.WordAligner().fit([(["a", 3], ["b"])])
+    with pytest.raises(DataTypeError, match="two paths, or two lists"):
+        hs.WordAligner().fit(str(tmp_path / "s"), ["a"])
+    (tmp_path / "bad.gz").write_bytes(b"no gzip")
+    with pytest.raises(DataError, match="no gzip file"):
+        hs.WordAligner().fit(tmp_path / "bad.gz")
+
+
+def test_options_that_cannot_be_are_refused():
+    for how, match in (
+        ({"model": "ibm3"}, "model='ibm3' is not one of"),
+        ({"direction": "left"}, "direction='left'"),
+        ({"symmetrize": "grow"}, "symmetrize='grow'"),
+        ({"dirichlet": 0}, "dirichlet=0"),
+        ({"p_null": 1.0}, "p_null=1.0"),
+        ({"p_null": 0.1, "null": False}, "no meaning with null=False"),
+        ({"sequence": ["ibm1"]}, "does not end with model='hmm'"),
+        ({"agreement": True, "assign": "hard"}, "agreement=True needs assign='soft'"),
+        ({"agreement": True, "direction": "forward"}, "needs direction='both'"),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"assign": "softly"}, "assign='softly'"),
+        ({"stop": "never"}, "stop='never'"),
+    ):
+        with pytest.raises(ParameterError, match=match):
+            hs.WordAligner(**how).fit(TOY)
+
+
+# ---- evidence --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_known_links_are_kept(model):
+    """Told that the first pair is linked crosswise, the lexicon follows."""
+    pairs = [("a b", "x y"), ("a b", "x y"), ("b", "x")]
+    plain = hs.WordAligner(model, direction="forward", max_iter=10).fit(pairs[:2])
+    told = hs.WordAligner(model, direction="forward", max_iter=10).fit(pairs[:2], links=[[(0, 1), (1, 0)], None])
+    assert probability(told, "a", "y") > probability(plain, "a", "y") + 0.2
+    both = hs.WordAligner(model, max_iter=10).fit(pairs[:2], links=["0-1 1-0", "0-1 1-0"])
+    assert both.align([("a b", "x y")], symmetrize="union") == [[(0, 1), (1, 0)]]
+
+
+def test_a_word_known_to_have_no_link():
+    pairs = [("a", "x y")] * 3
+    told = hs.WordAligner("ibm1", direction="forward", max_iter=5).fit(pairs, links=[[(None, 1)]] * 3)
+    assert probability(told, "a", "x") == pytest.approx(1.0)
+    with pytest.raises(DataError, match="word 1 has none, but there is no NULL"):
+        hs.WordAligner("ibm1", null=False).fit(pairs, links=[[(None, 1)]] * 3)
+
+
+def test_known_links_that_cannot_be():
+    with pytest.raises(DataError, match="links of pair 0: there is no source word 5; the sentence has 2"):
+        hs.WordAligner().fit(TOY, links=[[(5, 0)], None, None])
+    with pytest.raises(DataError, match="2 lists for 3 pairs"):
+        hs.WordAligner().fit(TOY, links=[None, None])
+    with pytest.raises(DataError, match="links of pair 1: '0_1' is not a link i-j"):
+        hs.WordAligner().fit(TOY, links=[None, "0_1", None])
+
+
+# ---- links -----------------------------------------------------------------------------------------------------------
+
+
+def test_probabilities_of_links(fitted):
+    for found in fitted.values():
+        for (source, target), ahead, back, both in zip(
+            NLTK,
+            found.align_proba(NLTK, direction="forward"),
+            found.align_proba(NLTK, direction="reverse"),
+            found.align_proba(NLTK),
+            strict=True,
+        ):
+            assert ahead.shape == (len(source.split()), len(target.split()))
+            assert np.all(ahead.sum(axis=0) <= 1 + 1e-12)
+            assert np.all(back.sum(axis=1) <= 1 + 1e-12)
+            assert_allclose(both, (ahead + back) / 2)
+
+
+def test_scores_of_training_pairs_sum_to_the_log_likelihood(fitted):
+    for found in fitted.values():
+        assert found.score(NLTK) == pytest.approx(found.loglik_, rel=1e-12)
+
+
+def test_new_words_are_linked_by_their_place(fitted):
+    found = fitted["hmm"].align([("the zebra is small", "das zebra ist klein")], symmetrize="forward")
+    assert (1, 1) in found[0]
+
+
+def test_many_pairs_are_aligned_bit_by_bit(fitted, monkeypatch):
+    from halfseen.estimators import word_aligner
+
+    whole = fitted["hmm"].align(NLTK), fitted["hmm"].score_samples(NLTK)
+    monkeypatch.setattr(word_aligner, "BATCH", 10)
+    assert fitted["hmm"].align(NLTK) == whole[0]
+    assert_allclose(fitted["hmm"].score_samples(NLTK), whole[1], rtol=1e-12)
+
+
+def test_directions_that_were_not_fitted_are_refused():
+    found = hs.WordAligner("ibm1", direction="reverse").fit(TOY)
+    assert all(len({i for i, _ in links}) == len(links) for links in found.align(TOY))
+    with pytest.raises(ParameterError, match="symmetrize='union' needs both directions"):
+        found.align(TOY, symmetrize="union")
+    with pytest.raises(ParameterError, match="direction='forward'"):
+        found.align_proba(TOY, direction="forward")
+    with pytest.raises(ParameterError, match="reverse direction, which has no such lexicon"):
+        found.translations("das")
+    assert found.translations("house", 1, reverse=True)
+
+
+def test_words_that_were_not_seen_have_no_translations(fitted):
+    with pytest.raises(DataError, match=r"the word 'hous' was not seen when fitting. Did you mean 'house'"):
+        fitted["ibm1"].translations("hous")
+
+
+def test_heuristics_nest():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        ahead = {(int(rng.integers(0, 5)), j) for j in range(5) if rng.random() < 0.8}
+        back = {(i, int(rng.integers(0, 5))) for i in range(5) if rng.random() < 0.8}
+        found = {how: set(symmetrized(how, ahead, back)) for how in HEURISTICS}
+        assert found["intersection"] == ahead & back
+        assert found["union"] == ahead | back
+        order = ["intersection", "grow-diag", "grow-diag-final-and", "grow-diag-final", "union"]
+        for small, large in itertools.pairwise(order):
+            assert found[small] <= found[large] or small == "grow-diag-final-and"
+        assert found["grow-diag"] <= found["grow-diag-final"] <= found["union"]
+
+
+def test_heuristics_by_hand():
+    """A link grows from one that grew before it; what touches nothing waits for the end."""
+    ahead, back = [(0, 0), (1, 1), (2, 2), (5, 4), (6, 6)], [(0, 0), (2, 1), (2, 2), (5, 4), (6, 5)]
+    assert symmetrized("grow-diag", ahead, back) == [(0, 0), (1, 1), (2, 2), (5, 4), (6, 5), (6, 6)]
+    ahead, back = [(0, 0), (1, 1), (2, 2), (5, 5)], [(0, 0), (0, 5), (3, 3)]
+    assert symmetrized("grow-diag", ahead, back) == [(0, 0), (1, 1), (2, 2), (3, 3)]
+    assert symmetrized("grow-diag-final-and", ahead, back) == [(0, 0), (1, 1), (2, 2), (3, 3), (5, 5)]
+    assert symmetrized("grow-diag-final", ahead, [*back, (5, 0)])[-2:] == [(3, 3), (5, 5)]
+
+
+def test_scores_of_links():
+    found = hs.score_links(["0-0 1-1"], ["0-0 2-1"], ["1-1"])
+    assert (found.aer, found.precision, found.recall) == (0.25, 1.0, 0.5)
+    assert hs.score_links([[]], [[]]).aer == 0.0
+    with pytest.raises(DataError, match="links of 2 pairs, and sure links of 1"):
+        hs.score_links([[], []], [[]])
+
+
+def test_gold_in_the_form_of_shared_tasks(tmp_path):
+    (tmp_path / "gold").write_text("0001 1 1 S\n0001 2 3 P\n3 1 2\n")
+    gold = hs.read_gold(tmp_path / "gold")
+    assert gold.sure == [{(0, 0)}, set(), {(0, 1)}]
+    assert gold.possible == [{(0, 0), (1, 2)}, set(), {(0, 1)}]
+    with pytest.raises(DataError, match="links of sentence 3; there are 2"):
+        hs.read_gold(tmp_path / "gold", 2)
+    (tmp_path / "bad").write_text("1 1 1\n1 x 2\n")
+    with pytest.raises(DataError, match="bad, line 2"):
+        hs.read_gold(tmp_path / "bad")
+
+
+# ---- pictures --------------------------------------------------------------------------------------------------------
+
+
+def test_a_matrix_in_text():
+    shown = hs.link_matrix("das Haus", "the house", [(0, 0)], np.array([[1.0, 0.0], [0.1, 0.7]]))
+    assert shown.splitlines() == ["     the house", " das  X", "Haus      +"]
+    with pytest.raises(DataError, match="the link 2-0 is outside a pair of 2 and 2 words"):
+        hs.link_matrix("a b", "c d", [(2, 0)])
+    with pytest.raises(DataError, match=r"proba has shape \(1, 1\), expected \(2, 2\)"):
+        hs.link_matrix("a b", "c d", [], np.ones((1, 1)))
+
+
+def test_a_matrix_drawn(tmp_path):
+    ax = hs.plot_links("das Haus", "the house", [(0, 0), (1, 1)], np.eye(2))
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["the", "house"]
+    ax.figure.savefig(tmp_path / "links.svg")
+    assert (tmp_path / "links.svg").stat().st_size > 0
+
+
+def test_a_report(fitted):
+    page = hs.report(fitted["hmm"], NLTK)
+    assert page.count("<svg") >= 1
+    assert "Report on word alignment" in page
+    assert "Jump +1".lower() in page.lower()
+    assert hs.report(fitted["ibm1"], NLTK).startswith("<!doctype html>")
+    assert "tension" in hs.report(fitted["diagonal"], NLTK)
+
+
+# ---- model files -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_comes_back_to_the_last_bit(fitted, model, tmp_path):
+    found = fitted[model]
+    hs.save(found, tmp_path / "m")
+    back = hs.load(tmp_path / "m")
+    assert back.align(NLTK) == found.align(NLTK)
+    assert_array_equal(back.score_samples(NLTK), found.score_samples(NLTK))
+    assert back.describe() == found.describe()
+    assert back.get_params() == found.get_params()
+    hs.save(back, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+def test_states_that_cannot_be_are_refused(fitted):
+    """Every array and entry of a model, spoiled one at a time, is refused in words."""
+    good = fitted["hmm"]._state()
+    for name, array in good.tensors.items():
+        for spoil in (
+            lambda a: a[:-1],
+            lambda a: np.append(a, 1.0),
+            lambda a: a * np.nan,
+            lambda a: -1 - a,
+            lambda a: a[None],
+        ):
+            with pytest.raises(ParameterError):
+                hs.WordAligner._from_state(good._replace(tensors=good.tensors | {name: spoil(array)}))
+        with pytest.raises(ParameterError, match="missing"):
+            hs.WordAligner._from_state(good._replace(tensors={k: v for k, v in good.tensors.items() if k != name}))
+    for entry, value in (
+        ("source_words", ["b", "a"]),
+        ("target_words", []),
+        ("n_pairs", 0),
+        ("stages", 3),
+        ("training", {}),
+        ("options", {"model": "ibm9"}),
+    ):
+        with pytest.raises(ParameterError):
+            hs.WordAligner._from_state(good._replace(record=good.record | {entry: value}))
+    with pytest.raises(ParameterError, match="too many or too few"):
+        hs.WordAligner._from_state(good._replace(record=good.record | {"more": 1}))
+
+
+def test_a_damaged_file_is_refused(fitted, tmp_path):
+    hs.save(fitted["ibm1"], tmp_path / "m")
+    raw = bytearray((tmp_path / "m").read_bytes())
+    rng = np.random.default_rng(0)
+    for place in rng.integers(0, len(raw), 30).tolist():
+        spoiled = bytearray(raw)
+        spoiled[place] ^= 0x41
+        (tmp_path / "spoiled").write_bytes(spoiled)
+        with pytest.raises(ModelFileError):
+            hs.load(tmp_path / "spoiled")
+
+
+# ---- manners ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    found = hs.WordAligner("ibm1").fit(TOY)
+    before = found.align(TOY)
+    with pytest.raises(DataError):
+        found.fit(["no bars"])
+    assert found.align(TOY) == before
+
+
+def test_an_interrupted_fit_goes_on_to_the_same_result(tmp_path):
+    whole = hs.WordAligner(max_iter=4).fit(NLTK)
+    with hs.checkpoint(tmp_path / "journal"):
+        kept = hs.WordAligner(max_iter=4).fit(NLTK)
+    assert kept.trace_ == whole.trace_
+
+
+def test_words_are_numbered_in_order():
+    text = encode_pairs([("b a", "y x y")])
+    assert text.source.tolist() == [2, 1]
+    assert text.target.tolist() == [1, 0, 1]
+    assert (text.n_pairs, text.n_links) == (1, 6)
