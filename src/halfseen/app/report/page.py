@@ -65,7 +65,7 @@ def report(
 
     Parameters
     ----------
-    model : fitted LatentClass, GaussianMixture, KMeans, NaiveBayes, GaussianClassifier, HMM, BayesNet, PCFG, WordAligner
+    model : LatentClass, GaussianMixture, KMeans, NaiveBayes, GaussianClassifier, HMM, BayesNet, PCFG, WordAligner
     X : table
         The data it was fitted to, or other data to judge it on. Sequences come in a list, or in a data frame with the
         columns of group and time that the fit had; pairs of sentences in a list, or as the path of a file, or two. Of
