@@ -6,7 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <algorithm>
 #include <cstring>
+
+#include "spans.hpp"
 
 namespace {  // each instruction set compiles its own copy
 
@@ -203,6 +206,28 @@ inline double largest(Lanes x) {
     for (int i = 1; i < WIDTH; ++i) best = best < x[i] ? x[i] : best;
     return best;
 }
+
+// Ask for numbers that will be read soon.
+inline void ask(const double* from, std::size_t size = 1) {
+#if defined(__GNUC__) || defined(__clang__)
+    for (std::size_t i = 0; i < size; i += 8) __builtin_prefetch(from + i);
+#endif
+}
+
+// The rows that the next tile will read: part after part is asked for while this tile keeps the processor busy.
+struct Ahead {
+    const double* from;
+    std::size_t size;
+
+    Ahead(halfseen::Matrix<const double> rows, std::size_t next, std::size_t n_rows)
+        : from(rows.data + std::min(next, rows.rows) * rows.cols),
+          size((std::min(next + n_rows, rows.rows) - std::min(next, rows.rows)) * rows.cols) {}
+
+    void part(std::size_t which, std::size_t n_parts) const {
+        const std::size_t start = size * which / n_parts;
+        ask(from + start, size * (which + 1) / n_parts - start);
+    }
+};
 
 // A sum of squares about a component's mean may be computed about the middle of all means, which spares a subtraction for
 // each component, where the mean is no more standard deviations away than this: twelve digits are left.

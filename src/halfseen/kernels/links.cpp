@@ -21,11 +21,6 @@ constexpr std::size_t PAD = 8;
 constexpr double GONE = 1e-100;   // a source word that is used less is not used
 constexpr double SMALL = 1e-100;  // products are kept above it: logarithms are dear
 
-inline void ask(const double* at) {
-#if defined(__GNUC__) || defined(__clang__)
-    __builtin_prefetch(at);
-#endif
-}
 inline void ask_to_write(const double* at) {
 #if defined(__GNUC__) || defined(__clang__)
     __builtin_prefetch(at, 1);

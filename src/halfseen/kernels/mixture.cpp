@@ -399,7 +399,7 @@ struct Contest {
                 if (has_holes(stop - d)) {
                     subtract<true>(logs, d, stop, n_components);
                 } else if (near) {
-                    subtract_near(stop, n_components);
+                    subtract_near(stop, n_components, Ahead(rows.values, first + ROWS, ROWS));
                 } else {
                     subtract<false>(logs, d, stop, n_components);
                 }
@@ -543,7 +543,7 @@ struct Contest {
     }
 
     // The same as `subtract` without holes, by the pivot.
-    HALFSEEN_APART void subtract_near(std::size_t n_columns, std::size_t n_components) {
+    HALFSEEN_APART void subtract_near(std::size_t n_columns, std::size_t n_components, const Ahead& next) {
         for (std::size_t d = 0; d < n_columns; ++d) {
             for (std::size_t t = 0; t < ROWS; t += WIDTH) {
                 double* at = turned + d * ROWS + t;
@@ -551,7 +551,10 @@ struct Contest {
             }
         }
         std::size_t k = 0;
-        for (; k + 2 <= n_components; k += 2) lose<2>(k, n_columns);
+        for (; k + 2 <= n_components; k += 2) {
+            next.part(k / 2, n_components / 2);
+            lose<2>(k, n_columns);
+        }
         if (k < n_components) lose<1>(k, n_columns);
     }
 

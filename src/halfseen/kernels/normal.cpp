@@ -742,7 +742,11 @@ double normal_soft(Matrix<const double> values, Span<const double> weight, Span<
     double loglik = 0;
     by_tiles(values.rows, [&](std::size_t first, std::size_t size) {
         tile.read(values, first, size);
-        for (std::size_t k = 0; k < tile.K; ++k) tile.score(k, log_mix[k], joint.data() + k * TILE);
+        const Ahead next(values, first + TILE, TILE);
+        for (std::size_t k = 0; k < tile.K; ++k) {
+            next.part(k, tile.K);
+            tile.score(k, log_mix[k], joint.data() + k * TILE);
+        }
         loglik += complete(joint.data(), tile.K, weight.data + first, size, mix_usage.data);
         for (std::size_t k = 0; k < tile.K; ++k) tile.expect(size, k, joint.data() + k * TILE, sums[k]);
     });
@@ -792,7 +796,11 @@ double diagonal_soft(Matrix<const double> values, Span<const double> weight, Spa
     double loglik = 0;
     by_tiles(values.rows, [&](std::size_t first, std::size_t size) {
         tile.read(values, first, size);
-        for (std::size_t k = 0; k < tile.K; ++k) tile.score(k, log_mix[k], joint.data() + k * TILE);
+        const Ahead next(values, first + TILE, TILE);
+        for (std::size_t k = 0; k < tile.K; ++k) {
+            next.part(k, tile.K);
+            tile.score(k, log_mix[k], joint.data() + k * TILE);
+        }
         loglik += complete(joint.data(), tile.K, weight.data + first, size, mix_usage.data);
         for (std::size_t k = 0; k < tile.K; ++k) tile.expect(k, joint.data() + k * TILE);
     });

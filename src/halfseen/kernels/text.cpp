@@ -18,12 +18,6 @@ constexpr double NEVER = -1e300;  // stands for log 0
 constexpr std::size_t PATCH = 64;
 constexpr std::int64_t AHEAD = 6;  // entries: a row of the table is on its way while so many others are added
 
-inline void ask(const double* row, std::size_t size) {
-#if defined(__GNUC__) || defined(__clang__)
-    for (std::size_t k = 0; k < size; k += 8) __builtin_prefetch(row + k);
-#endif
-}
-
 // Where the entries of several rows end: what lies ahead of a row belongs to the next one, and is wanted too.
 template <class Value>
 inline std::int64_t last_of(const Documents<Value>& rows) {
