@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +23,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.grammars import GRAMMARS
 from benchmarks.grammars import GRAMMARS
 from benchmarks.imputation import imputation
 from benchmarks.networks import NETWORKS
@@ -60,6 +60,53 @@ def best(rounds: list[dict[str, Any]]) -> dict[str, Any]:
     return {"seconds": (many - few) / (n_many - n_few), "loglik": rounds[0]["loglik"]}
 
 
+def printed(module: str, *arguments: str) -> Any:
+    """Run a module of benchmarks in a process of its own and read the JSON that it prints."""
+    program = [sys.executable, "-m", f"benchmarks.{module}", *arguments]
+    return json.loads(subprocess.run(program, stdout=subprocess.PIPE, text=True, check=True).stdout)
+
+
+def rounds_of(able: Sequence[str], run: Callable[[str], Any], n_rounds: int) -> list[dict[str, Any]]:
+    """Let contestants take turns."""
+    return [{who: run(who) for who in able} for _ in range(n_rounds)]
+
+
+def compare(
+    title: str,
+    results: dict[str, dict[str, Any] | None],
+    per: str = "iteration",
+    check: str = "log-likelihood",
+    tolerance: float = AGREE,
+) -> bool:
+    """Show the times and what each contestant reached; return whether all reached the same.
+
+    None is a contestant that is not installed; one without a check computes something slightly different.
+    """
+    own = results["halfseen"]
+    assert own is not None
+    table = Table("contestant", f"ms per {per}", "halfseen is faster by", check, title=title)
+    agree = True
+    for who, result in results.items():
+        if result is None:
+            table.add_row(who, "not installed", "-", "-")
+            continue
+        ratio, reached = result["seconds"] / own["seconds"], result["loglik"]
+        shown = "" if reached is None else f"{reached:.6f}"
+        digits = 2 if result["seconds"] > 1e-3 else 3
+        speed = f"{ratio:,.0f}x" if ratio > 100 else f"{ratio:.1f}x"
+        table.add_row(who, f"{1e3 * result['seconds']:,.{digits}f}", speed, shown)
+        agree &= reached is None or abs(reached - own["loglik"]) <= tolerance * abs(own["loglik"])
+    console.print(table)
+    if not agree:
+        console.print(f"[bold red]{title}: results differ")
+    return agree
+
+
+def best_of_each(rounds: list[dict[str, Any]]) -> dict[str, dict[str, Any] | None]:
+    """Return the best of each contestant, None for those that are not installed."""
+    return {who: None if rounds[0][who] is None else best([found[who] for found in rounds]) for who in rounds[0]}
+
+
 def iterations(name: str) -> dict[str, Any]:
     """Time one workload with every contestant that can do it."""
     work = WORKLOADS[name]
@@ -67,121 +114,52 @@ def iterations(name: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         start = str(Path(folder) / "start.npz")
         contestant("start", name, start)
-        rounds = [{who: contestant(who, name, start) for who in able} for _ in range(ROUNDS)]
-    results = {who: best([result[who] for result in rounds]) for who in able}
-    reference = results["halfseen"]["loglik"]
-    agree = all(abs(result["loglik"] - reference) <= AGREE * abs(reference) for result in results.values())
-    table = Table(
-        "contestant", "ms per iteration", "halfseen is faster by", "log-likelihood", title=f"{name}: {work.size}"
-    )
-    for who, result in results.items():
-        ratio = result["seconds"] / results["halfseen"]["seconds"]
-        table.add_row(who, f"{1e3 * result['seconds']:.2f}", f"{ratio:.1f}x", f"{result['loglik']:.6f}")
-    console.print(table)
+        results = best_of_each(rounds_of(able, lambda who: contestant(who, name, start), ROUNDS))
+    agree = compare(f"{name}: {work.size}", results)
     bound = None if work.n_numbers else contestant("limit", name)
-    if bound:
+    if bound and results["halfseen"]:
         ratio = results["halfseen"]["seconds"] / bound["seconds"]
         console.print(f"the arithmetic alone needs {1e3 * bound['seconds']:.2f} ms: halfseen is within {ratio:.1f}x")
-    if not agree:
-        console.print(f"[bold red]{name}: log-likelihoods differ")
     return {"size": work.size, "results": results, "limit": bound, "agree": agree}
 
 
 def k_means(name: str) -> dict[str, Any]:
     """Time sweeps of k-means with every contestant that is installed."""
     work = KMEANS[name]
-    absent = [who for who, module in PEERS_OF_KMEANS.items() if not find_spec(module)]
-    for who in absent:
-        console.print(f"[bold yellow]{name}: {who} is not installed and left out. Run: pip install {who}")
-    able = ["halfseen", "halfseen plain", *(who for who in PEERS_OF_KMEANS if who not in absent)]
-    rounds = [{who: contestant(who, name) for who in able} for _ in range(ROUNDS)]
-    results = {who: best([result[who] for result in rounds]) for who in able}
-    reference = results["halfseen"]["loglik"]
+    able = [who for who, module in PEERS_OF_KMEANS.items() if find_spec(module)]
+    rounds = rounds_of(["halfseen", "halfseen plain", *able], lambda who: contestant(who, name), ROUNDS)
+    results = best_of_each(rounds) | {who: None for who in PEERS_OF_KMEANS if who not in able}
     tolerance = AGREE if work.dtype == "float64" else 1e-4  # others sum in float32 too
-    table = Table("contestant", "ms per sweep", "halfseen is faster by", "inertia", title=f"{name}: {work.size}")
-    for who, result in results.items():
-        ratio = result["seconds"] / results["halfseen"]["seconds"]
-        table.add_row(who, f"{1e3 * result['seconds']:.2f}", f"{ratio:.1f}x", f"{-result['loglik']:.6f}")
-    console.print(table)
-    agree = all(abs(result["loglik"] - reference) <= tolerance * abs(reference) for result in results.values())
-    if not agree:
-        console.print(f"[bold red]{name}: inertias differ")
-    return {"size": work.size, "results": results, "absent": absent, "agree": agree}
+    agree = compare(f"{name}: {work.size}", results, "sweep", "minus inertia", tolerance)
+    return {"size": work.size, "results": results, "agree": agree}
 
 
 def gmm(name: str) -> dict[str, Any]:
     """Time the iterations of a Gaussian mixture; no other library has one with holes."""
     work = NORMALS[name]
-    who = ("halfseen", "scikit-learn", "daal4py") if not work.missing else ("halfseen",)
-    rounds = [{each: contestant(each, name) for each in who} for _ in range(2)]
-    able = [each for each in who if rounds[0][each] is not None]
-    results = {each: best([found[each] for found in rounds]) for each in able}
-    table = Table(
-        "contestant", "ms per iteration", "halfseen is faster by", "log-likelihood", title=f"{name}: {work.size}"
-    )
-    for each in who:
-        if each not in results:
-            table.add_row(each, "not installed", "", "")
-            continue
-        result = results[each]
-        ratio = result["seconds"] / results["halfseen"]["seconds"]
-        shown = "" if result["loglik"] is None else f"{result['loglik']:.6f}"
-        table.add_row(each, f"{1e3 * result['seconds']:.2f}", f"{ratio:.1f}x", shown)
-    console.print(table)
-    reference = results["halfseen"]["loglik"]
-    logliks = [result["loglik"] for result in results.values() if result["loglik"] is not None]
-    agree = all(abs(loglik - reference) <= AGREE * abs(reference) for loglik in logliks)
-    if not agree:
-        console.print(f"[bold red]{name}: log-likelihoods differ")
-    return {"size": work.size, "results": results, "agree": agree}
+    able = ("halfseen", "scikit-learn", "daal4py") if not work.missing else ("halfseen",)
+    results = best_of_each(rounds_of(able, lambda who: contestant(who, name), 2))
+    return {"size": work.size, "results": results, "agree": compare(f"{name}: {work.size}", results)}
 
 
 def naive_bayes(name: str) -> dict[str, Any]:
     """Time fit and predict of a classifier beside scikit-learn's."""
     work = NAIVE_BAYES[name]
-    who = ("halfseen", "halfseen plain", "scikit-learn")
-    rounds = [{each: contestant(each, name) for each in who} for _ in range(2)]
-    results = {each: min((found[each] for found in rounds), key=lambda result: result["seconds"]) for each in who}
-    reference = results["halfseen"]["loglik"]
-    table = Table("contestant", "seconds", "halfseen is faster by", "sum of log-joints", title=f"{name}: {work.size}")
-    for each, result in results.items():
-        ratio = result["seconds"] / results["halfseen"]["seconds"]
-        table.add_row(each, f"{result['seconds']:.3f}", f"{ratio:.1f}x", f"{result['loglik']:.6f}")
-    console.print(table)
-    agree = all(abs(result["loglik"] - reference) <= AGREE * abs(reference) for result in results.values())
-    if not agree:
-        console.print(f"[bold red]{name}: log-joints differ")
+    able = ("halfseen", "halfseen plain", "scikit-learn")
+    rounds = rounds_of(able, lambda who: contestant(who, name), 2)
+    results = {who: min((found[who] for found in rounds), key=lambda result: result["seconds"]) for who in able}
+    agree = compare(f"{name}: {work.size}", results, "fit and predict", "sum of log-joints")
     return {"size": work.size, "results": results, "agree": agree}
 
 
 def chains(name: str) -> dict[str, Any]:
     """Time hidden Markov models beside hmmlearn and dynamax, where they are installed."""
     work = CHAINS[name]
-    rounds = []
-    for _ in range(2):
-        found = {}
-        for who in ("halfseen", "hmmlearn", "dynamax"):
-            program = [sys.executable, "-m", "benchmarks.sequences", who, name]
-            found[who] = json.loads(subprocess.run(program, stdout=subprocess.PIPE, text=True, check=True).stdout)
-        rounds.append(found)
-    present = [who for who in rounds[0] if rounds[0][who] is not None]
-    results = {who: best([found[who] for found in rounds]) for who in present}
-    reference = results["halfseen"]["loglik"]
-    table = Table(
-        "contestant", "ms per iteration", "halfseen is faster by", "log-likelihood", title=f"{name}: {work.size}"
-    )
-    for who, result in results.items():
-        ratio = result["seconds"] / results["halfseen"]["seconds"]
-        shown = "" if result["loglik"] is None else f"{result['loglik']:.6f}"
-        table.add_row(who, f"{1e3 * result['seconds']:.2f}", f"{ratio:.1f}x", shown)
-    for who in rounds[0]:
-        if who not in present:
-            table.add_row(who, "not installed", "-", "-")
-    console.print(table)
+    rounds = rounds_of(("halfseen", "hmmlearn", "dynamax"), lambda who: printed("sequences", who, name), 2)
+    results = best_of_each(rounds)
+    agree = compare(f"{name}: {work.size}", results)
     beyond = max(found["halfseen"]["beyond_mb"] for found in rounds)
     console.print(f"memory of the fit beyond the data: {beyond:.0f} MB")
-    logliks = [result["loglik"] for result in results.values() if result["loglik"] is not None]
-    agree = all(abs(loglik - reference) <= AGREE * abs(reference) for loglik in logliks)
     return {"size": work.size, "results": results, "beyond_mb": beyond, "agree": agree}
 
 
@@ -191,79 +169,36 @@ def networks(name: str) -> dict[str, Any]:
     if not work.path.exists():
         console.print(f"{name}: {work.path} is not there; HALFSEEN_DATA says where it is")
         return {"size": work.size, "results": {}, "agree": True}
-
-    def once(who: str) -> Any:
-        program = [sys.executable, "-m", "benchmarks.networks", who, name]
-        return json.loads(subprocess.run(program, stdout=subprocess.PIPE, text=True, check=True).stdout)
-
-    rivals = {who: once(who) for who in work.quoted}
-    results = {"halfseen": best([once("halfseen") for _ in range(ROUNDS)])}
-    table = Table(
-        "contestant", "ms per iteration", "halfseen is faster by", "log-likelihood", title=f"{name}: {work.size}"
-    )
-    table.add_row(
-        "halfseen", f"{1e3 * results['halfseen']['seconds']:.3f}", "1x", f"{results['halfseen']['loglik']:.6f}"
-    )
+    rivals = {who: printed("networks", who, name) for who in work.quoted}
+    results = {"halfseen": best([printed("networks", "halfseen", name) for _ in range(ROUNDS)])}
+    results |= {who: found and best([found]) for who, found in rivals.items()}
+    agree = compare(f"{name}: {work.size}", results)
     for who, found in rivals.items():
         if found is None:
-            table.add_row(f"{who}: not installed", f"quoted: {work.quoted[who]}", "-", "-")
-            continue
-        results[who] = best([found])
-        ratio = results[who]["seconds"] / results["halfseen"]["seconds"]
-        rows = found.get("rows", work.n_rows)
-        scaled = f", scaled from {rows} rows" if rows < work.n_rows else ""
-        table.add_row(
-            f"{who}{scaled}", f"{1e3 * results[who]['seconds']:.1f}", f"{ratio:.0f}x", f"{found['loglik']:.6f}"
-        )
-    console.print(table)
+            console.print(f"{who} is not installed; elsewhere it took {work.quoted[who]}")
+        elif found.get("rows", work.n_rows) < work.n_rows:
+            console.print(f"the time of {who} is scaled from {found['rows']} rows")
     if work.few_rows < work.n_rows:
         console.print(f"log-likelihoods are those of the first {work.few_rows} rows")
     if "pgmpy" not in work.quoted:
         console.print("pgmpy is left out: it drops rows with holes")
-    reference = results["halfseen"]["loglik"]
-    agree = all(abs(result["loglik"] - reference) <= AGREE * abs(reference) for result in results.values())
-    if not agree:
-        console.print(f"[bold red]{name}: log-likelihoods differ")
     return {"size": work.size, "results": results, "agree": agree}
-
-
-def grammars(name: str) -> dict[str, Any]:
-    """Time grammars beside NumPy, and NLTK where it is installed."""
-    program = [sys.executable, "-m", "benchmarks.grammars", name]
-    found = json.loads(subprocess.run(program, stdout=subprocess.PIPE, text=True, check=True).stdout)
-    table = Table("figure", "value", title=name)
-    for figure, value in found.items():
-        table.add_row(figure, f"{value:.6g}" if isinstance(value, float) else str(value))
-    console.print(table)
-    return {"results": {"halfseen": found}, "agree": True}
 
 
 def texts(name: str) -> dict[str, Any]:
     """Time naive Bayes on documents, or its EM, beside scikit-learn and a loop over SciPy's sparse products."""
-    work, rounds = TEXTS[name], []
-    rival = "scikit-learn" if name == "nb_text" else "SciPy loop"
-    for _ in range(2):
-        found = {}
-        for who in ("halfseen", rival):
-            program = [sys.executable, "-m", "benchmarks.text", who.replace(rival, "scikit-learn"), name]
-            found[who] = json.loads(subprocess.run(program, stdout=subprocess.PIPE, text=True, check=True).stdout)
-        rounds.append(found)
-    results = {who: best([each[who] for each in rounds]) for who in rounds[0]}
-    what = "fit and predict" if name == "nb_text" else "iteration"
-    table = Table("contestant", f"ms per {what}", "halfseen is faster by", "check", title=f"{name}: {work.size}")
-    for who, result in results.items():
-        ratio = result["seconds"] / results["halfseen"]["seconds"]
-        table.add_row(who, f"{1e3 * result['seconds']:.2f}", f"{ratio:.1f}x", f"{result['loglik']:.6f}")
-    console.print(table)
-    reference = results["halfseen"]["loglik"]
-    agree = all(abs(result["loglik"] - reference) <= AGREE * abs(reference) for result in results.values())
-    return {"size": work.size, "results": results, "agree": agree}
+    work = TEXTS[name]
+    rival, per = ("scikit-learn", "fit and predict") if name == "nb_text" else ("SciPy loop", "iteration")
+    rounds = rounds_of(
+        ("halfseen", rival), lambda who: printed("text", who.replace("SciPy loop", "scikit-learn"), name), 2
+    )
+    results = best_of_each(rounds)
+    return {"size": work.size, "results": results, "agree": compare(f"{name}: {work.size}", results, per, "check")}
 
 
 def facts(module: str, name: str) -> dict[str, Any]:
     """Run a benchmark of a module that prints its figures as JSON, rivals included, and show them."""
-    program = [sys.executable, "-m", f"benchmarks.{module}", name]
-    found = json.loads(subprocess.run(program, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    found = printed(module, name)
     table = Table(module, "", title=name)
     for what, value in found.items():
         table.add_row(what.replace("_", " "), f"{value:.4g}" if isinstance(value, float) else str(value))
@@ -376,7 +311,6 @@ def main() -> int:
     parts |= {name: lambda name=name: naive_bayes(name) for name in NAIVE_BAYES}
     parts |= {name: lambda name=name: chains(name) for name in CHAINS}
     parts |= {name: lambda name=name: networks(name) for name in NETWORKS}
-    parts |= {name: lambda name=name: grammars(name) for name in GRAMMARS}
     parts |= {name: lambda name=name: texts(name) for name in TEXTS}
     parts |= {name: lambda name=name: k_means(name) for name in KMEANS}
     parts |= {name: lambda name=name: gmm(name) for name in NORMALS}
