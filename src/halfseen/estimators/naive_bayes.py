@@ -423,7 +423,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     @property
     def coef_(self) -> Floats:
-        """Weights of the words, (C, V): predict_joint_log_proba(X) = X @ coef_.T + intercept_ for counts X.
+        """Weights of the words, (C, V): `predict_joint_log_proba(X) = X @ coef_.T + intercept_` for counts X.
 
         There is a row for each class, also where there are two. With text="bernoulli" X is 0 or 1.
         """
