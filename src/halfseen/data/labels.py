@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
@@ -63,6 +64,11 @@ class Evidence:
     def log_evidence(self) -> NDArray[np.float64]:
         """Log-evidence of each row, (N, K)."""
         return self.patterns[self.index]
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether something is known about every row."""
+        return bool(self.index.min(initial=1) > 0)
 
     def take(self, rows: Any) -> Evidence:
         """The evidence of some rows: an index array, a mask or a slice."""

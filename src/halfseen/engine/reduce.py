@@ -65,8 +65,9 @@ def certain(evidence: Evidence) -> NDArray[np.bool_]:
 def all_certain(evidence: Evidence) -> bool:
     """Whether they do so in all rows."""
     single = _single(evidence)
-    lowest = evidence.index.min(initial=len(single))  # pattern 0 is that of rows without a label, if there are any
-    return bool(single[lowest:].all() or single[evidence.index].all())
+    if evidence.complete and single[1:].all():  # pattern 0 is that of rows of which nothing is known
+        return True
+    return bool(single[evidence.index].all())
 
 
 def _single(evidence: Evidence) -> NDArray[np.bool_]:

@@ -53,7 +53,7 @@ def best_weight(model: NaiveBayes, source: Source, weight: NDArray[np.float64], 
     The largest among equals. 1 where there is nothing to choose: no unlabelled row, or too few labels.
     """
     found = _folds(evidence)
-    if found is None or evidence.index.min() > 0:
+    if found is None or evidence.complete:
         return 1.0
     labelled, truth, _, split = found
     others = np.setdiff1d(np.arange(len(weight)), labelled)

@@ -188,7 +188,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         source, weight, evidence = self._weighed(source, weight, evidence)
         self._fit_rows(source, weight, evidence)
         self.guard_ = None
-        if self.guard and evidence.index.min() == 0:
+        if self.guard and not evidence.complete:
             self.guard_ = guard.compare(self, source, weight, evidence)
         return self
 
@@ -223,7 +223,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         """Return the rows that count, rows without any evidence with their own weight."""
         if self.unlabeled_weight_ != 1:
             weight = np.where(evidence.index == 0, self.unlabeled_weight_ * weight, weight)
-        if weight.min() > 0:
+        if weight[:1].min() > 0 and (weight.strides == (0,) or weight.min() > 0):  # one number for all rows, or many
             return source, weight, evidence
         used = np.flatnonzero(weight)
         if not len(used):
@@ -276,7 +276,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def _told(self, table: Table) -> list[Chunk]:
         """Return the rows of whose class something is known, if there are others, and classes of several components."""
-        if table.evidence is None or int(self.components_per_class) == 1 or table.evidence.index.min() > 0:
+        if table.evidence is None or int(self.components_per_class) == 1 or table.evidence.complete:
             return []
         return list(table.take(np.flatnonzero(table.evidence.index)).chunks())
 
