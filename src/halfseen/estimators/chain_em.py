@@ -16,7 +16,7 @@ from halfseen.engine.ascent import METHODS
 from halfseen.engine.hidden_markov import reduce_sequences
 from halfseen.engine.model import Reduced
 from halfseen.engine.reduce import certain
-from halfseen.engine.search import STAGE, Plan
+from halfseen.engine.search import Plan
 from halfseen.engine.starts import BLEND, STARTS, STRENGTH, Start, whole
 from halfseen.engine.stopping import read_rule
 from halfseen.errors import CollapseWarning, FitError, ParameterError, warn
@@ -120,13 +120,7 @@ class ChainEM(ChainUse):
         options.flag("accelerate", self.accelerate)
         options.mapping("start", self.start)
         options.mapping("columns", self.columns)
-        warm = STAGE * len(options.temperatures("anneal", self.anneal))
-        if warm and self.assign == "hard":
-            raise ParameterError(
-                "anneal has no meaning with assign='hard': the best path is the same at any temperature."
-            )
-        if warm >= self.max_iter:
-            raise ParameterError(f"anneal={self.anneal!r} makes {warm} passes: max_iter={self.max_iter} is too few.")
+        options.annealing(self.anneal, self.assign, self.max_iter)
 
     def _learn_schema(self, source: Source) -> Schema:
         kinds: dict[str | int, str] = dict(self.columns or {})

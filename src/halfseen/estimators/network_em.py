@@ -16,7 +16,6 @@ from halfseen.engine import BayesianNetwork, Search, evaluate, fit
 from halfseen.engine.ascent import METHODS
 from halfseen.engine.model import Reduced
 from halfseen.engine.network import Likelihoods, Split, log_table, logliks, most_workers, reduce_network, split
-from halfseen.engine.search import STAGE
 from halfseen.engine.search import Plan as SearchPlan
 from halfseen.engine.stopping import read_rule
 from halfseen.errors import DataError, FitError, ParameterError
@@ -124,13 +123,7 @@ class NetworkEM(NetworkUse):
         options.flag("accelerate", self.accelerate)
         options.mapping("start", self.start)
         Assign.read(self.assign, self.draws)
-        warm = STAGE * len(options.temperatures("anneal", self.anneal))
-        if warm and self.assign == "hard":
-            raise ParameterError(
-                "anneal has no meaning with assign='hard': the best completion is the same at any temperature."
-            )
-        if warm >= self.max_iter:
-            raise ParameterError(f"anneal={self.anneal!r} makes {warm} passes: max_iter={self.max_iter} is too few.")
+        options.annealing(self.anneal, self.assign, self.max_iter)
 
     def _built(self) -> Built:
         """Return what the options say of the tables."""

@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen import __version__
 from halfseen.data import Column, Schema, Source, frame_from_dict, read, row_weight
 from halfseen.engine.model import weighted_sum
 from halfseen.engine.network import (
@@ -28,9 +26,10 @@ from halfseen.engine.network import (
     posterior,
     split,
 )
-from halfseen.errors import DataError, ImpossibleRowWarning, ParameterError, VersionWarning, warn
+from halfseen.errors import DataError, ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import options
 from halfseen.estimators.labelled import Labelled, position
+from halfseen.estimators.pickled import Pickled
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table_mixture import generator
 from halfseen.leaves.categorical import draw as draw_states
@@ -42,7 +41,7 @@ from halfseen.structures.graph import Graph, read_names
 Ints = NDArray[np.int64]
 
 
-class NetworkUse(BaseEstimator):
+class NetworkUse(Pickled):
     """A Bayesian network, once it has a graph, states and tables."""
 
     random_state: Any
@@ -523,19 +522,6 @@ class NetworkUse(BaseEstimator):
         return codes, likelihoods
 
     # ---- manners -------------------------------------------------------------------------------------------------
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_halfseen_version": __version__}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        written = state.pop("_halfseen_version", "unknown")
-        if written != __version__:
-            warn(
-                f"a {type(self).__name__} pickled by halfseen {written} may not work with {__version__}. Keep models "
-                "with halfseen.save, which later versions read.",
-                VersionWarning,
-            )
-        super().__setstate__(state)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from halfseen.engine.search import STAGE
 from halfseen.errors import ParameterError
 
 
@@ -55,3 +56,14 @@ def temperatures(name: str, value: Any) -> tuple[float, ...]:
     if not all(low < high for low, high in zip((0.0, *listed), (*listed, 1.0), strict=True)):
         raise ParameterError(f"{name}={value!r} must rise between 0 and 1, both excluded.")
     return tuple(float(beta) for beta in listed)
+
+
+def annealing(anneal: Any, assign: str, max_iter: int) -> None:
+    """Refuse temperatures that have no meaning, or that leave no pass for the fit itself."""
+    warm = STAGE * len(temperatures("anneal", anneal))
+    if warm and assign == "hard":
+        raise ParameterError(
+            "anneal has no meaning with assign='hard': the best completion is the same at any temperature."
+        )
+    if warm >= max_iter:
+        raise ParameterError(f"anneal={anneal!r} makes {warm} passes: max_iter={max_iter} is too few.")

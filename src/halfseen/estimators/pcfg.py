@@ -16,7 +16,6 @@ from halfseen.data.trees import Tree, Word, read_trees
 from halfseen.engine import ContextFree, evaluate, fit
 from halfseen.engine.ascent import METHODS
 from halfseen.engine.grammar import reduce_sentences
-from halfseen.engine.search import STAGE
 from halfseen.engine.search import Plan as SearchPlan
 from halfseen.engine.stopping import read_rule
 from halfseen.errors import DataError, ParameterError
@@ -342,13 +341,7 @@ class PCFG(GrammarUse):
         options.flag("accelerate", self.accelerate)
         options.one_of("on_unparsable", self.on_unparsable, LOST)
         Assign.read(self.assign, self.draws)
-        warm = STAGE * len(options.temperatures("anneal", self.anneal))
-        if warm and self.assign == "hard":
-            raise ParameterError(
-                "anneal has no meaning with assign='hard': the best tree is the same at any temperature."
-            )
-        if warm >= self.max_iter:
-            raise ParameterError(f"anneal={self.anneal!r} makes {warm} passes: max_iter={self.max_iter} is too few.")
+        options.annealing(self.anneal, self.assign, self.max_iter)
 
     def _built(self) -> Built:
         """Return what the options say of the rules."""

@@ -13,7 +13,7 @@ restored  State -> estimator, checked as a thing from outside: every name, type,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
 from math import isfinite
@@ -518,6 +518,17 @@ def restore_training(model: Any, training: Any, known: Training) -> None:
         if not all(lists):
             raise ParameterError("training: selection_ is not a table.")
         model.selection_ = frame_from_dict(selection, model._template)
+
+
+def restore_stages(model: Any, record: Mapping[str, Any], own: Sequence[str]) -> None:
+    """The same for a model trained in stages: all of `own` must be there, and a table of each stage."""
+    if set(options.mapping("training", record["training"])) != set(own):
+        raise ParameterError(f"training: expected {', '.join(own)}.")
+    restore_training(model, record["training"], TRAINING)
+    stages = record["stages"]
+    if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
+        raise ParameterError("stages: expected a list of tables.")
+    model.stages_ = stages
 
 
 def _origin(record: Mapping[str, Any]) -> Origin:

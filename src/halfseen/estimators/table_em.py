@@ -21,7 +21,7 @@ from halfseen.engine.ascent import METHODS
 from halfseen.engine.em import Runner
 from halfseen.engine.model import Reduced
 from halfseen.engine.reduce import all_certain, all_countable, counted, reduce
-from halfseen.engine.search import STAGE, Plan
+from halfseen.engine.search import Plan
 from halfseen.engine.starts import STARTS, Start, from_known, from_labelled, split, whole
 from halfseen.engine.stopping import read_rule
 from halfseen.errors import CollapseWarning, ParameterError, warn
@@ -115,13 +115,7 @@ class TableEM(TableMixture):
         read_options(options.mapping("words", self.words))
         if self.document_length not in (None, "mean") and not options.number("document_length", self.document_length):
             raise ParameterError("document_length=0: a document must count as something. Use 'mean', None or a number.")
-        warm = STAGE * len(options.temperatures("anneal", self.anneal))
-        if warm and self.assign == "hard":
-            raise ParameterError(
-                "anneal has no meaning with assign='hard': the best class is the same at any temperature."
-            )
-        if warm >= self.max_iter:
-            raise ParameterError(f"anneal={self.anneal!r} makes {warm} passes: max_iter={self.max_iter} is too few.")
+        options.annealing(self.anneal, self.assign, self.max_iter)
 
     def _worded(self, source: Source) -> Source:
         """Return a table to be fitted to with its text cut into words, once for the fit and all that follows."""

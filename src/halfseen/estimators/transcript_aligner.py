@@ -10,19 +10,19 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import Schema, SequenceChunk, Source, frame_from_dict, read
 from halfseen.engine import Mixture, Model, Reduced, Search, fit
-from halfseen.engine.search import STAGE, Plan
+from halfseen.engine.search import Plan
 from halfseen.engine.stopping import read_rule
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import blocks, options
 from halfseen.estimators.alignment import Aligner, Alignment, Typical, table_of
 from halfseen.estimators.ended import take_over, warn_of_end
 from halfseen.estimators.lexicon import Layout, Lexicon, read_pronunciations
+from halfseen.estimators.pickled import Pickled
 from halfseen.estimators.spoken import Corpus, is_lazy, read_corpus, tell_short, too_short
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table_mixture import seed_of
@@ -53,7 +53,7 @@ class Stage(NamedTuple):
     search: Search
 
 
-class TranscriptAligner(BaseEstimator):
+class TranscriptAligner(Pickled):
     """Find when everything of a transcript was said, by expectation-maximization.
 
     Known is what was said in each utterance and in which order; when is hidden. Every unit (a phone, a word, an
@@ -186,13 +186,7 @@ class TranscriptAligner(BaseEstimator):
         options.whole("max_iter", self.max_iter)
         options.flag("accelerate", self.accelerate)
         options.mapping("start", self.start)
-        warm = STAGE * len(options.temperatures("anneal", self.anneal))
-        if warm and self.assign == "hard":
-            raise ParameterError(
-                "anneal has no meaning with assign='hard': the best way is the same at any temperature."
-            )
-        if warm >= self.max_iter:
-            raise ParameterError(f"anneal={self.anneal!r} makes {warm} passes: max_iter={self.max_iter} is too few.")
+        options.annealing(self.anneal, self.assign, self.max_iter)
         if not options.number("step", self.step) > 0:
             raise ParameterError(f"step={self.step!r} is not a number above 0.")
         for name, unit in (("silence", self.silence), ("unknown", self.unknown)):

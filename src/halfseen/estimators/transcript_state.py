@@ -13,7 +13,7 @@ from halfseen.errors import ParameterError
 from halfseen.estimators import blocks, options
 from halfseen.estimators.alignment import Typical
 from halfseen.estimators.lexicon import Lexicon, read_pronunciations
-from halfseen.estimators.state import TRAINING, State, _column, _known_options, _origin, _schema
+from halfseen.estimators.state import State, _column, _known_options, _origin, _schema, restore_stages
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.leaves.limits import Params
 
@@ -127,7 +127,7 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
         raise ParameterError("frames: a number of frames is negative.")
     centre, spread = record["typical"]
     model._typical = Typical(float(centre), options.number("typical", spread))
-    _restore_training(model, record)
+    restore_stages(model, record, OWN)
     model._origin = _origin(record)
     return model
 
@@ -199,17 +199,3 @@ def _shapes(model: Model, aligner: TranscriptAligner) -> dict[str, Shape]:
     shapes: dict[str, Shape] = {f"params/{name}": a.shape for name, a in _named(model.blank()).items()}
     shapes["frames"] = (aligner._lexicon.n_emissions,)
     return shapes | _summary_shapes(aligner._schema)
-
-
-def _restore_training(model: TranscriptAligner, record: dict[str, Any]) -> None:
-    found = dict(options.mapping("training", record["training"]))
-    if set(found) != set(OWN):
-        raise ParameterError(f"training: expected {', '.join(OWN)}.")
-    for name, value in found.items():
-        if not TRAINING[name][1](value):
-            raise ParameterError(f"training: {name}={value!r:.80} cannot be.")
-        setattr(model, name, value)
-    stages = record["stages"]
-    if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
-        raise ParameterError("stages: expected a list of tables.")
-    model.stages_ = stages

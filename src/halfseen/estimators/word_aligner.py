@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.assign import SOFT, Assign, child
@@ -38,6 +37,7 @@ from halfseen.estimators.corpus import (
     with_known,
 )
 from halfseen.estimators.ended import CONVERGED, warn_of_end
+from halfseen.estimators.pickled import Pickled
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.symmetry import HEURISTICS, symmetrized
 from halfseen.estimators.table_mixture import seed_of
@@ -85,7 +85,7 @@ class Prepared:
     n_words: int
 
 
-class WordAligner(BaseEstimator):
+class WordAligner(Pickled):
     """Link the words of sentences to the words of their translations, by expectation-maximization.
 
     Known are pairs of sentences; which word translates which is hidden. Every target word comes from one source word or

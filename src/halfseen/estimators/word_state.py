@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.corpus import Rows, place_of
-from halfseen.estimators.state import TRAINING, State, _known_options, _options, _origin, is_texts
+from halfseen.estimators.state import State, _known_options, _options, _origin, is_texts, restore_stages
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.leaves.translations import Translations
 
@@ -71,17 +71,7 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
         "reverse": (model.target_words_, model.source_words_),
     }
     model._learned = {name: _direction(model, name, tensors, *map(len, words[name])) for name in names}
-    found = dict(options.mapping("training", record["training"]))
-    if set(found) != set(OWN):
-        raise ParameterError(f"training: expected {', '.join(OWN)}.")
-    for name, value in found.items():
-        if not TRAINING[name][1](value):
-            raise ParameterError(f"training: {name}={value!r:.80} cannot be.")
-        setattr(model, name, value)
-    stages = record["stages"]
-    if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
-        raise ParameterError("stages: expected a list of tables.")
-    model.stages_ = stages
+    restore_stages(model, record, OWN)
     model._origin = _origin(record)
     return model
 

@@ -707,6 +707,25 @@ void by_tiles(std::size_t n_rows, Call call) {
     for (std::size_t first = 0; first < n_rows; first += TILE) call(first, std::min(TILE, n_rows - first));
 }
 
+// Score, complete and expect, tile by tile; return the log-likelihood.
+template <class Tile, class Expect>
+double soft(Tile& tile, Matrix<const double> values, Span<const double> weight, Span<const double> log_mix,
+            Span<double> mix_usage, Expect expect) {
+    Work joint(tile.K * TILE);
+    double loglik = 0;
+    by_tiles(values.rows, [&](std::size_t first, std::size_t size) {
+        tile.read(values, first, size);
+        const Ahead next(values, first + TILE, TILE);
+        for (std::size_t k = 0; k < tile.K; ++k) {
+            next.part(k, tile.K);
+            tile.score(k, log_mix[k], joint.data() + k * TILE);
+        }
+        loglik += complete(joint.data(), tile.K, weight.data + first, size, mix_usage.data);
+        for (std::size_t k = 0; k < tile.K; ++k) expect(size, k, joint.data() + k * TILE);
+    });
+    return loglik;
+}
+
 }  // namespace
 
 void normal_score(Matrix<const double> values, const Normals& m, Matrix<double> scores) {
@@ -738,17 +757,8 @@ void normal_expect(Matrix<const double> values, const Normals& m, Matrix<const d
 double normal_soft(Matrix<const double> values, Span<const double> weight, Span<const double> log_mix,
                    const Normals& m, Span<double> mix_usage, Matrix<double> sums) {
     Normal tile(m, true);
-    Work joint(tile.K * TILE);
-    double loglik = 0;
-    by_tiles(values.rows, [&](std::size_t first, std::size_t size) {
-        tile.read(values, first, size);
-        const Ahead next(values, first + TILE, TILE);
-        for (std::size_t k = 0; k < tile.K; ++k) {
-            next.part(k, tile.K);
-            tile.score(k, log_mix[k], joint.data() + k * TILE);
-        }
-        loglik += complete(joint.data(), tile.K, weight.data + first, size, mix_usage.data);
-        for (std::size_t k = 0; k < tile.K; ++k) tile.expect(size, k, joint.data() + k * TILE, sums[k]);
+    const double loglik = soft(tile, values, weight, log_mix, mix_usage, [&](std::size_t size, std::size_t k, double* usage) {
+        tile.expect(size, k, usage, sums[k]);
     });
     tile.finish(sums);
     return loglik;
@@ -792,17 +802,8 @@ void gaussian_expect(Matrix<const double> values, Matrix<const double> mean, Mat
 double diagonal_soft(Matrix<const double> values, Span<const double> weight, Span<const double> log_mix,
                      const Diagonals& m, Span<double> mix_usage, Stack<double> moments) {
     Diagonal tile(m);
-    Work joint(tile.K * TILE);
-    double loglik = 0;
-    by_tiles(values.rows, [&](std::size_t first, std::size_t size) {
-        tile.read(values, first, size);
-        const Ahead next(values, first + TILE, TILE);
-        for (std::size_t k = 0; k < tile.K; ++k) {
-            next.part(k, tile.K);
-            tile.score(k, log_mix[k], joint.data() + k * TILE);
-        }
-        loglik += complete(joint.data(), tile.K, weight.data + first, size, mix_usage.data);
-        for (std::size_t k = 0; k < tile.K; ++k) tile.expect(k, joint.data() + k * TILE);
+    const double loglik = soft(tile, values, weight, log_mix, mix_usage, [&](std::size_t, std::size_t k, double* usage) {
+        tile.expect(k, usage);
     });
     tile.finish(moments);
     return loglik;
