@@ -331,9 +331,15 @@ def test_gold_in_the_form_of_shared_tasks(tmp_path):
     assert gold.possible == [{(0, 0), (1, 2)}, set(), {(0, 1)}]
     with pytest.raises(DataError, match="links of sentence 3; there are 2"):
         hs.read_gold(tmp_path / "gold", 2)
-    (tmp_path / "bad").write_text("1 1 1\n1 x 2\n")
-    with pytest.raises(DataError, match="bad, line 2"):
-        hs.read_gold(tmp_path / "bad")
+    for line in ("1 x 2", "1 1 2 p", "0 1 1", "1 1 2 S P Q", "1 1"):
+        (tmp_path / "bad").write_text(f"1 1 1\n{line}\n")
+        with pytest.raises(DataError, match="bad, line 2"):
+            hs.read_gold(tmp_path / "bad")
+
+
+def test_null_of_shared_tasks_is_no_link(tmp_path):
+    (tmp_path / "gold").write_text("1 1 1 S 0.5\n1 2 0 S\n2 0 1 1e-3 P\n")
+    assert hs.read_gold(tmp_path / "gold").possible == [{(0, 0)}, set()]
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
