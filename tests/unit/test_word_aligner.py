@@ -316,6 +316,37 @@ def test_heuristics_by_hand():
     assert symmetrized("grow-diag-final", ahead, [*back, (5, 0)])[-2:] == [(3, 3), (5, 5)]
 
 
+def grown_slow(ahead, back, size, enough):
+    """Growing as Koehn, Och and Marcu have it: over the whole matrix, again and again."""
+    around = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+    found, cells = ahead & back, list(itertools.product(range(size), repeat=2))
+
+    def bare(link):
+        return all(i != link[0] for i, _ in found), all(j != link[1] for _, j in found)
+
+    before = None
+    while before != len(found):
+        before = len(found)
+        for i, j in cells:
+            for link in [(i + down, j + right) for down, right in around if (i, j) in found]:
+                if link in ahead | back and any(bare(link)):
+                    found.add(link)
+    for side in (ahead, back) if enough else ():
+        for link in cells:
+            if link in side and enough(bare(link)):
+                found.add(link)
+    return sorted(found)
+
+
+def test_heuristics_are_those_that_were_published():
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        ahead = {(int(rng.integers(0, 6)), j) for j in range(6) if rng.random() < 0.85}
+        back = {(i, int(rng.integers(0, 6))) for i in range(6) if rng.random() < 0.85}
+        for how, enough in (("grow-diag", None), ("grow-diag-final", any), ("grow-diag-final-and", all)):
+            assert symmetrized(how, ahead, back) == grown_slow(ahead, back, 6, enough)
+
+
 def test_scores_of_links():
     found = hs.score_links(["0-0 1-1"], ["0-0 2-1"], ["1-1"])
     assert (found.aer, found.precision, found.recall) == (0.25, 1.0, 0.5)
