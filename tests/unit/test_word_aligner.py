@@ -398,7 +398,9 @@ def test_a_report(fitted):
     assert "Report on word alignment" in page
     assert "Jump +1".lower() in page.lower()
     assert hs.report(fitted["ibm1"], NLTK).startswith("<!doctype html>")
-    assert "tension" in hs.report(fitted["diagonal"], NLTK)
+    assert "tension" in (other := hs.report(fitted["diagonal"], NLTK))
+    assert "that of the word before it" in page
+    assert "that of the word before it" not in other
 
 
 # ---- model files -----------------------------------------------------------------------------------------------------
@@ -469,11 +471,26 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     assert found.align(TOY) == before
 
 
-def test_an_interrupted_fit_goes_on_to_the_same_result(tmp_path):
-    whole = hs.WordAligner(max_iter=4).fit(NLTK)
-    with hs.checkpoint(tmp_path / "journal"):
-        kept = hs.WordAligner(max_iter=4).fit(NLTK)
-    assert kept.trace_ == whole.trace_
+@pytest.mark.parametrize("how", [{}, {"agreement": False}, {"assign": "sample", "random_state": 0}, {"dirichlet": 0.1}])
+def test_an_interrupted_fit_goes_on_to_the_same_result(tmp_path, monkeypatch, how):
+    from halfseen.engine.words import WordModel
+
+    whole = hs.WordAligner(max_iter=4, **how).fit(NLTK)
+    expected, calls = WordModel.expected, iter(range(1000))
+
+    def interrupted(self, *args):
+        if next(calls) == 7:
+            raise KeyboardInterrupt
+        return expected(self, *args)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt), hs.checkpoint(tmp_path / "journal"):
+        patched.setattr(WordModel, "expected", interrupted)
+        hs.WordAligner(max_iter=4, n_jobs=1, **how).fit(NLTK)
+    with hs.checkpoint(tmp_path / "journal") as journal:
+        kept = hs.WordAligner(max_iter=4, **how).fit(NLTK)
+        assert journal.n_replayed > 1
+    assert kept.stages_ == whole.stages_
+    assert kept.loglik_ == whole.loglik_
 
 
 @pytest.mark.parametrize("agreement", [True, False])
