@@ -483,9 +483,10 @@ def test_an_interrupted_fit_goes_on_to_the_same_result(tmp_path, monkeypatch, ho
             raise KeyboardInterrupt
         return expected(self, *args)
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt), hs.checkpoint(tmp_path / "journal"):
-        patched.setattr(WordModel, "expected", interrupted)
+    monkeypatch.setattr(WordModel, "expected", interrupted)
+    with pytest.raises(KeyboardInterrupt), hs.checkpoint(tmp_path / "journal"):
         hs.WordAligner(max_iter=4, n_jobs=1, **how).fit(NLTK)
+    monkeypatch.undo()
     with hs.checkpoint(tmp_path / "journal") as journal:
         kept = hs.WordAligner(max_iter=4, **how).fit(NLTK)
         assert journal.n_replayed > 1
