@@ -1,10 +1,12 @@
 """Word alignment at the command line: files of sentences in, files of links out."""
 
+import gzip
 import json
 
 import pytest
 
 import halfseen as hs
+from halfseen.app.families.words import compare_links, is_links
 from tests.app.test_command_line import halfseen
 
 SOURCE = ["das Haus", "das Buch", "ein Buch", "das Haus ist klein", "ein Haus", ""]
@@ -45,6 +47,32 @@ def test_links_are_compared(words, tmp_path):
     (tmp_path / "short").write_text("0-0\n")
     done = halfseen("compare", tmp_path / "links", tmp_path / "short", code=1)
     assert "has 6 lines" in done.stderr
+
+
+def test_links_are_known_in_any_dress(words, tmp_path):
+    """Compressed, with a byte order mark, of pairs without links, with a slip in them; a model is none."""
+    _, model = words
+    path = tmp_path / "links"
+    for raw, wanted in (
+        (b"\xef\xbb\xbf0-0\r\n", True),
+        (b"\n\n\n", True),
+        (b"0-0 1_1\n", True),
+        (b"\n0001 1 1 S\n", True),
+        (b"0?0\n", True),
+        (b"", False),
+        (b"a,b\n", False),
+        (b"\xff\xfe", False),
+    ):
+        path.write_bytes(raw)
+        assert is_links(str(path)) is wanted, raw
+    (tmp_path / "links.gz").write_bytes(gzip.compress(b"0-0\n"))
+    (tmp_path / "numbers.gz").write_bytes(gzip.compress(b"1 1 1\n"))
+    assert is_links(str(tmp_path / "links.gz"))
+    assert compare_links(str(tmp_path / "links.gz"), str(tmp_path / "numbers.gz")).aer == 0
+    path.write_bytes(b"\n0-0\n")
+    assert compare_links(str(path), str(tmp_path / "numbers.gz")).n_pairs == 2
+    assert not is_links(str(model))
+    assert not is_links(str(tmp_path / "nothing"))
 
 
 def test_a_word_is_looked_up(words):

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import halfseen as hs
 from halfseen.data.bitext import encode_pairs
-from halfseen.errors import DataError, DataTypeError, ModelFileError, ParameterError
+from halfseen.errors import DataError, DataTypeError, InterruptedWarning, ModelFileError, ParameterError
 from halfseen.estimators.symmetry import HEURISTICS, symmetrized
 
 TOY = [("das Haus", "the house"), ("das Buch", "the book"), ("ein Buch", "a book")]
@@ -83,7 +83,7 @@ def test_sampled_links_lead_near_the_same_place():
 def test_models_start_each_other():
     found = hs.WordAligner("hmm", sequence=["ibm1", "diagonal", "hmm"], agreement=False).fit(NLTK)
     assert [(s["model"], s["direction"]) for s in found.stages_] == list(
-        itertools.chain.from_iterable([(m, d) for m in MODELS] for d in ("forward", "reverse"))
+        itertools.product(MODELS, ("forward", "reverse"))
     )
     assert found.stages_[1]["trace"][0] > found.stages_[0]["trace"][0]
 
@@ -196,6 +196,7 @@ def test_options_that_cannot_be_are_refused():
         ({"p_null": 1.0}, "p_null=1.0"),
         ({"p_null": 0.1, "null": False}, "no meaning with null=False"),
         ({"sequence": ["ibm1"]}, "does not end with model='hmm'"),
+        ({"sequence": 3}, "sequence=3 is not a list of models"),
         ({"agreement": True, "assign": "hard"}, "agreement=True needs assign='soft'"),
         ({"agreement": True, "direction": "forward"}, "needs direction='both'"),
         ({"max_iter": 0}, "max_iter=0"),
@@ -315,6 +316,37 @@ def test_heuristics_by_hand():
     assert symmetrized("grow-diag-final", ahead, [*back, (5, 0)])[-2:] == [(3, 3), (5, 5)]
 
 
+def grown_slow(ahead, back, size, enough):
+    """Growing as Koehn, Och and Marcu have it: over the whole matrix, again and again."""
+    around = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+    found, cells = ahead & back, list(itertools.product(range(size), repeat=2))
+
+    def bare(link):
+        return all(i != link[0] for i, _ in found), all(j != link[1] for _, j in found)
+
+    before = None
+    while before != len(found):
+        before = len(found)
+        for i, j in cells:
+            for link in [(i + down, j + right) for down, right in around if (i, j) in found]:
+                if link in ahead | back and any(bare(link)):
+                    found.add(link)
+    for side in (ahead, back) if enough else ():
+        for link in cells:
+            if link in side and enough(bare(link)):
+                found.add(link)
+    return sorted(found)
+
+
+def test_heuristics_are_those_that_were_published():
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        ahead = {(int(rng.integers(0, 6)), j) for j in range(6) if rng.random() < 0.85}
+        back = {(i, int(rng.integers(0, 6))) for i in range(6) if rng.random() < 0.85}
+        for how, enough in (("grow-diag", None), ("grow-diag-final", any), ("grow-diag-final-and", all)):
+            assert symmetrized(how, ahead, back) == grown_slow(ahead, back, 6, enough)
+
+
 def test_scores_of_links():
     found = hs.score_links(["0-0 1-1"], ["0-0 2-1"], ["1-1"])
     assert (found.aer, found.precision, found.recall) == (0.25, 1.0, 0.5)
@@ -330,9 +362,15 @@ def test_gold_in_the_form_of_shared_tasks(tmp_path):
     assert gold.possible == [{(0, 0), (1, 2)}, set(), {(0, 1)}]
     with pytest.raises(DataError, match="links of sentence 3; there are 2"):
         hs.read_gold(tmp_path / "gold", 2)
-    (tmp_path / "bad").write_text("1 1 1\n1 x 2\n")
-    with pytest.raises(DataError, match="bad, line 2"):
-        hs.read_gold(tmp_path / "bad")
+    for line in ("1 x 2", "1 1 2 p", "0 1 1", "1 1 2 S P Q", "1 1"):
+        (tmp_path / "bad").write_text(f"1 1 1\n{line}\n")
+        with pytest.raises(DataError, match="bad, line 2"):
+            hs.read_gold(tmp_path / "bad")
+
+
+def test_null_of_shared_tasks_is_no_link(tmp_path):
+    (tmp_path / "gold").write_text("1 1 1 S 0.5\n1 2 0 S\n2 0 1 1e-3 P\n")
+    assert hs.read_gold(tmp_path / "gold").possible == [{(0, 0)}, set()]
 
 
 # ---- pictures --------------------------------------------------------------------------------------------------------
@@ -360,7 +398,9 @@ def test_a_report(fitted):
     assert "Report on word alignment" in page
     assert "Jump +1".lower() in page.lower()
     assert hs.report(fitted["ibm1"], NLTK).startswith("<!doctype html>")
-    assert "tension" in hs.report(fitted["diagonal"], NLTK)
+    assert "tension" in (other := hs.report(fitted["diagonal"], NLTK))
+    assert "that of the word before it" in page
+    assert "that of the word before it" not in other
 
 
 # ---- model files -----------------------------------------------------------------------------------------------------
@@ -431,11 +471,93 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     assert found.align(TOY) == before
 
 
-def test_an_interrupted_fit_goes_on_to_the_same_result(tmp_path):
-    whole = hs.WordAligner(max_iter=4).fit(NLTK)
-    with hs.checkpoint(tmp_path / "journal"):
-        kept = hs.WordAligner(max_iter=4).fit(NLTK)
-    assert kept.trace_ == whole.trace_
+@pytest.mark.parametrize("how", [{}, {"agreement": False}, {"assign": "sample", "random_state": 0}, {"dirichlet": 0.1}])
+def test_an_interrupted_fit_goes_on_to_the_same_result(tmp_path, monkeypatch, how):
+    from halfseen.engine.words import WordModel
+
+    whole = hs.WordAligner(max_iter=4, **how).fit(NLTK)
+    expected, calls = WordModel.expected, iter(range(1000))
+
+    def interrupted(self, *args):
+        if next(calls) == 7:
+            raise KeyboardInterrupt
+        return expected(self, *args)
+
+    monkeypatch.setattr(WordModel, "expected", interrupted)
+    with pytest.raises(KeyboardInterrupt), hs.checkpoint(tmp_path / "journal"):
+        hs.WordAligner(max_iter=4, n_jobs=1, **how).fit(NLTK)
+    monkeypatch.undo()
+    with hs.checkpoint(tmp_path / "journal") as journal:
+        kept = hs.WordAligner(max_iter=4, **how).fit(NLTK)
+        assert journal.n_replayed > 1
+    assert kept.stages_ == whole.stages_
+    assert kept.loglik_ == whole.loglik_
+
+
+@pytest.mark.parametrize("agreement", [True, False])
+def test_what_is_told_is_of_the_last_model_also_where_it_came_before(agreement):
+    found = hs.WordAligner(sequence=["hmm", "ibm1", "hmm"], agreement=agreement, max_iter=3).fit(NLTK)
+    assert found.score(NLTK) == pytest.approx(found.loglik_, rel=1e-12)
+    assert len(found.trace_) == found.n_iter_ == 3
+
+
+def test_an_interrupted_fit_is_kept_only_once_it_is_a_model_of_its_kind(monkeypatch):
+    """An aligner of Model 1 alone, or of one direction, is not what was asked for."""
+    from halfseen.engine.words import WordModel
+
+    whole = WordModel.expected
+
+    def fitted(at, **how):
+        passes = iter(range(1000))
+
+        def expected(self, *args):
+            if next(passes) == at:
+                raise KeyboardInterrupt
+            return whole(self, *args)
+
+        monkeypatch.setattr(WordModel, "expected", expected)
+        found = hs.WordAligner(max_iter=3, n_jobs=1, **how).fit(NLTK)
+        monkeypatch.setattr(WordModel, "expected", whole)
+        return found
+
+    for at, how in ((2, {}), (8, {"agreement": False}), (16, {"agreement": False}), (2, {"direction": "forward"})):
+        with pytest.raises(KeyboardInterrupt):
+            fitted(at, **how)
+    for at, how in ((9, {}), (21, {"agreement": False}), (9, {"direction": "forward"})):
+        with pytest.warns(InterruptedWarning):
+            found = fitted(at, **how)
+        assert found.stop_reason_ == "interrupted" or found.direction == "both"
+        assert found.score(NLTK) == pytest.approx(found.loglik_, rel=1e-12)
+        assert set(found._learned) == set(found._directions())
+
+
+def test_under_a_prior_directions_agree_from_the_second_model_on():
+    """A product of first guesses is far below one use, which a sparse prior takes for none."""
+    how = {"dirichlet": 0.01, "max_iter": 2}
+    stages = [(stage["model"], stage["direction"]) for stage in hs.WordAligner(**how).fit(NLTK).stages_]
+    assert stages == [("ibm1", "forward"), ("ibm1", "reverse"), ("hmm", "forward and reverse")]
+    assert len(hs.WordAligner("ibm1", **how).fit(NLTK).stages_) == 2
+    assert len(hs.WordAligner("ibm1", agreement=True, **how).fit(NLTK).stages_) == 1
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_no_new_text_is_impossible(model):
+    """Words that stood together, and never were each other's translation, have a probability of 0."""
+    found = hs.WordAligner(model, assign="hard", null=False, sequence=["ibm1", model]).fit(TOY, links=["0-0 1-1"] * 3)
+    assert probability(found, "Haus", "the") == 0
+    pair = [("Haus Haus", "the the")]
+    assert np.isfinite(found.score(pair))
+    assert found.align(pair, symmetrize="forward")[0]
+    assert found.align_proba(pair, direction="forward")[0].sum(axis=0) == pytest.approx(1)
+    assert found.score(TOY) == pytest.approx(found.loglik_, rel=1e-12)
+
+
+def test_words_that_are_none(fitted):
+    with pytest.raises(DataTypeError, match="the word 3 is int"):
+        fitted["ibm1"].translations(3)
+    with pytest.raises(ParameterError, match="n=-1"):
+        fitted["ibm1"].translations("house", -1)
+    assert len(fitted["ibm1"].to_frame(0)) == 0
 
 
 def test_words_are_numbered_in_order():

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ Pair = tuple[Sequence[str], Sequence[str]]
 Link = tuple[int, int]
 
 BARS = "|||"
+CONFIDENCE = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?")
 PIECE = 1 << 20  # words of a side gathered before they are put where they stay
 
 
@@ -199,7 +201,7 @@ def _link(item: Any, where: str, nulls: bool) -> Any:
 def read_gold(path: str | os.PathLike[str], n_pairs: int | None = None) -> Gold:
     r"""Read links made by hand: Pharaoh lines (`i-j` sure, `i?j` possible), or the numbered lines of the shared tasks.
 
-    A numbered line is `sentence source target [S|P] [confidence]`, everything counted from 1.
+    A numbered line is `sentence source target [S|P] [confidence]`, everything counted from 1; word 0 is NULL, no link.
 
     Examples
     --------
@@ -231,16 +233,26 @@ def _numbered(path: Any, lines: Sequence[str], n_pairs: int | None) -> Gold:
         parts = line.split()
         if not parts:
             continue
-        if len(parts) < 3 or not all(item.isdecimal() and int(item) > 0 for item in parts[:3]):
-            raise DataError(f"{path}, line {number}: {line[:60]!r} is not 'sentence source target [S|P]'.")
+        if not _is_numbered(parts):
+            raise DataError(
+                f"{path}, line {number}: {line[:60]!r} is not 'sentence source target [S|P] [confidence]', counted "
+                "from 1."
+            )
         pair, one, two = (int(item) - 1 for item in parts[:3])
-        possible.setdefault(pair, set()).add((one, two))
+        own = set() if min(one, two) < 0 else {(one, two)}
+        possible.setdefault(pair, set()).update(own)
         if "P" not in parts[3:]:
-            sure.setdefault(pair, set()).add((one, two))
+            sure.setdefault(pair, set()).update(own)
     size = max(possible, default=-1) + 1 if n_pairs is None else n_pairs
     if possible and max(possible) >= size:
         raise DataError(f"{path} has links of sentence {max(possible) + 1:,}; there are {size:,} sentences.")
     return Gold([sure.get(p, set()) for p in range(size)], [possible.get(p, set()) for p in range(size)])
+
+
+def _is_numbered(parts: Sequence[str]) -> bool:
+    numbers, more = parts[:3], [part for part in parts[3:] if part not in ("S", "P")]
+    good = len(numbers) == 3 and all(item.isdecimal() for item in numbers) and int(numbers[0]) > 0
+    return good and len(more) <= 1 and all(CONFIDENCE.fullmatch(part) for part in more)
 
 
 # ---- a corpus as numbers ---------------------------------------------------------------------------------------------

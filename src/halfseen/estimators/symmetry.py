@@ -7,29 +7,36 @@ every source word at most one target word; what both say is sure, what one says 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import product
+from heapq import heappop, heappush
 
 Link = tuple[int, int]
 Set = set[Link]
 
-AROUND = [(i, j) for i, j in product((-1, 0, 1), repeat=2) if (i, j) != (0, 0)]
+AROUND = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]  # in the published order
 
 
 def _grown(ahead: Set, back: Set) -> Set:
-    """Begin with what both say; add links of one that touch a link and cover a word, until there are none."""
+    """Begin with what both say; add links of one that touch a link and cover a word, until there are none.
+
+    The order decides where two links would cover the same word: rounds over all links, source word by source word, in
+    which new links count at once. Words stay covered, so what was refused is refused for good, and every link needs to
+    be looked at once.
+    """
     found, union = ahead & back, ahead | back
     sources, targets = {i for i, _ in found}, {j for _, j in found}
-    fresh = True
-    while fresh:
-        fresh = False
-        for i, j in sorted(found):
+    waiting = sorted(found)
+    while waiting:
+        later: list[Link] = []  # links that this round is already past
+        while waiting:
+            own = heappop(waiting)
             for down, right in AROUND:
-                link = (i + down, j + right)
+                link = (own[0] + down, own[1] + right)
                 if link in union and link not in found and (link[0] not in sources or link[1] not in targets):
                     found.add(link)
                     sources.add(link[0])
                     targets.add(link[1])
-                    fresh = True
+                    heappush(waiting if link > own else later, link)
+        waiting = later
     return found
 
 

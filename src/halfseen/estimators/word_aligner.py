@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ from halfseen.engine import Reduced, Search, evaluate, fit
 from halfseen.engine.search import Plan
 from halfseen.engine.stopping import read_rule
 from halfseen.engine.words import PooledPath, WordModel, cut_pairs, pair_chunks
-from halfseen.errors import DataError, ParameterError
+from halfseen.errors import DataError, DataTypeError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.corpus import (
     Rows,
@@ -54,7 +54,9 @@ log = logging.getLogger("halfseen")
 KINDS = {"ibm1": 0, "diagonal": 1, "hmm": 2}
 BEFORE = {"ibm1": ("ibm1",), "diagonal": ("ibm1", "diagonal"), "hmm": ("ibm1", "hmm")}
 DIRECTIONS = ("both", "forward", "reverse")
+PREFIXES = ("", "back_")  # of the names of leaves, where both directions are trained together
 BATCH = 1 << 22  # links of the pairs that are aligned together
+NEVER = 1e-100  # translations that no pair needed; new text may, and none of it is impossible
 SAID = 5  # places that a message names
 SHOWN_JUMP = 0.02  # jumps and translations that are rarer are not told
 SHOWN_SHARE = 0.05
@@ -103,7 +105,8 @@ class WordAligner(Pickled):
         Forward: each target word has one source word. Reverse: each source word has one target word.
     agreement : bool, optional
         Let both directions count a link by the product of their probabilities: they learn to agree. By default so in
-        both directions with assign="soft". Such training has no objective of its own that never falls.
+        both directions with assign="soft". Such training has no objective of its own that never falls. With `dirichlet`
+        they agree from the second model on.
     symmetrize : str, default "grow-diag-final-and"
         How `align` makes one set of the links of both directions: "intersection", "union", "grow-diag",
         "grow-diag-final", "grow-diag-final-and"; or those of one, "forward" or "reverse".
@@ -222,11 +225,25 @@ class WordAligner(Pickled):
     def _sequence(self) -> tuple[str, ...]:
         if self.sequence is None:
             return BEFORE[self.model]
+        if not isinstance(self.sequence, str | Sequence):
+            raise ParameterError(f"sequence={self.sequence!r} is not a list of models, such as ['ibm1', 'hmm'].")
         return (self.sequence,) if isinstance(self.sequence, str) else tuple(self.sequence)
 
     @property
     def _agrees(self) -> bool:
-        return self.direction == "both" and self.assign == "soft" if self.agreement is None else self.agreement
+        """Whether the directions are to agree; under a prior not in Model 1 alone, see `_agrees_in`."""
+        if self.agreement is not None:
+            return self.agreement
+        several = self.dirichlet is None or len(self._sequence()) > 1
+        return self.direction == "both" and self.assign == "soft" and several
+
+    def _agrees_in(self, number: int) -> bool:
+        """Whether the directions agree in one model of the sequence.
+
+        In the first the product of two guesses is far below one, and a Dirichlet prior with many cells takes a use of
+        far below one for none: NULL would have everything. So under a prior they find a lexicon each before.
+        """
+        return self._agrees and (self.dirichlet is None or number > 0 or len(self._sequence()) == 1)
 
     # ---- fit -----------------------------------------------------------------------------------------------------
 
@@ -306,34 +323,46 @@ class WordAligner(Pickled):
         return Translations(*layout) if self.dirichlet is None else DirichletTranslations(*layout, self.dirichlet)
 
     def _trained(self, ready: dict[str, Prepared], weight: Floats, plan: Plan) -> list[Stage]:
-        """Train the models in sequence: both directions together if they are to agree, else one after the other."""
-        groups = [tuple(ready)] if self._agrees else [(name,) for name in ready]
-        stages: list[Stage] = []
-        for names in groups:
-            before: Params = None
-            for word in self._sequence():
-                sides, leaves = self._leaves(KINDS[word], [ready[name] for name in names])
-                structure = Agreed(KINDS[word]) if len(names) > 1 else Links(KINDS[word])
-                model = WordModel(structure, leaves)
-                chunks = pair_chunks(sides, weight, ready[names[0]].rows.n_cells)
-                with runner(self.n_jobs, len(chunks)) as run:
-                    data = Reduced(chunks, path=PooledPath(model))
-                    search = fit(model, data, self._starts(model, data, before, run), replace(plan, runner=run))
-                    learned = search.best.accepted.params
-                    before = {name: part for name, part in learned.items() if name.endswith("lexicon")}
-                    loglik = search.best.accepted.loglik
-                    if plan.assign.mode != "soft":
-                        loglik = evaluate(model, data, [learned], SOFT, run)[0].loglik
-                stages.append(Stage(word, names, model, search, loglik))
-                if search.interrupted:
-                    break
-        return stages
+        """Train the models in sequence, in each both directions together if they are to agree; return the last ones."""
+        before: dict[str, Params] = dict.fromkeys(ready)
+        self.stages_ = []
+        last: list[Stage] = []
+        for number, word in enumerate(self._sequence()):
+            last = []
+            for names in [tuple(ready)] if self._agrees_in(number) else [(name,) for name in ready]:
+                stage = self._trained_one(word, {name: ready[name] for name in names}, before, weight, plan)
+                more = number + 1 < len(self._sequence()) or names[-1] != tuple(ready)[-1]
+                if stage.search.interrupted and more:
+                    raise KeyboardInterrupt  # what was found so far is no model of this kind yet
+                before |= _lexicons(stage)
+                self.stages_.append(_told(stage))
+                last.append(stage)
+                del stage  # it is large
+        return last
 
-    def _starts(self, model: WordModel, data: Reduced, before: Params, run: Any) -> list[Params]:
-        """Return the one start: the lexicons of the model before, or nothing known; nobody else holds it."""
-        if before is None:
+    def _trained_one(
+        self, word: str, ready: dict[str, Prepared], before: dict[str, Params], weight: Floats, plan: Plan
+    ) -> Stage:
+        """Train one model in one direction, or in both together; takes what it begins with out of `before`."""
+        sides, leaves = self._leaves(KINDS[word], list(ready.values()))
+        model = WordModel(Agreed(KINDS[word]) if len(ready) > 1 else Links(KINDS[word]), leaves)
+        chunks = pair_chunks(sides, weight, next(iter(ready.values())).rows.n_cells)
+        with runner(self.n_jobs, len(chunks)) as run:
+            data = Reduced(chunks, path=PooledPath(model))
+            starts = partial(self._starts, model, data, run)
+            # lexicons are large: nobody holds the first ones but the search, which lets go of them
+            search = fit(model, data, starts([before.pop(name) for name in ready]), replace(plan, runner=run))
+            loglik = search.best.accepted.loglik
+            if plan.assign.mode != "soft":
+                loglik = evaluate(model, data, [search.best.accepted.params], SOFT, run)[0].loglik
+        return Stage(tuple(ready), word, model, search, loglik)
+
+    def _starts(self, model: WordModel, data: Reduced, run: Any, before: Sequence[Params]) -> list[Params]:
+        """Return the one start: the lexicons of the model before, or nothing known."""
+        if before[0] is None:
             return [self._uniform(model, data, run)]
-        return [{name: before[name] if name in before else leaf.blank() for name, leaf in model.leaves.items()}]
+        known = {f"{prefix}lexicon": lexicon for prefix, lexicon in zip(PREFIXES, before, strict=False)}
+        return [{name: known[name] if name in known else leaf.blank() for name, leaf in model.leaves.items()}]
 
     def _uniform(self, model: WordModel, data: Reduced, run: Any) -> Params:
         """Return the parameters to begin with: every target word alike, whatever the source word.
@@ -355,7 +384,7 @@ class WordAligner(Pickled):
         """Return the corpus for one kind of place, and the leaves of its model."""
         found: list[Sides] = []
         leaves: dict[str, Leaf] = {}
-        for prefix, one in zip(("", "back_"), ready, strict=False):
+        for prefix, one in zip(PREFIXES, ready, strict=False):
             sides, cells = with_cells(one.sides, kind)
             found.append(sides)
             leaves[f"{prefix}lexicon"] = self._lexicon(one)
@@ -366,11 +395,10 @@ class WordAligner(Pickled):
 
     # ---- what came out -------------------------------------------------------------------------------------------
 
-    def _publish(self, stages: Sequence[Stage], ready: dict[str, Prepared], text: Bitext) -> None:
-        last = [stage for stage in stages if stage.model_word == self.model] or stages[-1:]
+    def _publish(self, last: Sequence[Stage], ready: dict[str, Prepared], text: Bitext) -> None:
         self._learned: dict[str, Direction] = {}
         for stage in last:
-            for prefix, name in zip(("", "back_"), stage.directions, strict=False):
+            for prefix, name in zip(PREFIXES, stage.directions, strict=False):
                 self._learned[name] = _learned(stage, prefix, ready[name])
         self._n_pairs = int(text.n_pairs)
         self.loglik_ = float(sum(stage.loglik for stage in last))
@@ -381,16 +409,6 @@ class WordAligner(Pickled):
         self.n_iter_ = max(stage.search.best.n_passes for stage in last)
         self.stop_reason_ = last[0].search.best.reason
         self.converged_ = all(stage.search.best.reason in CONVERGED for stage in last)
-        self.stages_ = [
-            {
-                "model": stage.model_word,
-                "direction": " and ".join(stage.directions),
-                "n_iter": stage.search.best.n_passes,
-                "objective": stage.search.best.objective,
-                "trace": list(stage.search.best.trace),
-            }
-            for stage in stages
-        ]
         for stage in last:
             warn_of_end(self, stage.search)
         log.info("aligned %d pairs: %s", text.n_pairs, self.stop_reason_)
@@ -495,7 +513,7 @@ class WordAligner(Pickled):
         table = looked_up(own, rows, learned.rows, *words, learned.table)
         sides, order = sides_of(own, pairs, rows)
         placed = np.empty_like(table)
-        placed[order] = table
+        placed[order] = np.maximum(table, NEVER)
         return [sides.taken(part) for part in cut_pairs(pairs[:, 1] * pairs[:, 3], 0)], placed, learned
 
     @cached_property
@@ -546,6 +564,10 @@ class WordAligner(Pickled):
         With `reverse`, of a target word into the source language.
         """
         check_is_fitted(self)
+        if word is not None and not isinstance(word, str):
+            raise DataTypeError(f"the word {word!r} is {type(word).__name__}, not a text; None is NULL.")
+        if n is not None:
+            options.whole("n", n, 0)
         name = "reverse" if reverse else "forward"
         if name not in self._learned:
             raise ParameterError(f"this model was fitted in the {self.direction} direction, which has no such lexicon.")
@@ -568,8 +590,8 @@ class WordAligner(Pickled):
         check_is_fitted(self)
         words = self.target_words_ if reverse else self.source_words_
         rows = [(word, *found) for word in words for found in self.translations(word, n, reverse=reverse)]
-        columns = dict(zip(("word", "translation", "probability"), zip(*rows, strict=True), strict=True))
-        return frame_from_dict({name: list(values) for name, values in columns.items()}, None)
+        names = ("word", "translation", "probability")
+        return frame_from_dict({name: [row[k] for row in rows] for k, name in enumerate(names)}, None)
 
     def describe(self) -> str:
         """Return in words how target words look for their source words, and the surest translations.
@@ -645,8 +667,8 @@ class WordAligner(Pickled):
 class Stage(NamedTuple):
     """One model of the sequence, trained in one direction or in both."""
 
-    model_word: str
     directions: tuple[str, ...]
+    word: str
     model: WordModel
     search: Search
     loglik: float
@@ -656,3 +678,21 @@ def _learned(stage: Stage, prefix: str, ready: Prepared) -> Direction:
     params, leaf = stage.search.best.accepted.params, stage.model.leaves[f"{prefix}lexicon"]
     table = leaf.prepare(params[f"{prefix}lexicon"])[0][ready.order]
     return Direction(ready.rows, frozen(table), frozen(params.get(f"{prefix}place", np.zeros(0))))
+
+
+def _lexicons(stage: Stage) -> dict[str, Params]:
+    """Return the lexicon of each direction."""
+    params = stage.search.best.accepted.params
+    return {name: params[f"{prefix}lexicon"] for prefix, name in zip(PREFIXES, stage.directions, strict=False)}
+
+
+def _told(stage: Stage) -> dict[str, Any]:
+    """Return what is kept of every stage; its parameters are large."""
+    best = stage.search.best
+    return {
+        "model": stage.word,
+        "direction": " and ".join(stage.directions),
+        "n_iter": best.n_passes,
+        "objective": best.objective,
+        "trace": list(best.trace),
+    }

@@ -17,7 +17,7 @@ from halfseen.analysis.links import LinkScores, compared
 from halfseen.app import console
 from halfseen.app.code import call
 from halfseen.app.families import Fitted
-from halfseen.data.bitext import read_gold
+from halfseen.data.bitext import open_lines, read_gold
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.word_aligner import WordAligner
 
@@ -141,20 +141,17 @@ def data(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, A
 
 
 def is_links(path: str) -> bool:
-    """Whether a file looks like links: its first line with anything has ``i-j``, or numbers of a shared task."""
+    """Whether a file looks like links: its first line with anything has ``i-j``, or numbers of a shared task.
+
+    Lines without anything are links too, of pairs that have none.
+    """
     try:
-        with open(path, "rb") as file:
-            beginning = file.read(1 << 16).decode(
-                "utf-8", "strict" if Path(path).stat().st_size < 1 << 16 else "ignore"
-            )
-    except (OSError, UnicodeDecodeError):
+        first = _first(path)
+        if not first:
+            return Path(path).stat().st_size > 0
+        return _has_numbers(first) or LINK.fullmatch(first[0]) is not None
+    except (OSError, DataError):
         return False
-    first = next((line.split() for line in beginning.splitlines() if line.strip()), None)
-    if first is None:
-        return False
-    return all(LINK.fullmatch(item) for item in first) or (
-        len(first) >= 3 and all(item.isdecimal() for item in first[:3])
-    )
 
 
 def compare_links(found: str, gold: str) -> LinkScores:
@@ -176,9 +173,16 @@ def compare_links(found: str, gold: str) -> LinkScores:
 
 
 def _is_numbered(path: str) -> bool:
-    with open(path, encoding="utf-8") as file:
-        first = next((line.split() for line in file if line.strip()), [])
-    return len(first) >= 3 and all(item.isdecimal() for item in first[:3])
+    return _has_numbers(_first(path))
+
+
+def _first(path: str) -> list[str]:
+    """Return the items of the first line that has any."""
+    return next((line.split() for line in open_lines(path) if line.strip()), [])
+
+
+def _has_numbers(items: list[str]) -> bool:
+    return len(items) >= 3 and all(item.isdecimal() for item in items[:3])
 
 
 # ---- what was found --------------------------------------------------------------------------------------------------

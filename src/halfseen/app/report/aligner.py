@@ -138,8 +138,12 @@ def order(model: Any, material: PairMaterial) -> Section | None:
     else:
         widths = model.jumps_[names[0]]
         rows += [[f"jump {d:+d}", *(percent(model.jumps_[name][d]) for name in names)] for d in widths]
+    lead = {
+        "diagonal": "How strongly words keep to the place of their source word in the sentence.",
+        "hmm": "How far a word's source lies from that of the word before it.",
+    }
     grid = Grid("By direction", ["", *names], rows, "Word order")
-    return Section("order", "Word order", "How far a word's source lies from that of the word before it.", [grid])
+    return Section("order", "Word order", lead[model.model], [grid])
 
 
 def worst(model: Any, material: PairMaterial) -> Section | None:
