@@ -431,3 +431,21 @@ def test_best_and_drawn_trees_of_dense_grammars():
         assert_allclose(own, other, rtol=1e-12)
     ones = np.ones(len(table), dtype=bool)
     assert_array_equal(parsable(ones, pack(model._grammar, [*said, ["c"]])), [True, True, False])
+
+
+def test_what_is_small_over_a_span_may_be_all_of_the_sentence():
+    # Over "q x x ..." A is likely and leads nowhere, B is unlikely, and C less likely than any double; then C wins.
+    grammar = hs.PCFG.from_string(
+        """
+        S -> B 'e' [0.5] | C 'e' [0.5]
+        B -> B 'x' [1e-4] | 'q' [0.9998999] | B 'z' [1e-7]
+        C -> C 'x' [2e-6] | 'q' [0.989998] | C 'z' [0.01]
+        A -> A 'x' [0.99] | 'q' [0.01]
+        """
+    )
+    for n in (55, 60):
+        sentence = ["q"] + ["x"] * n + ["z"] * 65 + ["e"]
+        tree, log_probability = grammar.parse(sentence)  # the other tree has no share in the sum
+        np.testing.assert_allclose(grammar.score_samples([sentence]), [log_probability], rtol=1e-13)
+        assert grammar.expected_counts([sentence])["C -> C 'z'"] == pytest.approx(65)
+        assert grammar.parse(sentence, draws=1, random_state=0)[0].tree == tree
