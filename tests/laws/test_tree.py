@@ -433,19 +433,25 @@ def test_best_and_drawn_trees_of_dense_grammars():
     assert_array_equal(parsable(ones, pack(model._grammar, [*said, ["c"]])), [True, True, False])
 
 
-def test_what_is_small_over_a_span_may_be_all_of_the_sentence():
+@pytest.mark.parametrize("dense", [False, True])
+def test_what_is_small_over_a_span_may_be_all_of_the_sentence(dense):
     # Over "q x x ..." A is likely and leads nowhere, B is unlikely, and C less likely than any double; then C wins.
-    grammar = hs.PCFG.from_string(
-        """
-        S -> B 'e' [0.5] | C 'e' [0.5]
-        B -> B 'x' [1e-4] | 'q' [0.9998999] | B 'z' [1e-7]
-        C -> C 'x' [2e-6] | 'q' [0.989998] | C 'z' [0.01]
-        A -> A 'x' [0.99] | 'q' [0.01]
-        """
-    )
-    for n in (55, 60):
-        sentence = ["q"] + ["x"] * n + ["z"] * 65 + ["e"]
-        tree, log_probability = grammar.parse(sentence)  # the other tree has no share in the sum
-        np.testing.assert_allclose(grammar.score_samples([sentence]), [log_probability], rtol=1e-13)
-        assert grammar.expected_counts([sentence])["C -> C 'z'"] == pytest.approx(65)
-        assert grammar.parse(sentence, draws=1, random_state=0)[0].tree == tree
+    rules = """
+        S -> B E [0.5] | C E [0.5]
+        B -> B X [1e-15] | 'q' [1.0] | B Z [1e-25]
+        C -> C X [3e-21] | 'q' [0.99] | C Z [0.01]
+        A -> A X [0.99] | 'q' [0.01]
+        E -> 'e' [1.0]
+        X -> 'x' [1.0]
+        Z -> 'z' [1.0]
+        Y -> 'y' [1.0]
+    """
+    if dense:  # all other rules are there, with a probability of 0
+        rules += "\n".join(f"{a} -> {b} {c} [0.0]" for a in "SBCAEXZY" for b in "SBCAEXZY" for c in "SBCAEXZY")
+    grammar = hs.PCFG.from_string(rules)
+    assert grammar._grammar.is_dense == dense
+    sentence = ["q"] + ["x"] * 16 + ["z"] * 16 + ["e"]
+    tree, log_probability = grammar.parse(sentence)  # the other tree has no share in the sum
+    assert_allclose(grammar.score_samples([sentence, ["q", "e"]])[:1], [log_probability], rtol=1e-13)
+    assert grammar.expected_counts([sentence, ["q", "e"]])["C -> C Z"] == pytest.approx(16)
+    assert grammar.parse(sentence, draws=1, random_state=0)[0].tree == tree
