@@ -258,7 +258,7 @@ class GrammarUse(Pickled):
     def n_parses(self, sentences: Any, *, brackets: Any = None, tags: Any = None) -> Any:
         """Return how many trees each sentence has, as exact whole numbers; `inf` where unary rules can go round.
 
-        Probabilities do not matter, unless they are 0: rules of probability 0 count too.
+        Probabilities do not matter: rules of probability 0 count too.
 
         Examples
         --------
