@@ -478,3 +478,13 @@ def test_odd_records_are_refused_or_work(good, data):
     except ModelFileError:
         return
     assert np.isfinite(loaded.parse(SENTENCE).log_probability)
+
+
+def test_numbers_are_no_brackets_and_no_tags():
+    grammar = hs.PCFG.from_string("S -> 'a'")
+    for what, message in [
+        ("brackets", "brackets of sentence 0: 3 is neither"),
+        ("tags", "tags of sentence 0: 3 is not"),
+    ]:
+        with pytest.raises(DataError, match=message):
+            grammar.fit(["a"], **{what: [3]})
