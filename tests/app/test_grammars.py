@@ -1,10 +1,12 @@
 """Grammars at the command line, in reports and in checkpoints."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 import halfseen as hs
+from halfseen.app.report.sections import _python
 from tests.app.test_command_line import halfseen
 
 RULES = """
@@ -129,3 +131,13 @@ def test_an_interrupted_fit_goes_on_to_the_same(tmp_path):
         fit_and_fail()
     with hs.checkpoint(path):
         assert hs.PCFG.from_string(RULES, random_state=0, n_init=2).fit(SENTENCES).probabilities_ == recorded
+
+
+def test_the_python_of_a_report_runs(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    model = hs.load(folder / "m.halfseen")
+    code = _python(model, SimpleNamespace(cost=None))
+    found: dict = {"hs": hs}
+    exec(code.replace("report.html", "by_python.html"), found)
+    assert found["model"].probabilities_ == model.probabilities_
+    assert (folder / "by_python.html").exists()

@@ -431,3 +431,27 @@ def test_best_and_drawn_trees_of_dense_grammars():
         assert_allclose(own, other, rtol=1e-12)
     ones = np.ones(len(table), dtype=bool)
     assert_array_equal(parsable(ones, pack(model._grammar, [*said, ["c"]])), [True, True, False])
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_what_is_small_over_a_span_may_be_all_of_the_sentence(dense):
+    # Over "q x x ..." A is likely and leads nowhere, B is unlikely, and C less likely than any double; then C wins.
+    rules = """
+        S -> B E [0.5] | C E [0.5]
+        B -> B X [1e-15] | 'q' [1.0] | B Z [1e-25]
+        C -> C X [3e-21] | 'q' [0.99] | C Z [0.01]
+        A -> A X [0.99] | 'q' [0.01]
+        E -> 'e' [1.0]
+        X -> 'x' [1.0]
+        Z -> 'z' [1.0]
+        Y -> 'y' [1.0]
+    """
+    if dense:  # all other rules are there, with a probability of 0
+        rules += "\n".join(f"{a} -> {b} {c} [0.0]" for a in "SBCAEXZY" for b in "SBCAEXZY" for c in "SBCAEXZY")
+    grammar = hs.PCFG.from_string(rules)
+    assert grammar._grammar.is_dense == dense
+    sentence = ["q"] + ["x"] * 16 + ["z"] * 16 + ["e"]
+    tree, log_probability = grammar.parse(sentence)  # the other tree has no share in the sum
+    assert_allclose(grammar.score_samples([sentence, ["q", "e"]])[:1], [log_probability], rtol=1e-13)
+    assert grammar.expected_counts([sentence, ["q", "e"]])["C -> C Z"] == pytest.approx(16)
+    assert grammar.parse(sentence, draws=1, random_state=0)[0].tree == tree

@@ -291,11 +291,26 @@ def test_a_grammar_read_off_trees():
         ("((A a) (B b))", "without a label"),
         ("", "no trees"),
         ("(A a) (B b)", "different symbols at the top"),
-        ("(A'' a)", "cannot be written"),
+        ("(A it's\"it)", "cannot be written"),
         ([3], "tree 0: 3"),
     ]:
         with pytest.raises(DataError, match=message):
             hs.PCFG.from_trees(trees)
+
+
+def test_symbols_with_marks_of_the_syntax():
+    text = r"""(S (`` ``) (NP|X (% %) (S\NP 'em)) (VP[fin] said) (# #) ($ $) ('' ''))"""
+    tree = hs.Tree.from_string(text)
+    grammar = hs.PCFG.from_trees(text, fixed=["''", r"\# -> '#'"])
+    assert grammar.rules_[0] == r"S -> `` NP\|X VP\[fin\] \# $ \'\'"
+    assert grammar.parse(tree.words(), tags=[["``", "%", "S\\NP", "VP[fin]", "#", "$", "''"]][0]).tree == tree
+    again = hs.PCFG.from_string(grammar.to_string())
+    assert again.probabilities_ == grammar.probabilities_
+    assert again.start_ == "S"
+    assert hs.PCFG.from_trees("('' (# a))").start_ == "''"
+    assert hs.PCFG.from_string("A -> B 'x' # and more\nB -> 'y#'  # it's").rules_ == ["A -> B 'x'", "B -> 'y#'"]
+    with pytest.raises(DataError, match="'a b' cannot be written"):
+        hs.PCFG.from_trees(hs.Tree("a b", ["c"]))
 
 
 def test_random_grammars():
@@ -463,3 +478,13 @@ def test_odd_records_are_refused_or_work(good, data):
     except ModelFileError:
         return
     assert np.isfinite(loaded.parse(SENTENCE).log_probability)
+
+
+def test_numbers_are_no_brackets_and_no_tags():
+    grammar = hs.PCFG.from_string("S -> 'a'")
+    for what, message in [
+        ("brackets", "brackets of sentence 0: 3 is neither"),
+        ("tags", "tags of sentence 0: 3 is not"),
+    ]:
+        with pytest.raises(DataError, match=message):
+            grammar.fit(["a"], **{what: [3]})

@@ -1,4 +1,4 @@
-"""Grammars as text, in the syntax of NLTK.
+r"""Grammars as text, in the syntax of NLTK.
 
 ::
 
@@ -7,6 +7,7 @@
     NP -> Det N [0.6] | 'John' [0.4]     # words are quoted, probabilities may be left out
 
 A line that ends with a backslash goes on in the next one. The first left-hand side is the start if no %start is there.
+In symbols a backslash stands before quotes, brackets, ``|``, ``#`` and ``%``: the tag '' of the Penn Treebank is \'\'.
 """
 
 from __future__ import annotations
@@ -18,10 +19,15 @@ from typing import NamedTuple
 from halfseen.data.trees import Word
 from halfseen.errors import DataError
 
-__all__ = ["GrammarText", "read_grammar", "read_rule", "rule_text"]
+__all__ = ["GrammarText", "read_grammar", "read_rule", "rule_text", "symbol_text"]
 
-_PART = re.compile(r"""\s*(?:("[^"]*"|'[^']*')|(\[[^\]]*\])|(\|)|((?:->|→)(?=\s|$|['"\[|]))|([^\s'"\[\]|]+)|(.))""")
+_PART = re.compile(
+    r"""\s*(?:("[^"]*"|'[^']*')|(\[[^\]]*\])|(\|)|((?:->|→)(?=\s|$|['"\[|]))|((?:\\['"\[\]|#%]|[^\s'"\[\]|])+)|(.))"""
+)
 _PROBABILITY = re.compile(r"^\d*\.?\d+(?:[eE][+-]?\d+)?$|^\d+\.$")
+
+_ESCAPED = re.compile(r"""\\(['"\[\]|#%])""")
+_SPECIAL = re.compile(r"""['"\[\]|#]|^%""")
 
 Right = tuple["str | Word", ...]
 
@@ -47,7 +53,23 @@ def rule_text(left: str, right: Sequence[str | Word]) -> str:
     >>> rule_text("NP", ("Det", Word("dog")))
     "NP -> Det 'dog'"
     """
-    return f"{left} -> {' '.join(map(str, right))}"
+    parts = (str(part) if isinstance(part, Word) else symbol_text(part) for part in right)
+    return f"{symbol_text(left)} -> {' '.join(parts)}"
+
+
+def symbol_text(symbol: str) -> str:
+    r"""Return a symbol as it stands in the text of a grammar.
+
+    Examples
+    --------
+    >>> print(symbol_text("NP"), symbol_text("''"))
+    NP \'\'
+    """
+    return _SPECIAL.sub(r"\\\g<0>", symbol)
+
+
+def _symbol(text: str) -> str:
+    return _ESCAPED.sub(r"\1", text)
 
 
 def read_rule(text: str) -> tuple[str, Right]:
@@ -74,7 +96,7 @@ def read_grammar(text: str) -> GrammarText:
             word, _, rest = line[1:].partition(" ")
             if word != "start" or len(rest.split()) != 1:
                 raise DataError(f"line {number}: {line!r:.60} is not a directive that is known. Known: %start S.")
-            start = rest.strip()
+            start = _symbol(rest.strip())
             continue
         for left, right, probability in _rules(line, f"line {number}"):
             before = rules.get((left, right))
@@ -109,6 +131,8 @@ def _without_comment(line: str) -> str:
     for at, letter in enumerate(line):
         if quoted:
             quoted = "" if letter == quoted else quoted
+        elif at and line[at - 1] == "\\" and letter in "'\"#":
+            continue
         elif letter in "'\"":
             quoted = letter
         elif letter == "#":
@@ -121,7 +145,7 @@ def _rules(line: str, where: str) -> Iterator[tuple[str, Right, float | None]]:
     parts = [match for match in _PART.finditer(line) if match.lastindex is not None]
     if len(parts) < 2 or parts[0].lastindex != 5 or parts[1].lastindex != 4:
         raise DataError(f"{where}: {line!r:.60} is not a rule. Write LEFT -> RIGHT, words in quotes: NP -> Det 'dog'.")
-    left = parts[0].group(5)
+    left = _symbol(parts[0].group(5))
     right: list[str | Word] = []
     probability: float | None = None
     for match in [*parts[2:], None]:
@@ -144,7 +168,7 @@ def _rules(line: str, where: str) -> Iterator[tuple[str, Right, float | None]]:
         elif kind == 2:
             probability = _probability(own[1:-1].strip(), where)
         elif kind == 5:
-            right.append(own)
+            right.append(_symbol(own))
         else:
             raise DataError(f"{where}: {own!r} has no place in {line!r:.60}.")
 

@@ -235,6 +235,8 @@ def _spans(own: Any, words: Words, s: int) -> Spans | None:
             raise DataError(
                 f"brackets of sentence {s}: their words {' '.join(said)!r:.60} are not those of the sentence."
             )
+    elif not isinstance(own, Iterable):
+        raise DataError(f"brackets of sentence {s}: {own!r:.40} is neither a list of spans nor a text with brackets.")
     else:
         spans = [_span(pair, words, s) for pair in own]
     for a, b in spans:
@@ -259,7 +261,9 @@ def _tags(tags: Any, words: Sequence[Words], grammar: Grammar) -> list[Tags | No
         return [None] * len(words)
     found: list[Tags | None] = []
     for s, own in enumerate(_one_each("tags", tags, words)):
-        listed = own.split() if isinstance(own, str) else own
+        if not (own is None or isinstance(own, Iterable)):
+            raise DataError(f"tags of sentence {s}: {own!r:.40} is not a list with a tag for each word.")
+        listed = own if own is None else own.split() if isinstance(own, str) else list(own)
         if listed is not None and len(listed) != len(words[s]):
             raise DataError(f"tags of sentence {s}: {len(listed)} tags for {len(words[s])} words; None says nothing.")
         found.append(None if listed is None else tuple(_tag(tag, s, grammar) for tag in listed))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import check_sequence_weight
-from halfseen.data.grammar_text import rule_text
+from halfseen.data.grammar_text import rule_text, symbol_text
 from halfseen.data.trees import Tree, Word, read_trees
 from halfseen.engine import ContextFree, evaluate, fit
 from halfseen.engine.ascent import METHODS
@@ -221,7 +221,7 @@ class PCFG(GrammarUse):
         for (left, _), count in counts.items():
             totals[left] = totals.get(left, 0) + count
         lines = [f"{_writable(left, right)} [{count / totals[left]!r}]" for (left, right), count in counts.items()]
-        return cls.from_string("\n".join([f"%start {start or next(iter(tops))}", *lines]), **options)
+        return cls.from_string("\n".join([f"%start {symbol_text(start or next(iter(tops)))}", *lines]), **options)
 
     @classmethod
     def random(
@@ -430,11 +430,7 @@ def _writable(left: str, right: Sequence[str | Word]) -> str:
     """Return a rule as text; refuse what the syntax of grammars has no place for."""
     for part in (left, *right):
         text = part.text if isinstance(part, Word) else part
-        wrong = (
-            "'" in text and '"' in text
-            if isinstance(part, Word)
-            else any(c in text for c in "'\"[]|# ") or text == "->"
-        )
+        wrong = "'" in text and '"' in text if isinstance(part, Word) else text.split() != [text] or text in ("->", "→")
         if wrong or not text:
             what = "word" if isinstance(part, Word) else "symbol"
             raise DataError(f"the {what} {text!r} cannot be written in a grammar: rename it.")

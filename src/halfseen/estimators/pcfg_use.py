@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen.assign import SOFT
 from halfseen.data import check_sequence_weight, frame_from_dict
+from halfseen.data.grammar_text import symbol_text
 from halfseen.data.trees import Tree, Word
 from halfseen.engine import ContextFree
 from halfseen.engine.grammar import SentenceChunk, cut_sentences
@@ -106,7 +107,7 @@ class GrammarUse(Pickled):
         S -> 'a' [0.75]
         """
         lines = [f"{text} [{np.format_float_positional(p, trim='0')}]" for text, p in self.probabilities_.items()]
-        return "\n".join([f"%start {self.start_}", *lines])
+        return "\n".join([f"%start {symbol_text(self.start_)}", *lines])
 
     def to_frame(self) -> Any:
         """Return the rules as a table: left, right, probability; and the expected counts of a fit."""
@@ -257,7 +258,7 @@ class GrammarUse(Pickled):
     def n_parses(self, sentences: Any, *, brackets: Any = None, tags: Any = None) -> Any:
         """Return how many trees each sentence has, as exact whole numbers; `inf` where unary rules can go round.
 
-        Probabilities do not matter, unless they are 0: rules of probability 0 count too.
+        Probabilities do not matter: rules of probability 0 count too.
 
         Examples
         --------

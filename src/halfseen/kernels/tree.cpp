@@ -1,8 +1,9 @@
 // Charts over sentences with few rules for each pair of symbols: cost in proportion to the rules that meet something.
 // Formulas: tree.py.
 //
-// Values of a span are brought back to a largest of about one, by a power of two that the span remembers. What is less
-// than 2^-1000 of the largest symbol of its own span is lost; a sentence that loses everything is left to the logs.
+// Values of a span are brought back to a largest of about one, by a power of two that the span remembers. What would be
+// less than FLOOR beside the largest is taken as FLOOR: too much. On the way down it is seen whether that could have made a
+// difference to the sum; if so, the sentence is left to the logs.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -30,7 +31,7 @@ struct Lists {
 class Chart {
 public:
     Chart(Span<const double> table, Span<const double> closure, const TreeForms& forms)
-        : table_(table.data), closure_(closure.data), forms_(forms), weight_(forms.binary.rows) {
+        : table_(table.data), closure_(closure.data), n_cells_(table.size), forms_(forms), weight_(forms.binary.rows) {
         for (std::size_t r = 0; r < weight_.size(); ++r) weight_[r] = table_[forms.binary[r][3]];
     }
 
@@ -55,16 +56,32 @@ public:
     }
 
     // Add expected uses of all cells from the top down.
-    void give_back(const Sentence& sentence, double weight, double* counts) {
+    // False: what was taken as FLOOR makes a difference.
+    bool give_back(const Sentence& sentence, double weight, double* counts) {
         const std::size_t M = forms_.n_symbols();
         if (outside_.size() < inside_.size()) outside_.resize(inside_.size(), 0.0);
         outside_[sentence.span(0, sentence.n) * M + forms_.start()] = weight / root(sentence);
         for (std::size_t width = sentence.n; width > 0; --width) {
             for (std::size_t i = 0; i + width <= sentence.n; ++i) give_back_span(sentence, i, i + width, counts);
         }
+        bool sound = true;
         for (std::size_t span = 0; span < sentence.n_spans(); ++span) {
-            for (std::size_t a = lists_.begin[span]; a < lists_.end[span]; ++a) outside_[span * M + lists_.symbols[a]] = 0;
+            for (std::size_t a = lists_.begin[span]; a < lists_.end[span]; ++a) {
+                double& above = outside_[span * M + lists_.symbols[a]];
+                if (error_[span] > 0 && !(above * error_[span] <= weight * NOTHING)) sound = false;
+                above = 0;
+            }
         }
+        return sound;
+    }
+
+    // Add expected uses, or nothing at weight 0. False: left to the logs.
+    bool give_back_sound(const Sentence& sentence, double weight, double* counts) {
+        if (!floored_) return weight > 0 ? give_back(sentence, weight, counts) : true;
+        trial_.assign(n_cells_, 0.0);
+        if (!give_back(sentence, weight > 0 ? weight : 1.0, trial_.data())) return false;
+        for (std::size_t c = 0; c < n_cells_ && weight > 0; ++c) counts[c] += trial_[c];
+        return true;
     }
 
     // Write a derivation drawn from its posterior; return where the next one begins.
@@ -105,23 +122,34 @@ private:
     };
 
     const double *table_, *closure_;
+    const std::size_t n_cells_;
     const TreeForms& forms_;
     std::vector<double> weight_;             // of each binary form
     std::vector<double> inside_, outside_;   // by span and symbol
     std::vector<int> scale_;                 // values of a span are to be multiplied by 2^scale
+    std::vector<double> error_;              // by which a value of a span may be too large
+    bool floored_ = false, floored_here_ = false;  // in the sentence, in the span
     Lists lists_;
-    std::vector<double> held_, pairs_;
+    std::vector<double> held_, pairs_, trial_;
     std::vector<Node> waiting_;
 
     void open(const Sentence& sentence) {
         lists_.open(sentence.n_spans());
         scale_.assign(sentence.n_spans(), 0);
+        error_.assign(sentence.n_spans(), 0.0);
+        floored_ = false;
         const std::size_t size = sentence.n_spans() * forms_.n_symbols();
         if (inside_.size() < size) inside_.resize(size, 0.0);
     }
 
+    // A product of numbers above 0, which is never 0.
+    double kept(double product) {
+        if (product >= NEAR_FLOOR) return product;
+        floored_here_ = true;
+        return std::max(product, FLOOR);
+    }
+
     void add(double* value, std::int32_t symbol, double amount) {
-        if (!(amount > 0)) return;
         if (value[symbol] == 0) lists_.symbols.push_back(symbol);
         value[symbol] += amount;
     }
@@ -131,9 +159,11 @@ private:
         double* value = inside_.data() + span * forms_.n_symbols();
         lists_.begin[span] = lists_.symbols.size();
         int scale = 0;
+        floored_here_ = false;
         if (j == i + 1) {
             for (std::size_t e = sentence.first_entry(i); e < sentence.last_entry(i); ++e) {
-                add(value, sentence.all.entries[e][0], table_[sentence.all.entries[e][1]]);
+                const std::int32_t* entry = sentence.all.entries[e];
+                if (table_[entry[1]] > 0) add(value, entry[0], kept(table_[entry[1]]));
             }
         } else {
             scale = join(sentence, i, j, value);
@@ -172,14 +202,15 @@ private:
                 const double held = factor * from_left[symbol];
                 for (std::int64_t r = forms_.first[symbol]; r < forms_.first[symbol + 1]; ++r) {
                     const double other = from_right[forms_.binary[r][1]];
-                    if (other > 0) add(value, forms_.binary[r][2], weight_[r] * held * other);
+                    if (other > 0 && weight_[r] > 0) add(value, forms_.binary[r][2], kept(weight_[r] * held * other));
                 }
             }
         }
         if (forms_.dense) {
             for (std::size_t r = 0; r < forms_.binary.rows; ++r) {
                 const std::int32_t* form = forms_.binary[r];
-                add(value, form[2], weight_[r] * pairs_[form[0] * forms_.n_symbols() + form[1]]);
+                const double pair = pairs_[form[0] * forms_.n_symbols() + form[1]];
+                if (pair > 0 && weight_[r] > 0) add(value, form[2], kept(weight_[r] * pair));
             }
         }
         return scale;
@@ -192,7 +223,7 @@ private:
         for (std::size_t a = lists_.begin[left]; a < lists_.end[left]; ++a) {
             const double held = factor * inside_[left * M + lists_.symbols[a]];
             double* pair = pairs_.data() + lists_.symbols[a] * M;
-            for (std::size_t c = 0; c < M; ++c) pair[c] += held * from_right[c];
+            for (std::size_t c = 0; c < M; ++c) pair[c] += from_right[c] > 0 ? std::max(held * from_right[c], FLOOR) : 0.0;
         }
     }
 
@@ -217,7 +248,7 @@ private:
             const Stage stage(forms_.stages[q]);
             for (std::size_t u = stage.first; u < stage.first + stage.n_cross; ++u) {
                 const std::int32_t* form = forms_.unary[u];
-                if (value[form[1]] > 0) add(value, form[0], table_[form[2]] * value[form[1]]);
+                if (value[form[1]] > 0 && table_[form[2]] > 0) add(value, form[0], kept(table_[form[2]] * value[form[1]]));
             }
             if (stage.size) multiply(value, stage);
         }
@@ -229,7 +260,10 @@ private:
         const double* closure = closure_ + stage.entry;
         held_.assign(stage.size, 0.0);
         for (std::size_t a = 0; a < stage.size; ++a) {
-            for (std::size_t b = 0; b < stage.size; ++b) held_[a] += closure[a * stage.size + b] * value[member[b]];
+            for (std::size_t b = 0; b < stage.size; ++b) {
+                const double chains = closure[a * stage.size + b], below = value[member[b]];
+                if (chains > 0 && below > 0) held_[a] += kept(chains * below);
+            }
         }
         for (std::size_t a = 0; a < stage.size; ++a) {
             if (!(held_[a] > 0)) continue;
@@ -249,7 +283,7 @@ private:
         for (std::size_t a = 0; a < stage.size; ++a) above[member[a]] = value[member[a]] > 0 ? held_[a] : 0.0;
     }
 
-    // Bring the values of a span back to a largest of about one; false where they are too small to go on.
+    // Bring the values of a span back to a largest of about one; false where they are too large to go on.
     bool settle(std::size_t span, double* value, int scale, bool boolean) {
         double largest = 0;
         for (std::size_t a = lists_.begin[span]; a < lists_.end[span]; ++a) largest = std::max(largest, value[lists_.symbols[a]]);
@@ -261,10 +295,16 @@ private:
             for (std::size_t a = lists_.begin[span]; a < lists_.end[span]; ++a) value[lists_.symbols[a]] = 1.0;
             return true;
         }
-        if (exponent < LOWEST) return false;
         const double factor = std::ldexp(1.0, -exponent);
-        for (std::size_t a = lists_.begin[span]; a < lists_.end[span]; ++a) value[lists_.symbols[a]] *= factor;
+        for (std::size_t a = lists_.begin[span]; a < lists_.end[span]; ++a) {
+            double& own = value[lists_.symbols[a]];
+            own = kept(own * factor);
+        }
         scale_[span] = scale + exponent;
+        if (floored_here_) {
+            floored_ = true;
+            error_[span] = NEAR_FLOOR * std::max(factor, 1.0);
+        }
         return true;
     }
 
@@ -338,7 +378,7 @@ private:
         std::int64_t last = -1;
         std::size_t last_split = 0;
         const auto within = [&](std::int64_t form, std::size_t k, double share) {
-            if (!(share > 0)) return false;
+            share = std::max(share, FLOOR);  // as it was added
             last = form;
             last_split = k;
             part = share;
@@ -355,13 +395,14 @@ private:
         for (std::int64_t at = forms_.unary_first[node.symbol]; at < forms_.unary_first[node.symbol + 1]; ++at) {
             const std::int32_t way = forms_.unary_by_parent[at];
             const std::int32_t* form = forms_.unary[way];
+            if (!(table_[form[2]] > 0 && value[form[1]] > 0)) continue;
             if (within(n_binary + way, 0, table_[form[2]] * value[form[1]])) return chosen();
         }
         if (node.j == node.i + 1) {
             const double factor = std::ldexp(1.0, -scale_[span]);
             for (std::size_t e = sentence.first_entry(node.i); e < sentence.last_entry(node.i); ++e) {
                 const std::int32_t* entry = sentence.all.entries[e];
-                if (std::size_t(entry[0]) != node.symbol) continue;
+                if (std::size_t(entry[0]) != node.symbol || !(table_[entry[1]] > 0)) continue;
                 if (within(n_binary + n_unary + e, 0, table_[entry[1]] * factor)) return chosen();
             }
             return chosen();
@@ -375,7 +416,9 @@ private:
             for (std::int64_t at = forms_.parent_first[node.symbol]; at < forms_.parent_first[node.symbol + 1]; ++at) {
                 const std::int32_t r = forms_.by_parent[at];
                 const std::int32_t* form = forms_.binary[r];
-                if (within(r, k, factor * weight_[r] * from_left[form[0]] * from_right[form[1]])) return chosen();
+                const double left_value = from_left[form[0]], right_value = from_right[form[1]];
+                if (!(weight_[r] > 0 && left_value > 0 && right_value > 0)) continue;
+                if (within(r, k, factor * weight_[r] * left_value * right_value)) return chosen();
             }
         }
         return chosen();
@@ -560,12 +603,8 @@ void tree_soft(Span<const double> table, Span<const double> closure, const TreeF
     Chart chart(table, closure, forms);
     for (std::size_t s = 0; s < sentences.size(); ++s) {
         const Sentence sentence(sentences, s);
-        if (chart.fill(sentence, false)) {
-            log_evidence[s] = chart.log_root(sentence);
-            if (weight[s] > 0) chart.give_back(sentence, weight[s], counts.data);
-        } else {
-            log_evidence[s] = LOST;
-        }
+        const bool found = chart.fill(sentence, false) && chart.give_back_sound(sentence, weight[s], counts.data);
+        log_evidence[s] = found ? chart.log_root(sentence) : LOST;
         chart.clear(sentence);
     }
 }
@@ -604,7 +643,7 @@ std::int64_t tree_draw(Span<const double> table, Span<const double> closure, con
     step_ends[0] = 0;
     for (std::size_t s = 0; s < sentences.size(); ++s) {
         const Sentence sentence(sentences, s);
-        const bool found = chart.fill(sentence, false);
+        const bool found = chart.fill(sentence, false) && chart.give_back_sound(sentence, 0.0, nullptr);
         log_evidence[s] = found ? chart.log_root(sentence) : LOST;
         for (std::int64_t t = 0; t < times[s]; ++t) {
             if (found) at = chart.draw(sentence, uniforms.data + used, steps, at);

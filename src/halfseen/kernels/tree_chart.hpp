@@ -9,7 +9,9 @@ namespace halfseen {
 
 constexpr double LN2 = 0.693147180559945309417;
 constexpr double LOST = std::numeric_limits<double>::quiet_NaN();
-constexpr int LOWEST = -900;  // exponent of the largest value of a span below which a sentence is left to the logs
+constexpr double FLOOR = 0x1p-1000;      // least value of a symbol that is possible at all, beside the largest of its span
+constexpr double NEAR_FLOOR = 0x1p-990;  // what is less may be the sum of floors
+constexpr double NOTHING = 0x1p-60;      // share of the sum that makes no difference
 
 struct Stage {
     std::size_t first, n_cross, n_inside, member, size, entry;

@@ -80,11 +80,13 @@ public:
     Chart(Span<const double> table, Span<const double> closure, const TreeForms& forms, const TreeSentences& sentences)
         : table_(table.data), closure_(closure.data), forms_(forms), n_(forms.n_symbols()),
           wide_((n_ + PANEL - 1) / PANEL * PANEL), n_pairs_(n_ * wide_) {
+        phrasal_.assign(n_, 0);
         up_.assign(n_pairs_ * wide_, 0.0);
         down_.assign(n_pairs_ * n_, 0.0);
         for (std::size_t r = 0; r < forms.binary.rows; ++r) {
             const std::int32_t* form = forms.binary[r];
             const std::size_t pair = form[0] * wide_ + form[1], a = form[2];
+            if (table_[form[3]] > 0) phrasal_[a] = 1;
             up_[(a / PANEL * n_pairs_ + pair) * PANEL + a % PANEL] += table_[form[3]];
             down_[(pair / PANEL * n_ + a) * PANEL + pair % PANEL] += table_[form[3]];
         }
@@ -97,7 +99,9 @@ public:
         }
         inside_.assign(first * wide_, 0.0);
         scale_.assign(first, EMPTY);
+        error_.assign(first, 0.0);
         lost_.assign(sentences.size(), 0);
+        floored_.assign(sentences.size(), 0);
         pairs_.resize(TILE * n_pairs_);
         tile_.resize(TILE * wide_);
         left_.resize(longest_ * wide_);
@@ -121,6 +125,26 @@ public:
     }
 
     double log_root(std::size_t s) const { return std::log(root(s)) + LN2 * scale_[at({s, 0, sentences_[s].n})]; }
+
+    bool floored(std::size_t s) const { return floored_[s]; }
+
+    // Leave to the logs the sentences whose sums floors make a difference to; return whether there are any. Comes after
+    // `give_back` with the same weights.
+    bool doubt(Span<const double> weight) {
+        bool any = false;
+        for (std::size_t s = 0; s < sentences_.size(); ++s) {
+            if (!floored_[s] || !(weight[s] > 0) || !(root(s) > 0)) continue;
+            bool sound = true;
+            for (std::size_t span = first_[s]; span < first_[s] + sentences_[s].n_spans(); ++span) {
+                for (std::size_t a = 0; a < n_ && error_[span] > 0; ++a) {
+                    if (!(outside_[span * wide_ + a] * error_[span] <= weight[s] * NOTHING)) sound = false;
+                }
+            }
+            lost_[s] = !sound;
+            any |= !sound;
+        }
+        return any;
+    }
 
     void give_back(Span<const double> weight, double* counts) {
         outside_.assign(inside_.size(), 0.0);
@@ -155,7 +179,10 @@ private:
     std::vector<std::size_t> first_;
     std::vector<double> inside_, outside_;
     std::vector<int> scale_;
-    std::vector<char> lost_;
+    std::vector<double> error_;              // by which a value of a span may be too large
+    std::vector<char> lost_, floored_;       // of sentences
+    std::vector<char> phrasal_;              // symbols that may stand over two words or more
+    bool floored_here_ = false;
     std::vector<Place> places_;
     std::vector<double> pairs_, across_, tile_;         // of the spans of a tile
     std::vector<double> left_, right_, packed_, transposed_;  // of the splits of a span
@@ -195,6 +222,7 @@ private:
         for (std::size_t e = sentence.first_entry(i); e < sentence.last_entry(i); ++e) {
             value[sentence.all.entries[e][0]] += table_[sentence.all.entries[e][1]];
         }
+        floored_here_ = false;
         settle(s, span, 0);
     }
 
@@ -251,8 +279,19 @@ private:
         for (std::size_t t = 0; t < size; ++t) {
             const std::size_t span = at(places_[t]);
             std::copy(tile_.data() + t * wide_, tile_.data() + (t + 1) * wide_, inside_.data() + span * wide_);
+            floored_here_ = false;
+            for (std::size_t a = 0; a < n_; ++a) {
+                if (phrasal_[a]) inside_[span * wide_ + a] = kept(inside_[span * wide_ + a]);
+            }
             settle(places_[t].s, span, best_scale(places_[t]));
         }
+    }
+
+    // A number above 0, or a sum that lost what was too small: it is never 0.
+    double kept(double value) {
+        if (value >= NEAR_FLOOR) return value;
+        floored_here_ = true;
+        return std::max(value, FLOOR);
     }
 
     // Add what unary forms bring, and bring the values of a span back to a largest of about one.
@@ -262,7 +301,7 @@ private:
             const Stage stage(forms_.stages[q]);
             for (std::size_t u = stage.first; u < stage.first + stage.n_cross; ++u) {
                 const std::int32_t* form = forms_.unary[u];
-                value[form[0]] += table_[form[2]] * value[form[1]];
+                if (table_[form[2]] > 0 && value[form[1]] > 0) value[form[0]] += kept(table_[form[2]] * value[form[1]]);
             }
             if (stage.size) multiply(value, stage, false);
         }
@@ -270,13 +309,19 @@ private:
         if (largest == 0) return;
         int exponent = 0;
         std::frexp(largest, &exponent);
-        if (!std::isfinite(largest) || exponent < LOWEST) {
+        if (!std::isfinite(largest)) {
             lost_[s] = 1;
             return;
         }
         const double factor = std::ldexp(1.0, -exponent);
-        for (std::size_t a = 0; a < n_; ++a) value[a] *= factor;
+        for (std::size_t a = 0; a < n_; ++a) {
+            if (value[a] > 0) value[a] = kept(value[a] * factor);
+        }
         scale_[span] = scale + exponent;
+        if (floored_here_) {
+            floored_[s] = 1;
+            error_[span] = NEAR_FLOOR * std::max(factor, 1.0);
+        }
     }
 
     void multiply(double* value, const Stage& stage, bool from_above) {
@@ -285,7 +330,10 @@ private:
         held_.assign(stage.size, 0.0);
         for (std::size_t a = 0; a < stage.size; ++a) {
             for (std::size_t b = 0; b < stage.size; ++b) {
-                held_[a] += (from_above ? closure[b * stage.size + a] : closure[a * stage.size + b]) * value[member[b]];
+                const double chains = from_above ? closure[b * stage.size + a] : closure[a * stage.size + b];
+                if (chains > 0 && value[member[b]] > 0) {
+                    held_[a] += from_above ? chains * value[member[b]] : kept(chains * value[member[b]]);
+                }
             }
         }
         for (std::size_t a = 0; a < stage.size; ++a) value[member[a]] = held_[a];
@@ -378,12 +426,28 @@ void tree_soft_dense(Span<const double> table, Span<const double> closure, const
                      Span<double> log_evidence) {
     Chart chart(table, closure, forms, sentences);
     chart.fill();
-    bool used = false;
+    std::vector<double> tried(weight.data, weight.data + weight.size), found(counts.size, 0.0);
+    bool used = false, again = false;
     for (std::size_t s = 0; s < sentences.size(); ++s) {
-        log_evidence[s] = chart.root(s) > 0 ? chart.log_root(s) : LOST;
+        if (!(weight[s] > 0) && chart.floored(s)) {  // to see whether that makes a difference
+            tried[s] = 1.0;
+            again = true;
+        }
         used |= weight[s] > 0;
     }
-    if (used) chart.give_back(weight, counts.data);
+    if (used || again) {
+        const Span<const double> trial{tried.data(), tried.size()};
+        chart.give_back(trial, found.data());
+        again |= chart.doubt(trial);
+    }
+    if (used && again) {
+        std::fill(found.begin(), found.end(), 0.0);
+        chart.give_back(weight, found.data());
+    }
+    for (std::size_t c = 0; c < counts.size && used; ++c) counts[c] += found[c];
+    for (std::size_t s = 0; s < sentences.size(); ++s) {
+        log_evidence[s] = chart.root(s) > 0 ? chart.log_root(s) : LOST;
+    }
 }
 
 }  // namespace halfseen::HALFSEEN_ISA

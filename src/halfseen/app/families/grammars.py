@@ -274,11 +274,11 @@ def code(model: PCFG) -> str:
     lines = [
         "from pathlib import Path\n",
         f"rules = Path({reading['grammar']!r}).read_text()",
-        f"lines = [line for line in Path({reading['data']!r}).read_text().splitlines() if line.strip()]",
+        f"sentences = [line for line in Path({reading['data']!r}).read_text().splitlines() if line.strip()]",
     ]
     if reading.get("brackets"):
-        lines.append("sentences, brackets = zip(*map(hs.read_brackets, lines))")
+        lines.append("sentences, brackets = zip(*map(hs.read_brackets, sentences))")
         fitted = "fit(sentences, brackets=brackets)"
     else:
-        fitted = "fit(lines)"
+        fitted = "fit(sentences)"
     return "\n".join([*lines, f"model = hs.PCFG.{build}(rules{given}).{fitted}", "print(model.describe())"])

@@ -60,7 +60,8 @@ def _python(model: Any, material: Material) -> str:
     """Return the code that fits the model again and writes this page."""
     cost = ", cost=cost" if material.cost is not None else ""
     if model._origin.reading is not None:
-        return f'{python_of(model)}\nhs.report(model, table, "report.html"{cost})'
+        data = "sentences" if type(model).__name__ == "PCFG" else "table"
+        return f'{python_of(model)}\nhs.report(model, {data}, "report.html"{cost})'
     if not hasattr(model, "loglik_") and not hasattr(model, "inertia_"):
         built = f"model = hs.{type(model).__name__}.from_params(...)  # or fitted in pieces; the parameters are below"
     else:
