@@ -378,7 +378,8 @@ class PCFG(GrammarUse):
         told = grammar_read.tell_unparsable(door.data.grammar, corpus, self.unparsable_)
         if self.on_unparsable == "error" or not found.any():
             advice = " unknown= says what to do with unknown words." if "not in the grammar" in told else ""
-            rest = " on_unparsable='skip' leaves them out." if found.any() else " There is nothing to fit."
+            skip = " on_unparsable='skip' (--unparsable skip) leaves them out."
+            rest = skip if found.any() else " There is nothing to fit."
             raise DataError(f"{told}{advice}{rest}")
         self.events_.append(f"left out: {told[:-1]}")
         kept = np.flatnonzero(found)

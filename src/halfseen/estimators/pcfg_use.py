@@ -250,7 +250,7 @@ class GrammarUse(Pickled):
         if len(lost):
             told = grammar_read.tell_unparsable(self._grammar, corpus, lost.tolist())
             if self.on_unparsable == "error":
-                raise DataError(f"{told} on_unparsable='skip' leaves them out.")
+                raise DataError(f"{told} on_unparsable='skip' (--unparsable skip) leaves them out.")
             warn(f"left out: {told}", ImpossibleRowWarning)
         used = np.isfinite(found)
         return float(weight[used] @ found[used])
