@@ -36,6 +36,15 @@ def fitted():
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 
 
+def test_a_word_that_is_known_to_have_none_gets_none():
+    pairs = [("a b", "x y"), ("a", "x")]
+    for links in ([(0, None)], [(0, 0)]):  # none at all, and one that leaves no others
+        told = hs.WordAligner("ibm1", direction="forward", max_iter=2).fit(pairs, links=[links, None])
+        assert probability(told, "a", "x") == pytest.approx(1.0)
+    with pytest.raises(DataError, match="there is no NULL"):
+        hs.WordAligner("ibm1", direction="forward", null=False).fit([("a", "x")], links=[[(0, None)]])
+
+
 def test_model_one_by_hand():
     found = [hs.WordAligner("ibm1", null=False, direction="forward", max_iter=n).fit(TOY) for n in (2, 3, 4)]
     assert [round(probability(one, "das", "the"), 4) for one in found] == [0.5, 0.6364, 0.7479]

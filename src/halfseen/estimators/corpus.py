@@ -136,7 +136,7 @@ def place_of(kind: int, cells: Any, width: int, p_null: float | None, null: bool
 
 
 def with_known(sides: Sides, kept: Ints, known: Sequence[Any], back: bool) -> Sides:
-    """Return the pairs with links that the user knows: a target word that has some has no others."""
+    """Return the pairs with links that the user knows: a word of either side that has some has no others."""
     pairs = sides.pairs
     sizes, places = (pairs[:, 1] + 1) * pairs[:, 3], pairs[:, 4] + pairs[:, 2]
     allowed = np.ones(int((places + sizes).max(initial=0)), dtype=np.uint8)
@@ -147,12 +147,17 @@ def with_known(sides: Sides, kept: Ints, known: Sequence[Any], back: bool) -> Si
             _check_known(number, one, two, m if back else n, n if back else m)
         turned = [(two, one) if back else (one, two) for one, two in links]
         for j in {two for _, two in turned if two is not None}:
-            wanted = [0 if one is None else one + 1 for one, two in turned if two == j]
-            if wanted == [0] and not sides.null:
-                raise DataError(f"links of pair {number}: word {j} has none, but there is no NULL: null=False.")
-            column = np.zeros(n + 1, dtype=np.uint8)
-            column[wanted] = 1
-            own[:, j] = column
+            own[:, j] = 0
+            own[[0 if one is None else one + 1 for one, two in turned if two == j], j] = 1
+        for i in {one for one, _ in turned if one is not None}:
+            others = np.ones(m, dtype=bool)
+            others[[two for one, two in turned if one == i and two is not None]] = False
+            own[i + 1, others] = 0
+        left = own[0 if sides.null else 1 :].any(axis=0)
+        if not left.all():
+            raise DataError(
+                f"links of pair {number}: word {int(np.argmin(left))} has none, but there is no NULL: null=False."
+            )
     return sides._replace(allowed=allowed)
 
 
