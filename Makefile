@@ -10,7 +10,8 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check install -qq
 PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3
 ARGS    ?=
 ONLY    ?=
-SANITIZED := $(wildcard tests/unit/test_*kernels.py) tests/unit/test_fused.py tests/unit/test_text.py tests/laws/test_network.py tests/laws/test_transcript.py
+SANITIZED := $(wildcard tests/unit/test_*kernels.py) tests/unit/test_fused.py tests/unit/test_text.py \
+    $(patsubst %,tests/laws/test_%.py,network transcript tree links)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
