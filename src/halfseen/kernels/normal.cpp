@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <new>
 
@@ -71,16 +72,29 @@ using Work = Array<double>;
 
 // ---- what every tile does -------------------------------------------------------------------------------------------
 
-// Turn rows [first, first + size) into columns of TILE numbers; rows that are not there are zeros. Whether all are seen.
-bool turn(Matrix<const double> values, std::size_t first, std::size_t size, double* turned) {
+// away[t, d] = values[first + t, d] - pivot[d] in rows of `wide` numbers, and their squares. Whether all are seen.
+template <bool SQUARES>
+bool centre(Matrix<const double> values, std::size_t first, std::size_t size, const double* pivot, std::size_t wide,
+            double* away, double* squares) {
     const std::size_t D = values.cols;
-    turn_rows<TILE>(values[first], D, size, D, turned);
     Bits whole = seen(all(0.0));
-    for (std::size_t i = 0; i < D * TILE; i += WIDTH) whole = whole & seen(load(turned + i));
-    for (int i = 0; i < WIDTH; ++i) {
-        if (!whole[i]) return false;
+    bool rest = true;
+    for (std::size_t t = 0; t < size; ++t, away += wide, squares += wide) {
+        const double* row = values[first + t];
+        std::size_t d = 0;
+        for (; d + WIDTH <= D; d += WIDTH) {
+            const Lanes less = load(row + d) - load(pivot + d);
+            store(away + d, less);
+            if constexpr (SQUARES) store(squares + d, less * less);
+            whole = whole & seen(less);
+        }
+        for (; d < D; ++d) {
+            away[d] = row[d] - pivot[d];
+            if constexpr (SQUARES) squares[d] = away[d] * away[d];
+            rest &= away[d] == away[d];
+        }
     }
-    return true;
+    return rest && lanes_set(whole) == (1u << WIDTH) - 1;
 }
 
 // to[d] = from[d] - what[d] for the columns of a tile.
@@ -97,29 +111,64 @@ void middle(Matrix<const double> means, double* pivot) {
     }
 }
 
-double total_of(const double* usage) {
-    Lanes one = all(0.0), two = all(0.0), three = all(0.0);  // sums that do not wait for each other
-    for (std::size_t t = 0; t < TILE; t += 3 * WIDTH) {
-        one += load(usage + t);
-        two += load(usage + t + WIDTH);
-        three += load(usage + t + 2 * WIDTH);
-    }
-    return sum(one + two + three);
-}
+// The places of the bits that are set in four of them, and how many they are.
+constexpr unsigned char PLACES[16][4] = {{}, {0}, {1}, {0, 1}, {2}, {0, 2}, {1, 2}, {0, 1, 2},
+                                         {3}, {0, 3}, {1, 3}, {0, 1, 3}, {2, 3}, {0, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}};
+constexpr unsigned char COUNTS[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
 
-// List the rows of a tile that count beside a mass; return how many.
-std::size_t list_used(const double* usage, double mass, std::size_t* rows) {
-    const double least = SLIGHT * mass;
+// List the places of the bits that are set, four at a time: whether a row counts cannot be foretold, so no branch asks.
+inline std::size_t list_bits(std::uint64_t bits, unsigned char* places) {
     std::size_t n = 0;
-    for (std::size_t t = 0; t < TILE; ++t) {
-        rows[n] = t;
-        n += usage[t] > least;
+    for (std::uint32_t t = 0; t < TILE; t += 4, bits >>= 4) {
+        std::uint32_t four;
+        std::memcpy(&four, PLACES[bits & 15], sizeof four);
+        four += t * 0x01010101u;  // t to each byte
+        std::memcpy(places + n, &four, sizeof four);
+        n += COUNTS[bits & 15];
     }
     return n;
 }
 
-// Overwrite the log-joints of a tile, (K, TILE), with weighted responsibilities; return the log-likelihood.
-double complete(double* joint, std::size_t n_components, const double* weight, std::size_t size, double* mix_usage) {
+alignas(64) const struct Ones {
+    double at[TILE];
+    constexpr Ones() : at() {
+        for (double& one : at) one = 1;
+    }
+    operator const double*() const { return at; }
+} ONES;
+
+// How a component uses the rows of a tile.
+struct Used {
+    double total = 0;        // over all rows
+    std::size_t size = 0;    // rows that count beside a mass
+    unsigned char rows[TILE];
+};
+
+// Multiply the usage of a tile by the share of each row; list the rows that count beside the mass so far.
+void settle(double* usage, const double* share, double mass, Used& used) {
+    const Lanes least = all(SLIGHT * mass);
+    Lanes one = all(0.0), two = all(0.0), three = all(0.0);  // sums that do not wait for each other
+    std::uint64_t counting = 0;
+    for (std::size_t t = 0; t < TILE; t += 3 * WIDTH) {
+        const Lanes a = load(usage + t) * load(share + t);
+        const Lanes b = load(usage + t + WIDTH) * load(share + t + WIDTH);
+        const Lanes c = load(usage + t + 2 * WIDTH) * load(share + t + 2 * WIDTH);
+        store(usage + t, a);
+        store(usage + t + WIDTH, b);
+        store(usage + t + 2 * WIDTH, c);
+        one += a;
+        two += b;
+        three += c;
+        const std::uint64_t set = lanes_set(least < a) | lanes_set(least < b) << WIDTH | lanes_set(least < c) << 2 * WIDTH;
+        counting |= set << t;
+    }
+    used.total = sum(one + two + three);
+    used.size = list_bits(counting, used.rows);
+}
+
+// Overwrite the log-joints of a tile, (K, TILE), with what is used before a row's share (TILE,) is multiplied to it:
+// responsibilities, weighted. Return the log-likelihood.
+double complete(double* joint, std::size_t n_components, const double* weight, std::size_t size, double* share) {
     alignas(64) double weights[TILE] = {};
     std::copy_n(weight, size, weights);
     Lanes loglik = all(0.0);
@@ -136,14 +185,11 @@ double complete(double* joint, std::size_t n_components, const double* weight, s
         const Bits impossible = best < all(IMPOSSIBLE);
         const Lanes log_evidence = choose(impossible, all(-INF), log_positive(total) + best);
         loglik += only(all(0.0) < w, w * log_evidence);  // a row of weight 0 may be impossible
-        const Lanes share = choose(impossible, all(0.0), w / total);
-        for (std::size_t k = 0; k < n_components; ++k) {
-            store(joint + k * TILE + t, load(joint + k * TILE + t) * share);
-        }
+        store(share + t, choose(impossible, all(0.0), w / total));
     }
-    for (std::size_t k = 0; k < n_components; ++k) {
-        for (std::size_t t = padded(size, WIDTH); t < TILE; ++t) joint[k * TILE + t] = 0;
-        mix_usage[k] += total_of(joint + k * TILE);
+    for (std::size_t t = padded(size, WIDTH); t < TILE; ++t) {
+        share[t] = 0;
+        for (std::size_t k = 0; k < n_components; ++k) joint[k * TILE + t] = 0;  // it may be infinite
     }
     return sum(loglik);
 }
@@ -164,30 +210,36 @@ struct Normal {
     Work shift;                          // (K, high)  sqrt(1/2) factor' (mean - pivot); kept where that loses no digits
     Work nothing;                        // (high,)  zeros
     Array<unsigned char> near;           // (K,)  whether it is kept
+    Array<unsigned char> beside;         // (K,)  whether sums about the pivot lose hardly a digit
     Work turned, centred;                // (high, TILE)  the rows of the tile as columns, and less the pivot
     Work deviations;                     // (K or 1, high, TILE)  from the mean, completed
     Work extra;                          // (K, TILE)  what missing cells add to the score
-    Work values, mean;                   // (TILE, wide) and (K, wide)  padded with zeros
+    Work values, away, mean;             // (TILE, wide), (TILE, wide) and (K, wide)  rows, less the pivot; padded with zeros
     Work rows, weighted;                 // (TILE, wide)  deviations as rows, and times their usage
-    Work second;                         // (K, high, wide)  sums of products
+    Work mass, first, second;            // (K,), (K, wide) and (K, high, wide)  sums of usage, deviations and products
+    Work raw_mass, raw_first, raw;       // (K,), (K, wide) and (K, high, wide)  sums about the pivot
     Work inner, inverse, slopes;         // (D, D), (D,), (D, wide)  of one pattern in one component
     alignas(64) double lanes[WIDTH];     // 0, 1, 2, ...
     Array<std::size_t> columns;          // (TILE, D)  of every run, those missing first
     Run runs[TILE];
     std::size_t n_runs = 0;
     const bool scoring;
+    bool direct = true;                  // whether all components lie beside the pivot: nothing else is needed of whole rows
     bool whole = true;
 
     Normal(const Normals& m, bool scoring)
         : m(m), K(m.mean.rows), D(m.mean.cols), high(padded(D, BLOCK)), wide(padded(D, WIDTH)), packed(0),
-          pivot(D), shift(K * high), nothing(high), near(K), turned(D * TILE), centred(high * TILE), deviations(high * TILE), extra(0), values(TILE * wide), mean(K * wide), rows(TILE * wide), weighted(TILE * padded(wide, BLOCK)),
-          second(K * high * wide), inner(0), inverse(0), slopes(0), columns(0), scoring(scoring) {
+          pivot(D), shift(K * high), nothing(high), near(K), beside(K), turned(D * TILE), centred(high * TILE),
+          deviations(high * TILE), extra(0), values(TILE * wide), away(TILE * wide), mean(K * wide), rows(TILE * wide),
+          weighted(TILE * padded(wide, BLOCK)), mass(K), first(K * wide), second(K * high * wide), raw_mass(K), raw_first(K * wide),
+          raw(K * high * wide), inner(0), inverse(0), slopes(0), columns(0), scoring(scoring) {
         for (std::size_t k = 0; k < K; ++k) std::copy_n(m.mean[k], D, mean.data() + k * wide);
         for (int i = 0; i < WIDTH; ++i) lanes[i] = i;
         if (scoring) {
             pack();
             place();
         }
+        for (std::size_t k = 0; k < K; ++k) direct &= beside[k] != 0;
     }
 
     // Factors times sqrt(1/2), so that a block of BLOCK columns is read from one end to the other; zeros below the diagonal.
@@ -210,8 +262,9 @@ struct Normal {
     // wherever the component lies so near the pivot that twelve digits are left.
     void place() {
         middle(m.mean, pivot.data());
+        inner.grow(D * D);
         for (std::size_t k = 0; k < K; ++k) {
-            double farthest = 0;
+            double farthest = 0, apart = 0;
             for (std::size_t j = 0; j < D; ++j) {
                 double size = 0;
                 for (std::size_t i = 0; i <= j; ++i) {
@@ -220,14 +273,33 @@ struct Normal {
                     size += std::abs(part);
                 }
                 farthest = std::max(farthest, size);
+                const double away = m.mean[k][j] - pivot[j];
+                apart = std::max(apart, away * away / variance(k, j));
             }
             near[k] = farthest < FAR;
+            beside[k] = near[k] && apart < BESIDE * BESIDE;
         }
     }
 
+    // The variance of column j: that column of the inverse of the factor, squared and summed.
+    double variance(std::size_t k, std::size_t j) {
+        double total = 0;
+        double* column = inner.data();
+        for (std::size_t i = j + 1; i-- > 0;) {
+            const double* row = m.factor[k][i];
+            double left = i == j;
+            for (std::size_t l = i + 1; l <= j; ++l) left -= row[l] * column[l];
+            column[i] = left / row[i];
+            total += column[i] * column[i];
+        }
+        return total;
+    }
+
     void read(Matrix<const double> data, std::size_t first, std::size_t size) {
-        whole = turn(data, first, size, turned.data());
-        if (whole && scoring) subtract(turned.data(), pivot.data(), D, centred.data());
+        whole = centre<false>(data, first, size, pivot.data(), wide, away.data(), nullptr);
+        if (whole && scoring) turn_rows<TILE>(away.data(), wide, size, D, centred.data());
+        if (whole && direct) return;
+        turn_rows<TILE>(data[first], D, size, D, turned.data());
         for (std::size_t t = 0; t < size; ++t) std::copy_n(data[first + t], D, values.data() + t * wide);
         if (whole) return;
         deviations.grow(K * high * TILE);
@@ -399,26 +471,52 @@ struct Normal {
         for (std::size_t t = 0; t < TILE; ++t) scores[t] += extra[k * TILE + t];
     }
 
-    // Add the tile's moments, used usage[t] times, to the sums of component k. Rows without observed cells add nothing.
-    void expect(std::size_t size, std::size_t k, double* usage, double* sums) {
+    // Add the tile's moments, used usage[t] times. Rows without observed cells add nothing.
+    void expect(std::size_t size, std::size_t k, double* usage, Used& used) {
         if (!whole) {
             for (std::size_t r = 0; r < n_runs; ++r) {
                 if (!runs[r].n_observed) std::fill(usage + runs[r].from, usage + runs[r].to, 0.0);
             }
+            settle(usage, ONES, mass[k], used);
         }
-        std::size_t used[TILE];
-        const std::size_t n_used = list_used(usage, sums[0], used);
-        sums[0] += total_of(usage);
-        if (!n_used) return;
+        mass[k] += used.total;
+        if (!used.size) return;
+        if (whole && beside[k]) return expect_beside(k, usage, used);
         if (!whole) {
             line_up_completed(size, k);
-            for (std::size_t r = 0; r < n_runs; ++r) add_spread(k, runs[r], usage, sums);
+            for (std::size_t r = 0; r < n_runs; ++r) add_spread(k, runs[r], usage);
         }
-        for (std::size_t j = 0; j < wide; j += WIDTH) {
-            const Lanes total = whole ? weigh<true>(used, n_used, k, j, usage) : weigh<false>(used, n_used, k, j, usage);
-            for (std::size_t d = j; d < std::min(j + WIDTH, D); ++d) sums[2 + d] += total[d - j];
+        for (std::size_t j = 0; j < wide; j += WIDTH) whole ? weigh<true>(k, j, usage, used) : weigh<false>(k, j, usage, used);
+        add_products(rows.data(), used.size, second.data() + k * high * wide);
+    }
+
+    // The same about the pivot, which spares a deviation for each component.
+    void expect_beside(std::size_t k, const double* usage, const Used& used) {
+        raw_mass[k] += used.total;
+        std::size_t j = 0;
+        for (; j + 4 * WIDTH <= wide; j += 4 * WIDTH) weigh_away<4>(k, j, usage, used);
+        for (; j < wide; j += WIDTH) weigh_away<1>(k, j, usage, used);
+        add_products(rows.data(), used.size, raw.data() + k * high * wide);
+    }
+
+    // N registers of columns of the rows used, less the pivot, moved together, and times their usage.
+    template <int N>
+    void weigh_away(std::size_t k, std::size_t j, const double* usage, const Used& used) {
+        const std::size_t step = wide;
+        double *to = raw_first.data() + k * step + j, *out = rows.data() + j, *times = weighted.data() + j;
+        Lanes total[N];
+        for (int b = 0; b < N; ++b) total[b] = load(to + b * WIDTH);
+        for (std::size_t a = 0; a < used.size; ++a, out += step, times += step) {
+            const double* in = away.data() + used.rows[a] * step + j;
+            const Lanes often = all(usage[used.rows[a]]);
+            for (int b = 0; b < N; ++b) {
+                const Lanes row = load(in + b * WIDTH), product = row * often;
+                store(out + b * WIDTH, row);
+                store(times + b * WIDTH, product);
+                total[b] += product;
+            }
         }
-        add_products(k, n_used);
+        for (int b = 0; b < N; ++b) store(to + b * WIDTH, total[b]);
     }
 
     // Completed deviations as rows.
@@ -435,63 +533,63 @@ struct Normal {
         }
     }
 
-    // WIDTH columns of the deviations of the rows used, moved together, and times their usage; returns their sums.
+    // WIDTH columns of the deviations of the rows used, moved together, and times their usage.
     template <bool WHOLE>
-    Lanes weigh(const std::size_t* used, std::size_t n_used, std::size_t k, std::size_t j, const double* usage) {
+    void weigh(std::size_t k, std::size_t j, const double* usage, const Used& used) {
         const std::size_t step = wide;
         const Lanes centre = load(mean.data() + k * step + j);
         const double* in = (WHOLE ? values : rows).data() + j;
         double *out = rows.data() + j, *times = weighted.data() + j;
-        Lanes total = all(0.0);
-        for (std::size_t a = 0; a < n_used; ++a, out += step, times += step) {
-            const std::size_t t = used[a];
+        Lanes total = load(first.data() + k * step + j);
+        for (std::size_t a = 0; a < used.size; ++a, out += step, times += step) {
+            const std::size_t t = used.rows[a];
             const Lanes deviation = WHOLE ? load(in + t * step) - centre : load(in + t * step);
             const Lanes product = deviation * all(usage[t]);
             store(out, deviation);
             store(times, product);
             total += product;
         }
-        return total;
+        store(first.data() + k * step + j, total);
     }
 
     // Add the conditional covariances of the missing cells.
-    void add_spread(std::size_t k, const Run& run, const double* usage, double* sums) {
+    void add_spread(std::size_t k, const Run& run, const double* usage) {
         const std::size_t n = run.n_missing;
         if (!n || !run.n_observed) return;
         double used = 0;
         for (std::size_t t = run.from; t < run.to; ++t) used += usage[t];
-        if (!(used > SLIGHT * sums[0])) return;
+        if (!(used > SLIGHT * mass[k])) return;
         factor_inner(k, run);
         for (std::size_t a = 0; a < n; ++a) {
             std::fill_n(slopes.data() + a * wide, padded(n, WIDTH), 0.0);
             slopes[a * wide + a] = used;
         }
         solve(n, padded(n, WIDTH));
-        double* out = sums + 2 + D;
-        for (std::size_t a = 0; a < n; ++a) {
-            for (std::size_t b = 0; b < n; ++b) out[run.missing[a] * D + run.missing[b]] += slopes[a * wide + b];
+        double* out = second.data() + k * high * wide;
+        for (std::size_t a = 0; a < n; ++a) {  // columns ascend: the upper triangle is all that is read
+            for (std::size_t b = a; b < n; ++b) out[run.missing[a] * wide + run.missing[b]] += slopes[a * wide + b];
         }
     }
 
-    // second[i][j] += sum_t weighted[t][i] rows[t][j] for j from the block of i on; the rest is its mirror image.
-    void add_products(std::size_t k, std::size_t size) {
-        double* out = second.data() + k * high * wide;
+    // out[i][j] += sum_a weighted[a][i] right[a][j] for j from the block of i on; the rest is its mirror image.
+    void add_products(const double* right, std::size_t size, double* out) const {
         for (std::size_t i0 = 0; i0 < D; i0 += BLOCK) {
             std::size_t j = i0 / WIDTH * WIDTH;
-            for (; j + 4 * WIDTH <= wide || j + 2 * WIDTH == wide; j += 2 * WIDTH) products<2>(i0, j, size, out);
-            if (j + 3 * WIDTH == wide) products<3>(i0, j, size, out);
-            if (j + WIDTH == wide) products<1>(i0, j, size, out);
+            for (; j + 4 * WIDTH <= wide || j + 2 * WIDTH == wide; j += 2 * WIDTH) products<2>(i0, j, right, size, out);
+            if (j + 3 * WIDTH == wide) products<3>(i0, j, right, size, out);
+            if (j + WIDTH == wide) products<1>(i0, j, right, size, out);
         }
     }
 
     template <int N>
-    void products(std::size_t i0, std::size_t j, std::size_t size, double* out) {
+    void products(std::size_t i0, std::size_t j, const double* right, std::size_t size, double* out) const {
         Lanes total[BLOCK][N];
         for (std::size_t i = 0; i < BLOCK; ++i) {
             for (int b = 0; b < N; ++b) total[i][b] = all(0.0);
         }
-        const double *left = weighted.data() + i0, *right = rows.data() + j;
-        for (std::size_t t = 0; t < size; ++t, left += wide, right += wide) {
+        const double* left = weighted.data() + i0;
+        right += j;
+        for (std::size_t a = 0; a < size; ++a, left += wide, right += wide) {
             Lanes x[N];
             for (int b = 0; b < N; ++b) x[b] = load(right + b * WIDTH);
             for (std::size_t i = 0; i < BLOCK; ++i) {
@@ -505,15 +603,22 @@ struct Normal {
         }
     }
 
-    // Add the sums of products to the statistics, mirrored.
+    // Add all sums to the statistics, products mirrored; those about the pivot p are moved to the mean m, with a = m - p:
+    // sum r (x - m) (x - m)' = sum r (x - p) (x - p)' - a (sum r (x - p))' - (sum r (x - m)) a'.
     void finish(Matrix<double> sums) const {
         for (std::size_t k = 0; k < K; ++k) {
-            const double* in = second.data() + k * high * wide;
+            const double *in = second.data() + k * high * wide, *about = raw.data() + k * high * wide;
+            const double *centre = m.mean[k], *away = raw_first.data() + k * wide;
             double* out = sums[k] + 2 + D;
+            sums[k][0] += mass[k];
             for (std::size_t i = 0; i < D; ++i) {
+                const double apart = centre[i] - pivot[i], moved = away[i] - apart * raw_mass[k];
+                sums[k][2 + i] += first[k * wide + i] + moved;
                 for (std::size_t j = i; j < D; ++j) {
-                    out[i * D + j] += in[i * wide + j];
-                    if (j > i) out[j * D + i] += in[i * wide + j];
+                    const double other = centre[j] - pivot[j];
+                    const double total = in[i * wide + j] + (about[i * wide + j] - apart * away[j] - moved * other);
+                    out[i * D + j] += total;
+                    if (j > i) out[j * D + i] += total;
                 }
             }
         }
@@ -534,6 +639,7 @@ struct Diagonal {
     Work raw;                         // (2, K, wide)  the last two about the pivot, of components that lie beside it
     Array<unsigned char> beside;      // (K,)
     Work mean, mass, raw_mass;        // (K, wide), (K,) and (K,)
+    bool direct = true;               // whether all components lie beside the pivot: nothing else is needed of whole rows
     bool whole = true;
 
     explicit Diagonal(const Diagonals& m)
@@ -552,21 +658,16 @@ struct Diagonal {
             }
             near[k] = farthest < FAR;
             beside[k] = farthest > 0 && farthest < BESIDE;  // a precision of 0 says nothing: nothing is scored
+            direct &= beside[k] != 0;
         }
     }
 
     void read(Matrix<const double> values, std::size_t first, std::size_t size) {
-        whole = turn(values, first, size, turned.data());
-        if (whole) subtract(turned.data(), pivot.data(), D, centred.data());
-        for (std::size_t t = 0; t < size; ++t) {
-            const double* in = values[first + t];
-            double *out = rows.data() + t * wide, *less = away.data() + t * wide, *squared = squares.data() + t * wide;
-            for (std::size_t d = 0; d < D; ++d) {
-                out[d] = in[d];
-                less[d] = in[d] - pivot[d];
-                squared[d] = less[d] * less[d];
-            }
-        }
+        whole = centre<true>(values, first, size, pivot.data(), wide, away.data(), squares.data());
+        if (whole) turn_rows<TILE>(away.data(), wide, size, D, centred.data());
+        if (whole && direct) return;
+        turn_rows<TILE>(values[first], D, size, D, turned.data());
+        for (std::size_t t = 0; t < size; ++t) std::copy_n(values[first + t], D, rows.data() + t * wide);
     }
 
     // scores[t] = more + the log-density of each row of the tile.
@@ -616,33 +717,33 @@ struct Diagonal {
         }
     }
 
-    void expect(std::size_t k, const double* usage) {
-        std::size_t used[TILE], j = 0;
-        const std::size_t size = list_used(usage, mass[k], used);
-        const double total = total_of(usage);
-        mass[k] += total;
-        if (!size) return;
+    // Add the tile's moments, used usage[t] times.
+    void expect(std::size_t, std::size_t k, const double* usage, const Used& used) {
+        mass[k] += used.total;
+        if (!used.size) return;
+        std::size_t j = 0;
         if (whole && beside[k]) {
-            raw_mass[k] += total;
-            for (; j + 4 * WIDTH <= wide; j += 4 * WIDTH) add_raw<4>(used, size, k, j, usage);
-            for (; j < wide; j += WIDTH) add_raw<1>(used, size, k, j, usage);
+            raw_mass[k] += used.total;
+            for (; j + 4 * WIDTH <= wide; j += 4 * WIDTH) add_raw<4>(used, k, j, usage);
+            for (; j < wide; j += WIDTH) add_raw<1>(used, k, j, usage);
         }
-        for (; j + 4 * WIDTH <= wide; j += 4 * WIDTH) add<4>(used, size, k, j, usage, total);
-        for (; j < wide; j += WIDTH) add<1>(used, size, k, j, usage, total);
+        for (; j + 4 * WIDTH <= wide; j += 4 * WIDTH) add<4>(used, k, j, usage);
+        for (; j < wide; j += WIDTH) add<1>(used, k, j, usage);
     }
 
     // Sums about the pivot, which cost half as much as those about the component's own mean.
     template <int N>
-    void add_raw(const std::size_t* used, std::size_t size, std::size_t k, std::size_t j, const double* usage) {
+    void add_raw(const Used& used, std::size_t k, std::size_t j, const double* usage) {
         Lanes first[N], second[N];
         double *firsts = raw.data() + k * wide + j, *seconds = firsts + K * wide;
         for (int b = 0; b < N; ++b) {
             first[b] = load(firsts + b * WIDTH);
             second[b] = load(seconds + b * WIDTH);
         }
-        for (std::size_t a = 0; a < size; ++a) {
-            const double *row = away.data() + used[a] * wide + j, *squared = squares.data() + used[a] * wide + j;
-            const Lanes times = all(usage[used[a]]);
+        for (std::size_t a = 0; a < used.size; ++a) {
+            const std::size_t t = used.rows[a];
+            const double *row = away.data() + t * wide + j, *squared = squares.data() + t * wide + j;
+            const Lanes times = all(usage[t]);
             for (int b = 0; b < N; ++b) {
                 first[b] += times * load(row + b * WIDTH);
                 second[b] += times * load(squared + b * WIDTH);
@@ -655,20 +756,20 @@ struct Diagonal {
     }
 
     template <int N>
-    void add(const std::size_t* used, std::size_t size, std::size_t k, std::size_t j, const double* usage, double total) {
-        whole ? add<N, true>(used, size, k, j, usage, total) : add<N, false>(used, size, k, j, usage, total);
+    void add(const Used& used, std::size_t k, std::size_t j, const double* usage) {
+        whole ? add<N, true>(used, k, j, usage) : add<N, false>(used, k, j, usage);
     }
 
     template <int N, bool WHOLE>
-    void add(const std::size_t* used, std::size_t size, std::size_t k, std::size_t j, const double* usage, double total) {
+    void add(const Used& used, std::size_t k, std::size_t j, const double* usage) {
         Lanes centre[N], mass[N], first[N], second[N];
         for (int b = 0; b < N; ++b) {
             centre[b] = load(mean.data() + k * wide + j + b * WIDTH);
             mass[b] = first[b] = second[b] = all(0.0);
         }
-        for (std::size_t a = 0; a < size; ++a) {
-            const double* row = rows.data() + used[a] * wide + j;
-            const Lanes times = all(usage[used[a]]);
+        for (std::size_t a = 0; a < used.size; ++a) {
+            const double* row = rows.data() + used.rows[a] * wide + j;
+            const Lanes times = all(usage[used.rows[a]]);
             for (int b = 0; b < N; ++b) {
                 const Lanes x = load(row + b * WIDTH);
                 const Lanes deviation = WHOLE ? x - centre[b] : only(seen(x), x - centre[b]);
@@ -679,7 +780,7 @@ struct Diagonal {
             }
         }
         for (int b = 0; b < N; ++b) {
-            if constexpr (WHOLE) mass[b] = all(total);
+            if constexpr (WHOLE) mass[b] = all(used.total);
             const Lanes parts[3] = {mass[b], first[b], second[b]};
             for (std::size_t p = 0; p < 3; ++p) {
                 double* to = sums.data() + (p * K + k) * wide + j + b * WIDTH;
@@ -708,10 +809,12 @@ void by_tiles(std::size_t n_rows, Call call) {
 }
 
 // Score, complete and expect, tile by tile; return the log-likelihood.
-template <class Tile, class Expect>
+template <class Tile>
 double soft(Tile& tile, Matrix<const double> values, Span<const double> weight, Span<const double> log_mix,
-            Span<double> mix_usage, Expect expect) {
+            Span<double> mix_usage) {
     Work joint(tile.K * TILE);
+    alignas(64) double share[TILE];
+    Used used;
     double loglik = 0;
     by_tiles(values.rows, [&](std::size_t first, std::size_t size) {
         tile.read(values, first, size);
@@ -720,10 +823,25 @@ double soft(Tile& tile, Matrix<const double> values, Span<const double> weight, 
             next.part(k, tile.K);
             tile.score(k, log_mix[k], joint.data() + k * TILE);
         }
-        loglik += complete(joint.data(), tile.K, weight.data + first, size, mix_usage.data);
-        for (std::size_t k = 0; k < tile.K; ++k) expect(size, k, joint.data() + k * TILE);
+        loglik += complete(joint.data(), tile.K, weight.data + first, size, share);
+        for (std::size_t k = 0; k < tile.K; ++k) {
+            double* usage = joint.data() + k * TILE;
+            settle(usage, share, tile.mass[k], used);
+            mix_usage[k] += used.total;
+            tile.expect(size, k, usage, used);
+        }
     });
     return loglik;
+}
+
+// Expect a tile whose usage is given.
+template <class Tile>
+void expect_given(Tile& tile, std::size_t first, std::size_t size, std::size_t k, Matrix<const double> usage) {
+    alignas(64) double own[TILE] = {};
+    for (std::size_t t = 0; t < size; ++t) own[t] = usage[first + t][k];
+    Used used;
+    settle(own, ONES, tile.mass[k], used);
+    tile.expect(size, k, own, used);
 }
 
 }  // namespace
@@ -745,10 +863,8 @@ void normal_expect(Matrix<const double> values, const Normals& m, Matrix<const d
     by_tiles(values.rows, [&](std::size_t first, std::size_t size) {
         tile.read(values, first, size);
         for (std::size_t k = 0; k < tile.K; ++k) {
-            alignas(64) double used[TILE] = {};
-            for (std::size_t t = 0; t < size; ++t) used[t] = usage[first + t][k];
             if (!tile.whole) tile.deviate(k);
-            tile.expect(size, k, used, sums[k]);
+            expect_given(tile, first, size, k, usage);
         }
     });
     tile.finish(sums);
@@ -757,9 +873,7 @@ void normal_expect(Matrix<const double> values, const Normals& m, Matrix<const d
 double normal_soft(Matrix<const double> values, Span<const double> weight, Span<const double> log_mix,
                    const Normals& m, Span<double> mix_usage, Matrix<double> sums) {
     Normal tile(m, true);
-    const double loglik = soft(tile, values, weight, log_mix, mix_usage, [&](std::size_t size, std::size_t k, double* usage) {
-        tile.expect(size, k, usage, sums[k]);
-    });
+    const double loglik = soft(tile, values, weight, log_mix, mix_usage);
     tile.finish(sums);
     return loglik;
 }
@@ -790,11 +904,7 @@ void gaussian_expect(Matrix<const double> values, Matrix<const double> mean, Mat
     Diagonal tile({mean, unused, unused});
     by_tiles(values.rows, [&](std::size_t first, std::size_t size) {
         tile.read(values, first, size);
-        for (std::size_t k = 0; k < mean.rows; ++k) {
-            alignas(64) double used[TILE] = {};
-            for (std::size_t t = 0; t < size; ++t) used[t] = usage[first + t][k];
-            tile.expect(k, used);
-        }
+        for (std::size_t k = 0; k < mean.rows; ++k) expect_given(tile, first, size, k, usage);
     });
     tile.finish(moments);
 }
@@ -802,9 +912,7 @@ void gaussian_expect(Matrix<const double> values, Matrix<const double> mean, Mat
 double diagonal_soft(Matrix<const double> values, Span<const double> weight, Span<const double> log_mix,
                      const Diagonals& m, Span<double> mix_usage, Stack<double> moments) {
     Diagonal tile(m);
-    const double loglik = soft(tile, values, weight, log_mix, mix_usage, [&](std::size_t, std::size_t k, double* usage) {
-        tile.expect(k, usage);
-    });
+    const double loglik = soft(tile, values, weight, log_mix, mix_usage);
     tile.finish(moments);
     return loglik;
 }
