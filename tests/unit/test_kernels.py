@@ -315,6 +315,39 @@ def test_components_far_from_each_other_lose_no_digits_in_the_normal_kernels(ker
     assert kernels.diagonal_soft(values, weight, log_mix, mean, *half, used, moments) == pytest.approx(exact, 1e-14)
 
 
+@pytest.mark.parametrize("apart", [0.0, 3.0, 25.0, 40.0, 200.0, 5000.0])
+def test_sums_about_the_middle_of_the_means_keep_their_digits(kernels, apart, rng):
+    """Whatever the distance between correlated components in standard deviations, and the way that is taken for it."""
+    width, n_components, component = 6, 3, np.arange(300) % 3
+    _, factor, precision, offset, cov = some_normals(width, rng, n_components)
+    spread = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
+    mean = apart * np.array([[0.0], [1.0], [-1.0]]) * spread
+    values = mean[component] + rng.normal(size=(300, width)) * spread[component]
+    weight, log_mix = rng.random(300), np.log([0.5, 0.3, 0.2])
+    scores, log_evidence = np.tile(log_mix, (300, 1)), np.empty(300)
+    plain.normal_score(values, mean, factor, precision, offset, scores)
+    plain.independent_soft(scores, weight, 1.0, log_evidence)
+    expected = np.zeros((n_components, 2 + width + width**2))
+    plain.normal_expect(values, mean, precision, scores, expected)
+    used, sums = np.zeros(n_components), np.zeros_like(expected)
+    kernels.normal_soft(values, weight, log_mix, mean, factor, precision, offset, used, sums)
+    products = np.s_[:, 2 + width :]
+    scale = (spread[:, :, None] * spread[:, None, :]).reshape(n_components, -1)
+    np.testing.assert_allclose(sums[products] / scale, expected[products] / scale, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(sums[:, 2 : 2 + width] / spread, expected[:, 2 : 2 + width] / spread, rtol=0, atol=1e-10)
+
+
+def test_responsibilities_are_exponentials_to_the_last_digits(kernels, rng):
+    half = np.full((2, 1), 0.5), np.zeros((2, 1))
+    for less in (*-(10.0 ** rng.uniform(-18, 2.8, 300)), 0.0, -np.log(2) / 2, -708.0, -709.0, -1e300):
+        used = np.zeros(2)
+        kernels.diagonal_soft(
+            np.zeros((1, 1)), np.ones(1), np.array([0.0, less]), np.zeros((2, 1)), *half, used, np.zeros((3, 2, 1))
+        )
+        ratio = np.exp(less) if less >= -708 else 0.0
+        np.testing.assert_allclose(used, np.array([1, ratio]) / (1 + ratio), rtol=8e-16, atol=1e-307)
+
+
 # ---- rows of a known component ---------------------------------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::size_t TILE = 48;       // rows: three registers of any width go into it
 constexpr int SIDE = 6;                // registers of rows whose losses are summed side by side
+constexpr int ABREAST = 2;             // registers of rows whose exponentials are taken side by side
 constexpr std::size_t BLOCK = 4;       // columns of the factor, or rows of the sums, done together
 constexpr double BESIDE = 30;          // standard deviations: sums about a point so near a mean keep all but three digits
 constexpr double SLIGHT = 1e-21;       // a row used less than this share of the mass so far adds nothing but rounding
@@ -166,28 +167,43 @@ void settle(double* usage, const double* share, double mass, Used& used) {
     used.size = list_bits(counting, used.rows);
 }
 
+// Overwrite log-joints, whose components are TILE apart, with exponentials of what they are above the best.
+inline void exponentiate(double* joint, std::size_t n_components, Lanes* best, Lanes* total) {
+    for (int b = 0; b < ABREAST; ++b) {
+        best[b] = all(LEAST);  // infinity less infinity would be NaN
+        total[b] = all(0.0);
+    }
+    for (std::size_t k = 0; k < n_components; ++k) {
+        for (int b = 0; b < ABREAST; ++b) best[b] = larger(best[b], load(joint + k * TILE + b * WIDTH));
+    }
+    for (std::size_t k = 0; k < n_components; ++k) {
+        for (int b = 0; b < ABREAST; ++b) {
+            double* at = joint + k * TILE + b * WIDTH;
+            const Lanes used = exp_below_zero(load(at) - best[b]);
+            store(at, used);
+            total[b] += used;
+        }
+    }
+}
+
 // Overwrite the log-joints of a tile, (K, TILE), with what is used before a row's share (TILE,) is multiplied to it:
 // responsibilities, weighted. Return the log-likelihood.
 double complete(double* joint, std::size_t n_components, const double* weight, std::size_t size, double* share) {
     alignas(64) double weights[TILE] = {};
     std::copy_n(weight, size, weights);
     Lanes loglik = all(0.0);
-    for (std::size_t t = 0; t < size; t += WIDTH) {
-        Lanes best = all(LEAST);  // infinity less infinity would be NaN
-        for (std::size_t k = 0; k < n_components; ++k) best = larger(best, load(joint + k * TILE + t));
-        Lanes total = all(0.0);
-        for (std::size_t k = 0; k < n_components; ++k) {
-            const Lanes used = exp_below_zero(load(joint + k * TILE + t) - best);
-            store(joint + k * TILE + t, used);
-            total += used;
+    for (std::size_t t = 0; t < size; t += ABREAST * WIDTH) {
+        Lanes best[ABREAST], total[ABREAST];
+        exponentiate(joint + t, n_components, best, total);
+        for (int b = 0; b < ABREAST; ++b) {
+            const Lanes w = load(weights + t + b * WIDTH);
+            const Bits impossible = best[b] < all(IMPOSSIBLE);
+            const Lanes log_evidence = choose(impossible, all(-INF), log_positive(total[b]) + best[b]);
+            loglik += only(all(0.0) < w, w * log_evidence);  // a row of weight 0 may be impossible
+            store(share + t + b * WIDTH, choose(impossible, all(0.0), w / total[b]));
         }
-        const Lanes w = load(weights + t);
-        const Bits impossible = best < all(IMPOSSIBLE);
-        const Lanes log_evidence = choose(impossible, all(-INF), log_positive(total) + best);
-        loglik += only(all(0.0) < w, w * log_evidence);  // a row of weight 0 may be impossible
-        store(share + t, choose(impossible, all(0.0), w / total));
     }
-    for (std::size_t t = padded(size, WIDTH); t < TILE; ++t) {
+    for (std::size_t t = padded(size, ABREAST * WIDTH); t < TILE; ++t) {
         share[t] = 0;
         for (std::size_t k = 0; k < n_components; ++k) joint[k * TILE + t] = 0;  // it may be infinite
     }
@@ -487,7 +503,8 @@ struct Normal {
             for (std::size_t r = 0; r < n_runs; ++r) add_spread(k, runs[r], usage);
         }
         for (std::size_t j = 0; j < wide; j += WIDTH) whole ? weigh<true>(k, j, usage, used) : weigh<false>(k, j, usage, used);
-        add_products(rows.data(), used.size, second.data() + k * high * wide);
+        for (std::size_t a = 0; a < used.size; ++a) used.rows[a] = static_cast<unsigned char>(a);  // they are moved together
+        add_products(rows.data(), used, second.data() + k * high * wide);
     }
 
     // The same about the pivot, which spares a deviation for each component.
@@ -496,22 +513,21 @@ struct Normal {
         std::size_t j = 0;
         for (; j + 4 * WIDTH <= wide; j += 4 * WIDTH) weigh_away<4>(k, j, usage, used);
         for (; j < wide; j += WIDTH) weigh_away<1>(k, j, usage, used);
-        add_products(rows.data(), used.size, raw.data() + k * high * wide);
+        add_products(away.data(), used, raw.data() + k * high * wide);
     }
 
-    // N registers of columns of the rows used, less the pivot, moved together, and times their usage.
+    // N registers of columns of the rows used, less the pivot, times their usage.
     template <int N>
     void weigh_away(std::size_t k, std::size_t j, const double* usage, const Used& used) {
         const std::size_t step = wide;
-        double *to = raw_first.data() + k * step + j, *out = rows.data() + j, *times = weighted.data() + j;
+        double *to = raw_first.data() + k * step + j, *times = weighted.data() + j;
         Lanes total[N];
         for (int b = 0; b < N; ++b) total[b] = load(to + b * WIDTH);
-        for (std::size_t a = 0; a < used.size; ++a, out += step, times += step) {
+        for (std::size_t a = 0; a < used.size; ++a, times += step) {
             const double* in = away.data() + used.rows[a] * step + j;
             const Lanes often = all(usage[used.rows[a]]);
             for (int b = 0; b < N; ++b) {
-                const Lanes row = load(in + b * WIDTH), product = row * often;
-                store(out + b * WIDTH, row);
+                const Lanes product = load(in + b * WIDTH) * often;
                 store(times + b * WIDTH, product);
                 total[b] += product;
             }
@@ -571,27 +587,29 @@ struct Normal {
         }
     }
 
-    // out[i][j] += sum_a weighted[a][i] right[a][j] for j from the block of i on; the rest is its mirror image.
-    void add_products(const double* right, std::size_t size, double* out) const {
+    // out[i][j] += sum_a weighted[a][i] right[used[a]][j] for j from the block of i on; the rest is its mirror image.
+    void add_products(const double* right, const Used& used, double* out) const {
         for (std::size_t i0 = 0; i0 < D; i0 += BLOCK) {
             std::size_t j = i0 / WIDTH * WIDTH;
-            for (; j + 4 * WIDTH <= wide || j + 2 * WIDTH == wide; j += 2 * WIDTH) products<2>(i0, j, right, size, out);
-            if (j + 3 * WIDTH == wide) products<3>(i0, j, right, size, out);
-            if (j + WIDTH == wide) products<1>(i0, j, right, size, out);
+            for (; j + 4 * WIDTH <= wide || j + 2 * WIDTH == wide; j += 2 * WIDTH) products<2>(i0, j, right, used, out);
+            if (j + 3 * WIDTH == wide) products<3>(i0, j, right, used, out);
+            if (j + WIDTH == wide) products<1>(i0, j, right, used, out);
         }
     }
 
     template <int N>
-    void products(std::size_t i0, std::size_t j, const double* right, std::size_t size, double* out) const {
+    void products(std::size_t i0, std::size_t j, const double* right, const Used& used, double* out) const {
         Lanes total[BLOCK][N];
         for (std::size_t i = 0; i < BLOCK; ++i) {
             for (int b = 0; b < N; ++b) total[i][b] = all(0.0);
         }
         const double* left = weighted.data() + i0;
         right += j;
-        for (std::size_t a = 0; a < size; ++a, left += wide, right += wide) {
+        const std::size_t step = wide, size = used.size;
+        for (std::size_t a = 0; a < size; ++a, left += step) {
+            const double* row = right + used.rows[a] * step;
             Lanes x[N];
-            for (int b = 0; b < N; ++b) x[b] = load(right + b * WIDTH);
+            for (int b = 0; b < N; ++b) x[b] = load(row + b * WIDTH);
             for (std::size_t i = 0; i < BLOCK; ++i) {
                 const Lanes y = all(left[i]);
                 for (int b = 0; b < N; ++b) total[i][b] += y * x[b];
