@@ -80,10 +80,19 @@ def test_classes_of_text(reviews):
         (["--text", "body", "--words", "nonsense"], "not of the form option=value"),
         (["--text", "body", "--model", "kmeans"], "--text needs --model classes"),
         (["--text", "body", "--unlabeled-weight", "1"], "--unlabeled-weight needs --target"),
+        (["--text", "body", "--components-per-class", "2"], "--components-per-class needs --target"),
     ],
 )
 def test_mistakes_are_explained(reviews, options, message):
     assert message in halfseen("fit", reviews[0], *options, code=2).output
+
+
+def test_classes_of_several_kinds(reviews):
+    data, _, folder = reviews
+    options = ["--text", "body", "--target", "label", "--components-per-class", "2", "--seed", "0"]
+    halfseen("fit", data, *options, "-o", folder / "kinds.halfseen")
+    assert hs.load(folder / "kinds.halfseen").components_per_class == 2
+    assert json.loads(halfseen("score", folder / "kinds.halfseen", data, "--json").stdout)["accuracy"] > 0.9
 
 
 def test_every_verb_takes_text(reviews):

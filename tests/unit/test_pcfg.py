@@ -216,6 +216,16 @@ def test_a_sentence_without_a_parse_is_named():
         hs.PCFG.from_string(given_zero).fit(["saw saw saw"])
 
 
+def test_a_sentence_says_what_it_was_given_when_that_leaves_no_parse():
+    model, said = hs.PCFG.from_string(ASTRONOMERS), "astronomers saw stars"
+    with pytest.raises(DataError, match=r"\(given its tags\)"):
+        model.parse([said], tags=[["V", None, None]])
+    with pytest.raises(DataError, match=r"\(given its brackets\)"):
+        model.parse([said], brackets=[[(0, 2)]])
+    with pytest.raises(DataError, match=r"\(given its brackets and tags\)"):
+        model.parse([said], brackets=[[(1, 3)]], tags=[["V", None, None]])
+
+
 # ---- grammars ----------------------------------------------------------------------------------------------------
 
 

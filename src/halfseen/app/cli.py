@@ -100,6 +100,10 @@ def fit(
         str | None,
         Option("--unlabeled-weight", metavar="W", help="What a row without a target counts as: 0 to 1, or cv."),
     ] = None,
+    components_per_class: Annotated[
+        int | None,
+        Option("--components-per-class", metavar="N", min=1, help="With --target: hidden kinds inside each class."),
+    ] = None,
     covariance: Annotated[
         str | None,
         Option("--covariance", metavar="SHAPES", help="Of gaussian and hmm: full, tied, diag, spherical, or several."),

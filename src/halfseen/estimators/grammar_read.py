@@ -287,8 +287,9 @@ def tell_unparsable(grammar: Grammar, corpus: Corpus, lost: Sequence[int]) -> st
         text = " ".join("_" if word is None else word for word in corpus.words[s])
         strangers = dict.fromkeys(w for w in corpus.tokens[s] if w is not None and w not in grammar.words)
         why = f" (not in the grammar: {', '.join(map(repr, list(strangers)[:4]))})" if strangers else ""
-        if not strangers and (corpus.brackets[s] or corpus.tags[s]):
-            why = " (given its brackets and tags)"
+        given = [name for name, own in (("brackets", corpus.brackets[s]), ("tags", corpus.tags[s])) if own]
+        if given and not strangers:
+            why = f" (given its {' and '.join(given)})"
         listed.append(f"sentence {s} {text!r:.70}{why}")
     more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
     verb = "has" if len(lost) == 1 else "have"

@@ -79,7 +79,7 @@ def named(word: str) -> ModuleType:
     return import_module(BY_WORD[word])
 
 
-OF_TEXT = ("text", "text_model", "words", "document_length", "unlabeled_weight")  # options of --model classes
+OF_CLASSES = ("text", "text_model", "words", "document_length", "unlabeled_weight", "components_per_class")
 
 
 def is_network(word: str) -> bool:
@@ -101,7 +101,7 @@ def is_grammar(word: str) -> bool:
 
 def check_options(request: dict[str, Any]) -> None:
     """Refuse options of a fit that another model has."""
-    for option in OF_TEXT:
+    for option in OF_CLASSES:
         if request[option] is not None and request["model"] != "classes":
             raise ParameterError(f"--{option.replace('_', '-')} needs --model classes.")
     for option, words in ONLY_FOR.items():

@@ -86,9 +86,12 @@ def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> An
     if request["target"] is not None:
         if request["unlabeled_weight"] is not None:
             common["unlabeled_weight"] = options.length(request["unlabeled_weight"])
+        common["components_per_class"] = request["components_per_class"] or 1
         return NaiveBayes(prior=options.prior(request["prior"], 1.0), **common)
     if request["unlabeled_weight"] is not None:
         raise ParameterError("--unlabeled-weight needs --target: without one no row has a label.")
+    if request["components_per_class"] is not None:
+        raise ParameterError("--components-per-class needs --target: without one, -k is the number of classes.")
     sizes, prior = options.sizes(request["k"]), options.prior(request["prior"], "row")
     return LatentClass(sizes, prior=prior, criterion=request["criterion"], **common)
 
