@@ -135,7 +135,7 @@ def test_filtering_sums_over_paths_up_to_each_step(kernels, how):
     np.testing.assert_allclose(log_evidence, logsumexp(joint))
 
 
-SHAPES = [[], [1], [5, 5, 5, 5], [8, 25, 17], [9, 16], [1, 7, 3, 20, 2, 9], [5000, 3, 4100]]
+SHAPES = [[], [1], [5, 5, 5, 5], [8, 25, 17], [9, 16], [1, 7, 3, 20, 2, 9], [5000, 3, 4100], [4097, 9, 3, 8, 2]]
 
 
 @pytest.mark.parametrize("n_states", [1, 2, 4, 7, 12, 16, 33, 40])

@@ -41,7 +41,7 @@ inline std::size_t held(std::size_t length) { return length > STORE ? BLOCK : le
 struct Lane {
     std::size_t length, base, width;
     std::size_t stride;              // from the forward values of a step to those of the next
-    double* filtered;                // (held, W), and before it the values of the step before `base`
+    double* filtered;                // (held, W), and before them the values of the step before `base`
     double* emit;                    // (held, W); unused where emissions are rows of a table
     double* inverse;                 // (held,)   what the step was multiplied with, where it was
     double* ahead;                   // (W,)
@@ -535,11 +535,50 @@ struct Room {
     }
 };
 
-// A long sequence on its own: every BLOCK-th forward value is kept.
+// A block of a long sequence as the second block of a shorter one, with scratch of its own but for what lies ahead.
+// Scalings fall on the same steps as in the whole.
+Lane block_of(const Lane& whole, std::size_t block, const Lane& scratch) {
+    const std::size_t skipped = (block - 1) * BLOCK;
+    Lane lane = whole;
+    lane.emit = scratch.emit;
+    lane.inverse = scratch.inverse;
+    lane.base = BLOCK;
+    lane.first += skipped;
+    lane.cells += lane.cells != nullptr ? skipped : 0;
+    lane.scores += lane.scores != nullptr ? skipped * lane.n_states : 0;
+    return lane;
+}
+
+// Forward values of SIDE blocks of a long sequence side by side, which need not wait for each other, and back.
 template <int V, bool LOOK>
-double run_long(const Chain chain, Lane& lane, const Sink sink, double* marks) {
+void back_blocks(const Chain chain, const Lane& whole, const Lane* scratch, std::size_t first, const Sink sink,
+                 const double* marks) {
+    const std::size_t width = chain.width;
+    Lane lanes[SIDE], *side[SIDE];
+    for (std::size_t l = 0; l < SIDE; ++l) {
+        lanes[l] = block_of(whole, first + l, scratch[l]);
+        lanes[l].filtered = chain.values + l * width;
+        lanes[l].stride = SIDE * width;
+        const double* mark = marks + (first + l) * width;
+        std::copy(mark, mark + width, lanes[l].filtered - lanes[l].stride);
+        if (!LOOK) fill_emissions(lanes[l], BLOCK, 2 * BLOCK);
+        side[l] = lanes + l;
+    }
+    Lane* const(&together)[SIDE] = side;
+    forward<V, int(SIDE), LOOK>(chain, together, BLOCK, 2 * BLOCK);
+    for (std::size_t l = SIDE; l-- > 0;) {
+        Lane* const one[1] = {lanes + l};
+        backward<V, 1, LOOK>(chain, one, BLOCK, 2 * BLOCK, sink);
+        add_moments<TILE<V>>(lanes[l], BLOCK, 2 * BLOCK, sink);
+    }
+}
+
+// A long sequence on its own, the first of `lanes`: every BLOCK-th forward value is kept.
+template <int V, bool LOOK>
+double run_long(const Chain chain, Lane* lanes, const Sink sink, double* marks) {
+    Lane lane = lanes[0];
     const std::size_t width = chain.width, n_blocks = (lane.length + BLOCK - 1) / BLOCK;
-    Lane* const lanes[1] = {&lane};
+    Lane* const one[1] = {&lane};
     lane.filtered = chain.values;
     lane.stride = width;
     const auto go = [&](std::size_t block) {
@@ -547,7 +586,7 @@ double run_long(const Chain chain, Lane& lane, const Sink sink, double* marks) {
         lane.base = from;
         if (block > 0) std::copy(marks + block * width, marks + (block + 1) * width, lane.filtered - width);
         const double logs = LOOK ? 0.0 : fill_emissions(lane, from, to);
-        forward<V, 1, LOOK>(chain, lanes, from, to);
+        forward<V, 1, LOOK>(chain, one, from, to);
         return logs;
     };
     for (std::size_t block = 0; block < n_blocks; ++block) {
@@ -558,10 +597,15 @@ double run_long(const Chain chain, Lane& lane, const Sink sink, double* marks) {
     }
     const double found = close(lane);
     if (!lane.kept) return NAN_;
-    for (std::size_t block = n_blocks; block-- > 0;) {
+    for (std::size_t block = n_blocks; block > 0;) {
+        if (block > SIDE && block < n_blocks) {
+            block -= SIDE;
+            back_blocks<V, LOOK>(chain, lane, lanes, block, sink, marks);
+            continue;
+        }
+        if (block-- < n_blocks) go(block);
         const std::size_t from = block * BLOCK, to = std::min(from + BLOCK, lane.length);
-        if (block + 1 < n_blocks) go(block);
-        backward<V, 1, LOOK>(chain, lanes, from, to, sink);
+        backward<V, 1, LOOK>(chain, one, from, to, sink);
         add_moments<TILE<V>>(lane, from, to, sink);
     }
     return found;
@@ -695,7 +739,7 @@ Chain make_chain(Room& room, Span<const double> start, Matrix<const double> tran
         }
     }
     chain.ring = room.take(RING * SIDE * width);
-    chain.values = room.take((steps * SIDE + 1) * width) + width;
+    chain.values = room.take((steps + 1) * SIDE * width) + SIDE * width;
     return chain;
 }
 
@@ -729,8 +773,8 @@ void run(Span<const double> start, Matrix<const double> trans, std::size_t width
         begin(lanes[waiting], source, first, length, outer[b]);
         places[waiting++] = b;
         if (length > STORE) {
-            log_evidence[b] = look_up ? run_long<V, true>(chain, lanes[0], sink, marks)
-                                      : run_long<V, false>(chain, lanes[0], sink, marks);
+            log_evidence[b] = look_up ? run_long<V, true>(chain, lanes, sink, marks)
+                                      : run_long<V, false>(chain, lanes, sink, marks);
             waiting = 0;
         } else if (waiting == SIDE) {
             flush();
@@ -817,7 +861,7 @@ std::size_t chain_room(Span<const std::int64_t> lengths, std::size_t n_states) {
     const std::size_t width = padded(n_states);
     const std::size_t steps = longest_held(lengths);
     const std::size_t chain = 2 * whole_lines(width) + 3 * whole_lines(width * width);
-    const std::size_t values = whole_lines((steps * SIDE + 1) * width) + whole_lines(RING * SIDE * width);
+    const std::size_t values = whole_lines((steps + 1) * SIDE * width) + whole_lines(RING * SIDE * width);
     const std::size_t marks = whole_lines((longest(lengths) / BLOCK + 2) * width);
     const std::size_t lane = whole_lines(steps * width) + whole_lines(steps) + whole_lines(width);
     return LINE + chain + values + marks + SIDE * lane;
