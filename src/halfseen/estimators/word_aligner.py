@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.assign import SOFT, Assign, child
@@ -19,20 +19,21 @@ from halfseen.data import check_sequence_weight, frame_from_dict
 from halfseen.data.bitext import Bitext, encode_pairs, read_links, read_pairs
 from halfseen.data.files import read_memory
 from halfseen.engine import Reduced, Search, evaluate, fit
+from halfseen.engine.chain import Chain
 from halfseen.engine.search import Plan
-from halfseen.engine.stopping import read_rule
-from halfseen.engine.words import PooledPath, WordModel, cut_pairs, pair_chunks
+from halfseen.engine.stopping import never, read_rule
+from halfseen.engine.words import PooledPath, WordModel, n_blocks, pair_chunks
 from halfseen.errors import DataError, DataTypeError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.corpus import (
+    Prepared,
     Rows,
-    find_rows,
     looked_up,
-    owners,
-    pairs_of,
     place_of,
+    prepared,
     reversed_text,
     sides_of,
+    turned,
     with_cells,
     with_known,
 )
@@ -47,7 +48,7 @@ from halfseen.leaves.leaf import Floats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.leaves.translations import DirichletTranslations, Translations
 from halfseen.runners import runner
-from halfseen.structures.links import Agreed, Both, Links, Sides, best, posterior
+from halfseen.structures.links import PARTS, UNIFORM, Agreed, Block, Both, Links, Run, Sides, best, posterior
 
 log = logging.getLogger("halfseen")
 
@@ -75,16 +76,6 @@ class Direction(NamedTuple):
     rows: Rows
     table: Floats
     place: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """A corpus in one direction, ready for a fit."""
-
-    sides: Sides
-    rows: Rows
-    order: NDArray[np.int32]
-    n_words: int
 
 
 class WordAligner(Pickled):
@@ -283,11 +274,13 @@ class WordAligner(Pickled):
         self._check_pairs(text, known)
         seed = seed_of(self.random_state)
         self._origin = Origin(None, seed.entropy, datetime.now(UTC).isoformat(timespec="seconds"))
-        ready = {name: self._prepared(text, name, known, room) for name in self._directions()}
+        ready = {name: self._prepared(text, name, known) for name in self._directions()}
         self.source_words_, self.target_words_ = text.source_words, text.target_words
+        self._n_pairs = text.n_pairs
+        del text  # what training needs of it is ready; the rest is memory
         plan = Plan(assign, rule, int(self.max_iter), accelerate=False, seed=child(seed, 1))
         found = self._trained(ready, weight, plan)
-        self._publish(found, ready, text)
+        self._publish(found, ready)
         return self
 
     def _directions(self) -> tuple[str, ...]:
@@ -309,18 +302,16 @@ class WordAligner(Pickled):
                 f"links: there are {len(known)} lists for {text.n_pairs} pairs. Give one for each, or None."
             )
 
-    def _prepared(self, text: Bitext, direction: str, known: Any, room: int) -> Prepared:
-        own = text if direction == "forward" else reversed_text(text)
-        pairs = pairs_of(own)
-        rows = find_rows(own, pairs, self.null)
-        sides, order = sides_of(own, pairs, rows, room // 4)
-        if known is not None:
-            sides = with_known(sides, text.filled, known, direction == "reverse")
-        return Prepared(sides, rows, order, len(own.target_words))
+    def _prepared(self, text: Bitext, direction: str, known: Any) -> Prepared:
+        ready = prepared(text if direction == "forward" else reversed_text(text), self.null)
+        if known is None:
+            return ready
+        return ready._replace(sides=with_known(ready.sides, text.filled, known, direction == "reverse"))
 
-    def _lexicon(self, ready: Prepared) -> Translations:
-        layout = (owners(ready.rows, ready.order), len(ready.rows.sizes), ready.n_words)
-        return Translations(*layout) if self.dirichlet is None else DirichletTranslations(*layout, self.dirichlet)
+    def _lexicon(self, sides: Sides, run: Run, spend: bool) -> Translations:
+        if self.dirichlet is None:
+            return Translations(sides.firsts, sides.n_words, run, spend)
+        return DirichletTranslations(sides.firsts, sides.n_words, self.dirichlet, run, spend)
 
     def _trained(self, ready: dict[str, Prepared], weight: Floats, plan: Plan) -> list[Stage]:
         """Train the models in sequence, in each both directions together if they are to agree; return the last ones."""
@@ -344,27 +335,36 @@ class WordAligner(Pickled):
         self, word: str, ready: dict[str, Prepared], before: dict[str, Params], weight: Floats, plan: Plan
     ) -> Stage:
         """Train one model in one direction, or in both together; takes what it begins with out of `before`."""
-        sides, leaves = self._leaves(KINDS[word], list(ready.values()))
-        model = WordModel(Agreed(KINDS[word]) if len(ready) > 1 else Links(KINDS[word]), leaves)
-        chunks = pair_chunks(sides, weight, next(iter(ready.values())).rows.n_cells)
-        with runner(self.n_jobs, len(chunks)) as run:
-            data = Reduced(chunks, path=PooledPath(model))
-            starts = partial(self._starts, model, data, run)
+        kind = KINDS[word]
+        with runner(self.n_jobs, PARTS) as run:  # workers share every chunk, and chunks go one after the other
+            sides, leaves = self._leaves(kind, [one.sides for one in ready.values()], run, _spends(plan))
+            model = WordModel(Agreed(kind, run) if len(ready) > 1 else Links(kind, run), leaves)
+            data = Reduced(self._chunks(sides, kind, weight, plan), path=PooledPath(model, _spends(plan)))
             # lexicons are large: nobody holds the first ones but the search, which lets go of them
-            search = fit(model, data, starts([before.pop(name) for name in ready]), replace(plan, runner=run))
+            search = fit(model, data, self._starts(model, data, [before.pop(name) for name in ready]), plan)
+            _forget(search.best)
             loglik = search.best.accepted.loglik
             if plan.assign.mode != "soft":
-                loglik = evaluate(model, data, [search.best.accepted.params], SOFT, run)[0].loglik
+                loglik = evaluate(model, data, [search.best.accepted.params], SOFT)[0].loglik
+        model.structure.room.clear()
         return Stage(tuple(ready), word, model, search, loglik)
 
-    def _starts(self, model: WordModel, data: Reduced, run: Any, before: Sequence[Params]) -> list[Params]:
+    def _chunks(self, sides: Sides | Both, kind: int, weight: Floats, plan: Plan) -> Sequence[Any]:
+        """Return the corpus in blocks; Model 1 in one direction has no chances of single links, and needs one."""
+        if isinstance(sides, Sides) and kind == UNIFORM and plan.assign.mode == "soft" and not len(sides.allowed):
+            return pair_chunks(sides, weight, matrix=False)
+        one = sides if isinstance(sides, Sides) else sides.ahead
+        n_links = int((one.pairs[:, 1] * one.pairs[:, 3]).sum())
+        return pair_chunks(sides, weight, n_blocks(n_links, len(one.columns)))
+
+    def _starts(self, model: WordModel, data: Reduced, before: Sequence[Params]) -> list[Params]:
         """Return the one start: the lexicons of the model before, or nothing known."""
         if before[0] is None:
-            return [self._uniform(model, data, run)]
+            return [self._uniform(model, data)]
         known = {f"{prefix}lexicon": lexicon for prefix, lexicon in zip(PREFIXES, before, strict=False)}
         return [{name: known[name] if name in known else leaf.blank() for name, leaf in model.leaves.items()}]
 
-    def _uniform(self, model: WordModel, data: Reduced, run: Any) -> Params:
+    def _uniform(self, model: WordModel, data: Reduced) -> Params:
         """Return the parameters to begin with: every target word alike, whatever the source word.
 
         Equal rows would not be that: a rare word stands together with few others, and would claim them. A variational
@@ -373,21 +373,23 @@ class WordAligner(Pickled):
         if self.dirichlet is None:
             return model.blank()
         leaves = {
-            name: Translations(leaf.owner, leaf.n_rows, leaf.n_words) if isinstance(leaf, Translations) else leaf
+            name: Translations(leaf.firsts, leaf.n_words, leaf.run) if isinstance(leaf, Translations) else leaf
             for name, leaf in model.leaves.items()
         }
         plain = WordModel(model.structure, leaves)
-        [step] = evaluate(plain, Reduced(data.chunks, path=PooledPath(plain)), [plain.blank()], SOFT, run)
+        [step] = evaluate(plain, Reduced(data.chunks, path=PooledPath(plain)), [plain.blank()], SOFT)
         return model.improved(step)
 
-    def _leaves(self, kind: int, ready: Sequence[Prepared]) -> tuple[Sides | Both, dict[str, Leaf]]:
+    def _leaves(
+        self, kind: int, ready: Sequence[Sides], run: Run = map, spend: bool = False
+    ) -> tuple[Sides | Both, dict[str, Leaf]]:
         """Return the corpus for one kind of place, and the leaves of its model."""
         found: list[Sides] = []
         leaves: dict[str, Leaf] = {}
         for prefix, one in zip(PREFIXES, ready, strict=False):
-            sides, cells = with_cells(one.sides, kind)
+            sides, cells = with_cells(one, kind)
             found.append(sides)
-            leaves[f"{prefix}lexicon"] = self._lexicon(one)
+            leaves[f"{prefix}lexicon"] = self._lexicon(one, run, spend)
             place = place_of(kind, cells, self.max_jump, self.p_null, self.null)
             if place is not None:
                 leaves[f"{prefix}place"] = place
@@ -395,12 +397,11 @@ class WordAligner(Pickled):
 
     # ---- what came out -------------------------------------------------------------------------------------------
 
-    def _publish(self, last: Sequence[Stage], ready: dict[str, Prepared], text: Bitext) -> None:
+    def _publish(self, last: Sequence[Stage], ready: dict[str, Prepared]) -> None:
         self._learned: dict[str, Direction] = {}
         for stage in last:
             for prefix, name in zip(PREFIXES, stage.directions, strict=False):
                 self._learned[name] = _learned(stage, prefix, ready[name])
-        self._n_pairs = int(text.n_pairs)
         self.loglik_ = float(sum(stage.loglik for stage in last))
         self.objective_ = float(sum(stage.search.best.objective for stage in last))
         traces = [stage.search.best.trace for stage in last]
@@ -411,7 +412,7 @@ class WordAligner(Pickled):
         self.converged_ = all(stage.search.best.reason in CONVERGED for stage in last)
         for stage in last:
             warn_of_end(self, stage.search)
-        log.info("aligned %d pairs: %s", text.n_pairs, self.stop_reason_)
+        log.info("aligned %d pairs: %s", self._n_pairs, self.stop_reason_)
 
     # ---- use -----------------------------------------------------------------------------------------------------
 
@@ -503,18 +504,14 @@ class WordAligner(Pickled):
         if held:
             yield encode_pairs(held, lowercase=self.lowercase)
 
-    def _opened(self, direction: str, text: Bitext) -> tuple[list[Sides], Floats, Direction]:
-        """Return new pairs in pieces, the table of their lexicon, and what was learned."""
+    def _opened(self, direction: str, text: Bitext) -> tuple[Block, Floats, Direction]:
+        """Return new pairs, the table of their lexicon, and what was learned."""
         learned = self._learned[direction]
         own = text if direction == "forward" else reversed_text(text)
-        pairs = pairs_of(own)
-        rows = find_rows(own, pairs, self.null)
+        sides = sides_of(own, self.null)
         words = self._numbers if direction == "forward" else self._numbers[::-1]
-        table = looked_up(own, rows, learned.rows, *words, learned.table)
-        sides, order = sides_of(own, pairs, rows)
-        placed = np.empty_like(table)
-        placed[order] = np.maximum(table, NEVER)
-        return [sides.taken(part) for part in cut_pairs(pairs[:, 1] * pairs[:, 3], 0)], placed, learned
+        table = looked_up(own, Rows(sides.firsts, sides.columns), learned.rows, *words, learned.table)
+        return sides.block(), np.maximum(table, NEVER), learned
 
     @cached_property
     def _numbers(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -522,17 +519,16 @@ class WordAligner(Pickled):
         source, target = ({w: k for k, w in enumerate(words)} for words in (self.source_words_, self.target_words_))
         return source, target
 
-    def _each(self, direction: str, text: Bitext, task: Callable[..., Any]) -> list[Any]:
-        """Return what a task finds in the pieces of new pairs."""
-        pieces, table, learned = self._opened(direction, text)
-        kind = KINDS[self.model]
-        with runner(self.n_jobs, len(pieces)) as run:
-            return list(run(lambda sides: task(kind, sides, table, learned.place), pieces))
+    def _each(self, direction: str, text: Bitext, task: Callable[..., Any]) -> Any:
+        """Return what a task finds in new pairs."""
+        block, table, learned = self._opened(direction, text)
+        with runner(self.n_jobs, PARTS) as run:
+            return task(KINDS[self.model], block, table, learned.place, run)
 
     def _best(self, direction: str, text: Bitext) -> list[list[tuple[int, int]]]:
         """Return the best links of one direction, as (source index, target index)."""
         found: list[list[tuple[int, int]]] = [[] for _ in range(text.n_pairs)]
-        chosen = np.concatenate([np.zeros(0, np.int32), *(part[0] for part in self._each(direction, text, best))])
+        chosen, _ = self._each(direction, text, best)
         ends = (text.target_ends if direction == "forward" else text.source_ends).tolist()
         at, linked = 0, chosen.tolist()
         for p in text.filled.tolist():
@@ -549,11 +545,9 @@ class WordAligner(Pickled):
         sizes = np.stack([np.diff(text.source_ends), np.diff(text.target_ends)], axis=1).tolist()
         found = [np.zeros(size) for size in sizes]
         logliks = np.zeros(text.n_pairs)
-        parts = self._each(direction, text, posterior)
-        posts = (post for part, _ in parts for post in part)
+        posts, logliks[text.filled] = self._each(direction, text, posterior)
         for p, post in zip(text.filled.tolist(), posts, strict=True):
             found[p] = post[1:] if direction == "forward" else post[1:].T
-        logliks[text.filled] = np.concatenate([np.zeros(0), *(logs for _, logs in parts)])
         return found, logliks
 
     # ---- what is in it -------------------------------------------------------------------------------------------
@@ -674,10 +668,21 @@ class Stage(NamedTuple):
     loglik: float
 
 
+def _spends(plan: Plan) -> bool:
+    """Whether nobody looks at the statistics of a step once its parameters were improved: their memory is free."""
+    return plan.rule is never and plan.assign.mode == "soft"
+
+
+def _forget(chain: Chain) -> None:
+    """Drop what nobody asks for once a chain has ended, for its memory: its statistics, and what would be next."""
+    chain.step = replace(chain.accepted, expected=replace(chain.accepted.expected, stats=np.zeros(0)))
+    chain.params = chain.accepted.params
+
+
 def _learned(stage: Stage, prefix: str, ready: Prepared) -> Direction:
     params, leaf = stage.search.best.accepted.params, stage.model.leaves[f"{prefix}lexicon"]
-    table = leaf.prepare(params[f"{prefix}lexicon"])[0][ready.order]
-    return Direction(ready.rows, frozen(table), frozen(params.get(f"{prefix}place", np.zeros(0))))
+    rows, table = turned(ready, np.ascontiguousarray(leaf.prepare(params[f"{prefix}lexicon"])[0]))
+    return Direction(rows, frozen(table), frozen(params.get(f"{prefix}place", np.zeros(0))))
 
 
 def _lexicons(stage: Stage) -> dict[str, Params]:

@@ -101,8 +101,7 @@ def _direction(model: WordAligner, name: str, tensors: Mapping[str, Floats], n_s
     fresh[rows.firsts[:-1][rows.sizes > 0]] = True
     if len(columns) and (columns.min() < 0 or columns.max() >= n_target or np.any(np.diff(columns)[~fresh[1:]] <= 0)):
         raise ParameterError(f"array '{name}/columns' are not target words, ascending in each row.")
-    owner = np.repeat(np.arange(n_source + 1, dtype=np.int32), rows.sizes)
-    flaw = Translations(owner, n_source + 1, n_target).flaw(table[None])
+    flaw = Translations(rows.firsts, n_target).flaw(table[None])
     if flaw is not None:
         raise ParameterError(f"{name}: {flaw}")
     _check_place(model, KINDS[model.model], name, place)
