@@ -242,10 +242,19 @@ def test_a_word_known_to_have_no_link():
 def test_known_links_that_cannot_be():
     with pytest.raises(DataError, match="links of pair 0: there is no source word 5; the sentence has 2"):
         hs.WordAligner().fit(TOY, links=[[(5, 0)], None, None])
+    with pytest.raises(DataError, match="links of pair 1: there is no target word 2; the sentence has 0"):
+        hs.WordAligner().fit([*TOY[:1], ("das", "")], links=[None, [(0, 2)]])
     with pytest.raises(DataError, match="2 lists for 3 pairs"):
         hs.WordAligner().fit(TOY, links=[None, None])
     with pytest.raises(DataError, match="links of pair 1: '0_1' is not a link i-j"):
         hs.WordAligner().fit(TOY, links=[None, "0_1", None])
+
+
+def test_known_links_of_a_file_are_named_by_their_line(tmp_path):
+    path = tmp_path / "known"
+    path.write_text("0-0\n\n7-0\n")
+    with pytest.raises(DataError, match=r"known, line 3: there is no source word 7; the sentence has 2"):
+        hs.WordAligner().fit(TOY, links=path)
 
 
 # ---- links -----------------------------------------------------------------------------------------------------------
@@ -277,10 +286,10 @@ def test_new_words_are_linked_by_their_place(fitted):
 
 
 def test_many_pairs_are_aligned_bit_by_bit(fitted, monkeypatch):
-    from halfseen.estimators import word_aligner
+    from halfseen.estimators import word_use
 
     whole = fitted["hmm"].align(NLTK), fitted["hmm"].score_samples(NLTK)
-    monkeypatch.setattr(word_aligner, "BATCH", 10)
+    monkeypatch.setattr(word_use, "BATCH", 10)
     assert fitted["hmm"].align(NLTK) == whole[0]
     assert_allclose(fitted["hmm"].score_samples(NLTK), whole[1], rtol=1e-12)
 

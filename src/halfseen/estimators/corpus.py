@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,38 +136,42 @@ def place_of(kind: int, cells: Any, width: int, p_null: float | None, null: bool
     return Jumps(cells, width, p_null, null) if kind == JUMPS else None
 
 
-def with_known(sides: Sides, kept: Ints, known: Sequence[Any], back: bool) -> Sides:
+def check_known(text: Bitext, known: Sequence[Any], where: Callable[[int], str]) -> None:
+    """Refuse known links of words that are not there, also in pairs that have an empty side."""
+    sizes = np.stack([np.diff(text.source_ends), np.diff(text.target_ends)], axis=1).tolist()
+    for number, links in enumerate(known):
+        for link in links or ():
+            for index, size, side in zip(link, sizes[number], ("source", "target"), strict=True):
+                if index is not None and index >= size:
+                    raise DataError(
+                        f"{where(number)}: there is no {side} word {index}; the sentence has {size}, counted from 0."
+                    )
+
+
+def with_known(sides: Sides, kept: Ints, known: Sequence[Any], back: bool, where: Callable[[int], str]) -> Sides:
     """Return the pairs with links that the user knows: a word of either side that has some has no others."""
     pairs = sides.pairs
-    sizes, places = (pairs[:, 1] + 1) * pairs[:, 3], pairs[:, 4]
-    allowed = np.ones(int(sizes.sum()), dtype=np.uint8)
-    for number, (n, m), place in zip(kept.tolist(), pairs[:, [1, 3]].tolist(), places.tolist(), strict=True):
-        own = allowed[place : place + (n + 1) * m].reshape(n + 1, m)
-        links = known[number] or ()
-        for one, two in links:
-            _check_known(number, one, two, m if back else n, n if back else m)
-        turned = [(two, one) if back else (one, two) for one, two in links]
-        for j in {two for _, two in turned if two is not None}:
-            own[:, j] = 0
-            own[[0 if one is None else one + 1 for one, two in turned if two == j], j] = 1
-        for i in {one for one, _ in turned if one is not None}:
-            others = np.ones(m, dtype=bool)
-            others[[two for one, two in turned if one == i and two is not None]] = False
-            own[i + 1, others] = 0
+    allowed = np.ones(int(((pairs[:, 1] + 1) * pairs[:, 3]).sum()), dtype=np.uint8)
+    for number, (_, n, _, m, begin) in zip(kept.tolist(), pairs.tolist(), strict=True):
+        if not known[number]:
+            continue
+        own = allowed[begin : begin + (n + 1) * m].reshape(n + 1, m)
+        _allow(own, [(two, one) if back else (one, two) for one, two in known[number]])
         left = own[0 if sides.null else 1 :].any(axis=0)
         if not left.all():
-            raise DataError(
-                f"links of pair {number}: word {int(np.argmin(left))} has none, but there is no NULL: null=False."
-            )
+            raise DataError(f"{where(number)}: word {int(np.argmin(left))} has none, but there is no NULL: null=False.")
     return sides._replace(allowed=allowed)
 
 
-def _check_known(number: int, one: Any, two: Any, n: int, m: int) -> None:
-    for index, size, side in ((one, n, "source"), (two, m, "target")):
-        if index is not None and index >= size:
-            raise DataError(
-                f"links of pair {number}: there is no {side} word {index}; the sentence has {size}, counted from 0."
-            )
+def _allow(own: NDArray[np.uint8], links: Sequence[Any]) -> None:
+    """Leave of the links of one pair, (n + 1, m), those that known ones leave possible."""
+    for j in {two for _, two in links if two is not None}:
+        own[:, j] = 0
+        own[[0 if one is None else one + 1 for one, two in links if two == j], j] = 1
+    for i in {one for one, _ in links if one is not None}:
+        others = np.ones(own.shape[1], dtype=bool)
+        others[[two for one, two in links if one == i and two is not None]] = False
+        own[i + 1, others] = 0
 
 
 def looked_up(

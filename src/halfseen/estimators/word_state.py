@@ -13,6 +13,7 @@ from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.corpus import Rows, place_of
 from halfseen.estimators.state import State, _known_options, _options, _origin, is_texts, restore_stages
+from halfseen.estimators.word_use import KINDS, Direction
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.leaves.translations import Translations
 
@@ -85,8 +86,6 @@ def _words(record: Mapping[str, Any], side: str) -> tuple[str, ...]:
 
 def _direction(model: WordAligner, name: str, tensors: Mapping[str, Floats], n_source: int, n_target: int) -> Any:
     """Return what was learned in one direction, once it is known to be such."""
-    from halfseen.estimators.word_aligner import KINDS, Direction
-
     firsts, columns, table, place = (tensors[f"{name}/{part}"] for part in PARTS)
     for part, array in zip(PARTS, (firsts, columns, table, place), strict=True):
         if array.ndim != 1 or not np.isfinite(array).all() or (part in PARTS[:2] and np.any(array != np.floor(array))):
