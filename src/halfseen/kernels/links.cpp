@@ -48,7 +48,7 @@ struct Moves {
 // Room for one pair; `post` is its (n + 1, m) matrix, others are (m, width) with width = n + 1 padded, or vectors.
 struct Room {
     double* post = nullptr;
-    std::vector<double> own, sums, chance, words, nulls, lasts, onward, outer, last, after, along;
+    std::vector<double> own, sums, stays, chance, words, nulls, lasts, onward, outer, fresh, last, after, along;
     std::vector<Moves> moves;  // by n
     std::size_t width = 0;
 
@@ -58,8 +58,9 @@ struct Room {
     }
 
     void fit_chain(std::size_t n, std::size_t m) {
-        for (std::vector<double>* table : {&chance, &words, &nulls, &lasts, &onward}) grow(*table, m * width);
-        for (std::vector<double>* row : {&last, &after, &outer}) grow(*row, width);
+        for (std::vector<double>* table : {&chance, &words, &nulls, &lasts, &onward}) grow(*table, (m + 1) * width);
+        for (std::vector<double>* row : {&last, &fresh, &after, &outer}) grow(*row, width);
+        grow(stays, m);
         grow(along, 2 * width + n);
         if (moves.size() <= n) moves.resize(n + 1);
     }
@@ -198,6 +199,13 @@ inline double sum(const double* values, std::size_t width) {
         for (std::size_t l = 0; l < PAD; ++l) part[l] += values[k + l];
     return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
 }
+// The sum of values that are multiplied, in their place, by others.
+inline double sum_times(double* values, const double* others, std::size_t width) {
+    double part[PAD] = {};
+    for (std::size_t k = 0; k < width; k += PAD)
+        for (std::size_t l = 0; l < PAD; ++l) part[l] += values[k + l] *= others[k + l];
+    return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+}
 inline double dot(const double* one, const double* two, std::size_t width) {
     double part[PAD] = {};
     for (std::size_t k = 0; k < width; k += PAD)
@@ -224,49 +232,45 @@ inline const Moves& find_moves(Room& room, const Span<const double>& place, std:
     return found;
 }
 
-// words[j, i - 1], nulls[j, i'] scaled to sum to one, lasts[j, i'] what came before, and the scales in sums. Returns
-// the log-evidence.
+// words[j, i - 1] and stays[j] lasts[j, i'], NULL after i', scaled to sum to one together; lasts[j + 1] is what the next
+// word comes after. The scales are in sums. Returns the log-evidence.
 inline double forward(Room& room, const Moves& moves, double p0, std::size_t n, std::size_t m) {
     const std::size_t width = room.width;
     LogProduct product;
-    double* last = room.last.data();
-    std::fill(last, last + width, 0.0);
-    last[0] = 1.0;
+    std::fill(room.lasts.data(), room.lasts.data() + width, 0.0);
+    room.lasts[0] = 1.0;
     for (std::size_t j = 0; j < m; ++j) {
-        double *words = room.words.data() + j * width, *nulls = room.nulls.data() + j * width;
+        double *words = room.words.data() + j * width, *last = room.lasts.data() + j * width, *next = last + width;
         const double* chance = room.chance.data() + j * width;
-        std::copy(last, last + width, room.lasts.data() + j * width);
         sum_rows(moves.ahead.data(), n + 1, width, last, 1, words);
-        const double stay = room.post[j] * p0;
-        for (std::size_t i = 0; i < width; ++i) words[i] *= chance[i];
-        for (std::size_t i = 0; i < width; ++i) nulls[i] = stay * last[i];
-        const double total = sum(words, width) + sum(nulls, width);
+        const double total = sum_times(words, chance, width) + room.post[j] * p0;  // `last` sums to one
         room.sums[j] = total;
         if (!(total > 0)) return -INF;
         product.times(total);
-        const double scale = 1 / total;
-        for (std::size_t i = 0; i < width; ++i) words[i] *= scale, nulls[i] *= scale;
-        last[0] = nulls[0];
-        for (std::size_t i = 1; i <= n; ++i) last[i] = words[i - 1] + nulls[i];
+        const double scale = 1 / total, stay = room.post[j] * p0 * scale;
+        room.stays[j] = stay;
+        for (std::size_t i = 0; i < width; ++i) words[i] *= scale;
+        next[0] = stay * last[0];
+        for (std::size_t i = 1; i < width; ++i) next[i] = words[i - 1] + stay * last[i];
     }
     return product.log();
 }
 
 // Overwrite the chances in post with posteriors, once `forward` went through.
-inline void backward(Room& room, const Moves& moves, double p0, std::size_t n, std::size_t m) {
+inline void backward(Room& room, const Moves& moves, std::size_t n, std::size_t m) {
     const std::size_t width = room.width;
-    double *after = room.after.data(), *fresh = room.last.data();
+    double *after = room.after.data(), *fresh = room.fresh.data();
     std::fill(after, after + width, 1.0);
     for (std::size_t j = m; j-- > 0;) {
-        const double *words = room.words.data() + j * width, *nulls = room.nulls.data() + j * width;
+        const double *words = room.words.data() + j * width, *last = room.lasts.data() + j * width;
         const double* chance = room.chance.data() + j * width;
         double* onward = room.onward.data() + j * width;
-        const double stay = room.post[j] * p0 / room.sums[j], scale = 1 / room.sums[j];
-        const double none = dot(nulls, after, width);
+        const double stay = room.stays[j], scale = 1 / room.sums[j];
+        room.post[j] = stay * dot(last, after, width);
         for (std::size_t i = 0; i < n; ++i) room.post[(i + 1) * m + j] = words[i] * after[i + 1];
-        room.post[j] = none;
         for (std::size_t k = 0; k < n; ++k) onward[k] = chance[k] * after[k + 1] * scale;
         std::fill(onward + n, onward + width, 0.0);
+        if (j == 0) break;
         sum_rows(moves.back.data(), n, width, onward, 1, fresh);
         for (std::size_t i = 0; i < width; ++i) after[i] = fresh[i] + stay * after[i];
     }
@@ -308,7 +312,7 @@ double posterior(const Bitext& text, std::size_t p, double weight, double* post,
         const Moves& moves = open_chain(text, n, m, room);
         const double found = forward(room, moves, p0, n, m);
         if (found == -INF) return -INF;
-        backward(room, moves, p0, n, m);
+        backward(room, moves, n, m);
         if (stats.size) {
             for (std::size_t j = 0; j < m; ++j) stats[0] += weight * post[j];
             add_jumps(room, moves, n_jumps, n, m, weight, stats.data, stats.data + 1 + n_jumps + text.cells[p]);
@@ -429,15 +433,16 @@ inline void drawn_way(Room& room, const Moves& moves, std::size_t n, std::size_t
     double* into = room.after.data();
     std::fill(into, into + width, 1.0);
     for (std::size_t j = m; j-- > 0;) {
-        const double *words = room.words.data() + j * width, *nulls = room.nulls.data() + j * width;
+        const double *words = room.words.data() + j * width, *last = room.lasts.data() + j * width;
+        const double stay = room.stays[j];
         double total = 0;
-        for (std::size_t i = 0; i <= n; ++i) total += nulls[i] * into[i];
+        for (std::size_t i = 0; i <= n; ++i) total += stay * last[i] * into[i];
         for (std::size_t i = 1; i <= n; ++i) total += words[i - 1] * into[i];
         const double wanted = uniforms[j] * total;
         double passed = 0;
         std::size_t state = 0;
         for (; state < 2 * n; ++state) {
-            passed += state <= n ? nulls[state] * into[state] : words[state - n - 1] * into[state - n];
+            passed += state <= n ? stay * last[state] * into[state] : words[state - n - 1] * into[state - n];
             if (wanted < passed) break;
         }
         if (state <= n) {
@@ -538,18 +543,23 @@ inline void walk(const Lexicon& lexicon, std::size_t e, T* values, Each each) {
     }
 }
 
-// Give dense[f] the value of the cell (e, f), for all target words f that stand together with e.
-template <class Value>
-inline void spread(const Lexicon& lexicon, std::size_t e, double* dense, Value value) {
-    for (std::int64_t s = lexicon.firsts[e]; s < lexicon.firsts[e + 1]; ++s) dense[lexicon.columns[s]] = value(s);
+// dense[f] = table[cell (e, f)], for all target words f that stand together with e.
+inline void spread(const Lexicon& lexicon, std::size_t e, const Span<const double>& table, double* dense) {
+    for (std::int64_t s = lexicon.firsts[e]; s < lexicon.firsts[e + 1]; ++s) dense[lexicon.columns[s]] = table[s];
 }
 
-// dense[f] = the sum of the values where f stands in a sentence with e.
+// dense[f] += the sum of the values where f stands in a sentence with e.
 inline void collect(const Lexicon& lexicon, std::size_t e, const double* values, double* dense) {
-    spread(lexicon, e, dense, [](std::int64_t) { return 0.0; });
     walk(lexicon, e, values, [dense](const std::int32_t* words, const double* from, std::size_t m) {
         for (std::size_t j = 0; j < m; ++j) dense[words[j]] += from[j];
     });
+}
+
+// What is in a cell, which is empty then.
+inline double emptied(double& cell) {
+    const double value = cell;
+    cell = 0.0;
+    return value;
 }
 
 }  // namespace
@@ -558,7 +568,8 @@ void links_chances(const Lexicon& lexicon, Span<const double> table, Span<double
     std::vector<double> room(lexicon.n_target);
     double* dense = room.data();
     for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
-        spread(lexicon, e, dense, [&](std::int64_t s) { return table[s]; });
+        if (lexicon.ends[e] == lexicon.ends[e + 1]) continue;
+        spread(lexicon, e, table, dense);
         walk(lexicon, e, chance.data, [dense](const std::int32_t* words, double* to, std::size_t m) {
             for (std::size_t j = 0; j < m; ++j) to[j] = dense[words[j]];
         });
@@ -569,7 +580,8 @@ void links_sums(const Lexicon& lexicon, Span<const double> table, Span<double> s
     std::vector<double> room(lexicon.n_target);
     double* dense = room.data();
     for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
-        spread(lexicon, e, dense, [&](std::int64_t s) { return table[s]; });
+        if (lexicon.ends[e] == lexicon.ends[e + 1]) continue;
+        spread(lexicon, e, table, dense);
         walk(lexicon, e, sums.data, [dense](const std::int32_t* words, double* to, std::size_t m) {
             for (std::size_t j = 0; j < m; ++j) to[j] += dense[words[j]];
         });
@@ -581,7 +593,8 @@ void links_counts(const Lexicon& lexicon, Span<const double> usage, Span<double>
     for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
         if (lexicon.ends[e] == lexicon.ends[e + 1]) continue;
         collect(lexicon, e, usage.data, dense.data());
-        for (std::int64_t s = lexicon.firsts[e]; s < lexicon.firsts[e + 1]; ++s) counts[s] += dense[lexicon.columns[s]];
+        for (std::int64_t s = lexicon.firsts[e]; s < lexicon.firsts[e + 1]; ++s) 
+            counts[s] += emptied(dense[lexicon.columns[s]]);
     }
 }
 
@@ -590,7 +603,7 @@ void links_shares(const Lexicon& lexicon, Span<const double> table, Span<const d
     for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
         collect(lexicon, e, shares.data, dense.data());
         for (std::int64_t s = lexicon.firsts[e]; s < lexicon.firsts[e + 1]; ++s)
-            counts[s] = table[s] * dense[lexicon.columns[s]];
+            counts[s] = table[s] * emptied(dense[lexicon.columns[s]]);
     }
 }
 
