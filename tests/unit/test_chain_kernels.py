@@ -135,7 +135,7 @@ def test_filtering_sums_over_paths_up_to_each_step(kernels, how):
     np.testing.assert_allclose(log_evidence, logsumexp(joint))
 
 
-SHAPES = [[], [1], [5, 5, 5, 5], [1, 7, 3, 20, 2, 9], [5000, 3, 4100]]
+SHAPES = [[], [1], [5, 5, 5, 5], [8, 25, 17], [9, 16], [1, 7, 3, 20, 2, 9], [5000, 3, 4100], [4097, 9, 3, 8, 2]]
 
 
 @pytest.mark.parametrize("n_states", [1, 2, 4, 7, 12, 16, 33, 40])
@@ -149,6 +149,30 @@ def test_both_sets_of_kernels_agree(n_states, lengths):
         if sum(lengths) < 100:
             for how in (soft_log, filtered_log):
                 same(how(compiled, *case), how(plain, *case))
+
+
+@pytest.mark.parametrize("n_states", [2, 5, 16])
+@pytest.mark.parametrize("lengths", [[3], [7, 9, 8, 30, 2], [4097, 5]], ids=str)
+def test_scratch_may_begin_anywhere_and_is_large_enough(n_states, lengths):
+    """Kernels begin with a cache line of it: the same bits wherever it begins, and nothing around it is touched."""
+    kernels = pytest.importorskip("halfseen.kernels.compiled")
+    start, trans, lengths, outer, scores = some_chain(n_states, lengths)
+    size = kernels.chain_room(lengths, n_states)
+    for how in ("soft", "filter"):
+        first = None
+        for offset in range(9):
+            memory = np.full(size + 32, -7.0)
+            work = memory[8 + offset : 8 + offset + size]
+            out = [scores.copy(), np.zeros(n_states), np.zeros((n_states, n_states)), np.empty(len(lengths))]
+            if how == "soft":
+                kernels.chain_soft(start, trans, lengths, outer, out[0], work, *out[1:])
+            else:
+                kernels.chain_filter(start, trans, lengths, out[0], work, out[3])
+            assert np.all(memory[: 8 + offset] == -7)
+            assert np.all(memory[8 + offset + size :] == -7)
+            first = first or out
+            for one, other in zip(out, first, strict=True):
+                np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("how", [soft_log, filtered_log, hard])

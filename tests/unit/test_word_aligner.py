@@ -135,14 +135,15 @@ def test_beyond_its_memory_a_corpus_lies_in_files():
     assert one.trace_ == two.trace_
 
 
-def test_links_that_go_to_files_are_numbered_block_by_block(monkeypatch):
-    from halfseen.estimators import corpus
+def test_a_corpus_in_blocks_gives_the_same(monkeypatch):
+    from halfseen.engine import words
 
-    one = hs.WordAligner("ibm1").fit(NLTK)
-    monkeypatch.setattr(corpus, "BLOCK", 8)
-    two = hs.WordAligner("ibm1", memory=64).fit(NLTK)
-    assert one.trace_ == two.trace_
-    assert_array_equal(one._learned["reverse"].table, two._learned["reverse"].table)
+    one = hs.WordAligner().fit(NLTK)
+    monkeypatch.setattr(words, "LEAST", 8)
+    monkeypatch.setattr("halfseen.estimators.word_aligner.n_blocks", lambda links, cells: words.n_blocks(links, 3))
+    two = hs.WordAligner().fit(NLTK)
+    assert_allclose(one.trace_, two.trace_, rtol=1e-12)
+    assert_allclose(one._learned["reverse"].table, two._learned["reverse"].table, rtol=1e-9, atol=1e-15)
 
 
 def test_empty_sides_keep_their_line(fitted):
@@ -241,10 +242,19 @@ def test_a_word_known_to_have_no_link():
 def test_known_links_that_cannot_be():
     with pytest.raises(DataError, match="links of pair 0: there is no source word 5; the sentence has 2"):
         hs.WordAligner().fit(TOY, links=[[(5, 0)], None, None])
+    with pytest.raises(DataError, match="links of pair 1: there is no target word 2; the sentence has 0"):
+        hs.WordAligner().fit([*TOY[:1], ("das", "")], links=[None, [(0, 2)]])
     with pytest.raises(DataError, match="2 lists for 3 pairs"):
         hs.WordAligner().fit(TOY, links=[None, None])
     with pytest.raises(DataError, match="links of pair 1: '0_1' is not a link i-j"):
         hs.WordAligner().fit(TOY, links=[None, "0_1", None])
+
+
+def test_known_links_of_a_file_are_named_by_their_line(tmp_path):
+    path = tmp_path / "known"
+    path.write_text("0-0\n\n7-0\n")
+    with pytest.raises(DataError, match=r"known, line 3: there is no source word 7; the sentence has 2"):
+        hs.WordAligner().fit(TOY, links=path)
 
 
 # ---- links -----------------------------------------------------------------------------------------------------------
@@ -276,10 +286,10 @@ def test_new_words_are_linked_by_their_place(fitted):
 
 
 def test_many_pairs_are_aligned_bit_by_bit(fitted, monkeypatch):
-    from halfseen.estimators import word_aligner
+    from halfseen.estimators import word_use
 
     whole = fitted["hmm"].align(NLTK), fitted["hmm"].score_samples(NLTK)
-    monkeypatch.setattr(word_aligner, "BATCH", 10)
+    monkeypatch.setattr(word_use, "BATCH", 10)
     assert fitted["hmm"].align(NLTK) == whole[0]
     assert_allclose(fitted["hmm"].score_samples(NLTK), whole[1], rtol=1e-12)
 
@@ -488,7 +498,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_result(tmp_path, monkeypatch, ho
     expected, calls = WordModel.expected, iter(range(1000))
 
     def interrupted(self, *args):
-        if next(calls) == 7:
+        if next(calls) == 3:
             raise KeyboardInterrupt
         return expected(self, *args)
 
@@ -529,10 +539,10 @@ def test_an_interrupted_fit_is_kept_only_once_it_is_a_model_of_its_kind(monkeypa
         monkeypatch.setattr(WordModel, "expected", whole)
         return found
 
-    for at, how in ((2, {}), (8, {"agreement": False}), (16, {"agreement": False}), (2, {"direction": "forward"})):
+    for at, how in ((1, {}), (4, {"agreement": False}), (8, {"agreement": False}), (1, {"direction": "forward"})):
         with pytest.raises(KeyboardInterrupt):
             fitted(at, **how)
-    for at, how in ((9, {}), (21, {"agreement": False}), (9, {"direction": "forward"})):
+    for at, how in ((4, {}), (11, {"agreement": False}), (5, {"direction": "forward"})):
         with pytest.warns(InterruptedWarning):
             found = fitted(at, **how)
         assert found.stop_reason_ == "interrupted" or found.direction == "both"

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from halfseen.data.spill import scratch
 from halfseen.errors import DataError, DataTypeError
 
-__all__ = ["Bitext", "Gold", "encode_pairs", "read_gold", "read_links", "read_pairs"]
+__all__ = ["Bitext", "Gold", "encode_pairs", "read_gold", "read_links", "read_pairs", "where_links"]
 
 Pair = tuple[Sequence[str], Sequence[str]]
 Link = tuple[int, int]
@@ -172,7 +172,7 @@ def read_links(lines: Any, *, nulls: bool = False) -> list[Any]:
     source = open_lines(lines) if _is_path(lines) else _listed(lines, "links")
     found: list[Any] = []
     for number, line in enumerate(source):
-        where = f"{lines}, line {number + 1}" if _is_path(lines) else f"links of pair {number}"
+        where = where_links(lines, number)
         if line is None and nulls:
             found.append(None)
         elif isinstance(line, str):
@@ -180,6 +180,17 @@ def read_links(lines: Any, *, nulls: bool = False) -> list[Any]:
         else:
             found.append({_link(item, where, nulls) for item in _listed(line, where)})
     return found
+
+
+def where_links(lines: Any, number: int) -> str:
+    """Say where the links of a pair come from, for messages: a line of a file, or an entry of a list.
+
+    Examples
+    --------
+    >>> where_links("known.txt", 0), where_links([None, None], 1)
+    ('known.txt, line 1', 'links of pair 1')
+    """
+    return f"{lines}, line {number + 1}" if _is_path(lines) else f"links of pair {number}"
 
 
 def _pharaoh(item: str, where: str) -> Link:

@@ -1,27 +1,29 @@
-"""Word alignment over a corpus: few large chunks, each with counts of its own for the whole lexicon.
+"""Word alignment over a corpus: one or few blocks of pairs, one after the other, that add to the same statistics.
 
-A lexicon is nearly as large as the corpus, so counts are the memory of a pass. There are as many chunks as counts for
-them take about half a word of memory per link, whatever the number of workers: the sums have the same bits. What chunks
-give is added in place.
+A lexicon is nearly as large as the corpus, so its counts are the memory of a pass: there is one array of them, and
+workers share the work inside a block (`structures.links`). A block is as large as its chances of links take about twice
+the memory of the lexicon, whatever the number of workers: the sums have the same bits.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halfseen.assign import SOFT, Assign
 from halfseen.engine.expected import Expected
 from halfseen.engine.model import Model, weighted_sum
 from halfseen.engine.paths import ThreeStep
 from halfseen.leaves.leaf import Floats, Stats
-from halfseen.structures.links import Agreed, Both, Links, Sides
+from halfseen.structures.links import Agreed, Block, Both, BothBlocks, Links, Sides, cut
 
-MOST = 16  # chunks
-LEAST = 2
+LEAST = 1 << 22  # links of a block, if there are as many
+PIECE = 1 << 18  # statistics cleared at once
+TURNS = 3  # arrays: statistics, the parameters they belong to, and those of the step before
 
 
 class WordModel(Model):
@@ -35,7 +37,7 @@ class WordModel(Model):
         return isinstance(self.structure, Links)
 
     def expected(self, prepared: Any, chunk: Any, assign: Assign = SOFT, out: Stats | None = None) -> Expected:
-        """Return the statistics of a chunk: what the structure finds, written where it stays (zeros, or `out`)."""
+        """Return the statistics of a chunk: what the structure finds, added where it stays (zeros, or `out`)."""
         stats = np.zeros(self.stats_shape) if out is None else out
         log_evidence, found = self.structure.add(prepared, chunk.weight, assign, chunk.blocks, self.view(stats))
         digest = hash((chunk.index, found)) if assign.mode == "hard" else 0
@@ -47,79 +49,83 @@ class PairChunk:
     """Some pairs: what the engine maps over."""
 
     index: int
-    blocks: Sides | Both
+    blocks: Block | BothBlocks
     weight: Floats
     log_evidence: None = None
 
+    @property
+    def overwrites(self) -> bool:
+        """Whether statistics are written, not added to."""
+        return isinstance(self.blocks, Block) and not self.blocks.has_matrix
+
 
 class Pooled(Expected):
-    """Statistics that are added in place; what was added is given back for the next pass."""
-
-    spare: list[Stats]
-
-    @classmethod
-    def over(cls, stats: Stats, loglik: float, spare: list[Stats]) -> Pooled:
-        """Return a sum that gives arrays back to `spare`."""
-        made = cls(stats, loglik)
-        object.__setattr__(made, "spare", spare)
-        return made
+    """Statistics of chunks that were added to one array already: their sum is that array."""
 
     def __add__(self, other: Expected) -> Expected:
-        loglik = self.loglik + other.loglik
-        if not len(self.stats):
-            return Pooled.over(other.stats, loglik, self.spare)
-        self.stats.__iadd__(other.stats)
-        self.spare.append(other.stats)
-        return Pooled.over(self.stats, loglik, self.spare)
+        return Pooled(other.stats, self.loglik + other.loglik)
 
 
 class PooledPath(ThreeStep):
-    """The three steps, with sums that take no memory beside the chunks' own; fresh memory is dear.
+    """The three steps, with one array for the statistics of all chunks: they go one after the other.
 
-    The arrays of all chunks but one come back with every pass, and serve the next.
+    Parameters
+    ----------
+    model : WordModel
+    spend : bool       whether parameters are made in the memory of statistics, and nobody keeps older ones than those
+                       of the last step: then three arrays serve in turn
     """
 
     model: WordModel
 
-    def __init__(self, model: WordModel) -> None:
+    def __init__(self, model: WordModel, spend: bool = False) -> None:
         super().__init__(model)
-        self._spare: list[Stats] = []
+        self._turns: deque[Stats] | None = deque(maxlen=TURNS) if spend else None
+
+    def prepare(self, params: Any) -> Any:
+        """Prepare every leaf, and the array."""
+        return self.model.prepare(params), self._empty()
+
+    def _empty(self) -> Stats:
+        if self._turns is None:
+            return np.empty(self.model.stats_shape)
+        self._turns.append(np.empty(self.model.stats_shape) if len(self._turns) < TURNS else self._turns[0])
+        return self._turns[-1]
 
     def zero(self) -> Expected:
         """Return nothing, to which anything is added."""
-        return Pooled.over(np.zeros(0), 0.0, self._spare)
+        return Pooled(np.zeros(0), 0.0)
 
     def expected(self, prepared: Any, chunk: Any, assign: Assign) -> Expected:
-        """Return the statistics of a chunk, in an array that came back if there is one."""
-        try:
-            stats = self._spare.pop()
-        except IndexError:  # another thread may have taken the last one
-            stats = np.empty(self.model.stats_shape)
-        stats.fill(0.0)
-        return self.model.expected(prepared, chunk, assign, stats)
+        """Add the statistics of a chunk to those before it."""
+        parts, stats = prepared
+        if chunk.index == 0 and not chunk.overwrites:
+            self._clear(stats)
+        return self.model.expected(parts, chunk, assign, stats)
+
+    def _clear(self, stats: Stats) -> None:
+        def clear(first: int) -> None:
+            stats[first : first + PIECE] = 0.0
+
+        for _ in self.model.structure.run(clear, range(0, len(stats), PIECE)):
+            pass
 
     def finish(self, total: Expected) -> Expected:
         """Return the statistics."""
         return Expected(total.stats, total.loglik) if len(total.stats) else super().zero()
 
 
-def cut_pairs(n_links: NDArray[np.int64], n_cells: int) -> list[NDArray[np.int64]]:
-    """Cut pairs into neighbours with about as many links each; `n_cells` is the size of the lexicon."""
-    total = int(n_links.sum())
-    n_chunks = int(np.clip(total // max(2 * n_cells, 1), LEAST, MOST))
-    bounds = np.searchsorted(np.cumsum(n_links), total * np.arange(1, n_chunks) / n_chunks)
-    return [part for part in np.split(np.arange(len(n_links)), bounds) if len(part)]
+def n_blocks(n_links: int, n_cells: int) -> int:
+    """Return how many blocks a corpus with so many links has where chances of links are kept."""
+    return -(-n_links // max(2 * n_cells, LEAST))
 
 
-def pair_chunks(data: Sides | Both, weight: Floats, n_cells: int) -> list[PairChunk]:
-    """Return the chunks of a corpus."""
+def pair_chunks(data: Sides | Both, weight: Floats, n_chunks: int = 1, matrix: bool = True) -> list[PairChunk]:
+    """Cut a corpus into neighbouring pairs with about as many links each."""
+    assert matrix or n_chunks == 1, "without a matrix all pairs are in one block"
     pairs = (data if isinstance(data, Sides) else data.ahead).pairs
-    parts = cut_pairs(pairs[:, 1] * pairs[:, 3], n_cells)
+    bounds = cut(np.concatenate([[0], np.cumsum(pairs[:, 1] * pairs[:, 3])]), n_chunks).tolist()
     return [
-        PairChunk(
-            index,
-            data.taken(part) if isinstance(data, Sides) else Both(data.ahead.taken(part), data.back.taken(part)),
-            weight[part],
-        )
-        for index, part in enumerate(parts)
+        PairChunk(index, data.block(first, last, matrix), weight[first:last])
+        for index, (first, last) in enumerate(pairwise(bounds))
     ]

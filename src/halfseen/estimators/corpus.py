@@ -1,15 +1,14 @@
-"""A corpus made ready for the kernels of links: which words stand together, and where each link finds its cell."""
+"""A corpus made ready for the kernels of links: which words stand together, and which links are known."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data.bitext import Bitext
-from halfseen.data.spill import scratch
 from halfseen.errors import DataError
 from halfseen.kernels import active as kernels
 from halfseen.leaves.places import Diagonal, Jumps
@@ -21,7 +20,6 @@ Words = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 FLOOR = 1e-7  # probability of a translation that was never seen together with its source word
-BLOCK = 1 << 24  # links numbered at once where they go to a file
 
 
 class Rows(NamedTuple):
@@ -53,17 +51,16 @@ def reversed_text(text: Bitext) -> Bitext:
     )
 
 
-def find_rows(text: Bitext, pairs: Ints, null: bool) -> Rows:
+def find_rows(pairs: Ints, source: Words, target: Words, n_source: int, n_target: int, null: bool) -> Rows:
     """Return the rows of a lexicon; NULL, row 0, has all target words."""
-    n_source, n_target = len(text.source_words) + 1, len(text.target_words)
-    sizes = np.zeros(n_source + 1, dtype=np.int64)
-    kernels.links_rows(pairs, text.source, text.target, n_target, sizes, np.zeros(0, dtype=np.int32))
+    sizes = np.zeros(n_source + 2, dtype=np.int64)
+    kernels.links_rows(pairs, source, target, n_target, sizes, np.zeros(0, dtype=np.int32))
     sizes[1] = n_target if null else 0
     firsts = np.cumsum(sizes)
     columns = np.empty(int(firsts[-1]), dtype=np.int32)
     if len(columns):
         inner = columns[firsts[1] :]
-        kernels.links_rows(pairs, text.source, text.target, n_target, firsts - firsts[1], inner)
+        kernels.links_rows(pairs, source, target, n_target, firsts - firsts[1], inner)
         columns[: firsts[1]] = np.arange(firsts[1])
     return Rows(firsts, columns)
 
@@ -72,43 +69,47 @@ def pairs_of(text: Bitext) -> Ints:
     """Return the pairs without an empty side as the kernels read them, (P, 5)."""
     kept = text.filled
     n, m = (np.diff(ends)[kept] for ends in (text.source_ends, text.target_ends))
-    links = np.cumsum(n * m) - n * m
-    # matrices of a pair lie at first link + first target word: empty pairs take no room there
-    return np.ascontiguousarray(np.stack([text.source_ends[kept], n, text.target_ends[kept], m, links], axis=1))
+    sizes = (n + 1) * m
+    return np.ascontiguousarray(
+        np.stack([text.source_ends[kept], n, text.target_ends[kept], m, np.cumsum(sizes) - sizes], axis=1)
+    )
 
 
-class Numbered(NamedTuple):
-    """Pairs in one direction, and the slot of every entry of the rows of their lexicon."""
+class Prepared(NamedTuple):
+    """A corpus in one direction; its target words have other numbers than in the text, which `number` tells."""
 
     sides: Sides
-    order: Words
+    number: Words
 
 
-def sides_of(text: Bitext, pairs: Ints, rows: Rows, room: int = 1 << 62) -> Numbered:
-    """Return a corpus in one direction; links beyond `room` bytes lie in a temporary file."""
-    n_links, n_null = int((pairs[:, 1] * pairs[:, 3]).sum()), int(rows.firsts[1])
-    spilled = 4 * n_links > room
-    slots = scratch((n_links,), np.int32) if spilled else np.empty(n_links, dtype=np.int32)
-    order = np.full(rows.n_cells, -1, dtype=np.int32)
-    order[:n_null] = np.arange(n_null)
-    number = n_null
-    for part in _blocks(pairs, BLOCK if spilled else 1 << 62):
-        own = slots[int(part[0, 4]) : int(part[-1, 4] + part[-1, 1] * part[-1, 3])]
-        number = kernels.links_number(part, text.source, text.target, *rows, number, order, own)
-    nothing = np.zeros(0, dtype=np.uint8)
-    return Numbered(Sides(n_null > 0, pairs, np.zeros(len(pairs), np.int64), text.target, slots, nothing), order)
+def prepared(text: Bitext, null: bool) -> Prepared:
+    """Return a corpus for many passes: the most frequent target words first, so that they share the nearest memory."""
+    n_words = len(text.target_words)
+    number = np.argsort(-np.bincount(text.target, minlength=n_words), kind="stable").astype(np.int32)
+    rank = np.empty(n_words, dtype=np.int32)
+    rank[number] = np.arange(n_words)
+    return Prepared(_sides(text, rank[text.target], null), number)
 
 
-def owners(rows: Rows, order: Words) -> Words:
-    """Return the source word of each slot."""
-    owner = np.empty(rows.n_cells, dtype=np.int32)
-    owner[order] = np.repeat(np.arange(len(rows.sizes), dtype=np.int32), rows.sizes)
-    return owner
+def sides_of(text: Bitext, null: bool) -> Sides:
+    """Return a corpus in one direction, its words as they are."""
+    return _sides(text, text.target, null)
 
 
-def _blocks(pairs: Ints, size: int) -> list[Ints]:
-    parts = np.split(pairs, np.flatnonzero(np.diff(pairs[:, 4] // size)) + 1)
-    return [np.ascontiguousarray(part) for part in parts if len(part)]
+def _sides(text: Bitext, target: Words, null: bool) -> Sides:
+    n_source, n_target = len(text.source_words), len(text.target_words)
+    pairs = pairs_of(text)
+    rows = find_rows(pairs, text.source, target, n_source, n_target, null)
+    cells, nothing = np.zeros(len(pairs), dtype=np.int64), np.zeros(0, dtype=np.uint8)
+    return Sides(null, n_target, *rows, pairs, cells, text.source, target, nothing)
+
+
+def turned(ready: Prepared, table: Floats) -> tuple[Rows, Floats]:
+    """Return the lexicon of a corpus with the target words of the text."""
+    sides = ready.sides
+    columns, out = np.empty_like(sides.columns), np.empty_like(table)
+    kernels.links_turn(sides.firsts, 0, len(sides.firsts) - 1, ready.number, sides.columns, table, columns, out)
+    return Rows(sides.firsts, columns), out
 
 
 def with_cells(sides: Sides, kind: int) -> tuple[Sides, Any]:
@@ -135,38 +136,42 @@ def place_of(kind: int, cells: Any, width: int, p_null: float | None, null: bool
     return Jumps(cells, width, p_null, null) if kind == JUMPS else None
 
 
-def with_known(sides: Sides, kept: Ints, known: Sequence[Any], back: bool) -> Sides:
+def check_known(text: Bitext, known: Sequence[Any], where: Callable[[int], str]) -> None:
+    """Refuse known links of words that are not there, also in pairs that have an empty side."""
+    sizes = np.stack([np.diff(text.source_ends), np.diff(text.target_ends)], axis=1).tolist()
+    for number, links in enumerate(known):
+        for link in links or ():
+            for index, size, side in zip(link, sizes[number], ("source", "target"), strict=True):
+                if index is not None and index >= size:
+                    raise DataError(
+                        f"{where(number)}: there is no {side} word {index}; the sentence has {size}, counted from 0."
+                    )
+
+
+def with_known(sides: Sides, kept: Ints, known: Sequence[Any], back: bool, where: Callable[[int], str]) -> Sides:
     """Return the pairs with links that the user knows: a word of either side that has some has no others."""
     pairs = sides.pairs
-    sizes, places = (pairs[:, 1] + 1) * pairs[:, 3], pairs[:, 4] + pairs[:, 2]
-    allowed = np.ones(int((places + sizes).max(initial=0)), dtype=np.uint8)
-    for number, (n, m), place in zip(kept.tolist(), pairs[:, [1, 3]].tolist(), places.tolist(), strict=True):
-        own = allowed[place : place + (n + 1) * m].reshape(n + 1, m)
-        links = known[number] or ()
-        for one, two in links:
-            _check_known(number, one, two, m if back else n, n if back else m)
-        turned = [(two, one) if back else (one, two) for one, two in links]
-        for j in {two for _, two in turned if two is not None}:
-            own[:, j] = 0
-            own[[0 if one is None else one + 1 for one, two in turned if two == j], j] = 1
-        for i in {one for one, _ in turned if one is not None}:
-            others = np.ones(m, dtype=bool)
-            others[[two for one, two in turned if one == i and two is not None]] = False
-            own[i + 1, others] = 0
+    allowed = np.ones(int(((pairs[:, 1] + 1) * pairs[:, 3]).sum()), dtype=np.uint8)
+    for number, (_, n, _, m, begin) in zip(kept.tolist(), pairs.tolist(), strict=True):
+        if not known[number]:
+            continue
+        own = allowed[begin : begin + (n + 1) * m].reshape(n + 1, m)
+        _allow(own, [(two, one) if back else (one, two) for one, two in known[number]])
         left = own[0 if sides.null else 1 :].any(axis=0)
         if not left.all():
-            raise DataError(
-                f"links of pair {number}: word {int(np.argmin(left))} has none, but there is no NULL: null=False."
-            )
+            raise DataError(f"{where(number)}: word {int(np.argmin(left))} has none, but there is no NULL: null=False.")
     return sides._replace(allowed=allowed)
 
 
-def _check_known(number: int, one: Any, two: Any, n: int, m: int) -> None:
-    for index, size, side in ((one, n, "source"), (two, m, "target")):
-        if index is not None and index >= size:
-            raise DataError(
-                f"links of pair {number}: there is no {side} word {index}; the sentence has {size}, counted from 0."
-            )
+def _allow(own: NDArray[np.uint8], links: Sequence[Any]) -> None:
+    """Leave of the links of one pair, (n + 1, m), those that known ones leave possible."""
+    for j in {two for _, two in links if two is not None}:
+        own[:, j] = 0
+        own[[0 if one is None else one + 1 for one, two in links if two == j], j] = 1
+    for i in {one for one, _ in links if one is not None}:
+        others = np.ones(own.shape[1], dtype=bool)
+        others[[two for one, two in links if one == i and two is not None]] = False
+        own[i + 1, others] = 0
 
 
 def looked_up(

@@ -13,6 +13,7 @@ from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.corpus import Rows, place_of
 from halfseen.estimators.state import State, _known_options, _options, _origin, is_texts, restore_stages
+from halfseen.estimators.word_use import KINDS, Direction
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.leaves.translations import Translations
 
@@ -85,8 +86,6 @@ def _words(record: Mapping[str, Any], side: str) -> tuple[str, ...]:
 
 def _direction(model: WordAligner, name: str, tensors: Mapping[str, Floats], n_source: int, n_target: int) -> Any:
     """Return what was learned in one direction, once it is known to be such."""
-    from halfseen.estimators.word_aligner import KINDS, Direction
-
     firsts, columns, table, place = (tensors[f"{name}/{part}"] for part in PARTS)
     for part, array in zip(PARTS, (firsts, columns, table, place), strict=True):
         if array.ndim != 1 or not np.isfinite(array).all() or (part in PARTS[:2] and np.any(array != np.floor(array))):
@@ -101,8 +100,7 @@ def _direction(model: WordAligner, name: str, tensors: Mapping[str, Floats], n_s
     fresh[rows.firsts[:-1][rows.sizes > 0]] = True
     if len(columns) and (columns.min() < 0 or columns.max() >= n_target or np.any(np.diff(columns)[~fresh[1:]] <= 0)):
         raise ParameterError(f"array '{name}/columns' are not target words, ascending in each row.")
-    owner = np.repeat(np.arange(n_source + 1, dtype=np.int32), rows.sizes)
-    flaw = Translations(owner, n_source + 1, n_target).flaw(table[None])
+    flaw = Translations(rows.firsts, n_target).flaw(table[None])
     if flaw is not None:
         raise ParameterError(f"{name}: {flaw}")
     _check_place(model, KINDS[model.model], name, place)

@@ -300,57 +300,72 @@ using Pairs = Array2<const std::int64_t>;
 using Tokens = Array1<const std::int32_t>;
 using Allowed = Array1<const std::uint8_t>;
 
+// The arrays of pairs in one direction, and those of a lexicon, which most kernels of links take.
+#define HALFSEEN_PAIRS int kind, bool null, Pairs pairs, Index cells, Allowed allowed, In1 place
+#define HALFSEEN_BITEXT Bitext{kind, null, view(pairs), view(cells), view(allowed), view(place)}
+#define HALFSEEN_STANDING                                                                                            \
+    Index firsts, Tokens columns, Index ends, Index spans, Index places, Tokens target, std::size_t n_target,        \
+        std::size_t begin, std::size_t end
+#define HALFSEEN_LEXICON                                                                                             \
+    Lexicon{view(firsts), view(columns), view(ends), view(spans), view(places), view(target), n_target, begin, end}
+
 void bind_links(nb::module_& m) {
-    bind(m, "links_soft", [](int kind, bool null, Pairs pairs, Index cells, Tokens target, Tokens slots, Allowed allowed,
-                             In1 table, In1 place, In1 weight, Out1 counts, Out1 stats, Out1 log_evidence) {
-        links_soft({kind, null, view(pairs), view(cells), view(target), view(slots), view(allowed), view(table),
-                    view(place)},
-                   view(weight), view(counts), view(stats), view(log_evidence));
-    });
-    bind(m, "links_posterior", [](int kind, bool null, Pairs pairs, Index cells, Tokens target, Tokens slots,
-                                  Allowed allowed, In1 table, In1 place, Out1 posterior, Out1 log_evidence) {
-        links_posterior({kind, null, view(pairs), view(cells), view(target), view(slots), view(allowed), view(table),
-                         view(place)},
-                        view(posterior), view(log_evidence));
+    bind(m, "links_posterior", [](HALFSEEN_PAIRS, In1 weight, Out1 chance, Out1 stats, Out1 log_evidence) {
+        links_posterior(HALFSEEN_BITEXT, view(weight), view(chance), view(stats), view(log_evidence));
     });
     bind(m, "links_agree",
-         [](int kind, bool null, Pairs pairs, Index cells, Tokens target, Tokens slots, Allowed allowed, In1 table,
-            In1 place, Pairs back_pairs, Index back_cells, Tokens back_target, Tokens back_slots, Allowed back_allowed,
-            In1 back_table, In1 back_place, In1 weight, Out1 counts, Out1 stats, Out1 back_counts, Out1 back_stats,
-            Out1 log_evidence) {
-             links_agree({kind, null, view(pairs), view(cells), view(target), view(slots), view(allowed), view(table),
-                          view(place)},
-                         {kind, null, view(back_pairs), view(back_cells), view(back_target), view(back_slots),
-                          view(back_allowed), view(back_table), view(back_place)},
-                         view(weight), view(counts), view(stats), view(back_counts), view(back_stats),
+         [](HALFSEEN_PAIRS, Pairs back_pairs, Index back_cells, Allowed back_allowed, In1 back_place, In1 weight,
+            Out1 chance, Out1 stats, Out1 back_chance, Out1 back_stats, Out1 log_evidence) {
+             links_agree(HALFSEEN_BITEXT,
+                         {kind, null, view(back_pairs), view(back_cells), view(back_allowed), view(back_place)},
+                         view(weight), view(chance), view(stats), view(back_chance), view(back_stats),
                          view(log_evidence));
          });
-    bind(m, "links_best", [](int kind, bool null, Pairs pairs, Index cells, Tokens target, Tokens slots, Allowed allowed,
-                             In1 table, In1 place, Array1<std::int32_t> chosen, Out1 log_joint) {
-        links_best({kind, null, view(pairs), view(cells), view(target), view(slots), view(allowed), view(table),
-                    view(place)},
-                   view(chosen), view(log_joint));
+    bind(m, "links_best", [](HALFSEEN_PAIRS, In1 chance, Array1<std::int32_t> chosen, Out1 log_joint) {
+        links_best(HALFSEEN_BITEXT, view(chance), view(chosen), view(log_joint));
     });
     bind(m, "links_draw",
-         [](int kind, bool null, Pairs pairs, Index cells, Tokens target, Tokens slots, Allowed allowed, In1 table,
-            In1 place, In1 uniforms, Array1<std::int32_t> chosen, Out1 log_evidence) {
-             links_draw({kind, null, view(pairs), view(cells), view(target), view(slots), view(allowed), view(table),
-                         view(place)},
-                        view(uniforms), view(chosen), view(log_evidence));
+         [](HALFSEEN_PAIRS, In1 chance, In1 uniforms, Array1<std::int32_t> chosen, Out1 log_evidence) {
+             links_draw(HALFSEEN_BITEXT, view(chance), view(uniforms), view(chosen), view(log_evidence));
          });
-    bind(m, "links_share", [](Tokens owner, In1 counts, Out1 sums, Out1 table) {
-        links_share(view(owner), view(counts), view(sums), view(table));
+    bind(m, "links_chances", [](HALFSEEN_STANDING, In1 table, Out1 chance) {
+        links_chances(HALFSEEN_LEXICON, view(table), view(chance));
+    });
+    bind(m, "links_counts", [](HALFSEEN_STANDING, In1 usage, Out1 counts) {
+        links_counts(HALFSEEN_LEXICON, view(usage), view(counts));
+    });
+    bind(m, "links_sums", [](HALFSEEN_STANDING, In1 table, Out1 sums) {
+        links_sums(HALFSEEN_LEXICON, view(table), view(sums));
+    });
+    bind(m, "links_uniform", [](bool null, Pairs pairs, In1 weight, Out2 sums, Out1 log_evidence) {
+        links_uniform(null, view(pairs), view(weight), view(sums), view(log_evidence));
+    });
+    bind(m, "links_shares", [](HALFSEEN_STANDING, In1 table, In1 shares, Out1 counts) {
+        links_shares(HALFSEEN_LEXICON, view(table), view(shares), view(counts));
+    });
+    bind(m, "links_divide",
+         [](Index firsts, std::size_t begin, std::size_t end, In1 before, In1 counts, Out1 table) {
+             links_divide(view(firsts), begin, end, view(before), view(counts), view(table));
+         });
+    bind(m, "links_find", [](bool null, Pairs pairs, Tokens source, Array1<std::int64_t> ends,
+                             Array1<std::int64_t> spans, Array1<std::int64_t> places) {
+        links_find(null, view(pairs), view(source), view(ends), view(spans), view(places));
     });
     bind(m, "links_rows", [](Pairs pairs, Tokens source, Tokens target, std::int64_t n_target,
                              Array1<std::int64_t> firsts, Array1<std::int32_t> columns) {
         links_rows(view(pairs), view(source), view(target), std::size_t(n_target), view(firsts), view(columns));
     });
-    bind(m, "links_number", [](Pairs pairs, Tokens source, Tokens target, Index firsts, Tokens columns,
-                               std::int64_t next, Array1<std::int32_t> order, Array1<std::int32_t> slots) {
-        return links_number(view(pairs), view(source), view(target), view(firsts), view(columns), next, view(order),
-                            view(slots));
-    });
+    bind(m, "links_turn",
+         [](Index firsts, std::size_t begin, std::size_t end, Tokens number, Tokens columns, In1 table,
+            Array1<std::int32_t> turned_columns, Out1 turned_table) {
+             links_turn(view(firsts), begin, end, view(number), view(columns), view(table), view(turned_columns),
+                        view(turned_table));
+         });
 }
+#undef HALFSEEN_PAIRS
+#undef HALFSEEN_BITEXT
+#undef HALFSEEN_STANDING
+#undef HALFSEEN_LEXICON
 
 }  // namespace
 

@@ -23,6 +23,8 @@ namespace {
 constexpr std::size_t STORE = 4096;  // steps whose forward values are kept
 constexpr std::size_t BLOCK = 256;   // steps between forward values kept of longer sequences: with 16 states 32 KB
 constexpr std::size_t SIDE = 4;      // sequences side by side: enough to hide the latency of a step
+constexpr std::size_t RING = 8;      // steps whose transitions are added at a time: sums stay in registers
+constexpr std::size_t LINE = 8;      // doubles of a cache line: a register that lies in two lines is read twice
 constexpr double LEAST = 1e-100;     // of what is left after some steps: below, rounding may have lost what matters
 constexpr double GONE = 1e-280;      // a state this improbable has probability zero: its reciprocal must not overflow
 constexpr double NAN_ = std::numeric_limits<double>::quiet_NaN();
@@ -34,14 +36,15 @@ inline std::size_t padded(std::size_t n) {
 
 inline std::size_t held(std::size_t length) { return length > STORE ? BLOCK : length; }
 
-// One sequence under way. Rows of `filtered` and `emit` are those of steps from `base` on.
+// One sequence under way. Rows of `filtered` and `emit` are those of steps from `base` on; forward values of lanes side
+// by side alternate, so that those of a few steps are one matrix.
 struct Lane {
     std::size_t length, base, width;
-    double* filtered;                // (held, W)
+    std::size_t stride;              // from the forward values of a step to those of the next
+    double* filtered;                // (held, W), and before them the values of the step before `base`
     double* emit;                    // (held, W); unused where emissions are rows of a table
     double* inverse;                 // (held,)   what the step was multiplied with, where it was
     double* ahead;                   // (W,)
-    const double* before;            // forward values of the step before `base`
     double* scores;                  // (length, K) or null
     const ChainSteps* steps;         // or null: the columns of all sequences,
     const ChainEmissions* model;     // and what states make of them
@@ -49,18 +52,13 @@ struct Lane {
     const std::uint16_t* cells;
     std::size_t first;               // row of the sequence's first step
     std::size_t n_states;
-    bool look_up;                    // one group of categories and nothing else: rows of the table are the emissions
     bool numeric;                    // numbers or counts
     bool whole;                      // no number is missing
     double weight, logs, product;
     bool kept;                       // whether no digits were lost so far
 
-    double* row(std::size_t t) const { return filtered + (t - base) * width; }
-    const double* past(std::size_t t) const { return t == base ? before : row(t - 1); }
-    const double* emission(std::size_t t) const {
-        return look_up ? table + std::size_t(cells[t]) * width : emit + (t - base) * width;
-    }
-    double* emission_row(std::size_t t) const { return emit + (t - base) * width; }
+    double* row(std::size_t t) const { return filtered + (t - base) * stride; }
+        double* emission_row(std::size_t t) const { return emit + (t - base) * width; }
     // Fold the product of scales into the logs before it leaves the range.
     void take(double scale) {
         if (!(scale >= LEAST)) {
@@ -172,39 +170,54 @@ double fill_emissions(const Lane lane, std::size_t from, std::size_t to) {
 // The matrices of a call, padded.
 struct Chain {
     std::size_t width;
-    std::size_t every;               // steps between scalings
+    std::size_t every;               // steps between scalings: a power of two
     double* start;                   // (W,)
-    double* trans;                   // (W, W)
-    double* turned;                  // (W, W) transposed
+    double* trans;                   // (W, W), tile by tile
+    double* turned;                  // (W, W) transposed, tile by tile
     double* pairs;                   // (W, W) sum of filtered[t-1, i] u[t, j]
+    double* values;                  // (held, SIDE, W) forward values
+    double* ring;                    // (RING, SIDE, W) u of a few steps
+
+    bool rescales(std::size_t t) const { return ((t + 1) & (every - 1)) == 0; }
 };
 
-// Registers of a row done at a time: with 16 registers in all four rows of four would be spilled, and one row of four
-// could not be split into enough sums.
-template <int V, int B>
-constexpr int SLIM = WIDTH < 8 && V == 4 && B > 2 ? 2 : V;
+// Registers of a row that are done at a time, for all lanes: their sums, and what is added, must fit into the registers
+// there are, 32 of 8 doubles or 16 of fewer.
+template <int V>
+constexpr int TILE = WIDTH < 8 && V == 4 ? 2 : V;
 
-// acc[l] = sum_i x[l][i] matrix[i], for one tile of V registers. Sums are split so that additions do not wait for
-// each other.
-template <int V, int B>
-inline void product(const double* const (&x)[B], const double* matrix, std::size_t width, Lanes (&acc)[B][V]) {
-    constexpr int WANTED = 8 / (B * V), SPLIT = WANTED < 1 ? 1 : (WANTED > WIDTH ? WIDTH : WANTED);
-    Lanes part[SPLIT][B][V];
+// Rows of a matrix are stored tile by tile, so that the next row is a fixed distance away: where entry [i, j] stands.
+template <int V>
+inline std::size_t place(std::size_t i, std::size_t j, std::size_t width) {
+    constexpr std::size_t tile = TILE<V> * WIDTH;
+    return j / tile * tile * width + i * tile + j % tile;
+}
+
+// acc[l] = sum_i x[l][i] matrix[i], for G tiles of S registers. Sums are split so that additions do not wait for each
+// other.
+template <int S, int G, int B>
+inline void product(const double* const (&x)[B], const double* matrix, std::size_t width, Lanes (&acc)[B][G * S]) {
+    constexpr int WANTED = 8 / (B * G * S), SPLIT = WANTED < 1 ? 1 : (WANTED > WIDTH ? WIDTH : WANTED);
+    Lanes part[SPLIT][B][G * S];
     for (int s = 0; s < SPLIT; ++s)
         for (int l = 0; l < B; ++l)
-            for (int v = 0; v < V; ++v) part[s][l][v] = all(0.0);
+            for (int v = 0; v < G * S; ++v) part[s][l][v] = all(0.0);
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC unroll 4
+#endif
     for (std::size_t i = 0; i < width; i += SPLIT) {
         for (int s = 0; s < SPLIT; ++s) {
-            Lanes row[V];
-            for (int v = 0; v < V; ++v) row[v] = load(matrix + (i + s) * width + v * WIDTH);
+            Lanes row[G * S];
+            for (int v = 0; v < G * S; ++v)
+                row[v] = load(matrix + v / S * S * WIDTH * width + ((i + s) * S + v % S) * WIDTH);
             for (int l = 0; l < B; ++l) {
                 const Lanes factor = all(x[l][i + s]);
-                for (int v = 0; v < V; ++v) part[s][l][v] += factor * row[v];
+                for (int v = 0; v < G * S; ++v) part[s][l][v] += factor * row[v];
             }
         }
     }
     for (int l = 0; l < B; ++l)
-        for (int v = 0; v < V; ++v) {
+        for (int v = 0; v < G * S; ++v) {
             Lanes total = part[0][l][v];
             for (int s = 1; s < SPLIT; ++s) total += part[s][l][v];
             acc[l][v] = total;
@@ -231,60 +244,95 @@ inline void rescale(Lane& lane, std::size_t t) {
     lane.take(total);
 }
 
-// Forward through steps [from, to) of B lanes.
-template <int V, int B>
+// Forward through steps [from, to) of B lanes. LOOK: emissions are rows of the table. Pointers are copied first: a
+// store might change what a reference refers to.
+template <int V, int B, bool LOOK>
 void forward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std::size_t to) {
-    constexpr int S = SLIM<V, B>;
-    const std::size_t width = chain.width;
+    constexpr int S = TILE<V>, G = B == 1 ? V / S : 1;  // of one lane alone the whole row, or there are too few sums
+    const std::size_t width = chain.width, stride = lanes[0]->stride;
+    const double *past[B], *emit[B], *table = lanes[0]->table;
+    const std::uint16_t* cells[B];
+    double* own[B];
+    for (int l = 0; l < B; ++l) {
+        own[l] = lanes[l]->row(from);
+        cells[l] = lanes[l]->cells;
+        emit[l] = lanes[l]->emission_row(from);
+    }
     std::size_t t = from;
-    if (t == 0) {
+    const auto look = [&]() {
+        for (int l = 0; LOOK && l < B; ++l) emit[l] = table + cells[l][t] * width;
+    };
+    const auto next = [&]() {
+        ++t;
         for (int l = 0; l < B; ++l) {
-            const double* emit = lanes[l]->emission(0);
-            for (std::size_t k = 0; k < width; k += WIDTH)
-                store(lanes[l]->row(0) + k, load(chain.start + k) * load(emit + k));
+            own[l] += stride;
+            emit[l] += width;
+        }
+    };
+    if (t == 0) {
+        look();
+        for (int l = 0; l < B; ++l) {
+            for (std::size_t k = 0; k < width; k += WIDTH) store(own[l] + k, load(chain.start + k) * load(emit[l] + k));
             if (chain.every == 1) rescale(*lanes[l], 0);
         }
-        ++t;
+        next();
     }
-    for (; t < to; ++t) {
-        const double* past[B];
-        for (int l = 0; l < B; ++l) past[l] = lanes[l]->past(t);
-        for (std::size_t first = 0; first < width; first += S * WIDTH) {
-            Lanes acc[B][S];
-            product<S, B>(past, chain.trans + first, width, acc);
-            for (int l = 0; l < B; ++l) {
-                const double* emit = lanes[l]->emission(t) + first;
-                double* out = lanes[l]->row(t) + first;
-                for (int v = 0; v < S; ++v) {
-                    const Lanes joint = acc[l][v] * load(emit + v * WIDTH);
-                    store(out + v * WIDTH, choose(joint < all(GONE), all(0.0), joint));
+    for (; t < to; next()) {
+        look();
+        for (int l = 0; l < B; ++l) past[l] = own[l] - stride;
+        for (std::size_t first = 0; first < width; first += G * S * WIDTH) {
+            Lanes acc[B][G * S];
+            product<S, G, B>(past, chain.trans + first * width, width, acc);
+            for (int l = 0; l < B; ++l)
+                for (int v = 0; v < G * S; ++v) {
+                    const Lanes joint = acc[l][v] * load(emit[l] + first + v * WIDTH);
+                    store(own[l] + first + v * WIDTH, choose(joint < all(GONE), all(0.0), joint));
                 }
-            }
         }
-        if ((t + 1) % chain.every == 0)
+        if (chain.rescales(t))
             for (int l = 0; l < B; ++l) rescale(*lanes[l], t);
     }
 }
 
-// pairs[i] += sum_r past[r][i] u[r], for R steps at once.
-template <int V, int R>
-inline void add_pairs(const Chain chain, const double* const (&past)[R], const double* const (&u)[R]) {
-    constexpr int S = SLIM<V, R>;
-    for (std::size_t first = 0; first < chain.width; first += S * WIDTH) {
-        Lanes use[R][S];
-        for (int r = 0; r < R; ++r)
-            for (int v = 0; v < S; ++v) use[r][v] = load(u[r] + first + v * WIDTH);
-        for (std::size_t i = 0; i < chain.width; ++i) {
-            double* out = chain.pairs + i * chain.width + first;
-            Lanes total[S];
-            for (int v = 0; v < S; ++v) total[v] = load(out + v * WIDTH);
-            for (int r = 0; r < R; ++r) {
-                const Lanes factor = all(past[r][i]);
-                for (int v = 0; v < S; ++v) total[v] += factor * use[r][v];
-            }
-            for (int v = 0; v < S; ++v) store(out + v * WIDTH, total[v]);
+// pairs[i, j] += sum_r past[r, i] u[r, j] for n rows r, I values of i and one tile of j: these sums stay in registers.
+template <int S, int I>
+inline void add_tile(const double* past, std::size_t stride, const double* u, std::size_t n, double* pairs,
+                     std::size_t width) {
+    constexpr int SPLIT = I * S < 8 ? 8 / (I * S) : 1;
+    Lanes part[SPLIT][I][S];
+    for (int s = 0; s < SPLIT; ++s)
+        for (int i = 0; i < I; ++i)
+            for (int v = 0; v < S; ++v) part[s][i][v] = s == 0 ? load(pairs + i * width + v * WIDTH) : all(0.0);
+    const auto add = [&](int s) {
+        Lanes use[S];
+        for (int v = 0; v < S; ++v) use[v] = load(u + v * WIDTH);
+        for (int i = 0; i < I; ++i) {
+            const Lanes factor = all(past[i]);
+            for (int v = 0; v < S; ++v) part[s][i][v] += factor * use[v];
         }
-    }
+        past += stride;
+        u += width;
+    };
+    std::size_t r = 0;
+    for (; r + SPLIT <= n; r += SPLIT)
+        for (int s = 0; s < SPLIT; ++s) add(s);
+    for (; r < n; ++r) add(0);
+    for (int i = 0; i < I; ++i)
+        for (int v = 0; v < S; ++v) {
+            Lanes total = part[0][i][v];
+            for (int s = 1; s < SPLIT; ++s) total += part[s][i][v];
+            store(pairs + i * width + v * WIDTH, total);
+        }
+}
+
+// pairs += past' u, for n rows; those of `past` are `stride` apart.
+template <int V>
+void add_pairs(const Chain chain, const double* past, std::size_t stride, const double* u, std::size_t n) {
+    constexpr int S = TILE<V>, I = WIDTH < 4 ? WIDTH : 4;
+    const std::size_t width = chain.width;
+    for (std::size_t first = 0; first < width; first += S * WIDTH)
+        for (std::size_t i = 0; i < width; i += I)
+            add_tile<S, I>(past + i, stride, u + first, n, chain.pairs + i * width + first, width);
 }
 
 struct Sink {
@@ -293,50 +341,23 @@ struct Sink {
     double* start;                   // (W,)
 };
 
-// One step back: usage[t] = filtered[t] ahead, written where it belongs, and u = emit ahead / scale, which the step
-// before needs. Ahead is zero where the state is impossible. Usage of numbers waits in the place of the emissions.
-// Pointers are copied first: a store might change what a reference refers to.
-inline void use(const Lane& lane, std::size_t t, const Sink sink, std::size_t every, double* u) {
-    const std::size_t width = lane.width, n = lane.n_states;
-    const double *row = lane.row(t), *emit = lane.emission(t);
-    const bool scaled = (t + 1) % every == 0;
-    const Lanes inverse = all(scaled ? lane.inverse[t - lane.base] : 1.0);
-    double* ahead = lane.ahead;
-    if (lane.look_up) {
-        double* to = sink.table + std::size_t(lane.cells[t]) * width;
-        for (std::size_t k = 0; k < width; k += WIDTH) {
-            const Lanes p = load(row + k), b = only(all(0.0) < p, load(ahead + k));
-            store(ahead + k, b);
-            store(to + k, load(to + k) + p * b);
-            store(u + k, load(emit + k) * b * inverse);
+// Add the usage of a register of states at step t to where it belongs; that of numbers waits in the place of emissions.
+inline void put(const Lane& lane, std::size_t t, std::size_t k, Lanes usage, const Sink sink) {
+    double* scores = lane.scores;
+    const std::size_t n = lane.n_states;
+    if (lane.numeric) store(lane.emission_row(t) + k, usage);
+    if (scores == nullptr) {
+        const Matrix<const std::uint16_t> cells = lane.steps->cells;
+        const Matrix<double> table = sink.sums->table;
+        for (std::size_t g = 0; g < cells.cols; ++g) {
+            double* to = table[cells[lane.first + t][g]] + k;
+            store(to, load(to) + usage);
         }
-        return;
+    } else if (k + WIDTH <= n) {
+        store(scores + t * n + k, usage);
+    } else {
+        for (std::size_t j = k; j < n; ++j) scores[t * n + j] = usage[int(j - k)];
     }
-    double *scores = lane.scores, *waits = lane.numeric ? lane.emission_row(t) : nullptr;
-    for (std::size_t k = 0; k < width; k += WIDTH) {
-        const Lanes p = load(row + k), b = only(all(0.0) < p, load(ahead + k)), usage = p * b;
-        store(ahead + k, b);
-        store(u + k, load(emit + k) * b * inverse);
-        if (waits != nullptr) store(waits + k, usage);
-        if (scores == nullptr) {
-            const Matrix<const std::uint16_t> cells = lane.steps->cells;
-            const Matrix<double> table = sink.sums->table;
-            for (std::size_t g = 0; g < cells.cols; ++g) {
-                double* to = table[cells[lane.first + t][g]] + k;
-                store(to, load(to) + usage);
-            }
-        } else if (k + WIDTH <= n) {
-            store(scores + t * n + k, usage);
-        } else {
-            for (std::size_t j = k; j < n; ++j) scores[t * n + j] = usage[int(j - k)];
-        }
-    }
-}
-
-// What the first step adds to the starts.
-inline void use_start(const Lane& lane, const Sink sink) {
-    for (std::size_t k = 0; k < lane.width; k += WIDTH)
-        store(sink.start + k, load(sink.start + k) + load(lane.row(0) + k) * load(lane.ahead + k));
 }
 
 // Add the sums of numbers and counts over steps [from, to), whose usage waits in the place of the emissions: column by
@@ -400,62 +421,90 @@ void add_moments(const Lane lane, std::size_t from, std::size_t to, const Sink s
     lane.whole ? add_sums<V, true>(lane, from, to, sink) : add_sums<V, false>(lane, from, to, sink);
 }
 
-template <int V, int B>
-inline void step_back(const Chain chain, Lane* const (&lanes)[B], const double* const (&u)[B]) {
-    constexpr int S = SLIM<V, B>;
-    for (std::size_t first = 0; first < chain.width; first += S * WIDTH) {
-        Lanes acc[B][S];
-        product<S, B>(u, chain.turned + first, chain.width, acc);
+// ahead[i] = sum_j trans[i, j] u[j] of B lanes, whose u lie one after the other, register by register to `take`.
+template <int V, int B, class Take>
+inline void step_back(const Chain chain, const double* u, const Take take) {
+    constexpr int S = TILE<V>, G = B == 1 ? V / S : 1;
+    const std::size_t width = chain.width;
+    const double* used[B];
+    for (int l = 0; l < B; ++l) used[l] = u + l * width;
+    for (std::size_t first = 0; first < width; first += G * S * WIDTH) {
+        Lanes acc[B][G * S];
+        product<S, G, B>(used, chain.turned + first * width, width, acc);
         for (int l = 0; l < B; ++l)
-            for (int v = 0; v < S; ++v) store(lanes[l]->ahead + first + v * WIDTH, acc[l][v]);
+            for (int v = 0; v < G * S; ++v) take(l, first + v * WIDTH, acc[l][v]);
     }
 }
 
-// Backward through steps [from, to) of one lane; transitions are added four at a time. `ring` is (4, W).
-template <int V>
-void backward_one(const Chain chain, Lane& lane, std::size_t from, std::size_t to, const Sink sink, double* ring) {
-    const double *past[4], *used[4];
-    int full = 0;
-    for (std::size_t t = to; t-- > from;) {
-        double* u = ring + full * chain.width;
-        use(lane, t, sink, chain.every, u);
-        if (t == 0) {
-            use_start(lane, sink);
-            break;
-        }
-        past[full] = lane.past(t);
-        used[full] = u;
-        Lane* const lanes[1] = {&lane};
-        const double* const one[1] = {u};
-        step_back<V, 1>(chain, lanes, one);
-        if (++full == 4) {
-            add_pairs<V, 4>(chain, past, used);
-            full = 0;
-        }
+// Backward through steps [from, to) of B lanes, from `ahead` to `ahead`: usage[t] = filtered[t] ahead[t], added to
+// where it belongs, and u[t] = emit[t] ahead[t] / scale[t], which the step before needs. Ahead counts as zero where the
+// state is impossible. Transitions are added RING steps at a time.
+template <int V, int B, bool LOOK>
+void backward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std::size_t to, const Sink sink) {
+    const std::size_t width = chain.width, stride = lanes[0]->stride, base = lanes[0]->base;
+    const double *row = lanes[0]->row(to), *table = lanes[0]->table, *inverse[B];
+    const std::uint16_t* cells[B];
+    double *emit[B], *ahead[B], *own = nullptr;
+    std::size_t cell[B];
+    for (int l = 0; l < B; ++l) {
+        cells[l] = lanes[l]->cells;
+        ahead[l] = lanes[l]->ahead;
+        inverse[l] = lanes[l]->inverse;
+        emit[l] = lanes[l]->emission_row(to);
     }
-    for (int r = 0; r < full; ++r) {
-        const double* const one_past[1] = {past[r]};
-        const double* const one_used[1] = {used[r]};
-        add_pairs<V, 1>(chain, one_past, one_used);
+    std::size_t t = to;
+    const auto go = [&](double* u) {
+        own = u;
+        row -= stride;
+        --t;
+        for (int l = 0; l < B; ++l) {
+            if (LOOK) cell[l] = cells[l][t] * width;
+            if (!LOOK) emit[l] -= width;
+        }
+    };
+    const auto take = [&](int l, std::size_t k, Lanes value) {
+        const Lanes p = load(row + l * width + k), b = only(all(0.0) < p, value);
+        const Lanes e = load((LOOK ? table + cell[l] : emit[l]) + k);
+        if constexpr (LOOK) {
+            double* to = sink.table + cell[l] + k;
+            store(to, load(to) + p * b);
+        } else {
+            put(*lanes[l], t, k, p * b, sink);
+        }
+        store(own + l * width + k, e * b);
+    };
+    const auto take_ahead = [&]() {
+        for (int l = 0; l < B; ++l)
+            for (std::size_t k = 0; k < width; k += WIDTH) take(l, k, load(ahead[l] + k));
+    };
+    const std::size_t least = from > 0 ? from : 1;
+    const double* after = nullptr;
+    for (std::size_t end = to; end > least; end = t) {
+        const std::size_t begin = end > least + RING ? end - RING : least;
+        double* const ring = chain.ring + (RING - (end - begin)) * B * width;
+        while (t > begin) {
+            go(ring + (t - 1 - begin) * B * width);
+            if (after != nullptr) {
+                step_back<V, B>(chain, after, take);
+            } else {
+                take_ahead();
+            }
+            if (chain.rescales(t))
+                for (int l = 0; l < B; ++l) scale_row(own + l * width, inverse[l][t - base], width);
+            after = own;
+        }
+        add_pairs<V>(chain, row - stride, B > 1 ? width : stride, ring, (end - begin) * B);
     }
-}
-
-// Backward through steps [0, to) of SIDE lanes together.
-template <int V>
-void backward_all(const Chain chain, Lane* const (&lanes)[SIDE], std::size_t to, const Sink sink, double* ring) {
-    for (std::size_t t = to; t-- > 0;) {
-        for (std::size_t l = 0; l < SIDE; ++l) use(*lanes[l], t, sink, chain.every, ring + l * chain.width);
-        if (t == 0) {
-            for (std::size_t l = 0; l < SIDE; ++l) use_start(*lanes[l], sink);
-            break;
-        }
-        const double *past[SIDE], *used[SIDE];
-        for (std::size_t l = 0; l < SIDE; ++l) {
-            past[l] = lanes[l]->past(t);
-            used[l] = ring + l * chain.width;
-        }
-        add_pairs<V, SIDE>(chain, past, used);
-        step_back<V, SIDE>(chain, lanes, used);
+    if (after != nullptr)
+        step_back<V, B>(chain, after, [&](int l, std::size_t k, Lanes value) { store(ahead[l] + k, value); });
+    if (t > from) {
+        go(chain.ring);
+        take_ahead();
+        for (int l = 0; l < B; ++l)
+            for (std::size_t k = 0; k < width; k += WIDTH) {
+                const Lanes p = load(row + l * width + k);
+                store(sink.start + k, load(sink.start + k) + p * only(all(0.0) < p, load(ahead[l] + k)));
+            }
     }
 }
 
@@ -470,82 +519,156 @@ double close(Lane& lane) {
     return lane.kept ? found : NAN_;
 }
 
+inline std::size_t whole_lines(std::size_t n) { return (n + LINE - 1) / LINE * LINE; }
+
+// Scratch, handed out in whole cache lines.
 struct Room {
     double* next;
+    explicit Room(Span<double> work) {
+        const std::size_t past = reinterpret_cast<std::uintptr_t>(work.data) / sizeof(double) % LINE;
+        next = work.data + (past ? LINE - past : 0);
+    }
     double* take(std::size_t n) {
         double* from = next;
-        next += n;
+        next += whole_lines(n);
         return from;
     }
 };
 
-// A long sequence on its own: every BLOCK-th forward value is kept.
-template <int V>
-double run_long(const Chain chain, Lane& lane, const Sink sink, double* marks, double* ring) {
+// A block of a long sequence as the second block of a shorter one, with scratch of its own but for what lies ahead.
+// Scalings fall on the same steps as in the whole.
+Lane block_of(const Lane& whole, std::size_t block, const Lane& scratch) {
+    const std::size_t skipped = (block - 1) * BLOCK;
+    Lane lane = whole;
+    lane.emit = scratch.emit;
+    lane.inverse = scratch.inverse;
+    lane.base = BLOCK;
+    lane.first += skipped;
+    lane.cells += lane.cells != nullptr ? skipped : 0;
+    lane.scores += lane.scores != nullptr ? skipped * lane.n_states : 0;
+    return lane;
+}
+
+// Forward values of SIDE blocks of a long sequence side by side, which need not wait for each other, and back.
+template <int V, bool LOOK>
+void back_blocks(const Chain chain, const Lane& whole, const Lane* scratch, std::size_t first, const Sink sink,
+                 const double* marks) {
+    const std::size_t width = chain.width;
+    Lane lanes[SIDE], *side[SIDE];
+    for (std::size_t l = 0; l < SIDE; ++l) {
+        lanes[l] = block_of(whole, first + l, scratch[l]);
+        lanes[l].filtered = chain.values + l * width;
+        lanes[l].stride = SIDE * width;
+        const double* mark = marks + (first + l) * width;
+        std::copy(mark, mark + width, lanes[l].filtered - lanes[l].stride);
+        if (!LOOK) fill_emissions(lanes[l], BLOCK, 2 * BLOCK);
+        side[l] = lanes + l;
+    }
+    Lane* const(&together)[SIDE] = side;
+    forward<V, int(SIDE), LOOK>(chain, together, BLOCK, 2 * BLOCK);
+    for (std::size_t l = SIDE; l-- > 0;) {
+        Lane* const one[1] = {lanes + l};
+        backward<V, 1, LOOK>(chain, one, BLOCK, 2 * BLOCK, sink);
+        add_moments<TILE<V>>(lanes[l], BLOCK, 2 * BLOCK, sink);
+    }
+}
+
+// A long sequence on its own, the first of `lanes`: every BLOCK-th forward value is kept.
+template <int V, bool LOOK>
+double run_long(const Chain chain, Lane* lanes, const Sink sink, double* marks) {
+    Lane lane = lanes[0];
     const std::size_t width = chain.width, n_blocks = (lane.length + BLOCK - 1) / BLOCK;
-    Lane* const lanes[1] = {&lane};
-    for (std::size_t block = 0; block < n_blocks; ++block) {
+    Lane* const one[1] = {&lane};
+    lane.filtered = chain.values;
+    lane.stride = width;
+    const auto go = [&](std::size_t block) {
         const std::size_t from = block * BLOCK, to = std::min(from + BLOCK, lane.length);
         lane.base = from;
-        lane.before = marks + block * width;
-        if (!lane.look_up) lane.logs += fill_emissions(lane, from, to);
-        forward<V, 1>(chain, lanes, from, to);
-        std::copy(lane.row(to - 1), lane.row(to - 1) + width, marks + (block + 1) * width);
+        if (block > 0) std::copy(marks + block * width, marks + (block + 1) * width, lane.filtered - width);
+        const double logs = LOOK ? 0.0 : fill_emissions(lane, from, to);
+        forward<V, 1, LOOK>(chain, one, from, to);
+        return logs;
+    };
+    for (std::size_t block = 0; block < n_blocks; ++block) {
+        lane.logs += go(block);
+        const double* last = lane.row(std::min((block + 1) * BLOCK, lane.length) - 1);
+        std::copy(last, last + width, marks + (block + 1) * width);
         if (!lane.kept) return NAN_;
     }
     const double found = close(lane);
     if (!lane.kept) return NAN_;
-    for (std::size_t block = n_blocks; block-- > 0;) {
-        const std::size_t from = block * BLOCK, to = std::min(from + BLOCK, lane.length);
-        if (block + 1 < n_blocks) {
-            lane.base = from;
-            lane.before = marks + block * width;
-            if (!lane.look_up) fill_emissions(lane, from, to);
-            forward<V, 1>(chain, lanes, from, to);
+    for (std::size_t block = n_blocks; block > 0;) {
+        if (block > SIDE && block < n_blocks) {
+            block -= SIDE;
+            back_blocks<V, LOOK>(chain, lane, lanes, block, sink, marks);
+            continue;
         }
-        backward_one<V>(chain, lane, from, to, sink, ring);
-        add_moments<SLIM<V, 4>>(lane, from, to, sink);
+        if (block-- < n_blocks) go(block);
+        const std::size_t from = block * BLOCK, to = std::min(from + BLOCK, lane.length);
+        backward<V, 1, LOOK>(chain, one, from, to, sink);
+        add_moments<TILE<V>>(lane, from, to, sink);
     }
     return found;
 }
 
-// Up to SIDE short sequences together.
-template <int V>
-void run_short(const Chain chain, Lane* lanes, std::size_t n, const Sink sink, double* ring, double* log_evidence) {
-    for (std::size_t l = 0; l < n; ++l)
-        if (!lanes[l].look_up) lanes[l].logs += fill_emissions(lanes[l], 0, lanes[l].length);
-    std::size_t common = n == SIDE ? lanes[0].length : 0;
-    for (std::size_t l = 0; l < n; ++l) common = std::min(common, lanes[l].length);
-    Lane* together[SIDE];
-    for (std::size_t l = 0; l < n; ++l) together[l] = lanes + l;
-    Lane* const(&side)[SIDE] = together;
-    if (common) forward<V, int(SIDE)>(chain, side, 0, common);
+// B short sequences together.
+template <int V, int B, bool LOOK>
+void run_side(const Chain chain, Lane* lanes, const Sink sink, double* log_evidence) {
+    Lane* side[B];
+    std::size_t common = lanes[0].length;
+    for (int l = 0; l < B; ++l) {
+        Lane& lane = lanes[l];
+        side[l] = &lane;
+        common = std::min(common, lane.length);
+        lane.filtered = chain.values + l * chain.width;
+        lane.stride = B * chain.width;
+        if (!LOOK) lane.logs += fill_emissions(lane, 0, lane.length);
+    }
+    Lane* const(&together)[B] = side;
+    forward<V, B, LOOK>(chain, together, 0, common);
     bool all_kept = true;
-    for (std::size_t l = 0; l < n; ++l) {
+    for (int l = 0; l < B; ++l) {
         Lane* const one[1] = {lanes + l};
-        forward<V, 1>(chain, one, common, lanes[l].length);
+        forward<V, 1, LOOK>(chain, one, common, lanes[l].length);
         log_evidence[l] = close(lanes[l]);
         all_kept &= lanes[l].kept;
     }
     if (!all_kept) common = 0;  // a lane that lost digits must not add anything
-    for (std::size_t l = 0; l < n; ++l)
-        if (lanes[l].kept) backward_one<V>(chain, lanes[l], common, lanes[l].length, sink, ring);
-    if (common) backward_all<V>(chain, side, common, sink, ring);
-    for (std::size_t l = 0; l < n; ++l)
-        if (lanes[l].kept) add_moments<SLIM<V, 4>>(lanes[l], 0, lanes[l].length, sink);
+    for (int l = 0; l < B; ++l) {
+        Lane* const one[1] = {lanes + l};
+        if (lanes[l].kept) backward<V, 1, LOOK>(chain, one, common, lanes[l].length, sink);
+    }
+    backward<V, B, LOOK>(chain, together, 0, common, sink);
+    for (int l = 0; l < B; ++l)
+        if (lanes[l].kept) add_moments<TILE<V>>(lanes[l], 0, lanes[l].length, sink);
+}
+
+// Up to SIDE short sequences, as many together as there are.
+template <int V, bool LOOK>
+void run_short(const Chain chain, Lane* lanes, std::size_t n, const Sink sink, double* log_evidence) {
+    switch (n) {
+        case 4: return run_side<V, 4, LOOK>(chain, lanes, sink, log_evidence);
+        case 3: return run_side<V, 3, LOOK>(chain, lanes, sink, log_evidence);
+        case 2: return run_side<V, 2, LOOK>(chain, lanes, sink, log_evidence);
+        default: return run_side<V, 1, LOOK>(chain, lanes, sink, log_evidence);
+    }
 }
 
 struct Source {
     Matrix<double> scores;           // or, where these are not null:
     const ChainSteps* steps;
     const ChainEmissions* model;
+
+    // Whether there is one group of categories and nothing else: emissions are rows of the table.
+    bool looks_up() const {
+        return steps != nullptr && steps->cells.cols == 1 && model->mean.rows + model->rate.rows == 0;
+    }
 };
 
 // Lay out scratch for one lane.
 Lane make_lane(Room& room, std::size_t steps, std::size_t width) {
     Lane lane{};
     lane.width = width;
-    lane.filtered = room.take(steps * width);
     lane.emit = room.take(steps * width);
     lane.inverse = room.take(steps);
     lane.ahead = room.take(width);
@@ -564,7 +687,6 @@ bool is_whole(Matrix<const double> values, std::size_t first, std::size_t length
 void begin(Lane& lane, const Source source, std::size_t first, std::size_t length, double weight) {
     lane.length = length;
     lane.base = 0;
-    lane.before = nullptr;
     lane.weight = weight;
     lane.logs = 0;
     lane.product = 1;
@@ -576,13 +698,12 @@ void begin(Lane& lane, const Source source, std::size_t first, std::size_t lengt
         lane.scores = nullptr;
         lane.numeric = source.model->mean.rows + source.model->rate.rows > 0;
         lane.whole = is_whole(source.steps->values, first, length);
-        lane.look_up = source.steps->cells.cols == 1 && !lane.numeric;
         lane.table = source.model->table.data;
         lane.cells = source.steps->cells[first];
         lane.n_states = lane.width;
     } else {
         lane.scores = source.scores[first];
-        lane.numeric = lane.look_up = lane.whole = false;
+        lane.numeric = lane.whole = false;
         lane.n_states = source.scores.cols;
     }
 }
@@ -599,22 +720,26 @@ std::size_t longest(Span<const std::int64_t> lengths) {
     return most;
 }
 
-Chain make_chain(Room& room, Span<const double> start, Matrix<const double> trans, std::size_t width) {
+template <int V>
+Chain make_chain(Room& room, Span<const double> start, Matrix<const double> trans, std::size_t width,
+                 std::size_t steps) {
     Chain chain{};
     chain.width = width;
     chain.start = room.take(width);
     chain.trans = room.take(width * width);
     chain.turned = room.take(width * width);
     chain.pairs = room.take(width * width);
+    for (double* matrix : {chain.trans, chain.turned, chain.pairs}) std::fill(matrix, matrix + width * width, 0.0);
     std::fill(chain.start, chain.start + width, 0.0);
-    std::fill(chain.trans, chain.trans + 3 * width * width, 0.0);
     for (std::size_t i = 0; i < start.size; ++i) {
         chain.start[i] = start[i];
         for (std::size_t j = 0; j < start.size; ++j) {
-            chain.trans[i * width + j] = trans[i][j];
-            chain.turned[j * width + i] = trans[i][j];
+            chain.trans[place<V>(i, j, width)] = trans[i][j];
+            chain.turned[place<V>(j, i, width)] = trans[i][j];
         }
     }
+    chain.ring = room.take(RING * SIDE * width);
+    chain.values = room.take((steps + 1) * SIDE * width) + SIDE * width;
     return chain;
 }
 
@@ -622,22 +747,23 @@ template <int V>
 void run(Span<const double> start, Matrix<const double> trans, std::size_t width, Span<const std::int64_t> lengths,
          Span<const double> outer, const Source source, Span<double> work, Span<double> start_usage,
          Matrix<double> trans_usage, const ChainSums* sums, Span<double> log_evidence) {
-    Room room{work.data};
-    Chain chain = make_chain(room, start, trans, width);
+    Room room(work);
+    const std::size_t steps = longest_held(lengths);
+    Chain chain = make_chain<V>(room, start, trans, width, steps);
     const std::size_t groups = source.steps != nullptr ? source.steps->cells.cols : 1;
     chain.every = groups > 4 ? 1 : groups > 1 ? 2 : 8;
-    double* ring = room.take(SIDE * width);
     double* marks = room.take((longest(lengths) / BLOCK + 2) * width);
     double* used_starts = room.take(width);
     std::fill(used_starts, used_starts + width, 0.0);
     const Sink sink{sums, sums == nullptr ? nullptr : sums->table.data, used_starts};
-    const std::size_t steps = longest_held(lengths);
     Lane lanes[SIDE];
     for (auto& lane : lanes) lane = make_lane(room, steps, width);
     std::size_t waiting = 0, places[SIDE], first = 0;
     double found[SIDE];
+    const bool look_up = source.looks_up();
     const auto flush = [&]() {
-        run_short<V>(chain, lanes, waiting, sink, ring, found);
+        look_up ? run_short<V, true>(chain, lanes, waiting, sink, found)
+                : run_short<V, false>(chain, lanes, waiting, sink, found);
         for (std::size_t l = 0; l < waiting; ++l) log_evidence[places[l]] = found[l];
         waiting = 0;
     };
@@ -647,7 +773,8 @@ void run(Span<const double> start, Matrix<const double> trans, std::size_t width
         begin(lanes[waiting], source, first, length, outer[b]);
         places[waiting++] = b;
         if (length > STORE) {
-            log_evidence[b] = run_long<V>(chain, lanes[0], sink, marks, ring);
+            log_evidence[b] = look_up ? run_long<V, true>(chain, lanes, sink, marks)
+                                      : run_long<V, false>(chain, lanes, sink, marks);
             waiting = 0;
         } else if (waiting == SIDE) {
             flush();
@@ -658,7 +785,7 @@ void run(Span<const double> start, Matrix<const double> trans, std::size_t width
     for (std::size_t i = 0; i < start.size; ++i) {
         start_usage[i] += used_starts[i];
         for (std::size_t j = 0; j < start.size; ++j)
-            trans_usage[i][j] += chain.trans[i * width + j] * chain.pairs[i * width + j];
+            trans_usage[i][j] += trans[i][j] * chain.pairs[i * width + j];
     }
 }
 
@@ -674,13 +801,16 @@ template <int V>
 void filter(Span<const double> start, Matrix<const double> trans, Span<const std::int64_t> lengths,
             Matrix<double> scores, Span<double> work, Span<double> log_evidence) {
     const std::size_t width = padded(start.size);
-    Room room{work.data};
-    Chain chain = make_chain(room, start, trans, width);
+    Room room(work);
+    const std::size_t steps = longest_held(lengths);
+    Chain chain = make_chain<V>(room, start, trans, width, steps);
     chain.every = 1;
-    double* mark = room.take(width);
+    double* mark = chain.values - width;
     const Source source{scores, nullptr, nullptr};
     std::size_t first = 0;
-    Lane lane = make_lane(room, longest_held(lengths), width);
+    Lane lane = make_lane(room, steps, width);
+    lane.filtered = chain.values;
+    lane.stride = width;
     Lane* const lanes[1] = {&lane};
     for (std::size_t b = 0; b < lengths.size; ++b) {
         const std::size_t length = lengths[b], size = std::min(length, BLOCK);
@@ -689,9 +819,8 @@ void filter(Span<const double> start, Matrix<const double> trans, Span<const std
             for (std::size_t from = 0; from < length && lane.kept; from += size) {
                 const std::size_t to = std::min(from + size, length);
                 lane.base = from;
-                lane.before = mark;
                 lane.logs += fill_emissions(lane, from, to);
-                forward<V, 1>(chain, lanes, from, to);
+                forward<V, 1, false>(chain, lanes, from, to);
                 std::copy(lane.row(to - 1), lane.row(to - 1) + width, mark);
                 if (writing)
                     for (std::size_t t = from; t < to; ++t)
@@ -730,8 +859,12 @@ inline void best_before(const double* best, const double* log_trans, std::size_t
 
 std::size_t chain_room(Span<const std::int64_t> lengths, std::size_t n_states) {
     const std::size_t width = padded(n_states);
-    const std::size_t lane = longest_held(lengths) * (2 * width + 1) + width;
-    return 3 * width * width + (SIDE + 4) * width + (longest(lengths) / BLOCK + 2) * width + SIDE * lane;
+    const std::size_t steps = longest_held(lengths);
+    const std::size_t chain = 2 * whole_lines(width) + 3 * whole_lines(width * width);
+    const std::size_t values = whole_lines((steps + 1) * SIDE * width) + whole_lines(RING * SIDE * width);
+    const std::size_t marks = whole_lines((longest(lengths) / BLOCK + 2) * width);
+    const std::size_t lane = whole_lines(steps * width) + whole_lines(steps) + whole_lines(width);
+    return LINE + chain + values + marks + SIDE * lane;
 }
 
 void chain_soft(Span<const double> start, Matrix<const double> trans, Span<const std::int64_t> lengths,

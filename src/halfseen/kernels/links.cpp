@@ -1,11 +1,12 @@
 // Posteriors, best links and draws of sentence pairs. Formulas: links.py. Compiled once per instruction set.
 //
-// The table is larger than the caches and is read in no order: a pair looks up all its links at once, so that many
-// look-ups are under way together, and asks for its counts while it does. Loops over source words run over whole
-// registers: rows are padded to PAD, with links that cannot be.
+// The lexicon is larger than the caches. So it is read word by word of the source: the row of one word fits them, and
+// what it is read for, the target words of the sentences in which the word stands, lies side by side. Loops over source
+// words of a pair run over whole registers: rows are padded to PAD, with links that cannot be.
 #include "links.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -20,12 +21,6 @@ constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr std::size_t PAD = 8;
 constexpr double GONE = 1e-100;   // a source word that is used less is not used
 constexpr double SMALL = 1e-100;  // products are kept above it: logarithms are dear
-
-inline void ask_to_write(const double* at) {
-#if defined(__GNUC__) || defined(__clang__)
-    __builtin_prefetch(at, 1);
-#endif
-}
 
 // The logarithm of a product of many factors, taken now and then.
 struct LogProduct {
@@ -45,40 +40,27 @@ struct LogProduct {
     double log() const { return sum + std::log(product); }
 };
 
-struct Pair {
-    const std::int32_t *target, *slots;
-    const std::uint8_t* allowed;  // or null
-    std::size_t n, m;
-
-    Pair(const Bitext& text, std::size_t p) {
-        const std::int64_t* row = text.pairs[p];
-        n = row[1], m = row[3];
-        target = text.target.data + row[2];
-        slots = text.slots.data + row[4];
-        allowed = text.allowed.size ? text.allowed.data + row[4] + row[2] : nullptr;
-    }
-};
-
 // How sentences of n source words go on: ahead[i', k] = p(k + 1 | i'), and the same turned; rows of `width`.
 struct Moves {
     std::vector<double> ahead, back;
 };
 
-// Room for one pair; `post` is (n + 1, m), the others are (m, width) with width = n + 1 padded, or vectors.
+// Room for one pair; `post` is its (n + 1, m) matrix, others are (m, width) with width = n + 1 padded, or vectors.
 struct Room {
-    std::vector<double> post, sums, chance, words, nulls, lasts, onward, outer, last, after, along;
+    double* post = nullptr;
+    std::vector<double> own, sums, stays, chance, words, nulls, lasts, onward, outer, fresh, last, after, along;
     std::vector<Moves> moves;  // by n
     std::size_t width = 0;
 
     void fit(std::size_t n, std::size_t m) {
         width = (n + PAD) / PAD * PAD;
-        grow(post, (n + 1) * m);
         grow(sums, m);
     }
 
     void fit_chain(std::size_t n, std::size_t m) {
-        for (std::vector<double>* table : {&chance, &words, &nulls, &lasts, &onward}) grow(*table, m * width);
-        for (std::vector<double>* row : {&last, &after, &outer}) grow(*row, width);
+        for (std::vector<double>* table : {&chance, &words, &nulls, &lasts, &onward}) grow(*table, (m + 1) * width);
+        for (std::vector<double>* row : {&last, &fresh, &after, &outer}) grow(*row, width);
+        grow(stays, m);
         grow(along, 2 * width + n);
         if (moves.size() <= n) moves.resize(n + 1);
     }
@@ -88,23 +70,25 @@ struct Room {
     }
 };
 
-// Ask for the probabilities that a pair will look up: they come while the pair before it is worked on.
-inline void ask_for(const Bitext& text, std::size_t p) {
-    if (p >= text.pairs.rows) return;
-    const Pair pair(text, p);
-    for (std::size_t c = 0; c < pair.n * pair.m; ++c) ask(text.table.data + pair.slots[c]);
+// Make room for pair p, whose chances are in `post`; those of links that cannot be become 0.
+inline void open(const Bitext& text, std::size_t p, double* post, Room& room) {
+    const std::size_t n = text.pairs[p][1], m = text.pairs[p][3];
+    room.fit(n, m);
+    room.post = post;
+    if (!text.null) std::fill(post, post + m, 0.0);
+    if (text.allowed.size == 0) return;
+    const std::uint8_t* allowed = text.allowed.data + text.pairs[p][4];
+    for (std::size_t c = 0; c < (n + 1) * m; ++c)
+        if (!allowed[c]) post[c] = 0.0;
 }
 
-// post[i, j] = t(f_j | e_i), NULL first; `counts` (or null) will be wanted.
-void look_up(const Bitext& text, const Pair& pair, double* post, const double* counts) {
-    const std::size_t m = pair.m, size = pair.n * m;
-    for (std::size_t j = 0; j < m; ++j) post[j] = text.null ? text.table[pair.target[j]] : 0.0;
-    if (counts != nullptr)
-        for (std::size_t c = 0; c < size; ++c) ask_to_write(counts + pair.slots[c]);
-    for (std::size_t c = 0; c < size; ++c) post[m + c] = text.table[pair.slots[c]];
-    if (pair.allowed != nullptr)
-        for (std::size_t c = 0; c < (pair.n + 1) * m; ++c)
-            if (!pair.allowed[c]) post[c] = 0.0;
+// The same with a copy: the chances are wanted again.
+inline void open_copy(const Bitext& text, std::size_t p, const Span<const double>& chance, Room& room) {
+    const std::size_t size = std::size_t(text.pairs[p][1] + 1) * text.pairs[p][3];
+    const double* from = chance.data + text.pairs[p][4];
+    Room::grow(room.own, size);
+    std::copy(from, from + size, room.own.data());
+    open(text, p, room.own.data(), room);
 }
 
 // Multiply post[., j] by the places of kind 1. exp(tension h) falls by the same factor from word to word.
@@ -145,11 +129,8 @@ inline void add_diagonal(std::size_t n, std::size_t m, const double* post, doubl
 }
 
 // The joint of kinds without memory in post, and its sums over i; returns the log of their product.
-double join(const Bitext& text, const Pair& pair, Room& room, const double* counts) {
-    const std::size_t n = pair.n, m = pair.m;
-    double* post = room.post.data();
-    double* sums = room.sums.data();
-    look_up(text, pair, post, counts);
+double join(const Bitext& text, std::size_t n, std::size_t m, Room& room) {
+    double *post = room.post, *sums = room.sums.data();
     if (text.kind == 1) times_diagonal(text.place, n, m, post);
     std::copy(post, post + m, sums);
     for (std::size_t i = 1; i <= n; ++i)
@@ -163,13 +144,15 @@ double join(const Bitext& text, const Pair& pair, Room& room, const double* coun
 
 // chance[j, i - 1] = t(f_j | e_i), padded with 0; chances of NULL stay in the first row of post.
 inline void turn(Room& room, std::size_t n, std::size_t m) {
-    const double* post = room.post.data();
+    const double* post = room.post;
     const std::size_t width = room.width;
     for (std::size_t j = 0; j < m; ++j) {
         double* row = room.chance.data() + j * width;
-        for (std::size_t i = 0; i < n; ++i) row[i] = post[(i + 1) * m + j];
         std::fill(row + n, row + width, 0.0);
     }
+    double* chance = room.chance.data();
+    for (std::size_t i = 0; i < n; ++i)  // post comes from far: in its order
+        for (std::size_t j = 0; j < m; ++j) chance[j * width + i] = post[(i + 1) * m + j];
 }
 
 // out[k] = sum over r of used[r * stride] rows[r, k], in R registers of the widest kind side by side.
@@ -193,11 +176,20 @@ inline void sum_rows_in(const double* rows, std::size_t n_rows, std::size_t widt
 
 inline void sum_rows(const double* rows, std::size_t n_rows, std::size_t width, const double* used, std::size_t stride,
                      double* out) {
-    constexpr int MOST = WIDTH / 2;  // twice as many sums as this and their factors stay in registers
-    std::size_t k = 0;
-    for (; k + MOST * PAD <= width; k += MOST * PAD)
-        sum_rows_in<MOST>(rows + k, n_rows, width, used, stride, out + k);
-    for (; k < width; k += PAD) sum_rows_in<1>(rows + k, n_rows, width, used, stride, out + k);
+    constexpr int MOST = WIDTH < 4 ? 1 : 3;  // twice as many sums as this and their factors stay in registers
+    for (std::size_t k = 0; k < width;) {
+        const std::size_t left = (width - k) / PAD;
+        if (MOST == 3 && (left == 3 || left > 4)) {
+            sum_rows_in<MOST>(rows + k, n_rows, width, used, stride, out + k);
+            k += MOST * PAD;
+        } else if (MOST == 3 && left > 1) {
+            sum_rows_in<2>(rows + k, n_rows, width, used, stride, out + k);
+            k += 2 * PAD;
+        } else {
+            sum_rows_in<1>(rows + k, n_rows, width, used, stride, out + k);
+            k += PAD;
+        }
+    }
 }
 
 // Sums in as many parts as the widest register holds: the order is the same on every machine.
@@ -205,6 +197,13 @@ inline double sum(const double* values, std::size_t width) {
     double part[PAD] = {};
     for (std::size_t k = 0; k < width; k += PAD)
         for (std::size_t l = 0; l < PAD; ++l) part[l] += values[k + l];
+    return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+}
+// The sum of values that are multiplied, in their place, by others.
+inline double sum_times(double* values, const double* others, std::size_t width) {
+    double part[PAD] = {};
+    for (std::size_t k = 0; k < width; k += PAD)
+        for (std::size_t l = 0; l < PAD; ++l) part[l] += values[k + l] *= others[k + l];
     return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
 }
 inline double dot(const double* one, const double* two, std::size_t width) {
@@ -233,49 +232,45 @@ inline const Moves& find_moves(Room& room, const Span<const double>& place, std:
     return found;
 }
 
-// words[j, i - 1], nulls[j, i'] scaled to sum to one, lasts[j, i'] what came before, and the scales in sums. Returns
-// the log-evidence.
+// words[j, i - 1] and stays[j] lasts[j, i'], NULL after i', scaled to sum to one together; lasts[j + 1] is what the next
+// word comes after. The scales are in sums. Returns the log-evidence.
 inline double forward(Room& room, const Moves& moves, double p0, std::size_t n, std::size_t m) {
     const std::size_t width = room.width;
     LogProduct product;
-    double* last = room.last.data();
-    std::fill(last, last + width, 0.0);
-    last[0] = 1.0;
+    std::fill(room.lasts.data(), room.lasts.data() + width, 0.0);
+    room.lasts[0] = 1.0;
     for (std::size_t j = 0; j < m; ++j) {
-        double *words = room.words.data() + j * width, *nulls = room.nulls.data() + j * width;
+        double *words = room.words.data() + j * width, *last = room.lasts.data() + j * width, *next = last + width;
         const double* chance = room.chance.data() + j * width;
-        std::copy(last, last + width, room.lasts.data() + j * width);
         sum_rows(moves.ahead.data(), n + 1, width, last, 1, words);
-        const double stay = room.post[j] * p0;
-        for (std::size_t i = 0; i < width; ++i) words[i] *= chance[i];
-        for (std::size_t i = 0; i < width; ++i) nulls[i] = stay * last[i];
-        const double total = sum(words, width) + sum(nulls, width);
+        const double total = sum_times(words, chance, width) + room.post[j] * p0;  // `last` sums to one
         room.sums[j] = total;
         if (!(total > 0)) return -INF;
         product.times(total);
-        const double scale = 1 / total;
-        for (std::size_t i = 0; i < width; ++i) words[i] *= scale, nulls[i] *= scale;
-        last[0] = nulls[0];
-        for (std::size_t i = 1; i <= n; ++i) last[i] = words[i - 1] + nulls[i];
+        const double scale = 1 / total, stay = room.post[j] * p0 * scale;
+        room.stays[j] = stay;
+        for (std::size_t i = 0; i < width; ++i) words[i] *= scale;
+        next[0] = stay * last[0];
+        for (std::size_t i = 1; i < width; ++i) next[i] = words[i - 1] + stay * last[i];
     }
     return product.log();
 }
 
 // Overwrite the chances in post with posteriors, once `forward` went through.
-inline void backward(Room& room, const Moves& moves, double p0, std::size_t n, std::size_t m) {
+inline void backward(Room& room, const Moves& moves, std::size_t n, std::size_t m) {
     const std::size_t width = room.width;
-    double *after = room.after.data(), *fresh = room.last.data();
+    double *after = room.after.data(), *fresh = room.fresh.data();
     std::fill(after, after + width, 1.0);
     for (std::size_t j = m; j-- > 0;) {
-        const double *words = room.words.data() + j * width, *nulls = room.nulls.data() + j * width;
+        const double *words = room.words.data() + j * width, *last = room.lasts.data() + j * width;
         const double* chance = room.chance.data() + j * width;
         double* onward = room.onward.data() + j * width;
-        const double stay = room.post[j] * p0 / room.sums[j], scale = 1 / room.sums[j];
-        const double none = dot(nulls, after, width);
+        const double stay = room.stays[j], scale = 1 / room.sums[j];
+        room.post[j] = stay * dot(last, after, width);
         for (std::size_t i = 0; i < n; ++i) room.post[(i + 1) * m + j] = words[i] * after[i + 1];
-        room.post[j] = none;
         for (std::size_t k = 0; k < n; ++k) onward[k] = chance[k] * after[k + 1] * scale;
         std::fill(onward + n, onward + width, 0.0);
+        if (j == 0) break;
         sum_rows(moves.back.data(), n, width, onward, 1, fresh);
         for (std::size_t i = 0; i < width; ++i) after[i] = fresh[i] + stay * after[i];
     }
@@ -301,123 +296,73 @@ inline void add_jumps(Room& room, const Moves& moves, std::size_t n_jumps, std::
 
 // ---- any kind ------------------------------------------------------------------------------------------------------
 
-inline const Moves& look_up_chain(const Bitext& text, const Pair& pair, Room& room, const double* counts) {
-    room.fit_chain(pair.n, pair.m);
-    look_up(text, pair, room.post.data(), counts);
-    turn(room, pair.n, pair.m);
-    return find_moves(room, text.place, pair.n);
+inline const Moves& open_chain(const Bitext& text, std::size_t n, std::size_t m, Room& room) {
+    room.fit_chain(n, m);
+    turn(room, n, m);
+    return find_moves(room, text.place, n);
 }
 
-// The posterior of a pair in room.post; adds to the place's statistics unless `stats` is null. -inf: there is none.
-double posterior(const Bitext& text, std::size_t p, double weight, Room& room, double* stats,
-                 const double* counts) {
-    const Pair pair(text, p);
-    const std::size_t n = pair.n, m = pair.m;
-    room.fit(n, m);
-    double* post = room.post.data();
+// Overwrite the chances of a pair with its posterior; adds to the place's statistics, if any. -inf: there is none.
+double posterior(const Bitext& text, std::size_t p, double weight, double* post, Room& room, Span<double> stats) {
+    const std::size_t n = text.pairs[p][1], m = text.pairs[p][3];
+    open(text, p, post, room);
     if (text.kind == 2) {
         const double p0 = text.place[0];
         const std::size_t n_jumps = text.place.size - 1;
-        const Moves& moves = look_up_chain(text, pair, room, counts);
+        const Moves& moves = open_chain(text, n, m, room);
         const double found = forward(room, moves, p0, n, m);
         if (found == -INF) return -INF;
-        backward(room, moves, p0, n, m);
-        if (stats != nullptr) {
+        backward(room, moves, n, m);
+        if (stats.size) {
             for (std::size_t j = 0; j < m; ++j) stats[0] += weight * post[j];
-            add_jumps(room, moves, n_jumps, n, m, weight, stats, stats + 1 + n_jumps + text.cells[p]);
+            add_jumps(room, moves, n_jumps, n, m, weight, stats.data, stats.data + 1 + n_jumps + text.cells[p]);
         }
         return found;
     }
-    const double found = join(text, pair, room, counts);
+    const double found = join(text, n, m, room);
     if (!(found > -INF)) return -INF;
     for (std::size_t j = 0; j < m; ++j) room.sums[j] = 1 / room.sums[j];
     for (std::size_t i = 0; i <= n; ++i)
         for (std::size_t j = 0; j < m; ++j) post[i * m + j] *= room.sums[j];
-    if (text.kind == 1 && stats != nullptr) add_diagonal(n, m, post, weight, stats + 2 + text.cells[p], stats);
+    if (text.kind == 1 && stats.size)
+        add_diagonal(n, m, post, weight, stats.data + 2 + text.cells[p], stats.data);
     return found;
 }
 
-void add_counts(const Bitext& text, std::size_t p, double weight, const double* post, double* counts) {
-    const Pair pair(text, p);
-    const std::size_t m = pair.m, size = pair.n * m;
-    if (text.null)
-        for (std::size_t j = 0; j < m; ++j) counts[pair.target[j]] += weight * post[j];
-    for (std::size_t c = 0; c < size; ++c) counts[pair.slots[c]] += weight * post[m + c];
+inline void scale(double* values, std::size_t size, double weight) {
+    if (weight != 1)
+        for (std::size_t c = 0; c < size; ++c) values[c] *= weight;
 }
 
 }  // namespace
 
-namespace {
-
-// Model 1 in two goes over the links of a pair: look up and sum, then share and count.
-inline double soft_uniform(const Bitext& text, std::size_t p, double weight, Room& room, double* counts) {
-    const Pair pair(text, p);
-    const std::size_t n = pair.n, m = pair.m;
-    room.fit(n, m);
-    double *post = room.post.data(), *sums = room.sums.data();
-    for (std::size_t j = 0; j < m; ++j) sums[j] = post[j] = text.null ? text.table[pair.target[j]] : 0.0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::int32_t* slots = pair.slots + i * m;
-        double* own = post + (i + 1) * m;
-        for (std::size_t j = 0; j < m; ++j) ask_to_write(counts + slots[j]);
-        for (std::size_t j = 0; j < m; ++j) {
-            own[j] = text.table[slots[j]];
-            sums[j] += own[j];
-        }
-    }
-    LogProduct product;
-    for (std::size_t j = 0; j < m; ++j) product.times(sums[j]);
-    const double found = product.log() - double(m) * std::log(double(n + text.null));
-    if (!(found > -INF)) return -INF;
-    for (std::size_t j = 0; j < m; ++j) sums[j] = weight / sums[j];
-    if (text.null)
-        for (std::size_t j = 0; j < m; ++j) counts[pair.target[j]] += post[j] * sums[j];
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::int32_t* slots = pair.slots + i * m;
-        const double* own = post + (i + 1) * m;
-        for (std::size_t j = 0; j < m; ++j) counts[slots[j]] += own[j] * sums[j];
-    }
-    return found;
-}
-
-}  // namespace
-
-void links_soft(const Bitext& text, Span<const double> weight, Span<double> counts, Span<double> stats,
-                Span<double> log_evidence) {
+void links_posterior(const Bitext& text, Span<const double> weight, Span<double> chance, Span<double> stats,
+                     Span<double> log_evidence) {
     Room room;
     for (std::size_t p = 0; p < text.pairs.rows; ++p) {
-        if (text.kind == 0 && text.allowed.size == 0) {
-            log_evidence[p] = soft_uniform(text, p, weight[p], room, counts.data);
-            continue;
-        }
-        ask_for(text, p + 1);
-        log_evidence[p] = posterior(text, p, weight[p], room, stats.data, counts.data);
-        if (log_evidence[p] > -INF) add_counts(text, p, weight[p], room.post.data(), counts.data);
-    }
-}
-
-void links_posterior(const Bitext& text, Span<double> posteriors, Span<double> log_evidence) {
-    Room room;
-    double* out = posteriors.data;
-    for (std::size_t p = 0; p < text.pairs.rows; ++p) {
-        log_evidence[p] = posterior(text, p, 1.0, room, nullptr, nullptr);
+        double* post = chance.data + text.pairs[p][4];
         const std::size_t size = std::size_t(text.pairs[p][1] + 1) * text.pairs[p][3];
-        if (log_evidence[p] > -INF) std::copy(room.post.data(), room.post.data() + size, out);
-        else std::fill(out, out + size, 0.0);
-        out += size;
+        if (p + 1 < text.pairs.rows) ask(post + size, size);  // comes while this one is worked on
+        log_evidence[p] = posterior(text, p, weight[p], post, room, stats);
+        if (log_evidence[p] > -INF) scale(post, size, weight[p]);
+        else std::fill(post, post + size, 0.0);
     }
 }
 
-void links_agree(const Bitext& text, const Bitext& back, Span<const double> weight, Span<double> counts,
-                 Span<double> stats, Span<double> back_counts, Span<double> back_stats, Span<double> log_evidence) {
+void links_agree(const Bitext& text, const Bitext& back, Span<const double> weight, Span<double> chance,
+                 Span<double> stats, Span<double> back_chance, Span<double> back_stats, Span<double> log_evidence) {
     Room room, other;
     for (std::size_t p = 0; p < text.pairs.rows; ++p) {
-        const double one = posterior(text, p, weight[p], room, stats.data, counts.data);
-        const double two = posterior(back, p, weight[p], other, back_stats.data, back_counts.data);
-        log_evidence[p] = one + two;
-        if (!(log_evidence[p] > -INF)) continue;
         const std::size_t n = text.pairs[p][1], m = text.pairs[p][3];
-        double *post = room.post.data(), *turned = other.post.data();
+        double *post = chance.data + text.pairs[p][4], *turned = back_chance.data + back.pairs[p][4];
+        const double one = posterior(text, p, weight[p], post, room, stats);
+        const double two = posterior(back, p, weight[p], turned, other, back_stats);
+        log_evidence[p] = one + two;
+        if (!(log_evidence[p] > -INF)) {
+            std::fill(post, post + (n + 1) * m, 0.0);
+            std::fill(turned, turned + (m + 1) * n, 0.0);
+            continue;
+        }
         std::fill(post, post + m, 1.0);
         std::fill(turned, turned + n, 1.0);
         for (std::size_t i = 0; i < n; ++i)
@@ -429,8 +374,8 @@ void links_agree(const Bitext& text, const Bitext& back, Span<const double> weig
             }
         for (std::size_t j = 0; j < m; ++j) post[j] = std::max(post[j], 0.0);
         for (std::size_t i = 0; i < n; ++i) turned[i] = std::max(turned[i], 0.0);
-        add_counts(text, p, weight[p], post, counts.data);
-        add_counts(back, p, weight[p], turned, back_counts.data);
+        scale(post, (n + 1) * m, weight[p]);
+        scale(turned, (m + 1) * n, weight[p]);
     }
 }
 
@@ -488,15 +433,16 @@ inline void drawn_way(Room& room, const Moves& moves, std::size_t n, std::size_t
     double* into = room.after.data();
     std::fill(into, into + width, 1.0);
     for (std::size_t j = m; j-- > 0;) {
-        const double *words = room.words.data() + j * width, *nulls = room.nulls.data() + j * width;
+        const double *words = room.words.data() + j * width, *last = room.lasts.data() + j * width;
+        const double stay = room.stays[j];
         double total = 0;
-        for (std::size_t i = 0; i <= n; ++i) total += nulls[i] * into[i];
+        for (std::size_t i = 0; i <= n; ++i) total += stay * last[i] * into[i];
         for (std::size_t i = 1; i <= n; ++i) total += words[i - 1] * into[i];
         const double wanted = uniforms[j] * total;
         double passed = 0;
         std::size_t state = 0;
         for (; state < 2 * n; ++state) {
-            passed += state <= n ? nulls[state] * into[state] : words[state - n - 1] * into[state - n];
+            passed += state <= n ? stay * last[state] * into[state] : words[state - n - 1] * into[state - n];
             if (wanted < passed) break;
         }
         if (state <= n) {
@@ -511,19 +457,18 @@ inline void drawn_way(Room& room, const Moves& moves, std::size_t n, std::size_t
 
 }  // namespace
 
-void links_best(const Bitext& text, Span<std::int32_t> chosen, Span<double> log_joint) {
+void links_best(const Bitext& text, Span<const double> chance, Span<std::int32_t> chosen, Span<double> log_joint) {
     Room room;
     std::int32_t* out = chosen.data;
     for (std::size_t p = 0; p < text.pairs.rows; ++p) {
-        const Pair pair(text, p);
-        const std::size_t n = pair.n, m = pair.m;
-        room.fit(n, m);
+        const std::size_t n = text.pairs[p][1], m = text.pairs[p][3];
+        open_copy(text, p, chance, room);
         std::fill(out, out + m, 0);
         if (text.kind == 2) {
-            const Moves& moves = look_up_chain(text, pair, room, nullptr);
+            const Moves& moves = open_chain(text, n, m, room);
             log_joint[p] = best_way(room, moves, text.place[0], n, m, out);
         } else {
-            join(text, pair, room, nullptr);
+            join(text, n, m, room);
             LogProduct product;
             for (std::size_t j = 0; j < m; ++j) {
                 double top = -1;
@@ -538,22 +483,21 @@ void links_best(const Bitext& text, Span<std::int32_t> chosen, Span<double> log_
     }
 }
 
-void links_draw(const Bitext& text, Span<const double> uniforms, Span<std::int32_t> chosen,
+void links_draw(const Bitext& text, Span<const double> chance, Span<const double> uniforms, Span<std::int32_t> chosen,
                 Span<double> log_evidence) {
     Room room;
     std::int32_t* out = chosen.data;
     const double* uniform = uniforms.data;
     for (std::size_t p = 0; p < text.pairs.rows; ++p) {
-        const Pair pair(text, p);
-        const std::size_t n = pair.n, m = pair.m;
-        room.fit(n, m);
+        const std::size_t n = text.pairs[p][1], m = text.pairs[p][3];
+        open_copy(text, p, chance, room);
         std::fill(out, out + m, 0);
         if (text.kind == 2) {
-            const Moves& moves = look_up_chain(text, pair, room, nullptr);
+            const Moves& moves = open_chain(text, n, m, room);
             log_evidence[p] = forward(room, moves, text.place[0], n, m);
             if (log_evidence[p] > -INF) drawn_way(room, moves, n, m, uniform, out);
         } else {
-            log_evidence[p] = join(text, pair, room, nullptr);
+            log_evidence[p] = join(text, n, m, room);
             for (std::size_t j = 0; j < m; ++j) {
                 const double wanted = uniform[j] * room.sums[j];
                 double passed = 0;
@@ -568,89 +512,206 @@ void links_draw(const Bitext& text, Span<const double> uniforms, Span<std::int32
     }
 }
 
+// ---- the lexicon ---------------------------------------------------------------------------------------------------
+
 namespace {
 
-// Where each source word stands: pair and place, one word after the other.
-struct Occurrences {
-    std::vector<std::int64_t> ends;
-    std::vector<std::int32_t> pair, place;
+constexpr int BITS = 24;          // of a span that hold its length
+constexpr std::size_t AHEAD = 8;  // sentences asked for beforehand: they are in no order, and further than the caches
+constexpr std::size_t LINE = 64;
 
-    Occurrences(Matrix<const std::int64_t> pairs, Span<const std::int32_t> source, std::size_t n_words)
-        : ends(n_words + 1) {
-        for (std::size_t p = 0; p < pairs.rows; ++p)
-            for (std::int64_t i = 0; i < pairs[p][1]; ++i) ++ends[source[pairs[p][0] + i] + 1];
-        for (std::size_t e = 0; e < n_words; ++e) ends[e + 1] += ends[e];
-        pair.resize(ends[n_words]);
-        place.resize(ends[n_words]);
-        std::vector<std::int64_t> next(ends.begin(), ends.end() - 1);
-        for (std::size_t p = 0; p < pairs.rows; ++p)
-            for (std::int64_t i = 0; i < pairs[p][1]; ++i) {
-                const std::int64_t at = next[source[pairs[p][0] + i]]++;
-                pair[at] = std::int32_t(p);
-                place[at] = std::int32_t(i);
-            }
+// Ask for the beginning of what a span is long: most sentences end there.
+template <int LINES, class T>
+inline void ask_lines(const T* at) {
+    const char* first = reinterpret_cast<const char*>(at);
+    for (int line = 0; line < LINES; ++line) ask(reinterpret_cast<const double*>(first + line * LINE));
+}
+
+// Call each(target words, where they lie in `values`, how many) for every sentence in which source word e stands.
+template <class T, class Each>
+inline void walk(const Lexicon& lexicon, std::size_t e, T* values, Each each) {
+    const std::int64_t* spans = lexicon.spans.data;
+    const std::int64_t* places = lexicon.places.size ? lexicon.places.data : nullptr;
+    const std::size_t size = lexicon.spans.size;
+    for (std::size_t o = lexicon.ends[e]; o < std::size_t(lexicon.ends[e + 1]); ++o) {
+        const std::size_t next = std::min(o + AHEAD, size - 1);
+        ask_lines<2>(lexicon.target.data + (spans[next] >> BITS));
+        ask_lines<3>(values + (places ? places[next] : spans[next] >> BITS));
+        const std::int64_t first = spans[o] >> BITS;
+        each(lexicon.target.data + first, values + (places ? places[o] : first),
+             std::size_t(spans[o] & ((std::int64_t(1) << BITS) - 1)));
     }
-};
+}
+
+// dense[f] = table[cell (e, f)], for all target words f that stand together with e.
+inline void spread(const Lexicon& lexicon, std::size_t e, const Span<const double>& table, double* dense) {
+    for (std::int64_t s = lexicon.firsts[e]; s < lexicon.firsts[e + 1]; ++s) dense[lexicon.columns[s]] = table[s];
+}
+
+// dense[f] += the sum of the values where f stands in a sentence with e.
+inline void collect(const Lexicon& lexicon, std::size_t e, const double* values, double* dense) {
+    walk(lexicon, e, values, [dense](const std::int32_t* words, const double* from, std::size_t m) {
+        for (std::size_t j = 0; j < m; ++j) dense[words[j]] += from[j];
+    });
+}
+
+// What is in a cell, which is empty then.
+inline double emptied(double& cell) {
+    const double value = cell;
+    cell = 0.0;
+    return value;
+}
 
 }  // namespace
 
+void links_chances(const Lexicon& lexicon, Span<const double> table, Span<double> chance) {
+    std::vector<double> room(lexicon.n_target);
+    double* dense = room.data();
+    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
+        if (lexicon.ends[e] == lexicon.ends[e + 1]) continue;
+        spread(lexicon, e, table, dense);
+        walk(lexicon, e, chance.data, [dense](const std::int32_t* words, double* to, std::size_t m) {
+            for (std::size_t j = 0; j < m; ++j) to[j] = dense[words[j]];
+        });
+    }
+}
+
+void links_sums(const Lexicon& lexicon, Span<const double> table, Span<double> sums) {
+    std::vector<double> room(lexicon.n_target);
+    double* dense = room.data();
+    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
+        if (lexicon.ends[e] == lexicon.ends[e + 1]) continue;
+        spread(lexicon, e, table, dense);
+        walk(lexicon, e, sums.data, [dense](const std::int32_t* words, double* to, std::size_t m) {
+            for (std::size_t j = 0; j < m; ++j) to[j] += dense[words[j]];
+        });
+    }
+}
+
+void links_counts(const Lexicon& lexicon, Span<const double> usage, Span<double> counts) {
+    std::vector<double> dense(lexicon.n_target);
+    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
+        if (lexicon.ends[e] == lexicon.ends[e + 1]) continue;
+        collect(lexicon, e, usage.data, dense.data());
+        for (std::int64_t s = lexicon.firsts[e]; s < lexicon.firsts[e + 1]; ++s) 
+            counts[s] += emptied(dense[lexicon.columns[s]]);
+    }
+}
+
+void links_shares(const Lexicon& lexicon, Span<const double> table, Span<const double> shares, Span<double> counts) {
+    std::vector<double> dense(lexicon.n_target);
+    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
+        collect(lexicon, e, shares.data, dense.data());
+        for (std::int64_t s = lexicon.firsts[e]; s < lexicon.firsts[e + 1]; ++s)
+            counts[s] = table[s] * emptied(dense[lexicon.columns[s]]);
+    }
+}
+
+void links_uniform(bool null, Matrix<const std::int64_t> pairs, Span<const double> weight, Matrix<double> sums,
+                   Span<double> log_evidence) {
+    for (std::size_t p = 0; p < pairs.rows; ++p) {
+        const std::size_t n = pairs[p][1], t = pairs[p][2], m = pairs[p][3];
+        double* total = sums[0] + t;
+        for (std::size_t lane = 1; lane < sums.rows; ++lane)
+            for (std::size_t j = 0; j < m; ++j) total[j] += sums[lane][t + j];
+        LogProduct product;
+        for (std::size_t j = 0; j < m; ++j) product.times(total[j]);
+        log_evidence[p] = product.log() - double(m) * std::log(double(n + null));
+        if (log_evidence[p] > -INF)
+            for (std::size_t j = 0; j < m; ++j) total[j] = weight[p] / total[j];
+        else std::fill(total, total + m, 0.0);
+    }
+}
+
+void links_divide(Span<const std::int64_t> firsts, std::size_t begin, std::size_t end, Span<const double> before,
+                  Span<const double> counts, Span<double> table) {
+    for (std::size_t e = begin; e < end; ++e) {
+        const std::size_t first = firsts[e], last = firsts[e + 1];
+        double part[PAD] = {};
+        std::size_t s = first;
+        for (; s + PAD <= last; s += PAD)
+            for (std::size_t l = 0; l < PAD; ++l) part[l] += counts[s + l];
+        double total = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+        for (; s < last; ++s) total += counts[s];
+        if (total > GONE) {
+            const double factor = 1 / total;
+            for (s = first; s < last; ++s) table[s] = counts[s] * factor;
+        } else {
+            std::copy(before.data + first, before.data + last, table.data + first);
+        }
+    }
+}
+
+void links_find(bool null, Matrix<const std::int64_t> pairs, Span<const std::int32_t> source, Span<std::int64_t> ends,
+                Span<std::int64_t> spans, Span<std::int64_t> places) {
+    const std::size_t n_words = ends.size - 1;
+    std::vector<std::int64_t> next(n_words + 1);
+    if (null) next[1] = std::int64_t(pairs.rows);
+    for (std::size_t p = 0; p < pairs.rows; ++p)
+        for (std::int64_t i = 0; i < pairs[p][1]; ++i) ++next[source[pairs[p][0] + i] + 1];
+    for (std::size_t e = 0; e < n_words; ++e) next[e + 1] += next[e];
+    std::copy(next.begin(), next.end(), ends.data);
+    for (std::size_t p = 0; p < pairs.rows; ++p) {
+        const std::int64_t *pair = pairs[p], m = pair[3];
+        for (std::int64_t i = null ? -1 : 0; i < pair[1]; ++i) {
+            const std::int64_t at = next[i < 0 ? 0 : source[pair[0] + i]]++;
+            spans[at] = pair[2] << BITS | m;
+            if (places.size) places[at] = pair[4] + (i + 1) * m;
+        }
+    }
+}
+
 void links_rows(Matrix<const std::int64_t> pairs, Span<const std::int32_t> source, Span<const std::int32_t> target,
                 std::size_t n_target, Span<std::int64_t> firsts, Span<std::int32_t> columns) {
-    const std::size_t n_words = firsts.size - 1;
-    const Occurrences found(pairs, source, n_words);
-    std::vector<std::int32_t> met(n_target, -1);
-    for (std::size_t e = 0; e < n_words; ++e) {
+    // target word by target word: then every row grows in order
+    std::vector<std::int64_t> ends(n_target + 1);
+    for (std::size_t p = 0; p < pairs.rows; ++p)
+        for (std::int64_t j = 0; j < pairs[p][3]; ++j) ++ends[target[pairs[p][2] + j] + 1];
+    for (std::size_t f = 0; f < n_target; ++f) ends[f + 1] += ends[f];
+    std::vector<std::int32_t> found(ends[n_target]);
+    std::vector<std::int64_t> next(ends.begin(), ends.end() - 1);
+    for (std::size_t p = 0; p < pairs.rows; ++p)
+        for (std::int64_t j = 0; j < pairs[p][3]; ++j) found[next[target[pairs[p][2] + j]]++] = std::int32_t(p);
+    struct Row {
         std::int64_t size = 0;
-        std::int32_t* row = columns.size ? columns.data + firsts[e] : nullptr;
-        for (std::int64_t o = found.ends[e]; o < found.ends[e + 1]; ++o) {
-            if (o > found.ends[e] && found.pair[o] == found.pair[o - 1]) continue;
-            const std::int64_t* pair = pairs[found.pair[o]];
-            for (std::int64_t j = 0; j < pair[3]; ++j) {
-                const std::int32_t f = target[pair[2] + j];
-                if (met[f] == std::int32_t(e)) continue;
-                met[f] = std::int32_t(e);
-                if (row != nullptr) row[size] = f;
-                ++size;
+        std::int64_t met = -1;
+    };
+    std::vector<Row> rows(firsts.size - 1);
+    for (std::size_t f = 0; f < n_target; ++f)
+        for (std::int64_t o = ends[f]; o < ends[f + 1]; ++o) {
+            if (o > ends[f] && found[o] == found[o - 1]) continue;
+            const std::int64_t* pair = pairs[found[o]];
+            for (std::int64_t i = 0; i < pair[1]; ++i) {
+                const std::int32_t e = source[pair[0] + i];
+                if (rows[e].met == std::int64_t(f)) continue;
+                rows[e].met = std::int64_t(f);
+                if (columns.size) columns[firsts[e] + rows[e].size] = std::int32_t(f);
+                ++rows[e].size;
             }
         }
-        if (row != nullptr) std::sort(row, row + size);
-        else firsts[e + 1] = size;
-    }
+    if (columns.size == 0)
+        for (std::size_t e = 0; e < rows.size(); ++e) firsts[e + 1] = rows[e].size;
 }
 
-void links_share(Span<const std::int32_t> owner, Span<const double> counts, Span<double> sums, Span<double> table) {
-    std::fill(sums.data, sums.data + sums.size, 0.0);
-    for (std::size_t s = 0; s < owner.size; ++s) sums[owner[s]] += counts[s];
-    std::vector<double> factor(sums.size);
-    for (std::size_t e = 0; e < sums.size; ++e) factor[e] = sums[e] > GONE ? 1 / sums[e] : 0.0;
-    for (std::size_t s = 0; s < owner.size; ++s) table[s] = counts[s] * factor[owner[s]];
-}
-
-std::int64_t links_number(Matrix<const std::int64_t> pairs, Span<const std::int32_t> source,
-                          Span<const std::int32_t> target, Span<const std::int64_t> firsts,
-                          Span<const std::int32_t> columns, std::int64_t next, Span<std::int32_t> order,
-                          Span<std::int32_t> slots) {
-    const std::size_t n_words = firsts.size - 1;
-    const Occurrences found(pairs, source, n_words);
-    std::int32_t most = -1;
-    for (std::size_t s = 0; s < columns.size; ++s) most = std::max(most, columns[s]);
-    std::vector<std::int32_t> cell(std::size_t(most) + 1);
-    const std::int64_t first = pairs.rows ? pairs[0][4] : 0;
-    for (std::size_t e = 0; e < n_words; ++e) {
-        if (found.ends[e] == found.ends[e + 1]) continue;
-        for (std::int64_t s = firsts[e]; s < firsts[e + 1]; ++s) cell[columns[s]] = std::int32_t(s);
-        for (std::int64_t o = found.ends[e]; o < found.ends[e + 1]; ++o) {
-            const std::int64_t* pair = pairs[found.pair[o]];
-            std::int32_t* out = slots.data + (pair[4] - first) + found.place[o] * pair[3];
-            for (std::int64_t j = 0; j < pair[3]; ++j) out[j] = cell[target[pair[2] + j]];
+void links_turn(Span<const std::int64_t> firsts, std::size_t begin, std::size_t end, Span<const std::int32_t> number,
+                Span<const std::int32_t> columns, Span<const double> table, Span<std::int32_t> turned_columns,
+                Span<double> turned_table) {
+    std::vector<double> dense(number.size);
+    std::vector<std::uint64_t> met(number.size / 64 + 1);  // a bit for each target word
+    for (std::size_t e = begin; e < end; ++e) {
+        for (std::int64_t s = firsts[e]; s < firsts[e + 1]; ++s) {
+            const std::int32_t f = number[columns[s]];
+            dense[f] = table[s];
+            met[f / 64] |= std::uint64_t(1) << (f % 64);
         }
+        std::int64_t s = firsts[e];
+        for (std::size_t w = 0; s < firsts[e + 1]; ++w)
+            for (; met[w]; met[w] &= met[w] - 1, ++s) {
+                const std::int32_t f = std::int32_t(64 * w) + std::countr_zero(met[w]);
+                turned_columns[s] = f;
+                turned_table[s] = dense[f];
+            }
     }
-    for (std::size_t l = 0; l < slots.size; ++l) {
-        std::int32_t& number = order[slots[l]];
-        if (number < 0) number = std::int32_t(next++);
-        slots[l] = number;
-    }
-    return next;
 }
 
 }  // namespace halfseen::HALFSEEN_ISA

@@ -5,57 +5,100 @@
 
 namespace halfseen {
 
-// One direction of a corpus with the probabilities of its links.
+// Pairs in one direction, and where their target words look.
 struct Bitext {
     int kind;                            // of the place: 0 uniform, 1 diagonal, 2 jumps
     bool null;                           // whether there is NULL
     Matrix<const std::int64_t> pairs;    // (P, 5)
     Span<const std::int64_t> cells;      // (P,)
-    Span<const std::int32_t> target;
-    Span<const std::int32_t> slots;      // (M,)
     Span<const std::uint8_t> allowed;    // (n + 1, m) of every pair, or empty
-    Span<const double> table;            // (S,)
     Span<const double> place;
 };
 
-void links_soft(
-    const Bitext& text,
-    Span<const double> weight,           // (P,)  in
-    Span<double> counts,                 // (S,)  added to
-    Span<double> stats,                  // added to
-    Span<double> log_evidence);          // (P,)  out
+// A lexicon, and where its source words stand; of source words begin .. end.
+struct Lexicon {
+    Span<const std::int64_t> firsts;     // (V + 1,)
+    Span<const std::int32_t> columns;    // (S,)
+    Span<const std::int64_t> ends;       // (V + 1,)
+    Span<const std::int64_t> spans;      // (O,)
+    Span<const std::int64_t> places;     // (O,), or empty: the target words themselves
+    Span<const std::int32_t> target;
+    std::size_t n_target, begin, end;
+};
 
 void links_posterior(
     const Bitext& text,
-    Span<double> posterior,              // out
+    Span<const double> weight,           // (P,)  in
+    Span<double> chance,                 // in, out: weight * posterior
+    Span<double> stats,                  // added to, or empty
     Span<double> log_evidence);          // (P,)  out
 
 void links_agree(
     const Bitext& text,
     const Bitext& back,
     Span<const double> weight,           // (P,)  in
-    Span<double> counts,                 // added to
+    Span<double> chance,                 // in, out
     Span<double> stats,                  // added to
-    Span<double> back_counts,            // added to
+    Span<double> back_chance,            // in, out
     Span<double> back_stats,             // added to
     Span<double> log_evidence);          // (P,)  out
 
 void links_best(
     const Bitext& text,
+    Span<const double> chance,           // in
     Span<std::int32_t> chosen,           // out
     Span<double> log_joint);             // (P,)  out
 
 void links_draw(
     const Bitext& text,
+    Span<const double> chance,           // in
     Span<const double> uniforms,         // in
     Span<std::int32_t> chosen,           // out
     Span<double> log_evidence);          // (P,)  out
 
-void links_share(
-    Span<const std::int32_t> owner,      // (S,)  in, the source word of each cell
+void links_chances(
+    const Lexicon& lexicon,
+    Span<const double> table,            // (S,)  in
+    Span<double> chance);                // out, rows of these words
+
+void links_counts(
+    const Lexicon& lexicon,
+    Span<const double> usage,            // in
+    Span<double> counts);                // (S,)  added to
+
+void links_sums(
+    const Lexicon& lexicon,
+    Span<const double> table,            // (S,)  in
+    Span<double> sums);                  // added to, one for each target word
+
+void links_uniform(
+    bool null,
+    Matrix<const std::int64_t> pairs,    // (P, 5)  in
+    Span<const double> weight,           // (P,)  in
+    Matrix<double> sums,                 // (L, N)  in; the first row is overwritten with weight / sum of them
+    Span<double> log_evidence);          // (P,)  out
+
+void links_shares(
+    const Lexicon& lexicon,
+    Span<const double> table,            // (S,)  in
+    Span<const double> shares,           // in
+    Span<double> counts);                // (S,)  out
+
+void links_divide(
+    Span<const std::int64_t> firsts,     // (V + 1,)  in
+    std::size_t begin,
+    std::size_t end,
+    Span<const double> before,           // (S,)  in
     Span<const double> counts,           // (S,)  in
-    Span<double> sums,                   // (V,)  out, counts of each source word
-    Span<double> table);                 // (S,)  out, shares; 0 of a word without counts
+    Span<double> table);                 // (S,)  out; may be counts
+
+void links_find(
+    bool null,
+    Matrix<const std::int64_t> pairs,    // (P, 5)  in
+    Span<const std::int32_t> source,     // in
+    Span<std::int64_t> ends,             // (V + 1,)  out
+    Span<std::int64_t> spans,            // (O,)  out
+    Span<std::int64_t> places);          // (O,)  out, or empty
 
 // Write the target words that stand together with each source word, ascending: row e at columns[firsts[e]]. With empty
 // `columns` only count them: firsts[e + 1] is the size of row e.
@@ -67,15 +110,15 @@ void links_rows(
     Span<std::int64_t> firsts,           // (V + 1,)
     Span<std::int32_t> columns);         // (S,) or empty
 
-// Number the links of some pairs; cells are numbered as they are met, from `next`. Returns the next number.
-std::int64_t links_number(
-    Matrix<const std::int64_t> pairs,
-    Span<const std::int32_t> source,
-    Span<const std::int32_t> target,
-    Span<const std::int64_t> firsts,
-    Span<const std::int32_t> columns,
-    std::int64_t next,
-    Span<std::int32_t> order,            // (S,)  in, out
-    Span<std::int32_t> slots);           // out
+// Write a lexicon whose target word f is called number[f], ascending again.
+void links_turn(
+    Span<const std::int64_t> firsts,     // (V + 1,)  in
+    std::size_t begin,
+    std::size_t end,
+    Span<const std::int32_t> number,     // in
+    Span<const std::int32_t> columns,    // (S,)  in
+    Span<const double> table,            // (S,)  in
+    Span<std::int32_t> turned_columns,   // (S,)  out
+    Span<double> turned_table);          // (S,)  out
 
 }  // namespace halfseen

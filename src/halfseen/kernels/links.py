@@ -1,12 +1,19 @@
 """Kernels of word alignment in plain NumPy, written from the formulas.
 
 A pair of sentences has n source words and m target words; every target word j comes from one source word i, or from
-none: NULL, i = 0. `table` holds the probabilities t(target | source) of words that stand together somewhere, cell by
-cell: with NULL first its own, one for every target word, then the others in the order in which they are met. So what a
-pair has to itself lies side by side, and what many pairs share lies near the front.
+none: NULL, i = 0, which stands as source word 0 in every pair, once. What belongs to the links of a pair, such as their
+chances t(f_j | e_i) and their posterior, is an (n + 1, m) matrix, NULL first.
 
-    pairs[p] = (first source word, n, first target word, m, first link)
-    t(f_j | e_i) = table[slots[first link + (i - 1) m + j]],   t(f_j | NULL) = table[f_j]
+    pairs[p] = (first source word, n, first target word, m, where its matrix begins)
+
+A lexicon has a cell for each two words that stand together in some pair. Source word e has the cells firsts[e] ..
+firsts[e + 1]; their target words `columns` ascend, their probabilities are in `table`. It is read source word by source
+word: e stands ends[e] .. ends[e + 1] times,
+
+    spans[o] = (first target word << 24) + m        the sentence that it stands beside
+    places[o] = where its row of the matrix begins, (pair's begin) + i m
+
+so that the row of e, which fits the caches, serves all of its links in turn.
 
 Where target word j looks, `place`, is of one of three kinds (h = -|i/n - j/m|, i and j counted from 1 there):
 
@@ -15,15 +22,17 @@ Where target word j looks, `place`, is of one of three kinds (h = -|i/n - j/m|, 
     2  jumps      place = (p0, c_-w .. c_w): p(0 | .) = p0, p(i | i') = (1 - p0) c_(i - i') / sum over k of c_(k - i'),
                   i' the last source word that was not NULL, 0 at the beginning; jumps beyond w count as w
 
+Model 1, which is uniform, needs no matrix: with z_j = sum over i of t(f_j | e_i) a cell is used
+t(f | e) sum over links of weight / z_j.
+
 Statistics of the place: kind 1: (NULLs, sum of h, then for each cell (m, n, j) the words that are not NULL); kind 2:
 (NULLs, jumps -w .. w, then for each cell (n, i') the departures from i'). cells[p] is the pair's first cell.
-Matrices of a pair, such as its posterior, are (n + 1, m), NULL first; they lie at first link + first target word.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,23 +45,18 @@ UNIFORM, DIAGONAL, JUMPS = 0, 1, 2
 GONE = 1e-100  # a source word that is used less is not used
 
 
-class _Pair(NamedTuple):
-    """One pair: its slots in the table, (n + 1, m) with -1 where there are none, and its probabilities."""
-
-    slots: Ints
-    chance: Floats
+SPAN_BITS = 24  # of a span that hold its length
+Allowed = NDArray[np.uint8]
 
 
-def _each(null: bool, pairs: Ints, target: Words, slots: Words, allowed: Any, table: Floats) -> Iterator[_Pair]:
-    for _, n, t, m, link in pairs.tolist():
-        own = np.full((n + 1, m), -1, dtype=np.int64)
-        if null:
-            own[0] = target[t : t + m]
-        own[1:] = slots[link : link + n * m].reshape(n, m)
-        chance = np.where(own >= 0, table[own] if len(table) else 0.0, 0.0)
-        if len(allowed):
-            chance = chance * (allowed[link + t : link + t + (n + 1) * m].reshape(n + 1, m) != 0)
-        yield _Pair(own, chance)
+def _each(null: bool, pairs: Ints, allowed: Allowed, chance: Floats) -> Iterator[Floats]:
+    """Give the chances of each pair, (n + 1, m), 0 where a link cannot be: a copy."""
+    for _, n, _, m, at in pairs.tolist():
+        inside = slice(at, at + (n + 1) * m)
+        own = chance[inside].reshape(n + 1, m).copy()
+        if not null:
+            own[0] = 0.0
+        yield own * (allowed[inside].reshape(n + 1, m) != 0) if len(allowed) else own
 
 
 def diagonal_feature(n: int, m: int) -> Floats:
@@ -152,47 +156,23 @@ def _posterior(
     return post, float(np.log(total).sum())
 
 
-def links_soft(
+def links_posterior(
     kind: int,
     null: bool,
     pairs: Ints,  # (P, 5)  in
     cells: Ints,  # (P,)  in
-    target: Words,  # in
-    slots: Words,  # (M,)  in
-    allowed: NDArray[np.uint8],  # in, (n + 1, m) of every pair: 0 where a link cannot be; or empty
-    table: Floats,  # (S,)  in
+    allowed: Allowed,  # in, (n + 1, m) of every pair: 0 where a link cannot be; or empty
     place: Floats,  # in
     weight: Floats,  # (P,)  in
-    counts: Floats,  # (S,)  added to
-    stats: Floats,  # added to
+    chance: Floats,  # in, out: (n + 1, m) of every pair
+    stats: Floats,  # added to, or empty
     log_evidence: Floats,  # (P,)  out
 ) -> None:
-    """counts[slot of (i, j)] += weight[p] p(link (i, j) | pair p)."""
-    for p, (own, chance) in enumerate(_each(null, pairs, target, slots, allowed, table)):
-        post, log_evidence[p] = _posterior(kind, chance, place, null, weight[p], int(cells[p]), stats)
-        used = own >= 0
-        np.add.at(counts, own[used], weight[p] * post[used])
-
-
-def links_posterior(
-    kind: int,
-    null: bool,
-    pairs: Ints,
-    cells: Ints,
-    target: Words,
-    slots: Words,
-    allowed: NDArray[np.uint8],
-    table: Floats,
-    place: Floats,
-    posterior: Floats,  # out, (n + 1, m) of every pair, one after the other
-    log_evidence: Floats,  # (P,)  out
-) -> None:
-    """posterior[(i, j) of p] = p(link (i, j) | pair p)."""
-    at = 0
-    for p, (_, chance) in enumerate(_each(null, pairs, target, slots, allowed, table)):
-        post, log_evidence[p] = _posterior(kind, chance, place, null, 1.0, 0, None)
-        posterior[at : at + post.size] = post.ravel()
-        at += post.size
+    """chance[(i, j) of p] = weight[p] p(link (i, j) | pair p)."""
+    into = stats if len(stats) else None
+    for p, own in enumerate(_each(null, pairs, allowed, chance)):
+        post, log_evidence[p] = _posterior(kind, own, place, null, weight[p], int(cells[p]), into)
+        chance[pairs[p, 4] : pairs[p, 4] + post.size] = weight[p] * post.ravel()
 
 
 def links_agree(
@@ -200,39 +180,32 @@ def links_agree(
     null: bool,
     pairs: Ints,
     cells: Ints,
-    target: Words,
-    slots: Words,
-    allowed: NDArray[np.uint8],
-    table: Floats,
+    allowed: Allowed,
     place: Floats,
     back_pairs: Ints,  # the same of the other direction
     back_cells: Ints,
-    back_target: Words,
-    back_slots: Words,
-    back_allowed: NDArray[np.uint8],
-    back_table: Floats,
+    back_allowed: Allowed,
     back_place: Floats,
     weight: Floats,  # (P,)  in
-    counts: Floats,  # (S,)  added to
+    chance: Floats,  # in, out
     stats: Floats,  # added to
-    back_counts: Floats,  # added to
+    back_chance: Floats,  # in, out
     back_stats: Floats,  # added to
     log_evidence: Floats,  # (P,)  out, the sum of both directions
 ) -> None:
     """Both directions count every link by the product of their posteriors; what is left of a word is NULL's."""
-    ahead = _each(null, pairs, target, slots, allowed, table)
-    back = _each(null, back_pairs, back_target, back_slots, back_allowed, back_table)
+    ahead = _each(null, pairs, allowed, chance)
+    back = _each(null, back_pairs, back_allowed, back_chance)
+    into, back_into = (one if len(one) else None for one in (stats, back_stats))
     for p, (one, two) in enumerate(zip(ahead, back, strict=True)):
-        post, first = _posterior(kind, one.chance, place, null, weight[p], int(cells[p]), stats)
-        other, second = _posterior(kind, two.chance, back_place, null, weight[p], int(back_cells[p]), back_stats)
+        post, first = _posterior(kind, one, place, null, weight[p], int(cells[p]), into)
+        other, second = _posterior(kind, two, back_place, null, weight[p], int(back_cells[p]), back_into)
         log_evidence[p] = first + second
-        if not np.isfinite(log_evidence[p]):
-            continue
         both = post[1:] * other[1:].T
-        for own, agreed, into in ((one.slots, both, counts), (two.slots, both.T, back_counts)):
-            np.add.at(into, own[1:], weight[p] * agreed)
-            if null:
-                np.add.at(into, own[0], weight[p] * np.maximum(1 - agreed.sum(axis=0), 0.0))
+        for at, agreed, out in ((pairs[p, 4], both, chance), (back_pairs[p, 4], both.T, back_chance)):
+            rest = np.maximum(1 - agreed.sum(axis=0), 0.0) * np.isfinite(log_evidence[p])
+            used = weight[p] * np.concatenate([rest, agreed.ravel()])
+            out[at : at + used.size] = used
 
 
 def links_best(
@@ -240,22 +213,20 @@ def links_best(
     null: bool,
     pairs: Ints,
     cells: Ints,
-    target: Words,
-    slots: Words,
-    allowed: NDArray[np.uint8],
-    table: Floats,
+    allowed: Allowed,
     place: Floats,
+    chance: Floats,  # in
     chosen: Words,  # out, the source word of every target word of the pairs; 0 is NULL
     log_joint: Floats,  # (P,)  out
 ) -> None:
     """The most probable links of every pair; the first source word among equals, NULL last."""
     at = 0
-    for p, (_, chance) in enumerate(_each(null, pairs, target, slots, allowed, table)):
-        n, m = chance.shape[0] - 1, chance.shape[1]
+    for p, own in enumerate(_each(null, pairs, allowed, chance)):
+        n, m = own.shape[0] - 1, own.shape[1]
         if kind == JUMPS:
-            found, log_joint[p] = _best_way(chance, place)
+            found, log_joint[p] = _best_way(own, place)
         else:
-            joint = chance * _places(kind, place, n, m, null)
+            joint = own * _places(kind, place, n, m, null)
             found = (np.roll(joint, -1, axis=0).argmax(axis=0) + 1) % (n + 1)
             with np.errstate(divide="ignore"):
                 log_joint[p] = np.log(joint.max(axis=0)).sum()
@@ -285,24 +256,22 @@ def links_draw(
     null: bool,
     pairs: Ints,
     cells: Ints,
-    target: Words,
-    slots: Words,
-    allowed: NDArray[np.uint8],
-    table: Floats,
+    allowed: Allowed,
     place: Floats,
+    chance: Floats,  # in
     uniforms: Floats,  # in, one for every target word of the pairs
     chosen: Words,  # out
     log_evidence: Floats,  # (P,)  out
 ) -> None:
     """Links of every pair drawn from their posterior."""
     at = 0
-    for p, (_, chance) in enumerate(_each(null, pairs, target, slots, allowed, table)):
-        n, m = chance.shape[0] - 1, chance.shape[1]
+    for p, one in enumerate(_each(null, pairs, allowed, chance)):
+        n, m = one.shape[0] - 1, one.shape[1]
         own = uniforms[at : at + m]
         if kind == JUMPS:
-            found, log_evidence[p] = _drawn_way(chance, place, own)
+            found, log_evidence[p] = _drawn_way(one, place, own)
         else:
-            joint = np.cumsum(chance * _places(kind, place, n, m, null), axis=0)
+            joint = np.cumsum(one * _places(kind, place, n, m, null), axis=0)
             found = (own * joint[-1] >= joint[:-1]).sum(axis=0)
             with np.errstate(divide="ignore"):
                 log_evidence[p] = np.log(joint[-1]).sum()
@@ -330,16 +299,156 @@ def _drawn_way(chance: Floats, place: Floats, uniforms: Floats) -> tuple[Ints, f
     return found, float(np.log(scale).sum())
 
 
-def links_share(
-    owner: Words,  # (S,)  in, the source word of each cell
-    counts: Floats,  # (S,)  in
-    sums: Floats,  # (V,)  out, counts of each source word
-    table: Floats,  # (S,)  out, shares; 0 of a word without counts
+# ---- the lexicon -----------------------------------------------------------------------------------------------------
+
+
+class _Stand(NamedTuple):
+    """One time that a source word stands somewhere: the cells of its links, and where their values lie."""
+
+    cells: Ints
+    inside: slice
+
+
+def _standing(
+    firsts: Ints,
+    columns: Words,
+    ends: Ints,
+    spans: Ints,
+    places: Ints,
+    target: Words,
+    words: range,
+) -> Iterator[_Stand]:
+    for e in words:
+        row = columns[firsts[e] : firsts[e + 1]]
+        for o in range(ends[e], ends[e + 1]):
+            first, m = int(spans[o]) >> SPAN_BITS, int(spans[o]) & ((1 << SPAN_BITS) - 1)
+            begin = int(places[o]) if len(places) else first
+            cells = firsts[e] + np.searchsorted(row, target[first : first + m])
+            yield _Stand(cells, slice(begin, begin + m))
+
+
+def links_chances(
+    firsts: Ints,  # (V + 1,)  in
+    columns: Words,  # (S,)  in
+    ends: Ints,  # (V + 1,)  in
+    spans: Ints,  # (O,)  in
+    places: Ints,  # (O,)  in
+    target: Words,  # in
+    n_target: int,
+    begin: int,  # of the source words
+    end: int,
+    table: Floats,  # (S,)  in
+    chance: Floats,  # out, the rows of these source words
 ) -> None:
-    """table[s] = counts[s] / sums[owner[s]]."""
-    sums[:] = np.bincount(owner, counts, minlength=len(sums))
-    factor = np.divide(1.0, sums, out=np.zeros(len(sums)), where=sums > GONE)
-    table[:] = counts * factor[owner]
+    """chance[link] = table[cell of the link]."""
+    for cells, inside in _standing(firsts, columns, ends, spans, places, target, range(begin, end)):
+        chance[inside] = table[cells]
+
+
+def links_counts(
+    firsts: Ints,
+    columns: Words,
+    ends: Ints,
+    spans: Ints,
+    places: Ints,
+    target: Words,
+    n_target: int,
+    begin: int,
+    end: int,
+    usage: Floats,  # in, like chance
+    counts: Floats,  # (S,)  added to, the cells of these source words
+) -> None:
+    """counts[cell of the link] += usage[link]."""
+    for cells, inside in _standing(firsts, columns, ends, spans, places, target, range(begin, end)):
+        np.add.at(counts, cells, usage[inside])
+
+
+def links_sums(
+    firsts: Ints,
+    columns: Words,
+    ends: Ints,
+    spans: Ints,
+    places: Ints,  # empty: values lie as the target words do
+    target: Words,
+    n_target: int,
+    begin: int,
+    end: int,
+    table: Floats,  # (S,)  in
+    sums: Floats,  # (N,)  added to, one for each target word
+) -> None:
+    """sums[j] += sum over the source words beside target word j, of these, of t(f_j | e)."""
+    for cells, inside in _standing(firsts, columns, ends, spans, places, target, range(begin, end)):
+        sums[inside] += table[cells]
+
+
+def links_uniform(
+    null: bool,
+    pairs: Ints,  # (P, 5)  in
+    weight: Floats,  # (P,)  in
+    sums: Floats,  # (L, N)  in; out: its first row, weight / sum over rows
+    log_evidence: Floats,  # (P,)  out
+) -> None:
+    """Log-evidence of every pair under Model 1; then sums[0, j] = weight[p] / z_j."""
+    for p, (_, n, t, m, _) in enumerate(pairs.tolist()):
+        total = sums[:, t : t + m].sum(axis=0)
+        with np.errstate(divide="ignore"):
+            log_evidence[p] = np.log(total).sum() - m * np.log(n + null)
+        sums[0, t : t + m] = weight[p] / total if np.isfinite(log_evidence[p]) else 0.0
+
+
+def links_shares(
+    firsts: Ints,
+    columns: Words,
+    ends: Ints,
+    spans: Ints,
+    places: Ints,
+    target: Words,
+    n_target: int,
+    begin: int,
+    end: int,
+    table: Floats,  # (S,)  in
+    shares: Floats,  # (N,)  in
+    counts: Floats,  # (S,)  out, the cells of these source words
+) -> None:
+    """counts[s] = table[s] * sum over the links of s of shares[j]."""
+    counts[firsts[begin] : firsts[end]] = 0.0
+    for cells, inside in _standing(firsts, columns, ends, spans, places, target, range(begin, end)):
+        np.add.at(counts, cells, table[cells] * shares[inside])
+
+
+def links_divide(
+    firsts: Ints,  # (V + 1,)  in
+    begin: int,  # of the source words
+    end: int,
+    before: Floats,  # (S,)  in
+    counts: Floats,  # (S,)  in
+    table: Floats,  # (S,)  out; may be `counts`
+) -> None:
+    """table[s] = counts[s] / sum over the row of s; what was `before` in a row without counts."""
+    for e in range(begin, end):
+        row = slice(firsts[e], firsts[e + 1])
+        total = counts[row].sum()
+        table[row] = counts[row] * (1 / total) if total > GONE else before[row]
+
+
+def links_find(
+    null: bool,
+    pairs: Ints,  # (P, 5)  in
+    source: Words,  # in
+    ends: Ints,  # (V + 1,)  out
+    spans: Ints,  # (O,)  out
+    places: Ints,  # (O,)  out, or empty
+) -> None:
+    """Where each source word stands, in the order of the pairs; NULL in every pair."""
+    _, n, t, m, at = pairs.T
+    own = np.repeat(np.arange(len(pairs)), n + null)
+    i = np.arange(len(own)) - np.repeat(np.cumsum(n + null) - (n + null), n + null) + (not null)
+    words = np.where(i == 0, 0, source[np.minimum(pairs[own, 0] + np.maximum(i - 1, 0), len(source) - 1)])
+    order = np.argsort(words, kind="stable")
+    ends[:] = np.concatenate([[0], np.cumsum(np.bincount(words, minlength=len(ends) - 1))])
+    spans[:] = ((t << SPAN_BITS) + m)[own[order]]
+    if len(places):
+        places[:] = (at[own] + i * m[own])[order]
 
 
 def links_rows(
@@ -363,26 +472,19 @@ def links_rows(
         firsts[1:] = np.bincount(together // max(n_target, 1), minlength=len(firsts) - 1)
 
 
-def links_number(
-    pairs: Ints,  # (P, 5)  in, one after the other
-    source: Words,  # in
-    target: Words,  # in
+def links_turn(
     firsts: Ints,  # (V + 1,)  in
-    columns: Words,  # (S,)  in, the target word of each entry, ascending in each row
-    next: int,  # the next number
-    order: Words,  # (S,)  in, out: the number of each entry, -1 before it is met
-    slots: Words,  # out, links of these pairs
-) -> int:
-    """slots[link (i, j)] = order[entry of f_j in the row of e_i]; return the next number."""
-    at = 0
-    for s, n, t, m, _ in pairs.tolist():
-        for e in source[s : s + n].tolist():
-            row = columns[firsts[e] : firsts[e + 1]]
-            entries = firsts[e] + np.searchsorted(row, target[t : t + m])
-            for entry in entries[order[entries] < 0].tolist():
-                if order[entry] < 0:
-                    order[entry] = next
-                    next += 1
-            slots[at : at + m] = order[entries]
-            at += m
-    return next
+    begin: int,  # of the source words
+    end: int,
+    number: Words,  # in
+    columns: Words,  # (S,)  in
+    table: Floats,  # (S,)  in
+    turned_columns: Words,  # (S,)  out
+    turned_table: Floats,  # (S,)  out
+) -> None:
+    """The same lexicon where target word f is called number[f]; its rows ascend again."""
+    for e in range(begin, end):
+        row = slice(firsts[e], firsts[e + 1])
+        order = np.argsort(number[columns[row]])
+        turned_columns[row] = number[columns[row]][order]
+        turned_table[row] = table[row][order]

@@ -34,12 +34,17 @@ from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a fi
 from halfseen.kernels.links import (  # noqa: F401 - so have those of word alignment
     links_agree,
     links_best,
+    links_chances,
+    links_counts,
+    links_divide,
     links_draw,
-    links_number,
+    links_find,
     links_posterior,
     links_rows,
-    links_share,
-    links_soft,
+    links_shares,
+    links_sums,
+    links_turn,
+    links_uniform,
 )
 from halfseen.kernels.network import network_soft  # noqa: F401 - so have those of networks
 from halfseen.kernels.text import (  # noqa: F401 - and so have those of sparse counts

@@ -6,7 +6,8 @@ that can be done block by block, and no logarithm is taken: cells go to the stru
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,13 @@ from scipy.special import digamma, gammaln, xlogy
 from halfseen.assign import Assign
 from halfseen.kernels import active as kernels
 from halfseen.leaves.categorical import OFF
-from halfseen.leaves.leaf import NO_MASS, Floats, Leaf, Stats, frozen, lacking
+from halfseen.leaves.leaf import Floats, Leaf, Stats, frozen, lacking
 from halfseen.leaves.limits import FREE, Limits
 
+Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+
 BLOCK = 1 << 18  # cells worked on at once
+PARTS = 16  # in which workers share the rows
 
 
 class Translations(Leaf):
@@ -27,14 +31,15 @@ class Translations(Leaf):
 
     Parameters
     ----------
-    owner : (S,) ints         the source word of each cell
-    n_rows : int              number of source words, NULL included
+    firsts : (V + 1,) ints    source word e, NULL first, has the cells firsts[e] .. firsts[e + 1]
     n_words : int             number of target words; those without a cell have probability 0
+    run : callable            maps a task over parts of the cells, results in their order
+    spend : bool              whether `maximise` may write over the statistics: a lexicon is large
 
     Examples
     --------
     >>> import numpy as np
-    >>> leaf = Translations(np.array([0, 0, 1], dtype=np.int32), 2, 3)
+    >>> leaf = Translations(np.array([0, 2, 3]), 3)
     >>> leaf.maximise(np.array([[3.0, 1.0, 5.0]]), leaf.blank())
     array([[0.75, 0.25, 1.  ]])
     """
@@ -43,13 +48,18 @@ class Translations(Leaf):
     axes = (1,)
     stats_axis = 1
 
-    def __init__(self, owner: NDArray[np.int32], n_rows: int, n_words: int) -> None:
-        self.owner, self.n_rows, self.n_words = owner, n_rows, n_words
+    def __init__(self, firsts: NDArray[np.int64], n_words: int, run: Run = map, spend: bool = False) -> None:
+        self.firsts, self.n_words, self.run, self.spend = firsts, n_words, run, spend
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of all source words."""
+        return int(self.firsts[-1])
 
     @property
     def stats_shape(self) -> tuple[int, ...]:
         """Expected counts, (1, S)."""
-        return (1, len(self.owner))
+        return (1, self.n_cells)
 
     def blank(self) -> Floats:
         """Return what nothing is known of: all target words alike, also those that have no cell."""
@@ -66,19 +76,35 @@ class Translations(Leaf):
 
     def sums(self, cells: Floats) -> Floats:
         """Return the sums over the cells of each source word, (V,)."""
-        return np.bincount(self.owner, cells[0], minlength=self.n_rows).astype(np.float64, copy=False)
+        sums, used = np.zeros(len(self.firsts) - 1), np.diff(self.firsts) > 0
+        if used.any():
+            sums[used] = np.add.reduceat(cells[0], self.firsts[:-1][used])
+        return sums
 
     def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
         """params[s] = stats[s] / sum of stats over the source word of s; one without mass keeps its values."""
-        sums, table = np.empty(self.n_rows), np.empty_like(stats)
-        kernels.links_share(self.owner, np.ascontiguousarray(stats[0]), sums, table[0])
-        if not (sums > NO_MASS).all():
-            kept = ~(sums > NO_MASS)[self.owner]
-            table[0, kept] = params[0, kept]
-        return frozen(table)
+        counts, before = np.ascontiguousarray(stats[0]), np.ascontiguousarray(params[0])
+        table = counts if self.spend and counts.flags.writeable else np.empty_like(counts)
+
+        def divide(words: tuple[int, int]) -> None:
+            kernels.links_divide(self.firsts, *words, before, counts, table)
+
+        for _ in self.run(divide, self._parts()):
+            pass
+        return frozen(table[None])
+
+    def _parts(self) -> list[tuple[int, int]]:
+        """Cut the source words into parts with about as many cells each."""
+        bounds = np.searchsorted(self.firsts, self.n_cells * np.arange(1, PARTS) / PARTS)
+        bounds = np.unique(np.concatenate([[0], bounds, [len(self.firsts) - 1]]))
+        return list(pairwise(bounds.tolist()))
 
     def _blocks(self) -> Iterator[slice]:
-        return (slice(first, first + BLOCK) for first in range(0, len(self.owner), BLOCK))
+        return (slice(first, min(first + BLOCK, self.n_cells)) for first in range(0, self.n_cells, BLOCK))
+
+    def _owner(self, cells: slice) -> NDArray[np.int64]:
+        """Return the source words of some cells."""
+        return np.searchsorted(self.firsts, np.arange(cells.start, cells.stop), side="right") - 1
 
     def complete(self, stats: Stats, about: Floats, params: Floats) -> float:
         """Return sum of stats * log params, with 0 log 0 = 0."""
@@ -94,7 +120,7 @@ class Translations(Leaf):
 
     def n_free(self, limits: Limits = FREE) -> int:
         """Return the sum over source words of (cells - 1)."""
-        return len(self.owner) - len(np.unique(self.owner))
+        return self.n_cells - int(np.count_nonzero(np.diff(self.firsts)))
 
     def feasible(self, params: Floats, limits: Limits = FREE) -> bool:
         """Whether all probabilities are at least zero."""
@@ -135,19 +161,26 @@ class DirichletTranslations(Translations):
 
     Parameters
     ----------
-    owner, n_rows, n_words : as in `Translations`
+    firsts, n_words, run, spend : as in `Translations`
     concentration : float
 
     Examples
     --------
     >>> import numpy as np
-    >>> leaf = DirichletTranslations(np.zeros(2, np.int32), 1, 2, 0.1)
+    >>> leaf = DirichletTranslations(np.array([0, 2]), 2, 0.1)
     >>> leaf.prepare(leaf.maximise(np.array([[3.0, 1.0]]), leaf.blank())).round(3)
     array([[0.705, 0.176]])
     """
 
-    def __init__(self, owner: NDArray[np.int32], n_rows: int, n_words: int, concentration: float) -> None:
-        super().__init__(owner, n_rows, n_words)
+    def __init__(
+        self,
+        firsts: NDArray[np.int64],
+        n_words: int,
+        concentration: float,
+        run: Run = map,
+        spend: bool = False,
+    ) -> None:
+        super().__init__(firsts, n_words, run, spend)
         self.concentration = concentration
 
     def blank(self) -> Floats:
@@ -159,7 +192,7 @@ class DirichletTranslations(Translations):
         total = self._logs(self.sums(params))
         weight = np.empty_like(params)
         for cells in self._blocks():
-            np.exp(digamma(params[0, cells]) - total[self.owner[cells]], out=weight[0, cells])
+            np.exp(digamma(params[0, cells]) - total[self._owner(cells)], out=weight[0, cells])
         return weight
 
     def _logs(self, sums: Floats) -> Floats:
@@ -167,7 +200,8 @@ class DirichletTranslations(Translations):
 
     def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
         """Return the concentrations of the posterior."""
-        return frozen(stats + self.concentration)
+        into = stats if self.spend and stats.flags.writeable else None
+        return frozen(np.add(stats, self.concentration, out=into))
 
     def complete(self, stats: Stats, about: Floats, params: Floats) -> float:
         """Return the sum of stats * log weight, less the divergence from the prior."""
@@ -177,18 +211,18 @@ class DirichletTranslations(Translations):
     def log_prior(self, params: Floats) -> float:
         """Return minus the Kullback-Leibler divergence from Dirichlet(concentration), over all source words."""
         prior, sums = self.concentration, self.sums(params)
-        sizes = np.bincount(self.owner, minlength=self.n_rows)
+        sizes = np.diff(self.firsts)
         logs, used = self._logs(sums), sizes > 0
         total = float((gammaln(prior * sizes[used]) - gammaln(sums[used])).sum())
         for cells in self._blocks():
             own = params[0, cells]
-            spread = digamma(own) - logs[self.owner[cells]]
+            spread = digamma(own) - logs[self._owner(cells)]
             total += float((gammaln(own) - gammaln(prior) - (own - prior) * spread).sum())
         return total
 
     def mean(self, params: Floats) -> Floats:
         """Return the mean probabilities; those of a source word sum to one."""
-        return super().maximise(params, params)
+        return Translations(self.firsts, self.n_words, self.run).maximise(params, params)
 
     def feasible(self, params: Floats, limits: Limits = FREE) -> bool:
         """Whether all concentrations are above zero."""

@@ -3,14 +3,21 @@
     log_evidence[p] = sum over the links of pair p of prod over target words j of p(i | .) t(f_j | e_i)
     usage           = how often each cell of the lexicon is used, and the statistics of the place (`kernels.links`)
 
-Parts come as probabilities, not as logs: a lexicon has millions of cells, of which each pair reads a few.
+Parts come as probabilities, not as logs: a lexicon has millions of cells, of which each pair reads a few. The chances
+of all links of a block of pairs are looked up source word by source word; pair by pair they become usage, in their
+place; and source word by source word they are counted. Each of the three is shared between threads in parts that depend
+on the data alone.
+
+- *sides*: all pairs in one direction.
+- *block*: neighbouring pairs of them, whose chances are in memory at one time.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,30 +25,114 @@ from numpy.typing import NDArray
 
 from halfseen.assign import Assign
 from halfseen.kernels import active as kernels
-from halfseen.kernels.links import DIAGONAL, JUMPS, UNIFORM
+from halfseen.kernels.links import DIAGONAL, JUMPS, SPAN_BITS, UNIFORM
 from halfseen.structures.structure import Floats, Inference
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.int32]
+Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
 NONE = np.zeros(0)
+PARTS = 16  # of a block, in which workers share it
+LANES = 16  # at most so many sums of each target word are made side by side
 
 
 class Sides(NamedTuple):
-    """Pairs in one direction, as the kernels read them: see `kernels.links`."""
+    """Pairs in one direction, and the cells of their lexicon: see `kernels.links`; `n_words` target words exist."""
+
+    null: bool
+    n_words: int
+    firsts: Ints
+    columns: Words
+    pairs: Ints
+    cells: Ints
+    source: Words
+    target: Words
+    allowed: NDArray[np.uint8]
+
+    def block(self, first: int = 0, last: int | None = None, matrix: bool = True) -> Block:
+        """Return the pairs first .. last as the kernels read them; Model 1 alone can do without a matrix of chances."""
+        pairs, cells = self.pairs[first:last], self.cells[first:last]
+        begin, sizes = int(pairs[:1, 4].sum()), (pairs[:, 1] + 1) * pairs[:, 3]
+        if begin:
+            pairs = pairs - np.array([0, 0, 0, 0, begin])
+        n_stands = int(pairs[:, 1].sum()) + self.null * len(pairs)
+        ends, spans = np.empty(len(self.firsts), dtype=np.int64), np.empty(n_stands, dtype=np.int64)
+        places = np.empty(n_stands if matrix else 0, dtype=np.int64)
+        kernels.links_find(self.null, pairs, self.source, ends, spans, places)
+        reached = np.concatenate([[0], np.cumsum(spans & ((1 << SPAN_BITS) - 1))])[ends]
+        return Block(
+            self.null,
+            pairs,
+            cells,
+            self.allowed[begin : begin + int(sizes.sum())] if len(self.allowed) else self.allowed,
+            self.firsts,
+            self.columns,
+            ends,
+            spans,
+            places,
+            self.target,
+            self.n_words,
+            cut(reached, PARTS),
+            cut(np.concatenate([[0], np.cumsum(sizes)]), PARTS),
+            cut(reached, int(np.clip(reached[-1] // (8 * max(len(self.target), 1)), 2, LANES))),
+        )
+
+
+class Block(NamedTuple):
+    """Neighbouring pairs in one direction, where their source words stand, and the bounds of what workers share."""
 
     null: bool
     pairs: Ints
     cells: Ints
-    target: Words
-    slots: Words
     allowed: NDArray[np.uint8]
+    firsts: Ints
+    columns: Words
+    ends: Ints
+    spans: Ints
+    places: Ints
+    target: Words
+    n_words: int
+    word_parts: Ints
+    pair_parts: Ints
+    lanes: Ints
 
-    def taken(self, chosen: Any) -> Sides:
-        """Return some of the pairs; one may be chosen more than once."""
-        return self._replace(
-            pairs=np.ascontiguousarray(self.pairs[chosen]), cells=np.ascontiguousarray(self.cells[chosen])
-        )
+    @property
+    def lexicon(self) -> tuple[Any, ...]:
+        """What kernels read of the lexicon, and of where its words stand."""
+        return (self.firsts, self.columns, self.ends, self.spans, self.places, self.target, self.n_words)
+
+    @property
+    def has_matrix(self) -> bool:
+        """Whether links have a place for what belongs to them."""
+        return len(self.places) == len(self.spans)
+
+    @property
+    def size(self) -> int:
+        """Size of all matrices."""
+        return int(((self.pairs[:, 1] + 1) * self.pairs[:, 3]).sum())
+
+    def of_pairs(self, part: slice) -> tuple[Any, ...]:
+        """Return what kernels read of some pairs, between their kind and the parameters of the place."""
+        return (self.null, self.pairs[part], self.cells[part], self.allowed)
+
+
+class Room:
+    """Memory that passes use one after the other: fresh memory is dear."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Floats] = {}
+
+    def empty(self, name: str, size: int) -> Floats:
+        """Return an array of so many numbers, the same memory each time for one name."""
+        if len(self._held.get(name, NONE)) < size:
+            self._held.pop(name, None)
+            self._held[name] = np.empty(size)
+        return self._held[name][:size]
+
+    def clear(self) -> None:
+        """Let go of it."""
+        self._held.clear()
 
 
 class Both(NamedTuple):
@@ -49,6 +140,27 @@ class Both(NamedTuple):
 
     ahead: Sides
     back: Sides
+
+    def block(self, first: int = 0, last: int | None = None, matrix: bool = True) -> BothBlocks:
+        """Return the pairs first .. last of both."""
+        return BothBlocks(self.ahead.block(first, last), self.back.block(first, last))
+
+
+class BothBlocks(NamedTuple):
+    """Neighbouring pairs in both directions."""
+
+    ahead: Block
+    back: Block
+
+
+def cut(reached: Ints, n_parts: int) -> Ints:
+    """Return bounds that cut what `reached[k]` counts up to k into about equal parts, none of them empty."""
+    wanted = reached[-1] * np.arange(1, n_parts) / n_parts
+    return np.unique(np.concatenate([[0], np.searchsorted(reached, wanted), [len(reached) - 1]]))
+
+
+def _slices(bounds: Ints) -> list[slice]:
+    return [slice(first, last) for first, last in pairwise(bounds.tolist())]
 
 
 @dataclass(frozen=True)
@@ -58,21 +170,25 @@ class Links:
     Parameters
     ----------
     kind : int        of the place: 0 uniform, 1 diagonal, 2 jumps
+    run : callable    maps a task over parts, results in their order
 
     Examples
     --------
     The pair (das Haus, the house) with t(the | das) = 0.9, t(house | Haus) = 0.8, without NULL:
 
     >>> from halfseen.assign import SOFT
-    >>> words, cells = np.array([0, 1], np.int32), np.arange(4, dtype=np.int32)
-    >>> nothing = np.zeros(0, np.uint8)
-    >>> pair = Sides(False, np.array([[0, 2, 0, 2, 0]]), np.zeros(1, np.int64), words, cells, nothing)
+    >>> source, target = np.array([1, 2], np.int32), np.array([0, 1], np.int32)
+    >>> firsts, columns = np.array([0, 0, 2, 4]), np.array([0, 1, 0, 1], np.int32)
+    >>> pairs, cells, nothing = np.array([[0, 2, 0, 2, 0]]), np.zeros(1, np.int64), np.zeros(0, np.uint8)
+    >>> sides = Sides(False, 2, firsts, columns, pairs, cells, source, target, nothing)
     >>> table = np.array([[0.9, 0.1, 0.2, 0.8]])
-    >>> Links(0).infer({"lexicon": table}, np.ones((1, 1)), SOFT, data=pair).usage["lexicon"].round(3)
+    >>> Links(0).infer({"lexicon": table}, np.ones((1, 1)), SOFT, data=sides.block()).usage["lexicon"].round(3)
     array([[0.818, 0.111, 0.182, 0.889]])
     """
 
     kind: int = UNIFORM
+    run: Run = field(default=map, repr=False, compare=False)
+    room: Room = field(default_factory=Room, repr=False, compare=False)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -106,28 +222,36 @@ class Links:
         return shapes
 
     def add(
-        self, parts: Mapping[str, Floats], weight: Floats, assign: Assign, data: Sides, usage: Mapping[str, Floats]
+        self, parts: Mapping[str, Floats], weight: Floats, assign: Assign, data: Block, usage: Mapping[str, Floats]
     ) -> tuple[Floats, int]:
-        """Add the usage of some pairs; return the log-evidence of each, and the digest of the best links."""
+        """Add the usage of some pairs; return the log-evidence of each, and the digest of the best links.
+
+        Where there is no matrix, write it: such a block has all pairs.
+        """
         table, place = parts["lexicon"][0], parts.get("place", NONE)
         counts, stats = usage["lexicon"][0], usage.get("place", np.zeros(0))
         weight = np.ascontiguousarray(weight)
+        if not data.has_matrix:
+            assert (self.kind, assign.mode) == (UNIFORM, "soft"), "only Model 1 can do without a matrix"
+            return use_uniform(data, table, weight, counts, self.run, self.room), 0
+        chance, digest = chances(data, table, self.run, self.room.empty("chance", data.size)), 0
         if assign.mode == "soft":
-            log_evidence = np.empty(len(weight))
-            kernels.links_soft(self.kind, *data, table, place, weight, counts, stats, log_evidence)
-            return log_evidence, 0
-        if assign.mode == "hard":
-            chosen, log_evidence = best(self.kind, data, table, place)
-            add_links(self.kind, data, chosen, _possible(weight, log_evidence), place, counts, stats)
-            return log_evidence, zlib.crc32(chosen.tobytes())
-        assert assign.rng is not None, "sample mode needs a seeded generator"
-        return self._drawn(table, place, weight, assign, data, counts, stats), 0
+            log_evidence = to_posterior(self.kind, data, place, weight, chance, stats, self.run)
+        elif assign.mode == "hard":
+            chosen, log_evidence = best_of(self.kind, data, place, chance, self.run)
+            to_chosen(data.pairs, chosen, _possible(weight, log_evidence), chance)
+            add_places(self.kind, data, chosen, _possible(weight, log_evidence), place, stats)
+            digest = zlib.crc32(chosen.tobytes())
+        else:
+            log_evidence = self._drawn(place, weight, assign, data, chance, stats)
+        count(data, chance, counts, self.run)
+        return log_evidence, digest
 
     def _drawn(
-        self, table: Floats, place: Floats, weight: Floats, assign: Assign, data: Sides, counts: Floats, stats: Floats
+        self, place: Floats, weight: Floats, assign: Assign, data: Block, chance: Floats, stats: Floats
     ) -> Floats:
-        """Add the usage of drawn links: a pair of weight 3 draws three times, a fraction counts as one of a draw."""
-        assert assign.rng is not None
+        """Turn chances into drawn links: a pair of weight 3 draws three times, a fraction counts as one of a draw."""
+        assert assign.rng is not None, "sample mode needs a seeded generator"
         uses = weight * assign.draws
         whole = np.floor(uses).astype(np.int64)
         rest = uses - whole
@@ -137,10 +261,11 @@ class Links:
         last = np.cumsum(times) - 1
         share[last[rest > 0]] = rest[rest > 0]
         share[last[uses == 0]] = 0.0
-        chosen, log_evidence = draw(self.kind, data.taken(index), table, place, assign.rng)
-        add_links(
-            self.kind, data.taken(index), chosen, _possible(share / assign.draws, log_evidence), place, counts, stats
-        )
+        many = data._replace(pairs=np.ascontiguousarray(data.pairs[index]), cells=data.cells[index])
+        chosen, log_evidence = draw_from(self.kind, many, place, chance, assign.rng, self.run)
+        used = _possible(share / assign.draws, log_evidence)
+        to_chosen(many.pairs, chosen, used, chance)
+        add_places(self.kind, many, chosen, used, place, stats)
         return log_evidence[last]
 
 
@@ -156,6 +281,8 @@ class Agreed:
     """
 
     kind: int = UNIFORM
+    run: Run = field(default=map, repr=False, compare=False)
+    room: Room = field(default_factory=Room, repr=False, compare=False)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -185,26 +312,28 @@ class Agreed:
         return Inference(usage, log_evidence[:, None], digest)
 
     def add(
-        self, parts: Mapping[str, Floats], weight: Floats, assign: Assign, data: Both, usage: Mapping[str, Floats]
+        self, parts: Mapping[str, Floats], weight: Floats, assign: Assign, data: BothBlocks, usage: Mapping[str, Floats]
     ) -> tuple[Floats, int]:
         """Add the usage of some pairs; return the log-evidence of each."""
         assert assign.mode == "soft", "directions agree in expectation only"
-        none, log_evidence = np.zeros(0), np.empty(len(weight))
-        kernels.links_agree(
-            self.kind,
-            *data.ahead,
-            parts["lexicon"][0],
-            parts.get("place", none),
-            *data.back[1:],
-            parts["back_lexicon"][0],
-            parts.get("back_place", none),
-            np.ascontiguousarray(weight),
-            usage["lexicon"][0],
-            usage.get("place", none),
-            usage["back_lexicon"][0],
-            usage.get("back_place", none),
-            log_evidence,
-        )
+        places = parts.get("place", NONE), parts.get("back_place", NONE)
+        stats = usage.get("place", np.zeros(0)), usage.get("back_place", np.zeros(0))
+        weight, log_evidence = np.ascontiguousarray(weight), np.empty(len(weight))
+        rooms = self.room.empty("chance", data.ahead.size), self.room.empty("back", data.back.size)
+        chance = chances(data.ahead, parts["lexicon"][0], self.run, rooms[0])
+        back = chances(data.back, parts["back_lexicon"][0], self.run, rooms[1])
+
+        def agree(part: slice) -> tuple[Floats, Floats]:
+            own = np.zeros_like(stats[0]), np.zeros_like(stats[1])
+            both = (*data.ahead.of_pairs(part), places[0], *data.back.of_pairs(part)[1:], places[1])
+            kernels.links_agree(self.kind, *both, weight[part], chance, own[0], back, own[1], log_evidence[part])
+            return own
+
+        for own in self.run(agree, _slices(data.ahead.pair_parts)):
+            for total, part in zip(stats, own, strict=True):
+                total += part
+        count(data.ahead, chance, usage["lexicon"][0], self.run)
+        count(data.back, back, usage["back_lexicon"][0], self.run)
         return log_evidence, 0
 
 
@@ -212,62 +341,153 @@ def _back(parts: Mapping[str, Floats]) -> dict[str, Floats]:
     return {name.removeprefix("back_"): part for name, part in parts.items() if name.startswith("back_")}
 
 
+# ---- from the lexicon to links, and back -----------------------------------------------------------------------------
+
+
+def chances(block: Block, table: Floats, run: Run = map, out: Floats | None = None) -> Floats:
+    """Return t(f_j | e_i) of every link, (n + 1, m) of every pair, one after the other."""
+    chance = np.empty(block.size) if out is None else out
+    _each(run, block.word_parts, lambda words: kernels.links_chances(*block.lexicon, *words, table, chance))
+    return chance
+
+
+def count(block: Block, usage: Floats, counts: Floats, run: Run = map) -> None:
+    """Add the usage of every link to its cell."""
+    _each(run, block.word_parts, lambda words: kernels.links_counts(*block.lexicon, *words, usage, counts))
+
+
+def _each(run: Run, bounds: Ints, task: Callable[[tuple[int, int]], None]) -> None:
+    for _ in run(task, list(pairwise(bounds.tolist()))):
+        pass
+
+
+def use_uniform(
+    block: Block, table: Floats, weight: Floats, counts: Floats, run: Run = map, room: Room | None = None
+) -> Floats:
+    """Write the usage of cells under Model 1, without chances of single links; return the log-evidence of every pair.
+
+    Sums over source words are made in as many lanes as take about a byte per link, each over some of the words.
+    """
+    shape, log_evidence = (len(block.lanes) - 1, len(block.target)), np.empty(len(weight))
+    sums = (room or Room()).empty("sums", shape[0] * shape[1]).reshape(shape)
+
+    def add(lane: int) -> None:
+        sums[lane] = 0.0
+        begin, end = block.lanes[lane : lane + 2].tolist()
+        kernels.links_sums(*block.lexicon, begin, end, table, sums[lane])
+
+    def divide(part: slice) -> None:
+        kernels.links_uniform(block.null, block.pairs[part], weight[part], sums, log_evidence[part])
+
+    for task, parts in ((add, range(len(sums))), (divide, _slices(block.pair_parts))):
+        for _ in run(task, parts):
+            pass
+    _each(run, block.word_parts, lambda words: kernels.links_shares(*block.lexicon, *words, table, sums[0], counts))
+    return log_evidence
+
+
 # ---- links of pairs --------------------------------------------------------------------------------------------------
 
 
-def best(kind: int, sides: Sides, table: Floats, place: Floats) -> tuple[Words, Floats]:
+def to_posterior(
+    kind: int, block: Block, place: Floats, weight: Floats, chance: Floats, stats: Floats, run: Run = map
+) -> Floats:
+    """Turn chances of links into weight times their posterior, in place; add to `stats`, return the log-evidence."""
+    log_evidence = np.empty(len(block.pairs))
+
+    def task(part: slice) -> Floats:
+        own = np.zeros_like(stats)
+        kernels.links_posterior(kind, *block.of_pairs(part), place, weight[part], chance, own, log_evidence[part])
+        return own
+
+    for own in run(task, _slices(block.pair_parts)):
+        stats += own
+    return log_evidence
+
+
+def best_of(kind: int, block: Block, place: Floats, chance: Floats, run: Run = map) -> tuple[Words, Floats]:
     """Return the source word of every target word in the best links, 0 for NULL, and their log-probability."""
-    return _chosen(sides, lambda *out: kernels.links_best(kind, *sides, table, place, *out))
+
+    def task(part: slice, words: slice, *out: Any) -> None:
+        kernels.links_best(kind, *block.of_pairs(part), place, chance, *out)
+
+    return _chosen(block, task, run)
 
 
-def draw(kind: int, sides: Sides, table: Floats, place: Floats, rng: np.random.Generator) -> tuple[Words, Floats]:
+def draw_from(
+    kind: int, block: Block, place: Floats, chance: Floats, rng: np.random.Generator, run: Run = map
+) -> tuple[Words, Floats]:
     """Return the source word of every target word in drawn links, and the log-evidence of every pair."""
-    uniforms = rng.random(int(sides.pairs[:, 3].sum()))
-    return _chosen(sides, lambda *out: kernels.links_draw(kind, *sides, table, place, uniforms, *out))
+    uniforms = rng.random(int(block.pairs[:, 3].sum()))
+
+    def task(part: slice, words: slice, *out: Any) -> None:
+        kernels.links_draw(kind, *block.of_pairs(part), place, chance, uniforms[words], *out)
+
+    return _chosen(block, task, run)
 
 
-def _chosen(sides: Sides, kernel: Callable[..., None]) -> tuple[Words, Floats]:
-    chosen, logs = np.zeros(int(sides.pairs[:, 3].sum()), dtype=np.int32), np.empty(len(sides.pairs))
-    kernel(chosen, logs)
+def _chosen(block: Block, kernel: Callable[..., None], run: Run) -> tuple[Words, Floats]:
+    ends = np.concatenate([[0], np.cumsum(block.pairs[:, 3])])
+    chosen, logs = np.zeros(int(ends[-1]), dtype=np.int32), np.empty(len(block.pairs))
+
+    def task(part: slice) -> None:
+        words = slice(int(ends[part.start]), int(ends[part.stop]))
+        kernel(part, words, chosen[words], logs[part])
+
+    for _ in run(task, _slices(cut(ends, PARTS))):
+        pass
     return chosen, logs
 
 
-def posterior(kind: int, sides: Sides, table: Floats, place: Floats) -> tuple[list[Floats], Floats]:
+def best(kind: int, block: Block, table: Floats, place: Floats, run: Run = map) -> tuple[Words, Floats]:
+    """Return the best links of pairs, as `best_of`, from the probabilities of a lexicon."""
+    return best_of(kind, block, place, chances(block, table, run), run)
+
+
+def draw(
+    kind: int, block: Block, table: Floats, place: Floats, rng: np.random.Generator, run: Run = map
+) -> tuple[Words, Floats]:
+    """Return drawn links of pairs, as `draw_from`, from the probabilities of a lexicon."""
+    return draw_from(kind, block, place, chances(block, table, run), rng, run)
+
+
+def posterior(kind: int, block: Block, table: Floats, place: Floats, run: Run = map) -> tuple[list[Floats], Floats]:
     """Return the (n + 1, m) posterior of the links of every pair, NULL first, and the log-evidence."""
-    sizes = (sides.pairs[:, 1] + 1) * sides.pairs[:, 3]
-    flat, log_evidence = np.empty(int(sizes.sum())), np.empty(len(sides.pairs))
-    kernels.links_posterior(kind, *sides, table, place, flat, log_evidence)
-    parts = np.split(flat, np.cumsum(sizes)[:-1])
-    shapes = sides.pairs[:, [1, 3]].tolist()
+    flat = chances(block, table, run)
+    log_evidence = to_posterior(kind, block, place, np.ones(len(block.pairs)), flat, np.zeros(0), run)
+    shapes = block.pairs[:, [1, 3]].tolist()
+    parts = np.split(flat, block.pairs[1:, 4])
     return [part.reshape(n + 1, m) for part, (n, m) in zip(parts, shapes, strict=True)], log_evidence
 
 
-def add_links(
-    kind: int, sides: Sides, chosen: Words, weight: Floats, place: Floats, counts: Floats, stats: Floats
-) -> None:
-    """Add the usage of given links: the source word of every target word, 0 for NULL."""
-    _, n, begin, m, link = sides.pairs.T
+def to_chosen(pairs: Ints, chosen: Words, weight: Floats, chance: Floats) -> None:
+    """Write usage over chances: the weight of its pair for every chosen link, 0 for others."""
+    m = pairs[:, 3]
+    j = np.arange(len(chosen)) - np.repeat(np.cumsum(m) - m, m)
+    chance[:] = 0.0
+    np.add.at(chance, np.repeat(pairs[:, 4], m) + chosen * np.repeat(m, m) + j, np.repeat(weight, m))
+
+
+def add_places(kind: int, block: Block, chosen: Words, weight: Floats, place: Floats, stats: Floats) -> None:
+    """Add the places of given links: the source word of every target word, 0 for NULL."""
+    if kind == UNIFORM:
+        return
+    n, m = block.pairs[:, 1], block.pairs[:, 3]
     pair = np.repeat(np.arange(len(m)), m)
     j = np.arange(len(pair)) - np.repeat(np.cumsum(m) - m, m)
     used, linked = weight[pair], chosen > 0
-    if sides.null:
-        counts += np.bincount(sides.target[(begin[pair] + j)[~linked]], used[~linked], minlength=len(counts))
     at, i = pair[linked], chosen[linked].astype(np.int64)
-    slots = sides.slots[link[at] + (i - 1) * m[at] + j[linked]]
-    counts += np.bincount(slots, used[linked], minlength=len(counts))
-    if kind == UNIFORM:
-        return
     stats[0] += used[~linked].sum()
     if kind == DIAGONAL:
         stats[1] -= used[linked] @ np.abs(i / n[at] - (j[linked] + 1) / m[at])
-        stats[2:] += np.bincount(sides.cells[at] + j[linked], used[linked], minlength=len(stats) - 2)
+        stats[2:] += np.bincount(block.cells[at] + j[linked], used[linked], minlength=len(stats) - 2)
         return
     before = _before(chosen, np.cumsum(m) - m, pair)[linked]
     n_jumps = len(place) - 1
     jump = np.clip(i - before, -(n_jumps // 2), n_jumps // 2) + n_jumps // 2
     stats[1 : 1 + n_jumps] += np.bincount(jump, used[linked], minlength=n_jumps)
     cells = stats[1 + n_jumps :]
-    cells += np.bincount(sides.cells[at] + before, used[linked], minlength=len(cells))
+    cells += np.bincount(block.cells[at] + before, used[linked], minlength=len(cells))
 
 
 def _before(chosen: Words, firsts: Ints, pair: Ints) -> Ints:
@@ -277,4 +497,18 @@ def _before(chosen: Words, firsts: Ints, pair: Ints) -> Ints:
     return np.where(last >= firsts[pair], chosen[np.maximum(last, 0)], 0).astype(np.int64)
 
 
-__all__ = ["DIAGONAL", "JUMPS", "UNIFORM", "Agreed", "Both", "Links", "Sides", "add_links", "best", "draw", "posterior"]
+__all__ = [
+    "DIAGONAL",
+    "JUMPS",
+    "UNIFORM",
+    "Agreed",
+    "Block",
+    "Both",
+    "BothBlocks",
+    "Links",
+    "Sides",
+    "best",
+    "cut",
+    "draw",
+    "posterior",
+]
