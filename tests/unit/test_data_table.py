@@ -249,6 +249,17 @@ def test_chunks_are_views_that_cover_the_table():
         assert np.shares_memory(chunk.evidence.index, table.evidence.index)
 
 
+@pytest.mark.parametrize(("n_columns", "rows", "light"), [(1, 16384, 62528), (500, 16384, 16384)])
+def test_chunks_may_be_larger_where_nothing_is_kept_for_components(n_columns, rows, light):
+    """Unless their cells alone would take much memory."""
+    cells = np.broadcast_to(np.arange(100.0)[:, None], (100, n_columns))
+    schema = Schema.learn(read(cells))
+    table = Table(schema, {"gaussian": np.empty((1_000_000, 0))}, np.broadcast_to(1.0, 1_000_000))
+    assert table.chunks()[0].n_rows == rows
+    assert table.chunks(light=True)[0].n_rows == light
+    assert sum(chunk.n_rows for chunk in table.chunks(light=True)) == 1_000_000
+
+
 def test_chunks_without_labels_and_of_another_size():
     chunks = table_of([[v] for v in range(5)]).chunks(size=2)
     assert [chunk.n_rows for chunk in chunks] == [2, 2, 1]

@@ -374,6 +374,24 @@ def test_gaussian_count_is_expect_with_one_component_a_row(kernels, n_rows, rng)
     np.testing.assert_allclose(moments, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("n_components", "n_columns"), [(2, 1), (3, 6), (10, 20), (40, 30)])
+@pytest.mark.parametrize("hole", [None, 0, 1500, 2999], ids=str)
+def test_gaussian_count_of_rows_of_which_one_has_a_hole(kernels, n_components, n_columns, hole, rng):
+    """Some rows at a time are counted as if there was none."""
+    values, weight = rng.normal(size=(3000, n_columns)), rng.random(3000)
+    component, mean = rng.integers(0, n_components, 3000), rng.normal(size=(n_components, n_columns))
+    if hole is not None:
+        values[hole, -1] = np.nan
+    moments = np.ones((3, n_components, n_columns))
+    kernels.gaussian_count(values, mean, component, weight, moments)
+    used = np.eye(n_components)[component] * weight[:, None]
+    for power in range(3):
+        terms = np.einsum("nk,ndk->kd", used, np.nan_to_num(values[:, :, None] - mean.T) ** power)
+        if hole is not None and power == 0:
+            terms[component[hole], -1] -= weight[hole]
+        np.testing.assert_allclose(moments[power], 1 + terms, rtol=1e-10)
+
+
 # ---- arrays of numbers that may be categories ------------------------------------------------------------------------
 
 CELLS = np.array([[0.0, 7.0, np.nan], [2.0, -3.0, 1.0], [9.0, 7.5, -50.0]])

@@ -36,7 +36,9 @@ __all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight", "row_weight"]
 
 CHUNK = 4096  # rows; with K = 8 doubles each their scores take 256 KB and stay in L2
 READ = 16  # times that the statistics of a chunk of text are used before they are added to those of the others
-LARGEST = 16384  # rows; beyond, handing chunks to workers costs nothing any more, and their scores leave the cache
+LARGEST = 16384  # rows; beyond, handing chunks to workers costs little, and their scores leave the cache
+LIGHT = 65536  # rows of a chunk without scores, where a worker is done so soon that handing them over costs something
+CELLS = 1 << 21  # of such a chunk: 16 MB if they have to be encoded
 
 
 @dataclass(frozen=True)
@@ -393,13 +395,14 @@ class Table:
         blocks = {name: block[rows] for name, block in self.blocks.items()}
         return Table(self.schema, blocks, self.weight[rows], evidence, self.room)
 
-    def chunks(self, size: int | None = None) -> list[Chunk]:
+    def chunks(self, size: int | None = None, light: bool = False) -> list[Chunk]:
         """Cut the table into chunks of `size` rows (the last may be shorter).
 
         By default into 16 chunks where that makes them neither too small nor too large: the table alone decides.
+        `light`: for work that keeps nothing for each component of a row, and takes larger chunks as quickly.
         """
         if size is None:
-            size = self._chunk_rows()
+            size = self._chunk_rows(light)
         cuts = [slice(start, start + size) for start in range(0, self.n_rows, size)]
         parts = list(map(self.take, cuts))
         if self.weight.strides == (0,):  # one number for all rows: chunks share one array of it
@@ -407,11 +410,12 @@ class Table:
             return [Chunk(i, part.blocks, same[: part.n_rows], part.evidence) for i, part in enumerate(parts)]
         return [Chunk(i, part.blocks, part.weight, part.evidence) for i, part in enumerate(parts)]
 
-    def _chunk_rows(self) -> int:
+    def _chunk_rows(self, light: bool) -> int:
         unread = isinstance(self.blocks, Unread)  # to look at such a block is to encode it
         texts = [] if unread else [block for block in self.blocks.values() if isinstance(block, Counts)]
         if not texts:
-            return min(max(CHUNK, -(-self.n_rows // (16 * 64)) * 64), LARGEST)
+            largest = max(LARGEST, min(LIGHT, CELLS // max(len(self.schema.columns), 1))) if light else LARGEST
+            return min(max(CHUNK, -(-self.n_rows // (16 * 64)) * 64), largest)
         # a chunk of text has as many statistics as there are words: it must be worth them
         worth = min(block.n_entries // (READ * max(block.n_words, 1)) for block in texts)
         n_chunks = min(max(worth, 2 if self.n_rows > CHUNK else 1), 16)

@@ -126,6 +126,8 @@ class FusedMixture:
         n_rows = len(chunk.weight)
         counts = _beside([chunk.blocks[name] for name in self.poisson], n_rows)
         values = _beside([chunk.blocks[name] for name in self.gaussian], n_rows)
+        if not self.poisson:
+            return values, counts, counts
         return values, counts, np.where(np.isnan(counts), 0.0, gammaln(np.where(np.isnan(counts), 0.0, counts) + 1))
 
     def prepare(self, params: Params) -> tuple[Floats, ...]:

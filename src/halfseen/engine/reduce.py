@@ -82,7 +82,7 @@ def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Exp
     assert table.evidence is not None
     owner = table.evidence.patterns.argmax(axis=1)
     prepared = model.prepare(about)
-    chunks = table.chunks()
+    chunks = table.chunks(light=True)
     parts: Iterable[Expected] = runner(lambda chunk: model.known(prepared, chunk, owner[chunk.evidence.index]), chunks)
     return fold(add, parts)
 

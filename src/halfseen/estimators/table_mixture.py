@@ -134,7 +134,7 @@ class TableMixture(Pickled):
             names.take(best, out=own, mode="clip")  # the other modes would copy
             return int(np.count_nonzero(impossible))
 
-        chunks = table.chunks()
+        chunks = table.chunks(light=True)
         pieces = list(zip(chunks, np.split(out, np.cumsum([chunk.n_rows for chunk in chunks])), strict=False))
         with runner(self.n_jobs, len(pieces)) as run:
             self._warn_impossible(sum(run(task, pieces)))

@@ -1,6 +1,7 @@
 // Short loops over neighbouring numbers that the compiler turns into wide instructions by itself. Formulas: plain.py.
 //
 // Compiled once per instruction set (HALFSEEN_ISA names it); `dispatch.cpp` picks one at run time.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -80,9 +81,12 @@ bool any_infinite(Matrix<const double> cells) {
     return found;
 }
 
-void gaussian_count(Matrix<const double> values, Matrix<const double> mean, Span<const std::int64_t> component,
-                    Span<const double> weight, Stack<double> moments) {
-    for (std::size_t n = 0; n < values.rows; ++n) {
+namespace {
+
+// Rows [from, to), some of which have holes: moments[:, component[n]] += weight[n] (1, deviation, deviation^2).
+void count_seen(Matrix<const double> values, Matrix<const double> mean, Span<const std::int64_t> component,
+                Span<const double> weight, std::size_t from, std::size_t to, Stack<double> moments) {
+    for (std::size_t n = from; n < to; ++n) {
         const std::size_t k = component[n];
         const double *row = values[n], *centre = mean[k], w = weight[n];
         double *mass = moments[0][k], *first = moments[1][k], *second = moments[2][k];
@@ -101,6 +105,81 @@ void gaussian_count(Matrix<const double> values, Matrix<const double> mean, Span
             mass[d] += w;
             first[d] += w * deviation;
             second[d] += w * deviation * deviation;
+        }
+    }
+}
+
+// Sums of rows without holes, which need no look at each cell. They begin with a cache line: a register that lies in
+// two is read and written twice.
+struct Whole {
+    static constexpr std::size_t ROOM = 1024;     // numbers of each kind: all of them stay in L1
+    static constexpr std::size_t SOON = 512;      // numbers: how far ahead rows are asked for
+    alignas(64) double centre[ROOM];              // (K, D padded) means
+    alignas(64) double first[ROOM], second[ROOM]; // (K, D padded) sums of deviations and of their squares
+    double mass[ROOM];                            // (K,)
+    std::size_t n_components, n_columns, width;
+
+    explicit Whole(Matrix<const double> mean) : n_components(mean.rows), n_columns(mean.cols) {
+        width = (n_columns + WIDTH - 1) / WIDTH * WIDTH;
+        for (std::size_t k = 0; fits() && k < n_components; ++k) {
+            std::copy(mean[k], mean[k] + n_columns, centre + k * width);
+        }
+    }
+    bool fits() const { return n_components * width <= ROOM; }
+
+    // Add up rows [from, to); returns whether none had a hole.
+    bool add(Matrix<const double> values, Span<const std::int64_t> component, Span<const double> weight,
+             std::size_t from, std::size_t to) {
+        std::fill(first, first + n_components * width, 0.0);
+        std::fill(second, second + n_components * width, 0.0);
+        std::fill(mass, mass + n_components, 0.0);
+        for (std::size_t n = from; n < to; ++n) {
+            const std::size_t k = component[n], at = k * width;
+            const double *row = values[n], w = weight[n];
+            ask(row + SOON, n_columns);
+            mass[k] += w;
+            std::size_t d = 0;
+            for (; d + WIDTH <= n_columns; d += WIDTH) {
+                const Lanes deviation = load(row + d) - load(centre + at + d), weighted = all(w) * deviation;
+                store(first + at + d, load(first + at + d) + weighted);
+                store(second + at + d, load(second + at + d) + weighted * deviation);
+            }
+            for (; d < n_columns; ++d) {
+                const double deviation = row[d] - centre[at + d], weighted = w * deviation;
+                first[at + d] += weighted;
+                second[at + d] += weighted * deviation;
+            }
+        }
+        double gone = 0;  // x - x is 0, or NaN: which stays
+        for (std::size_t i = 0; i < n_components * width; ++i) gone += second[i] - second[i];
+        return gone == gone;
+    }
+
+    void put(Stack<double> moments) const {
+        for (std::size_t k = 0; k < n_components; ++k) {
+            for (std::size_t d = 0; d < n_columns; ++d) {
+                moments[0][k][d] += mass[k];
+                moments[1][k][d] += first[k * width + d];
+                moments[2][k][d] += second[k * width + d];
+            }
+        }
+    }
+};
+
+}  // namespace
+
+void gaussian_count(Matrix<const double> values, Matrix<const double> mean, Span<const std::int64_t> component,
+                    Span<const double> weight, Stack<double> moments) {
+    constexpr std::size_t BLOCK = 1024;  // rows that are done again if one has a hole
+    Whole whole(mean);
+    bool holes = !whole.fits();
+    for (std::size_t from = 0; from < values.rows; from += BLOCK) {
+        const std::size_t to = std::min(from + BLOCK, values.rows);
+        holes = holes || !whole.add(values, component, weight, from, to);  // where there is one hole, there are others
+        if (holes) {
+            count_seen(values, mean, component, weight, from, to, moments);
+        } else {
+            whole.put(moments);
         }
     }
 }
