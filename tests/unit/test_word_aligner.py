@@ -550,6 +550,31 @@ def test_an_interrupted_fit_is_kept_only_once_it_is_a_model_of_its_kind(monkeypa
         assert set(found._learned) == set(found._directions())
 
 
+@pytest.mark.parametrize("how", [{"model": "ibm1"}, {"model": "hmm"}, {"model": "ibm1", "dirichlet": 0.1}])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_a_fit_that_is_stopped_in_a_pass_keeps_whole_parameters(monkeypatch, how, n_jobs):
+    """A pass writes over the parameters that were accepted before it."""
+    from halfseen.engine.words import WordModel
+
+    how = {"sequence": [how["model"]], "direction": "forward", "n_jobs": n_jobs, **how}
+    whole = hs.WordAligner(max_iter=9, **how).fit(NLTK)
+    expected, calls = WordModel.expected, iter(range(1000))
+
+    def interrupted(self, prepared, chunk, assign, stats):
+        if next(calls) == 5:
+            stats[:] = 1e3
+            raise KeyboardInterrupt
+        return expected(self, prepared, chunk, assign, stats)
+
+    monkeypatch.setattr(WordModel, "expected", interrupted)
+    with pytest.warns(InterruptedWarning):
+        found = hs.WordAligner(max_iter=9, **how).fit(NLTK)
+    assert 2 < len(found.trace_) == found.n_iter_ < 9
+    assert found.trace_ == whole.trace_[: len(found.trace_)]
+    if "dirichlet" not in how:
+        assert found.score(NLTK) == pytest.approx(found.loglik_, rel=1e-9)
+
+
 def test_under_a_prior_directions_agree_from_the_second_model_on():
     """A product of first guesses is far below one use, which a sparse prior takes for none."""
     how = {"dirichlet": 0.01, "max_iter": 2}

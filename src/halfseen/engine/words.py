@@ -18,12 +18,14 @@ from halfseen.assign import SOFT, Assign
 from halfseen.engine.expected import Expected
 from halfseen.engine.model import Model, weighted_sum
 from halfseen.engine.paths import ThreeStep
-from halfseen.leaves.leaf import Floats, Stats
+from halfseen.leaves.leaf import Floats, Stats, frozen
+from halfseen.leaves.limits import Params
+from halfseen.leaves.translations import Translations
 from halfseen.structures.links import Agreed, Block, Both, BothBlocks, Links, Sides, cut
 
 LEAST = 1 << 22  # links of a block, if there are as many
 PIECE = 1 << 18  # statistics cleared at once
-TURNS = 3  # arrays: statistics, the parameters they belong to, and those of the step before
+TURNS = 2  # arrays: statistics, and the parameters they belong to
 
 
 class WordModel(Model):
@@ -72,8 +74,8 @@ class PooledPath(ThreeStep):
     Parameters
     ----------
     model : WordModel
-    spend : bool       whether parameters are made in the memory of statistics, and nobody keeps older ones than those
-                       of the last step: then three arrays serve in turn
+    spend : bool       whether parameters are made in the memory of statistics, and a pass may write over those that
+                       were accepted before it: then two arrays serve in turn
     """
 
     model: WordModel
@@ -81,6 +83,16 @@ class PooledPath(ThreeStep):
     def __init__(self, model: WordModel, spend: bool = False) -> None:
         super().__init__(model)
         self._turns: deque[Stats] | None = deque(maxlen=TURNS) if spend else None
+
+    def held(self, params: Params) -> Params:
+        """Return parameters to begin with in memory that a pass may write over."""
+        if self._turns is None:
+            return params
+        parts = self.model.view(self._empty())
+        own = [name for name, leaf in self.model.leaves.items() if isinstance(leaf, Translations)]
+        for name in own:
+            parts[name][...] = params[name]
+        return params | {name: frozen(parts[name]) for name in own}
 
     def prepare(self, params: Any) -> Any:
         """Prepare every leaf, and the array."""

@@ -326,14 +326,20 @@ class WordAligner(WordUse):
         with runner(self.n_jobs, PARTS) as run:  # workers share every chunk, and chunks go one after the other
             sides, leaves = self._leaves(kind, [one.sides for one in ready.values()], run, _spends(plan))
             model = WordModel(Agreed(kind, run) if len(ready) > 1 else Links(kind, run), leaves)
-            data = Reduced(self._chunks(sides, kind, weight, plan), path=PooledPath(model, _spends(plan)))
+            path = PooledPath(model, _spends(plan))
+            data = Reduced(self._chunks(sides, kind, weight, plan), path=path)
             # lexicons are large: nobody holds the first ones but the search, which lets go of them
-            search = fit(model, data, self._starts(model, data, [before.pop(name) for name in ready]), plan)
+            starts = [path.held(self._start(model, data, [before.pop(name) for name in ready]))]
+            search = fit(model, data, starts, plan)
+            del starts
+            model.structure.room.clear()  # a worker of a pass that was cut short may still write there
+            if search.interrupted and _spends(plan):
+                _mend(search.best, model, data)
             _forget(search.best)
             loglik = search.best.accepted.loglik
             if plan.assign.mode != "soft":
                 loglik = evaluate(model, data, [search.best.accepted.params], SOFT)[0].loglik
-        model.structure.room.clear()
+                model.structure.room.clear()
         return Stage(tuple(ready), word, model, search, loglik)
 
     def _chunks(self, sides: Sides | Both, kind: int, weight: Floats, plan: Plan) -> Sequence[Any]:
@@ -344,12 +350,12 @@ class WordAligner(WordUse):
         n_links = int((one.pairs[:, 1] * one.pairs[:, 3]).sum())
         return pair_chunks(sides, weight, n_blocks(n_links, len(one.columns)))
 
-    def _starts(self, model: WordModel, data: Reduced, before: Sequence[Params]) -> list[Params]:
-        """Return the one start: the lexicons of the model before, or nothing known."""
+    def _start(self, model: WordModel, data: Reduced, before: Sequence[Params]) -> Params:
+        """Return the parameters to begin with: the lexicons of the model before, or nothing known."""
         if before[0] is None:
-            return [self._uniform(model, data)]
+            return self._uniform(model, data)
         known = {f"{prefix}lexicon": lexicon for prefix, lexicon in zip(PREFIXES, before, strict=False)}
-        return [{name: known[name] if name in known else leaf.blank() for name, leaf in model.leaves.items()}]
+        return {name: known[name] if name in known else leaf.blank() for name, leaf in model.leaves.items()}
 
     def _uniform(self, model: WordModel, data: Reduced) -> Params:
         """Return the parameters to begin with: every target word alike, whatever the source word.
@@ -426,8 +432,17 @@ class Stage(NamedTuple):
 
 
 def _spends(plan: Plan) -> bool:
-    """Whether nobody looks at the statistics of a step once its parameters were improved: their memory is free."""
+    """Whether nobody looks at the statistics of a step once its parameters were improved, nor at older parameters."""
     return plan.rule is never and plan.assign.mode == "soft"
+
+
+def _mend(chain: Chain, model: WordModel, data: Reduced) -> None:
+    """Accept the parameters of a pass that was cut short, by another pass: it wrote over those accepted before it."""
+    if chain.params is chain.accepted.params:
+        return  # no pass was under way
+    [chain.step] = evaluate(model, replace(data, path=PooledPath(model)), [chain.params])
+    chain.trace.append(chain.objective)
+    chain.n_passes += 1
 
 
 def _forget(chain: Chain) -> None:

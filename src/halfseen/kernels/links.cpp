@@ -155,13 +155,20 @@ inline void turn(Room& room, std::size_t n, std::size_t m) {
         for (std::size_t j = 0; j < m; ++j) chance[j * width + i] = post[(i + 1) * m + j];
 }
 
-// out[k] = sum over r of used[r * stride] rows[r, k], in R registers of the widest kind side by side.
+// out[k] = sum over r of used[r * stride] rows[r, k], in R registers of the widest kind side by side; r from 0 to one at
+// least.
 template <int R>
 inline void sum_rows_in(const double* rows, std::size_t n_rows, std::size_t width, const double* used,
                         std::size_t stride, double* out) {
     constexpr int N = R * int(PAD) / WIDTH;
-    Lanes even[N] = {}, odd[N] = {};
-    std::size_t r = 0;
+    Lanes even[N], odd[N];
+    const Lanes first = all(used[0]), second = all(n_rows > 1 ? used[stride] : 0.0);
+    for (int v = 0; v < N; ++v) {  // zeros to begin with would go through memory
+        even[v] = first * load(rows + v * WIDTH);
+        odd[v] = second * load(rows + (n_rows > 1 ? width : 0) + v * WIDTH);
+    }
+    std::size_t r = 2;
+    rows += 2 * width;
     for (; r + 2 <= n_rows; r += 2, rows += 2 * width) {
         const Lanes a = all(used[r * stride]), b = all(used[(r + 1) * stride]);
         for (int v = 0; v < N; ++v) {
