@@ -618,44 +618,48 @@ def test_mixture_best_of_numbers_near_1e8_keeps_its_digits(kernels):
 # ---- k-means ---------------------------------------------------------------------------------------------------------
 
 
-def packed(centres, dtype):
+def packed(centres, unit):
     """Centres side by side as the C++ kernel takes them, cell by cell."""
     n_centres, n_columns = centres.shape
-    width = 64 // np.dtype(dtype).itemsize
-    n_panels = -(-n_centres // width)
-    panels = np.zeros((n_panels, 2 * n_columns, width), dtype)
-    half = np.full((2, n_panels * width), -np.inf, dtype)
-    for k, centre in enumerate(centres):
-        panels[k // width, :n_columns, k % width] = centre
-        panels[k // width, n_columns:, k % width] = -(centre**2) / 2
+    n_padded = -(-n_centres // 16) * 16
+    panels = np.zeros((n_padded // 4, 2 * n_columns, 4), np.float32)
+    half = np.full((2, n_padded), -np.inf, np.float32)
+    for k, centre in enumerate(centres * unit):
+        panels[k // 4, :n_columns, k % 4] = centre
+        panels[k // 4, n_columns:, k % 4] = -(centre**2) / 2
         half[:, k] = -(centre @ centre) / 2, 0.0
     return panels, half
+
+
+def n_groups_of(n_centres):
+    return next((n for n in (1, 2, 4) if 16 * n >= n_centres), 8)
 
 
 class Swept:
     """One sweep; the sums begin at 1, to see that they are added to."""
 
-    def __init__(self, kernels, values, centres, weight=None, pivot=None, labels=None, bounds=None, drift=None):
+    def __init__(self, kernels, values, centres, weight=None, pivot=None, labels=None, bounds=None, moved=None, unit=1):
         n_rows, n_columns = values.shape
         weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
-        pivot = np.zeros(n_columns, values.dtype) if pivot is None else pivot
+        pivot = np.zeros(n_columns) if pivot is None else pivot
         self.labels = np.full(n_rows, -1, dtype=np.int32) if labels is None else labels
         self.sums, self.cell_mass = np.ones((2, *centres.shape))
         self.mass, self.totals = np.ones(len(centres)), np.ones(2)
-        workspace = np.full((36, n_columns), np.nan, values.dtype)
-        self.bounds = np.zeros(n_rows) if bounds is None else bounds
-        drift = np.zeros(len(centres)) if drift is None else drift
+        panels, half = packed(centres, unit)
+        workspace = np.full((96, 5 * n_columns + half.shape[1]), np.nan, np.float32)
+        n_groups = n_groups_of(len(centres))
+        self.bounds = np.zeros((n_rows, n_groups), np.float32) if bounds is None else bounds
+        moved = np.zeros((len(centres), n_groups), np.float32) if moved is None else moved
         out = self.labels, self.bounds, self.sums, self.mass, self.cell_mass, self.totals
-        kernels.lloyd(values, weight, pivot, centres, *packed(centres, values.dtype), drift, workspace, *out)
+        kernels.lloyd(values, weight, pivot, centres, float(unit), panels, half, moved, workspace, *out)
 
 
 def slowly(values, centres, weight, pivot):
     """The same by loops over rows and centres; sums begin at 0."""
     sums, cell_mass = np.zeros((2, *centres.shape))
     labels, mass, inertia = [], np.zeros(len(centres)), 0.0
-    for row, w in zip(values - pivot, weight, strict=True):
+    for row, w in zip(values.astype(float) - pivot, weight, strict=True):
         seen = ~np.isnan(row)
-        row = row.astype(float)
         scale = len(row) / seen.sum() if seen.any() else 0.0
         apart = [((row - centre)[seen] ** 2).sum() for centre in centres]
         k = int(np.argmin(apart))
@@ -672,13 +676,13 @@ def slowly(values, centres, weight, pivot):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("missing", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize(
-    ("size", "n_centres"), [((0, 3), 2), ((1, 3), 9), ((50, 1), 1), ((101, 11), 17), ((40, 8), 64)]
+    ("size", "n_centres"), [((0, 3), 2), ((1, 3), 9), ((50, 1), 1), ((201, 11), 17), ((40, 8), 64), ((130, 3), 150)]
 )
 def test_lloyd_sums_the_rows_of_the_nearest_centre(kernels, rng, dtype, missing, size, n_centres):
     values = rng.normal(size=size).astype(dtype)
     values[rng.random(size) < missing] = np.nan
     centres, weight = rng.normal(size=(n_centres, size[1])), rng.integers(0, 3, size[0]) / 2
-    pivot = rng.normal(size=size[1]).astype(dtype)
+    pivot = rng.normal(size=size[1])
     found = Swept(kernels, values, centres, weight, pivot)
     labels, sums, mass, cell_mass, inertia = slowly(values, centres, weight, pivot)
     np.testing.assert_array_equal(found.labels, labels)
@@ -728,30 +732,97 @@ def test_lloyd_puts_a_row_of_nothing_into_the_first_centre_without_weight(kernel
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_lloyd_gives_bounds_that_hold_and_the_same_answer_with_them(kernels, rng, dtype, missing):
-    """No other centre is nearer than the bound; after all moved a little, rows that stay are not looked at again."""
-    values = (3 * rng.integers(-1, 2, (200, 5)) + rng.normal(size=(200, 5))).astype(dtype)
+@pytest.mark.parametrize("n_centres", [9, 40, 150])
+def test_lloyd_gives_bounds_that_hold_and_the_same_answer_with_them(kernels, rng, dtype, missing, n_centres):
+    """No other centre of a group is nearer than its bound; after all moved, some rows are not looked at again."""
+    values = (3 * rng.integers(-1, 2, (300, 5)) + rng.normal(size=(300, 5))).astype(dtype)
     values[rng.random(values.shape) < missing] = np.nan
-    centres = 3.0 * rng.integers(-1, 2, (9, 5)) + rng.normal(size=(9, 5))
-    first = Swept(kernels, values, centres)
-    apart = np.sqrt(np.nansum((values[:, None].astype(float) - centres) ** 2, axis=2))
-    apart[np.arange(200), first.labels] = np.inf
-    assert (first.bounds <= apart.min(axis=1)).all()
-    for size in (1e-3, 0.3, 3.0):
-        steps = size * rng.normal(size=centres.shape)
+    centres = 3.0 * rng.integers(-1, 2, (n_centres, 5)) + rng.normal(size=(n_centres, 5))
+    n_groups = n_groups_of(n_centres)
+    group = np.arange(n_centres) // (16 * -(-n_centres // (16 * n_groups)))
+    moved, labels, bounds = np.zeros((n_centres, n_groups), np.float32), None, None
+
+    def check(found):
+        apart = np.sqrt(np.nansum((values[:, None].astype(float) - centres) ** 2, axis=2))
+        apart[np.arange(300), found.labels] = np.inf
+        for g in range(n_groups):
+            least = found.bounds[:, g].astype(float) - moved[found.labels, g]
+            assert (least <= apart[:, group == g].min(axis=1, initial=np.inf)).all()
+
+    for size in (0.0, 1e-3, 0.05, 0.3, 3.0, 0.01):
+        steps = size * rng.normal(size=centres.shape) * (rng.random((n_centres, 1)) < 0.3)
+        centres = centres + steps
         ways = np.linalg.norm(steps, axis=1)
-        drift = np.array([np.delete(ways, k).max() for k in range(9)])
-        fresh = Swept(kernels, values, centres + steps)
-        again = Swept(
-            kernels, values, centres + steps, labels=first.labels.copy(), bounds=first.bounds.copy(), drift=drift
-        )
+        far = np.where(group == np.arange(n_groups)[:, None], ways, 0.0)
+        longest = np.array([np.delete(far, k, axis=1).max(axis=1) for k in range(n_centres)])
+        moved = ((moved + longest) * (1 + 1e-6)).astype(np.float32)
+        fresh = Swept(kernels, values, centres)
+        again = Swept(kernels, values, centres, labels=labels, bounds=bounds, moved=moved)
         np.testing.assert_array_equal(again.labels, fresh.labels)
         np.testing.assert_allclose(again.sums, fresh.sums, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(again.totals[0], fresh.totals[0], rtol=1e-12)
-        assert again.totals[1] == 1 + np.count_nonzero(first.labels != fresh.labels)
-        apart = np.sqrt(np.nansum((values[:, None].astype(float) - centres - steps) ** 2, axis=2))
-        apart[np.arange(200), again.labels] = np.inf
-        assert (again.bounds <= apart.min(axis=1) * (1 + 1e-15)).all()
+        check(again)
+        labels, bounds = again.labels.copy(), again.bounds.copy()
+
+
+def close_rows(rng, name, n_columns=6, n_centres=20):
+    """Rows and centres that float32 can hardly tell apart, or not at all."""
+    centres = rng.normal(size=(n_centres, n_columns))
+    pairs = rng.integers(0, n_centres, (2, 400))
+    halfway = centres[pairs].mean(axis=0)  # as far from one centre as from another, but for rounding
+    wiggled = halfway + 10.0 ** rng.integers(-17, -2, (400, 1)) * rng.normal(size=(400, n_columns))
+    if name == "twins":
+        centres[1::2] = centres[::2] * (1 + 1e-12 * rng.integers(-1, 2, (n_centres // 2, 1)))
+    elif name == "far off":
+        return wiggled + 1e8, centres + 1e8
+    elif name == "scales":
+        factors = 10.0 ** rng.integers(-12, 13, n_columns)
+        return wiggled * factors, centres * factors
+    elif name == "clumps":  # all within 1e-7 of places that are 1 apart
+        centres = rng.integers(-3, 4, centres.shape) + 1e-7 * centres
+        return centres[pairs[0]] + 1e-7 * rng.normal(size=wiggled.shape), centres
+    elif name == "outlier":
+        centres[3], wiggled[5], wiggled[9] = 1e9, 1e9, 1e20
+    elif name == "zeros":
+        centres[[2, 5]], wiggled[::3], wiggled[1::7] = 0.0, 0.0, -0.0
+    elif name == "grid":
+        return rng.integers(-2, 3, wiggled.shape).astype(float), rng.integers(-2, 3, centres.shape).astype(float)
+    return wiggled, centres
+
+
+@pytest.mark.parametrize("power", [0, 100, -100, -140, 330, -460])
+@pytest.mark.parametrize("name", ["twins", "far off", "scales", "clumps", "outlier", "zeros", "grid"])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_lloyd_is_exact_where_float32_is_not(kernels, rng, name, power, missing):
+    """The label has the least distance in float64, whatever unit the numbers are taken in; a tie, the lowest index."""
+    values, centres = close_rows(rng, name)
+    values[rng.random(values.shape) < missing] = np.nan
+    pivot, scale = (name != "grid") * centres.mean(axis=0), 2.0**power
+    values, centres, pivot = values * scale, (centres - pivot) * scale, pivot * scale
+    gaps = (values - pivot)[:, None] - centres
+    truth = np.nansum((gaps / scale) ** 2, axis=2)
+    best = truth.min(axis=1)
+    size = float(np.abs(centres).max())
+    labels = None
+    for unit in (2.0 ** -np.frexp(size)[1], 1.0, 2.0 ** (8 - np.frexp(size)[1])):
+        if not 1e-30 < size * unit < 1e11:
+            continue  # the caller leaves float32 alone where a centre is beyond it
+        found = Swept(kernels, values, centres, pivot=pivot, unit=unit, labels=labels)
+        chosen = truth[np.arange(len(values)), found.labels]
+        assert (chosen <= best * (1 + 1e-14)).all()
+        first = (truth <= best[:, None]).argmax(axis=1)
+        equal = (np.sort(truth, axis=1)[:, 1] == best) & (name == "grid")  # whole numbers: nothing is rounded
+        np.testing.assert_array_equal(found.labels[equal], first[equal])
+        labels = rng.integers(0, len(centres), len(values)).astype(np.int32)  # and from any label before
+
+
+@pytest.mark.parametrize("name", ["twins", "far off", "scales", "clumps", "outlier", "zeros", "grid"])
+def test_lloyd_of_float32_rows_is_that_of_the_same_numbers(kernels, rng, name):
+    values, centres = close_rows(rng, name)
+    values, pivot = values.astype(np.float32), centres.mean(axis=0)
+    one, two = (Swept(kernels, given, centres - pivot, pivot=pivot) for given in (values, values.astype(float)))
+    for what in ("labels", "sums", "mass", "totals", "bounds"):
+        np.testing.assert_array_equal(getattr(one, what), getattr(two, what))
 
 
 def test_lloyd_never_points_outside_the_centres(kernels):

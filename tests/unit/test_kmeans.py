@@ -99,7 +99,8 @@ def test_float32_stays_float32():
     exact = hs.KMeans(6, init=X[:6], tol=0).fit(X.astype(np.float64))
     assert model.cluster_centers_.dtype == model.transform(X).dtype == np.float32
     assert_array_equal(model.labels_, exact.labels_)
-    assert_allclose(model.inertia_, exact.inertia_, rtol=1e-6)  # values less the pivot are rounded to float32
+    assert model.trace_ == exact.trace_
+    assert_array_equal(model.cluster_centers_, exact.cluster_centers_.astype(np.float32))
     assert hs.KMeans(6).fit(X.astype(np.float16)).cluster_centers_.dtype == np.float32
     assert hs.KMeans(6).fit(X.astype(int)).cluster_centers_.dtype == np.float64
 
@@ -108,7 +109,19 @@ def test_predicts_in_either_precision():
     X = blobs()
     model = hs.KMeans(6, random_state=0).fit(X)
     assert_array_equal(model.predict(X.astype(np.float32)), model.labels_)
-    assert_array_equal(hs.KMeans(6, random_state=0).fit(X.astype(np.float32)).predict(X), model.labels_)
+    assert_array_equal(
+        hs.KMeans(6, init=X[:6]).fit(X.astype(np.float32)).predict(X), hs.KMeans(6, init=X[:6]).fit(X).labels_
+    )
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e6])
+def test_float32_is_its_own_float64_whatever_the_start(offset):
+    X = holed(blobs(apart=1.0) + offset, 0.1).astype(np.float32)
+    small, large = (hs.KMeans(6, random_state=0).fit(given) for given in (X, X.astype(np.float64)))
+    assert small.trace_ == large.trace_
+    assert_array_equal(small.labels_, large.labels_)
+    assert_array_equal(small.transform(X), large.transform(X.astype(np.float64)).astype(np.float32))
+    assert_array_equal(small.predict(X[::-1]), large.labels_[::-1])
 
 
 # ---- laws ------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 k-means is hard EM of a mixture with equal weights and one fixed variance: a sweep finds the nearest centre of each row
 and moves each centre to the mean of its rows. This gives the same assignments and centres as `em` would.
 
-- *rows*: values less a pivot, in float32 or float64; sums are float64 always.
+- *rows*: values in float32 or float64; all that is computed of them, less a pivot, is float64.
 - *part*: some consecutive rows, the unit of work. There are at most 16, whatever the number of workers.
 - *sweep*: one pass over the rows under some centres: assignment, inertia, sums.
 - *run*: the sweeps from one start; `run.reason` says why it ended.
@@ -29,7 +29,11 @@ from halfseen.leaves.leaf import Floats
 
 PARTS = 16
 SMALLEST = 1024  # rows; below, handing a part to a worker costs more than the part
-LINE = 64  # bytes of centres that lie side by side: what the kernel takes at once
+QUAD = 4  # centres that lie side by side: what the kernel takes at once
+PANEL = 16  # centres that are never apart: a group has some panels
+GROUPS = (1, 2, 4, 8)  # numbers of groups with a bound of their own; each costs 4 bytes a row
+QUEUE = 96  # rows that the kernel holds back
+BEYOND = 1e24  # squared numbers, in units, that float32 is not used for
 STILL = 5  # sweeps without a gain after which none is expected
 NOISE = 4 * np.finfo(np.float64).eps
 ROUNDING = 1e-9  # relative rise of the inertia that rounding explains
@@ -50,12 +54,12 @@ class Rows:
     ----------
     values : (N, D) float32 or float64, NaN = missing
     weight : (N,)
-    pivot : (D,) of the dtype of `values`
+    pivot : (D,)
     """
 
     values: NDArray[Any]
     weight: Floats
-    pivot: NDArray[Any]
+    pivot: Floats
 
     def centred(self, part: slice) -> Cells:
         """Return some rows less the pivot."""
@@ -140,43 +144,57 @@ class Swept(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What spares work: how near other centres may be to each row, and how far they moved since.
+    """What spares work: how near the centres of a group may be to each row, and how far they moved since.
+
+    All in float32 and times `unit`, rounded so that they hold.
 
     Attributes
     ----------
-    least : (N,)      no centre but the row's own is nearer; 0 is always true. Written by each sweep
-    drift : (K,)      the longest way that any other centre went since `least` was written
+    least : (N, G)      less `moved[k, g]`, no centre of group g is nearer to a row of centre k, but k itself; 0 is
+                        always true. Written by each sweep
+    moved : (K, G)      the longest ways that a centre of group g other than k went so far, added up
+    unit : float        a power of two: distances times this are of moderate size
     """
 
-    least: Floats
-    drift: Floats
+    least: NDArray[np.float32]
+    moved: NDArray[np.float32]
+    unit: float
 
     @classmethod
-    def none(cls, n_rows: int, n_centres: int) -> Bounds:
-        """Return bounds that say nothing."""
-        return cls(np.zeros(n_rows), np.zeros(n_centres))
+    def none(cls, n_rows: int, n_centres: int, size: float) -> Bounds:
+        """Return bounds that say nothing, of numbers of about this size."""
+        n_groups = next((n for n in GROUPS if n * PANEL >= n_centres), GROUPS[-1])
+        unit = float(2.0 ** -np.frexp(size)[1]) if 1e-290 < size < 1e290 else 1.0
+        return cls(np.zeros((n_rows, n_groups), np.float32), np.zeros((n_centres, n_groups), np.float32), unit)
 
     def after(self, moved: Floats) -> Bounds:
         """Return the bounds for centres of which k went the way `moved[k]`, (K, D)."""
-        ways = np.sqrt((moved**2).sum(axis=1)) * (1 + 1e-12)  # rounding must not make it shorter
-        longest = int(ways.argmax())
-        others = np.where(np.arange(len(ways)) == longest, np.delete(ways, longest).max(initial=0.0), ways[longest])
-        return Bounds(self.least, others)
+        ways = np.sqrt((moved**2).sum(axis=1)) * self.unit * (1 + 1e-12)  # rounding must not make it shorter
+        n_panels = -(-len(ways) // PANEL)
+        group = np.arange(len(ways)) // (PANEL * -(-n_panels // self.moved.shape[1]))
+        longest = np.zeros(self.moved.shape)
+        for g in range(self.moved.shape[1]):
+            own = np.where(group == g, ways, 0.0)
+            first = int(own.argmax())
+            longest[:, g] = own[first]
+            longest[first, g] = np.delete(own, first).max(initial=0.0)
+        with np.errstate(over="ignore"):
+            total = (self.moved + longest).astype(np.float32)
+        return Bounds(self.least, np.where(longest > 0, np.nextafter(total, np.float32(np.inf)), self.moved), self.unit)
 
 
 def sweep(
     rows: Rows, centres: Floats, labels: NDArray[np.int32], runner: Runner = serial, bounds: Bounds | None = None
 ) -> Swept:
     """Assign every row to its nearest centre (less the pivot), in `labels`, and sum the rows of each centre."""
-    least, drift = bounds or Bounds.none(len(labels), len(centres))
-    panels, half = pack(centres, rows.values.dtype)
+    least, moved, unit = bounds or Bounds.none(len(labels), len(centres), float(np.abs(centres).max()))
+    panels, half = pack(centres, unit)
 
     def task(part: slice) -> tuple[Floats, Floats, Floats, Floats]:
-        values = rows.values[part]
         sums, mass, cell_mass, totals = (np.zeros(shape) for shape in (centres.shape, len(centres), centres.shape, 2))
-        workspace = np.empty((36, values.shape[1]), values.dtype)
+        workspace = np.empty((QUEUE, 5 * centres.shape[1] + half.shape[1]), np.float32)
         weight = np.ascontiguousarray(rows.weight[part])  # equal weights may be one number, repeated
-        inputs = values, weight, rows.pivot, centres, panels, half, drift
+        inputs = rows.values[part], weight, rows.pivot, centres, unit, panels, half, moved
         kernels.lloyd(*inputs, workspace, labels[part], least[part], sums, mass, cell_mass, totals)
         return sums, mass, cell_mass, totals
 
@@ -187,28 +205,28 @@ def sweep(
     return Swept(sums, mass[:, None] + cell_mass, float(totals[0]), int(totals[1]))
 
 
-def pack(centres: Floats, dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def pack(centres: Floats, unit: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return centres as the kernel takes them: panels of centres side by side, and the halves of their squares.
 
     Examples
     --------
-    >>> panels, half = pack(np.array([[3.0], [4.0]]), np.float64)
+    >>> panels, half = pack(np.array([[3.0], [4.0]]), 1.0)
     >>> panels.shape, panels[0, :, :2].tolist(), half[:, 1:3].tolist()
-    ((1, 2, 8), [[3.0, 4.0], [-4.5, -8.0]], [[-8.0, -inf], [0.0, -inf]])
+    ((4, 2, 4), [[3.0, 4.0], [-4.5, -8.0]], [[-8.0, -inf], [0.0, -inf]])
     """
     n_centres, n_columns = centres.shape
-    width = LINE // np.dtype(dtype).itemsize
-    n_panels = -(-n_centres // width)
-    half = np.full((2, n_panels * width), -np.inf, dtype)
-    padded = np.zeros((n_panels * width, 2 * n_columns), dtype)
-    with np.errstate(over="ignore"):
-        half[0, :n_centres] = -(centres**2).sum(axis=1) / 2
-        half[1, :n_centres] = 0.0
-        padded[:n_centres, :n_columns] = centres
-        padded[:n_centres, n_columns:] = -(centres**2) / 2
-    if not np.isfinite(half[0, :n_centres]).all():  # squares beyond float32: NaN sends every row to the differences
-        half[:] = np.nan
-    return np.ascontiguousarray(padded.reshape(n_panels, width, -1).transpose(0, 2, 1)), half
+    n_padded = -(-n_centres // PANEL) * PANEL
+    half = np.full((2, n_padded), -np.inf, np.float32)
+    padded = np.zeros((n_padded, 2 * n_columns), np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = (centres * unit) ** 2
+        if not (squares.sum(axis=1) < BEYOND).all():  # NaN tells the kernel to leave float32 alone
+            return padded.reshape(-1, 2 * n_columns, QUAD), np.full_like(half, np.nan)
+    half[0, :n_centres] = -squares.sum(axis=1) / 2
+    half[1, :n_centres] = 0.0
+    padded[:n_centres, :n_columns] = centres * unit
+    padded[:n_centres, n_columns:] = -squares / 2
+    return np.ascontiguousarray(padded.reshape(-1, QUAD, 2 * n_columns).transpose(0, 2, 1)), half
 
 
 @dataclass(frozen=True)
@@ -248,7 +266,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.labels = np.full(len(self.rows.values), -1, dtype=np.int32)
-        self.bounds = Bounds.none(len(self.labels), len(self.centres))
+        self.bounds = Bounds.none(len(self.labels), len(self.centres), float(np.sqrt(self.variance)))
 
     def advance(self, plan: Plan, n_sweeps: int) -> None:
         """Make so many more sweeps, or fewer if the run ends."""

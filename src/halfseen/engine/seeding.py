@@ -65,9 +65,9 @@ def hash_rows(values: NDArray[Any]) -> NDArray[np.uint64]:
     factors = _mixed(np.arange(1, values.shape[1] + 1, dtype=np.uint64) * np.uint64(_ODD)) | np.uint64(1)
     out = np.empty(len(values), dtype=np.uint64)
     for start in range(0, len(values), 1 << 12):
-        cells = values[start : start + (1 << 12)] + 0.0
+        cells = values[start : start + (1 << 12)].astype(np.float64) + 0.0  # float32 has the hash of its float64
         cells[np.isnan(cells)] = np.nan
-        bits = cells.view(np.uint32 if cells.dtype == np.float32 else np.uint64).astype(np.uint64)
+        bits = cells.view(np.uint64)
         bits ^= bits >> np.uint64(32)  # whole numbers have zeros in their lower half
         bits *= factors
         out[start : start + len(cells)] = _mixed(bits.sum(axis=1, dtype=np.uint64))

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halfseen.data import Column, Schema, frame_from_dict
 from halfseen.data.template import rebuilt
@@ -57,8 +56,7 @@ def contrast(model: KMeans) -> Floats:
 
 def overall(model: KMeans) -> Floats:
     """Return the means of the columns; one that rounding alone keeps from 0 is 0."""
-    mean = model._pivot.astype(np.float64)
-    return np.where(np.abs(mean) > 1e-9 * model._spread, mean, 0.0)
+    return np.where(np.abs(model._pivot) > 1e-9 * model._spread, model._pivot, 0.0)
 
 
 def to_frame(model: KMeans) -> Any:
@@ -114,10 +112,8 @@ def traits_of(model: KMeans, k: int, top: int, least: float = 0.01) -> list[tupl
 
 def taken(model: KMeans) -> State:
     """Return the state of a fitted model. The labels of the rows are not in it: no row is."""
-    record = state.common(model, TRAINING) | {
-        "model": {"dtype": model._pivot.dtype.name, "n_clusters": len(model._centred)}
-    }
-    tensors = {"centres": model._centred, "pivot": model._pivot.astype(np.float64), "spread": model._spread}
+    record = state.common(model, TRAINING) | {"model": {"dtype": model._dtype, "n_clusters": len(model._centred)}}
+    tensors = {"centres": model._centred, "pivot": model._pivot, "spread": model._spread}
     if hasattr(model, "cluster_sizes_"):
         tensors["sizes"] = model.cluster_sizes_
     return State(record, tensors)
@@ -130,9 +126,8 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
     if any(column.kind != "gaussian" for column in model._schema.columns):
         raise ParameterError("a column of k-means cannot be of categories or counts.")
     state.check_shapes(tensors, _shapes(model._schema, record["model"], tensors))
-    dtype = options.one_of("dtype", record["model"]["dtype"], DTYPES)
-    model._pivot = _stored(tensors["pivot"], dtype)
-    model._centred, model._spread = tensors["centres"], tensors["spread"]
+    model._dtype = options.one_of("dtype", record["model"]["dtype"], DTYPES)
+    model._centred, model._pivot, model._spread = tensors["centres"], tensors["pivot"], tensors["spread"]
     with np.errstate(over="ignore"):
         if not np.isfinite(model.cluster_centers_).all() or model._spread.min() < 0:
             raise ParameterError("a centre is beyond the numbers of its dtype, or a standard deviation is below 0.")
@@ -146,11 +141,6 @@ def _shapes(schema: Schema, model: Any, tensors: Mapping[str, Floats]) -> dict[s
     width, n_clusters = len(schema.columns), options.whole("n_clusters", model["n_clusters"])
     shapes: dict[str, tuple[int, ...]] = {"centres": (n_clusters, width), "pivot": (width,), "spread": (width,)}
     return shapes | ({"sizes": (n_clusters,)} if "sizes" in tensors else {})
-
-
-def _stored(pivot: Floats, dtype: str) -> NDArray[Any]:
-    with np.errstate(over="ignore"):
-        return pivot.astype(dtype)
 
 
 def _restore_table(model: KMeans, record: Mapping[str, Any]) -> None:

@@ -92,9 +92,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
     'assignments unchanged'
     """
 
-    _pivot: NDArray[Any]  # means of the columns
+    _pivot: Floats  # means of the columns
     _centred: Floats  # centres less the pivot
     _spread: Floats  # standard deviations of the columns
+    _dtype: str = "float64"  # of the data, and of `cluster_centers_`
     _schema: Schema
     _template: Source
     cluster_sizes_: Floats
@@ -163,12 +164,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         """Keep what later calls need to know of the table, its columns and never its rows, and where it came from."""
         self._schema = words.schema_of(source.names, source.named)
         self._template = source.template()
-        numbers = [np.array([self.cluster_sizes_.sum()]), self._pivot.astype(np.float64), self._spread]
+        numbers = [np.array([self.cluster_sizes_.sum()]), self._pivot, self._spread]
         self._origin = Origin.now(words.fingerprint(self._schema, *numbers), seed)
 
     def _from(self, centres: Floats, rows: Rows, variance: float, run: Runner) -> Run:
         """Return the run from given centres."""
-        only = Run(rows, centres - rows.pivot.astype(np.float64), variance)
+        only = Run(rows, centres - rows.pivot, variance)
         only.finish(Plan(self.tol * variance, self.max_iter, run))
         return only
 
@@ -187,7 +188,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         if some.whole:
             return best
         everything, variance = _centred(source, values, weight, run)
-        final = Run(everything, best.centres + (rows.pivot - everything.pivot.astype(np.float64)), variance)
+        final = Run(everything, best.centres + (rows.pivot - everything.pivot), variance)
         final.reason = "interrupted" if best.reason == "interrupted" else None
         final.finish(Plan(self.tol * variance, self.max_iter, run))
         return final
@@ -224,7 +225,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
 
     def _publish(self, found: Run) -> None:
         """Set the fitted attributes."""
-        self._pivot, self._centred = found.rows.pivot, found.centres
+        self._pivot, self._centred, self._dtype = found.rows.pivot, found.centres, found.rows.values.dtype.name
         self._centred.flags.writeable = False
         self._n_features_out = len(found.centres)
         self.labels_ = found.labels
@@ -299,7 +300,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
     def cluster_centers_(self) -> NDArray[Any]:
         """The centres, (K, D), of the dtype of the data."""
         check_is_fitted(self, "_centred")
-        return (self._centred + self._pivot).astype(self._pivot.dtype)
+        return (self._centred + self._pivot).astype(self._dtype)
 
     def to_frame(self) -> Any:
         """Return the shares of the clusters and their centres as a table with a column per cluster.
@@ -342,7 +343,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         """Return the distance of each row to each centre, (N, K); 0 for a row without any cell."""
         source = self._read(X)
         values = as_matrix(source)
-        rows = Rows(values, np.empty(0), self._pivot.astype(values.dtype))
+        rows = Rows(values, np.empty(0), self._pivot)
         out = np.empty((len(values), len(self._centred)), values.dtype)
 
         def task(part: slice) -> None:
@@ -390,7 +391,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
     def _assigned(self, values: NDArray[Any], weight: Floats | None = None) -> tuple[NDArray[np.int32], float]:
         """Return the cluster of each row, and the inertia."""
         labels = np.full(len(values), -1, dtype=np.int32)
-        rows = Rows(values, np.ones(len(values)) if weight is None else weight, self._pivot.astype(values.dtype))
+        rows = Rows(values, np.ones(len(values)) if weight is None else weight, self._pivot)
         with runner(self.n_jobs, PARTS) as run:
             inertia = sweep(rows, self._centred, labels, run).inertia
         if not np.isfinite(inertia):
@@ -422,7 +423,7 @@ def _centred(source: Source, values: NDArray[Any], weight: Floats, run: Runner) 
     pivot = np.where(seen, head, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
     labels, centre = np.full(len(values), -1, dtype=np.int32), np.zeros((1, values.shape[1]))
     for _ in range(2):
-        rows = Rows(values, weight, pivot.astype(values.dtype))
+        rows = Rows(values, weight, pivot)
         swept = sweep(rows, centre, labels, run)
         if not np.isfinite(swept.inertia):
             _find_infinity(source)

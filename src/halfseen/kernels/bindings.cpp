@@ -180,12 +180,14 @@ void bind_chain(nb::module_& m) {
 
 template <class T>
 void bind_lloyd(nb::module_& m) {
-    bind(m, "lloyd", [](Array2<const T> values, In1 weight, Array1<const T> pivot, In2 centres, Array3<const T> panels,
-                        Array2<const T> half, In1 drift, Array2<T> workspace, Array1<std::int32_t> labels, Out1 bounds,
-                        Out2 sums, Out1 mass, Out2 cell_mass, Out1 totals) {
-        lloyd(Lloyd<T>{view(values), view(weight), view(pivot), view(centres), view(panels), view(half), view(drift)},
-              LloydSums<T>{view(workspace), view(labels), view(bounds), view(sums), view(mass), view(cell_mass),
-                           view(totals)});
+    bind(m, "lloyd", [](Array2<const T> values, In1 weight, In1 pivot, In2 centres, double unit,
+                        Array3<const float> panels, Array2<const float> half, Array2<const float> moved,
+                        Array2<float> workspace, Array1<std::int32_t> labels, Array2<float> bounds, Out2 sums, Out1 mass,
+                        Out2 cell_mass, Out1 totals) {
+        lloyd(Lloyd<T>{view(values), view(weight), view(pivot), view(centres), unit, view(panels), view(half),
+                       view(moved)},
+              LloydSums{view(workspace), view(labels), view(bounds), view(sums), view(mass), view(cell_mass),
+                        view(totals)});
     });
 }
 

@@ -18,8 +18,8 @@ namespace halfseen {
     bool any_infinite(Matrix<const double>);                                                                         \
     void gaussian_count(Matrix<const double>, Matrix<const double>, Span<const std::int64_t>, Span<const double>,    \
                         Stack<double>);                                                                              \
-    void lloyd(const Lloyd<double>&, const LloydSums<double>&);                                                      \
-    void lloyd(const Lloyd<float>&, const LloydSums<float>&);                                                        \
+    void lloyd(const Lloyd<double>&, const LloydSums&);                                                              \
+    void lloyd(const Lloyd<float>&, const LloydSums&);                                                               \
     void normal_score(Matrix<const double>, const Normals&, Matrix<double>);                                         \
     void normal_expect(Matrix<const double>, const Normals&, Matrix<const double>, Matrix<double>);                  \
     double normal_soft(Matrix<const double>, Span<const double>, Span<const double>, const Normals&, Span<double>,   \
@@ -98,9 +98,9 @@ void gaussian_expect(Matrix<const double> values, Matrix<const double> mean, Mat
     HALFSEEN_PICK(gaussian_expect(values, mean, usage, moments));
 }
 
-void lloyd(const Lloyd<double>& in, const LloydSums<double>& out) { HALFSEEN_PICK(lloyd(in, out)); }
+void lloyd(const Lloyd<double>& in, const LloydSums& out) { HALFSEEN_PICK(lloyd(in, out)); }
 
-void lloyd(const Lloyd<float>& in, const LloydSums<float>& out) { HALFSEEN_PICK(lloyd(in, out)); }
+void lloyd(const Lloyd<float>& in, const LloydSums& out) { HALFSEEN_PICK(lloyd(in, out)); }
 
 void normal_score(Matrix<const double> values, const Normals& normals, Matrix<double> scores) {
     HALFSEEN_PICK(normal_score(values, normals, scores));

@@ -221,25 +221,27 @@ template <class T>
 struct Lloyd {
     Matrix<const T> values;             // (N, D)   NaN = missing
     Span<const double> weight;          // (N,)
-    Span<const T> pivot;                // (D,)
+    Span<const double> pivot;           // (D,)
     Matrix<const double> centres;       // (K, D)   less the pivot
-    Stack<const T> panels;              // (P, 2 D, C) C = 8 (float: 16) centres side by side, then their -c^2 / 2
-    Matrix<const T> half;               // (2, P C) -|centre|^2 / 2, and 0; -inf in the padding
-    Span<const double> drift;           // (K,)     how far any other centre moved since the bounds were made
+    double unit;                        // a power of two: numbers times this are of moderate size
+    Stack<const float> panels;          // (P, 2 D, 4) centres times unit, 4 side by side, then their -c^2 / 2; P is a
+                                        //          multiple of 4
+    Matrix<const float> half;           // (2, 4 P) -|centre|^2 / 2 times unit^2, and 0; -inf in the padding
+    Matrix<const float> moved;          // (K, G)   how far centres of each group went so far, k apart, times unit
 };
 
-template <class T>
 struct LloydSums {
-    Matrix<T> workspace;                // (36, D)  overwritten
-    Span<std::int32_t> labels;          // (N,)     in: the last ones; out: the nearest centre
-    Span<double> bounds;                // (N,)     in, out: no centre but the own is nearer than this (0 is always true)
+    Matrix<float> workspace;            // (96, 5 D + 4 P)  overwritten
+    Span<std::int32_t> labels;          // (N,)     in: the last ones, or -1; out: the nearest centre
+    Matrix<float> bounds;               // (N, G)   in, out: less `moved` of its centre, times unit, no centre of the group
+                                        //          but the row's own is nearer (0 is always true); G is 1, 2, 4 or 8
     Matrix<double> sums;                // (K, D)   added to: weighted rows less the pivot
     Span<double> mass;                  // (K,)     added to: weight of complete rows
     Matrix<double> cell_mass;           // (K, D)   added to: weight of what is seen of rows with holes
     Span<double> totals;                // (2,)     added to: inertia, labels that changed
 };
 
-void lloyd(const Lloyd<double>& in, const LloydSums<double>& out);
-void lloyd(const Lloyd<float>& in, const LloydSums<float>& out);
+void lloyd(const Lloyd<double>& in, const LloydSums& out);
+void lloyd(const Lloyd<float>& in, const LloydSums& out);
 
 }  // namespace halfseen

@@ -1,21 +1,21 @@
 // One sweep of k-means over a chunk: nearest centre of each row, sums of the rows of each centre, all in one pass.
 //
-// Compiled once per instruction set. Rows are taken BLOCK at a time, centres in panels of PANEL side by side: a block
-// times a panel is a small matrix product that stays in registers, and its best column is kept, never the product.
+// Compiled once per instruction set. Distances, inertia and sums are float64, of differences. Most of them are never
+// computed, for two filters say which centres cannot be the nearest:
 //
-// The product is the squared distance expanded, |x - c|^2 = |x|^2 - 2 (x . c - |c|^2 / 2), which loses digits where
-// distances are small beside the numbers. So the second best is kept too: a row whose two best are closer than rounding
-// could have moved them is looked at again, by differences in double. The nearest centre is the nearest, in float too.
-//
-// A row is not multiplied at all while it is surely nearest to the same centre: its distance to that one, computed in
-// full for the inertia, is below the bound of its distances to all others, which fell by no more than centres moved.
+// - Bounds. Centres stand in a few groups. For each row and group there is a distance below which no centre of the group
+//   is, but the row's own; it falls by no more than the centres moved. While the own centre is nearer than all that, the
+//   row stays; otherwise only the groups whose bound is too low are looked at.
+// - float32. These groups are compared by |x - c|^2 = |x|^2 - 2 (x . c - |c|^2 / 2), as a small matrix product that stays
+//   in registers: BLOCK rows times a panel of PANEL centres. What rounding may have done is bounded, see `Rounding`, and
+//   centres that it leaves possible are compared in float64. So the nearest is the nearest, whatever the numbers.
 //
 // Of a row with holes the product has twice the columns: its cells (0 in a hole) beside the centres', and a 1 for each
 // cell seen beside -c^2 / 2 of the centres.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 
 #include "kernels.hpp"
 
@@ -31,402 +31,530 @@ namespace halfseen::HALFSEEN_ISA {
 
 namespace {
 
+constexpr float INFINITE = std::numeric_limits<float>::infinity();
+constexpr int WIDTH = HALFSEEN_BYTES / sizeof(float);
+
 #if defined(__GNUC__) || defined(__clang__)
 
-template <class T>
-struct Vector {
-    typedef T type __attribute__((vector_size(HALFSEEN_BYTES)));
-    static constexpr int width = HALFSEEN_BYTES / sizeof(T);
-};
+typedef float Lanes __attribute__((vector_size(HALFSEEN_BYTES)));
+
+inline void multiply_add(Lanes& sum, float x, Lanes c) { sum += x * c; }
+#if HALFSEEN_BYTES == 32
+inline Lanes larger(Lanes a, Lanes b) { return __builtin_ia32_maxps256(a, b); }
+inline Lanes smaller(Lanes a, Lanes b) { return __builtin_ia32_minps256(a, b); }
+#else
+inline Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
+inline Lanes smaller(Lanes a, Lanes b) { return a < b ? a : b; }
+#endif
+inline Lanes if_equal(Lanes a, Lanes b, Lanes yes, Lanes no) { return a == b ? yes : no; }
+inline Lanes if_above(Lanes a, Lanes b, Lanes yes, Lanes no) { return a > b ? yes : no; }
 
 #else
 
-template <class T>
-struct Vector {
-    struct type {
-        T v[HALFSEEN_BYTES / sizeof(T)];
-        T operator[](int i) const { return v[i]; }
-    };
-    static constexpr int width = HALFSEEN_BYTES / sizeof(T);
+struct Lanes {
+    float v[WIDTH];
+    float operator[](int i) const { return v[i]; }
 };
 
-#endif
-
-template <class T>
-using Lanes = typename Vector<T>::type;
-
-template <class T>
-constexpr int PANEL = 64 / sizeof(T);  // centres side by side: one cache line of each column
-
-template <class T>
-inline void multiply_add(Lanes<T>& sum, T x, const T* from) {
-    Lanes<T> c;
-    std::memcpy(&c, from, sizeof c);
-#if defined(__GNUC__) || defined(__clang__)
-    sum += x * c;
-#else
-    for (int i = 0; i < Vector<T>::width; ++i) sum.v[i] += x * c.v[i];
-#endif
+inline void multiply_add(Lanes& sum, float x, Lanes c) {
+    for (int i = 0; i < WIDTH; ++i) sum.v[i] += x * c.v[i];
+}
+inline Lanes larger(Lanes a, Lanes b) {
+    for (int i = 0; i < WIDTH; ++i) a.v[i] = std::max(a.v[i], b.v[i]);
+    return a;
+}
+inline Lanes smaller(Lanes a, Lanes b) {
+    for (int i = 0; i < WIDTH; ++i) a.v[i] = std::min(a.v[i], b.v[i]);
+    return a;
+}
+inline Lanes if_equal(Lanes a, Lanes b, Lanes yes, Lanes no) {
+    for (int i = 0; i < WIDTH; ++i) a.v[i] = a.v[i] == b.v[i] ? yes.v[i] : no.v[i];
+    return a;
+}
+inline Lanes if_above(Lanes a, Lanes b, Lanes yes, Lanes no) {
+    for (int i = 0; i < WIDTH; ++i) a.v[i] = a.v[i] > b.v[i] ? yes.v[i] : no.v[i];
+    return a;
 }
 
-template <class T>
-inline Lanes<T> all(T x) {
-    Lanes<T> out;
-    T copies[Vector<T>::width];
-    for (T& copy : copies) copy = x;
+#endif
+
+inline Lanes all(float x) {
+    Lanes out;
+    float copies[WIDTH];
+    for (float& copy : copies) copy = x;
     std::memcpy(&out, copies, sizeof out);
     return out;
 }
 
-// first, first + 1, ...
-template <class T>
-inline Lanes<T> counted(T first) {
-    Lanes<T> out;
-    T numbers[Vector<T>::width];
-    for (int i = 0; i < Vector<T>::width; ++i) numbers[i] = first + T(i);
-    std::memcpy(&out, numbers, sizeof out);
-    return out;
+inline Lanes load(const float* from) {
+    Lanes x;
+    std::memcpy(&x, from, sizeof x);
+    return x;
+}
+inline void store(float* to, Lanes x) { std::memcpy(to, &x, sizeof x); }
+
+constexpr int QUADS = 4;           // centres that are multiplied at once,
+constexpr int VECTORS = 3;         // by so many registers of rows: 12 of sums, which leaves a few for the rest
+constexpr int TILE = VECTORS * WIDTH;
+constexpr int QUEUE = 96;          // rows that wait until there are enough for tiles
+constexpr int BATCH = 16;          // rows whose own distances are computed before anything is decided
+constexpr std::size_t PANEL = 16;  // centres that are never apart: a group has some panels
+constexpr int PARTS = 8;           // sums kept side by side: one after the other each addition would wait for the last
+static_assert(QUEUE % TILE == 0 && PANEL % QUADS == 0);
+
+inline double sum(double* parts) {
+    for (int half = PARTS / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; ++i) parts[i] += parts[i + half];
+    return parts[0];
 }
 
-// The larger of each pair of lanes, and the smaller; of NaN and a number the second.
-#if (defined(__GNUC__) || defined(__clang__)) && HALFSEEN_BYTES == 32
-inline Lanes<double> larger(Lanes<double> a, Lanes<double> b) { return __builtin_ia32_maxpd256(a, b); }
-inline Lanes<float> larger(Lanes<float> a, Lanes<float> b) { return __builtin_ia32_maxps256(a, b); }
-inline Lanes<double> smaller(Lanes<double> a, Lanes<double> b) { return __builtin_ia32_minpd256(a, b); }
-inline Lanes<float> smaller(Lanes<float> a, Lanes<float> b) { return __builtin_ia32_minps256(a, b); }
-#elif defined(__GNUC__) || defined(__clang__)
-template <class V>
-inline V larger(V a, V b) { return a > b ? a : b; }
-template <class V>
-inline V smaller(V a, V b) { return a < b ? a : b; }
-#endif
-
-// The two best scores of each lane, and the centre of the best.
-template <class T>
-struct Pair {
-    Lanes<T> best, second, centre;
-};
-
-// Two pairs of scores become one. Among equals either may win: a tie is settled elsewhere, by differences.
-template <class T>
-inline void merge(Pair<T>& pair, const Pair<T>& other) {
-#if defined(__GNUC__) || defined(__clang__)
-    const auto better = other.best > pair.best;
-    const Lanes<T> worse = smaller(other.best, pair.best);
-    pair.best = larger(other.best, pair.best);
-    pair.centre = better ? other.centre : pair.centre;
-    pair.second = larger(worse, larger(other.second, pair.second));
-#else
-    for (int i = 0; i < Vector<T>::width; ++i) {
-        const bool better = other.best.v[i] > pair.best.v[i];
-        const T worse = better ? pair.best.v[i] : other.best.v[i];
-        if (better) pair.best.v[i] = other.best.v[i], pair.centre.v[i] = other.centre.v[i];
-        if (other.second.v[i] > pair.second.v[i]) pair.second.v[i] = other.second.v[i];
-        if (worse > pair.second.v[i]) pair.second.v[i] = worse;
+// to[d, r] = rows[r, d] for WIDTH rows; columns of `to` are TILE apart.
+inline void turn(const float* const* rows, std::size_t n_columns, float* to) {
+    std::size_t d = 0;
+#if defined(__GNUC__) && !defined(__clang__) && HALFSEEN_BYTES == 32
+    typedef std::int32_t Places __attribute__((vector_size(32)));
+    constexpr Places low = {0, 8, 1, 9, 4, 12, 5, 13}, high = {2, 10, 3, 11, 6, 14, 7, 15};
+    constexpr Places left = {0, 1, 8, 9, 4, 5, 12, 13}, right = {2, 3, 10, 11, 6, 7, 14, 15};
+    constexpr Places front = {0, 1, 2, 3, 8, 9, 10, 11}, back = {4, 5, 6, 7, 12, 13, 14, 15};
+    for (; d + WIDTH <= n_columns; d += WIDTH) {
+        Lanes x[8], y[8];
+        for (int r = 0; r < 8; ++r) x[r] = load(rows[r] + d);
+        for (int r = 0; r < 8; r += 2)
+            y[r] = __builtin_shuffle(x[r], x[r + 1], low), y[r + 1] = __builtin_shuffle(x[r], x[r + 1], high);
+        for (int r = 0; r < 8; r += 4)
+            for (int i = 0; i < 2; ++i) {
+                x[r + 2 * i] = __builtin_shuffle(y[r + i], y[r + i + 2], left);
+                x[r + 2 * i + 1] = __builtin_shuffle(y[r + i], y[r + i + 2], right);
+            }
+        for (int i = 0; i < 4; ++i) {
+            store(to + (d + i) * TILE, __builtin_shuffle(x[i], x[i + 4], front));
+            store(to + (d + i + 4) * TILE, __builtin_shuffle(x[i], x[i + 4], back));
+        }
     }
 #endif
+    for (; d < n_columns; ++d)
+        for (int r = 0; r < WIDTH; ++r) to[d * TILE + r] = rows[r][d];
 }
 
-// The same for one more score.
-template <class T>
-inline void merge(Pair<T>& pair, Lanes<T> score, Lanes<T> centre) {
-#if defined(__GNUC__) || defined(__clang__)
-    const auto better = score > pair.best;
-    const Lanes<T> worse = smaller(score, pair.best);
-    pair.best = larger(score, pair.best);
-    pair.centre = better ? centre : pair.centre;
-    pair.second = larger(worse, pair.second);
-#else
-    merge<T>(pair, Pair<T>{score, all<T>(-std::numeric_limits<T>::infinity()), centre});
-#endif
-}
-
-// Lanes of R rows and the PANEL centres of a panel.
-template <class T, int R>
-struct Tile {
-    static constexpr int WIDTH = Vector<T>::width, V = PANEL<T> / WIDTH;
-    Lanes<T> at[R][V];
-};
-
-// scores[r, c] = rows[r] . panel[:, c] + half[c]
-template <class T, int R>
-inline Tile<T, R> multiply(const T* rows, std::size_t n_columns, const T* panel, const T* half) {
-    constexpr int WIDTH = Tile<T, R>::WIDTH, V = Tile<T, R>::V;
-    Tile<T, R> scores;
-    for (int v = 0; v < V; ++v)
-        for (int r = 0; r < R; ++r) std::memcpy(&scores.at[r][v], half + v * WIDTH, sizeof(Lanes<T>));
-    for (std::size_t d = 0; d < n_columns; ++d)
-        for (int r = 0; r < R; ++r)
-            for (int v = 0; v < V; ++v)
-                multiply_add<T>(scores.at[r][v], rows[r * n_columns + d], panel + d * PANEL<T> + v * WIDTH);
-    return scores;
-}
-
-// Rows taken at a time: with one panel they fill 12 registers, which leaves a few for the centres.
-template <class T>
-constexpr int BLOCK = 12 * Vector<T>::width / PANEL<T>;
-
-template <class T>
-struct Found {
-    T best, second;  // scores
-    std::int32_t centre;
-};
-
-// Lane i of the result is lane i ^ STEP.
-template <class T, int STEP>
-inline Lanes<T> exchanged(Lanes<T> lanes) {
-    constexpr int WIDTH = Vector<T>::width;
-#if defined(__GNUC__) && !defined(__clang__)
-    typedef std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t> Whole;
-    typedef Whole Places __attribute__((vector_size(HALFSEEN_BYTES)));
-    Places places;
-    for (int i = 0; i < WIDTH; ++i) places[i] = Whole(i ^ STEP);
-    return __builtin_shuffle(lanes, places);
-#else
-    T from[WIDTH], to[WIDTH];
-    std::memcpy(from, &lanes, sizeof from);
-    for (int i = 0; i < WIDTH; ++i) to[i] = from[i ^ STEP];
-    std::memcpy(&lanes, to, sizeof to);
-    return lanes;
-#endif
-}
-
-// Every lane becomes the best of all.
-template <class T, int STEP = Vector<T>::width / 2>
-inline void merge_lanes(Pair<T>& pair) {
-    merge<T>(pair, Pair<T>{exchanged<T, STEP>(pair.best), exchanged<T, STEP>(pair.second),
-                           exchanged<T, STEP>(pair.centre)});
-    if constexpr (STEP > 1) merge_lanes<T, STEP / 2>(pair);
-}
-
-constexpr int PARTS = 8;  // sums kept side by side: one after the other each addition would wait for the last
-
-// Rows that wait until there are enough for a block.
-template <class T>
+// Rows that some centre but their own may be nearest to.
 struct Queue {
-    T* rows;                // (BLOCK, n_columns)
+    float* rows;            // (QUEUE, n_columns), in units
     std::size_t n_columns;  // D, or 2 D of rows with holes
-    const T* half;
+    const float* half;
     int size = 0;
-    std::size_t at[BLOCK<T>] = {};
-    T norm[BLOCK<T>] = {};  // squared, of what is seen
+    std::size_t at[QUEUE] = {};
+    float norm[QUEUE] = {};     // squared, of what is seen
+    float label[QUEUE] = {};    // the own centre, or -1
+    double own[QUEUE] = {};     // its squared distance; infinite if there is none
+    unsigned need[QUEUE] = {};  // a bit for each group that is to be looked at
 };
 
-template <class T>
+// What was found in a group about the rows of a queue.
+struct Found {
+    float best[QUEUE], next[QUEUE];  // the two best scores, but the own centre's; -inf if it was not looked at
+    float first[QUEUE];              // the centre of the best
+    int list[QUEUE + TILE], size;    // rows that were looked at, in the order of their scores
+};
+
+// What float32 may do to a score x . c - |c|^2 / 2 of n products.
+//
+// Factors are rounded, products too, and n + 1 numbers added: the error is at most e (|x| |c| + |c|^2 / 2) with
+// e = (n + 5) 2^-24, and `under` / 2 for what is too small for float32. As |c| <= |x| + d for a centre at distance d, that
+// is at most e (5 |x|^2 + 3 d^2) / 2 + under / 2. So, with s = |x|^2 - 2 score,
+//     s - 5 e |x|^2 - under <= d^2 (1 + 3 e)      and      d^2 (1 - 3 e) <= s + 5 e |x|^2 + under.
+// e is taken a little larger, for the few operations here.
+struct Rounding {
+    float off, under, wide, narrow;
+
+    explicit Rounding(std::size_t n_columns)
+        : off(float(5 * e(n_columns))),
+          under(float(double(n_columns + 4) * 0x1p-83)),  // numbers are below 2^41, and 2^-126 is lost at most
+          wide(float(1 / (1 + 4 * e(n_columns)))),
+          narrow(float(1 / (1 - 4 * e(n_columns)))) {}
+
+    static double e(std::size_t n_columns) { return double(n_columns + 16) * 1.1 * 0x1p-24; }
+    // The squared distance of a centre with this score is not below `least` and not above `most`.
+    float least(float norm, float score) const { return ((norm - 2 * score) - (off * norm + under)) * wide; }
+    float most(float norm, float score) const { return ((norm - 2 * score) + (off * norm + under)) * narrow; }
+    // Centres with lower scores than this are not nearer than the squared distance.
+    float score_at(float norm, float squared) const {
+        return 0.5f * ((norm - (off * norm + under)) - squared / wide) - 0x1p-20f * (norm + squared);
+    }
+};
+
+constexpr float BEYOND = 1e24f;          // squared numbers, in units, that float32 is not used for
+constexpr std::size_t WIDEST = 1 << 20;  // columns up to which `Rounding` holds
+constexpr float LESS = 1 - 0x1p-22f;     // times this, what was rounded to float32 is not above what it was
+constexpr float MORE = 1 + 0x1p-20f;     // and times this not below, and above what float64 rounds to the same
+
+template <class T, int G>
 struct Sweep {
     const Lloyd<T>& in;
-    const LloydSums<T>& out;
+    const LloydSums& out;
+    const std::size_t per_group;  // centres
+    const Rounding whole, holed;
     double inertia = 0.0;
     std::size_t changed = 0;
 
-    // The best centre of R rows by the expanded square.
-    template <int R>
-    void best(const T* rows, std::size_t n_columns, const T* half, Found<T>* found) const {
-        constexpr int V = Tile<T, R>::V;
-        const std::size_t n_panels = in.panels.layers, stride = in.panels.rows * PANEL<T>;
-        Pair<T> found_in[R][V];
-        for (std::size_t p = 0; p < n_panels; ++p) {
-            const Tile<T, R> scores = multiply<T, R>(rows, n_columns, in.panels.data + p * stride, half + p * PANEL<T>);
-            for (int v = 0; v < V; ++v) {
-                const Lanes<T> centre = counted<T>(T(p * PANEL<T> + v * Vector<T>::width));
-                for (int r = 0; r < R; ++r) {
-                    if (p == 0)
-                        found_in[r][v] = {scores.at[r][v], all<T>(-std::numeric_limits<T>::infinity()), centre};
-                    else
-                        merge<T>(found_in[r][v], scores.at[r][v], centre);
-                }
-            }
-        }
-        for (int r = 0; r < R; ++r) {
-            for (int v = 1; v < V; ++v) merge<T>(found_in[r][0], found_in[r][v]);
-            merge_lanes<T>(found_in[r][0]);
-            T best, second, centre;
-            std::memcpy(&best, &found_in[r][0].best, sizeof best);
-            std::memcpy(&second, &found_in[r][0].second, sizeof second);
-            std::memcpy(&centre, &found_in[r][0].centre, sizeof centre);
-            found[r] = {best, second, std::int32_t(centre)};
-        }
-    }
+    Sweep(const Lloyd<T>& in, const LloydSums& out)
+        : in(in),
+          out(out),
+          per_group(PANEL * ((in.panels.layers * QUADS / PANEL + G - 1) / G)),
+          whole(in.values.cols),
+          holed(2 * in.values.cols) {}
 
-    // Whether rounding cannot have changed which score is larger.
-    //
-    // A sum of n products, of factors that are rounded themselves, is off by at most (n + 4) eps / 2 times the sum of
-    // their sizes, |x| |c| + |c|^2 / 2. A centre that is nearer than the best has |c| <= |x| + |x - best|, and with
-    // q = |x|^2 - score of the best = (|x|^2 + |x - best|^2) / 2 all that is at most 5 q. NaN is never sure.
-    bool sure(const Found<T>& found, T norm, std::size_t n_columns) const {
-        const T slack = 5 * std::numeric_limits<T>::epsilon() * T(n_columns + 4);
-        return found.best - found.second > slack * (norm - found.best);
-    }
+    // ---- float64 -------------------------------------------------------------------------------------------------
 
     // Squared distance over what is seen.
     template <bool HOLES>
     double distance(const T* row, const double* centre) const {
-        const std::size_t n_columns = in.centres.cols, whole = n_columns - n_columns % PARTS;
+        const std::size_t n_columns = in.centres.cols, even = n_columns - n_columns % PARTS;
         double parts[PARTS] = {};
-        const auto gap = [&](std::size_t d) {
-            const double apart = double(row[d]) - centre[d];
-            return HOLES ? apart * double(row[n_columns + d]) : apart;
+        const auto square = [&](std::size_t d) {
+            const double gap = (double(row[d]) - in.pivot[d]) - centre[d];
+            return HOLES && row[d] != row[d] ? 0.0 : gap * gap;
         };
-        for (std::size_t d = 0; d < whole; d += PARTS)
-            for (int i = 0; i < PARTS; ++i) parts[i] += gap(d + i) * gap(d + i);
-        for (std::size_t d = whole; d < n_columns; ++d) parts[d - whole] += gap(d) * gap(d);
-        double squared = 0.0;
-        for (const double part : parts) squared += part;
-        return squared;
-    }
-
-    // The nearest centre by differences; `next` becomes the squared distance of the second.
-    template <bool HOLES>
-    std::size_t nearest(const T* row, double& next) const {
-        double least = std::numeric_limits<double>::infinity();
-        std::size_t k = 0;
-        next = least;
-        for (std::size_t j = 0; j < in.centres.rows; ++j) {
-            const double squared = distance<HOLES>(row, in.centres[j]);
-            next = squared < least ? least : squared < next ? squared : next;
-            if (squared < least) least = squared, k = j;
-        }
-        return k;
-    }
-
-    // A squared distance that no centre but the best is below, from the expanded squares. Their error, see `sure`, is a
-    // part `off` of |x|^2 and of the squared distance itself.
-    double at_least(const Found<T>& found, T norm, std::size_t n_columns) const {
-        const double off = 5 * double(std::numeric_limits<T>::epsilon()) * double(n_columns + 4);
-        const double squared = double(norm) - 2 * double(found.second) - off * double(norm);
-        return squared > 0 ? squared / (1 + off) : 0.0;
+        for (std::size_t d = 0; d < even; d += PARTS)
+            for (int i = 0; i < PARTS; ++i) parts[i] += square(d + i);
+        for (std::size_t d = even; d < n_columns; ++d) parts[d - even] += square(d);
+        return sum(parts);
     }
 
     // A row joins its centre. One with holes counts as if what is not seen of it were as far as what is.
     template <bool HOLES>
-    void add(std::size_t n, const T* row, std::size_t k, double squared) {
+    void join(std::size_t n, const T* row, std::size_t k, double squared) {
         const std::size_t n_columns = in.centres.cols;
+        changed += out.labels[n] != std::int32_t(k);
+        out.labels[n] = std::int32_t(k);
         double weight = in.weight[n];
+        double* sums = out.sums[k];
         if constexpr (HOLES) {
-            const T* seen = row + n_columns;
-            double n_seen = 0.0;
-            for (std::size_t d = 0; d < n_columns; ++d) n_seen += double(seen[d]);
-            if (n_seen == 0.0) return;
-            weight *= double(n_columns) / n_seen;
+            std::size_t n_seen = 0;
+            for (std::size_t d = 0; d < n_columns; ++d) n_seen += row[d] == row[d];
+            if (n_seen == 0) return;
+            weight *= double(n_columns) / double(n_seen);
             double* mass = out.cell_mass[k];
-            for (std::size_t d = 0; d < n_columns; ++d) mass[d] += weight * double(seen[d]);
+            for (std::size_t d = 0; d < n_columns; ++d) {
+                if (row[d] != row[d]) continue;
+                mass[d] += weight;
+                sums[d] += weight * (double(row[d]) - in.pivot[d]);
+            }
         } else {
             out.mass[k] += weight;
+            for (std::size_t d = 0; d < n_columns; ++d) sums[d] += weight * (double(row[d]) - in.pivot[d]);
         }
-        double* sum = out.sums[k];
-        for (std::size_t d = 0; d < n_columns; ++d) sum[d] += weight * double(row[d]);
         inertia += weight * squared;
     }
 
-    // Whether a row surely stays where it was; then it is added there.
+    // Compare with all centres, by differences.
     template <bool HOLES>
-    bool stays(std::size_t n, const T* row) {
-        const std::int32_t k = out.labels[n];
-        if (k < 0 || std::size_t(k) >= in.centres.rows) return false;
-        const double bound = out.bounds[n] - in.drift[k];
-        if (!(bound > 0)) return false;
-        const double squared = distance<HOLES>(row, in.centres[k]);
-        if (!(squared * (1 + 1e-12) < bound * bound)) return false;
-        out.bounds[n] = bound;
-        add<HOLES>(n, row, std::size_t(k), squared);
-        return true;
+    void join_nearest(std::size_t n, const T* row) {
+        double least = distance<HOLES>(row, in.centres[0]);
+        std::size_t best = 0;
+        for (std::size_t k = 1; k < in.centres.rows; ++k) {
+            const double squared = distance<HOLES>(row, in.centres[k]);
+            if (squared < least) least = squared, best = k;
+        }
+        for (int g = 0; g < G; ++g) out.bounds[n][g] = 0;
+        join<HOLES>(n, row, best, least);
     }
 
+    // ---- float32 -------------------------------------------------------------------------------------------------
+
+    // Compare the rows of V registers of a tile with QUADS centres from k on; keeps their scores, QUEUE apart.
+    template <int V>
+    static void compare(const float* tile, std::size_t n_columns, const float* panel, const float* half, std::size_t k,
+                        const float* label, float* scores, float* best, float* next, float* first) {
+        Lanes sums[QUADS][V];
+        for (int c = 0; c < QUADS; ++c)
+            for (int v = 0; v < V; ++v) sums[c][v] = all(half[c]);
+        for (std::size_t d = 0; d < n_columns; ++d, tile += TILE, panel += QUADS)
+            for (int c = 0; c < QUADS; ++c)
+                for (int v = 0; v < V; ++v) multiply_add(sums[c][v], panel[c], load(tile + v * WIDTH));
+        for (int v = 0; v < V; ++v) {
+            const Lanes own = load(label + v * WIDTH);
+            Lanes high = load(best + v * WIDTH), low = load(next + v * WIDTH), which = load(first + v * WIDTH);
+            for (int c = 0; c < QUADS; ++c) {
+                const Lanes centre = all(float(k + c)), score = if_equal(own, centre, all(-INFINITE), sums[c][v]);
+                store(scores + c * QUEUE + v * WIDTH, score);
+                which = if_above(score, high, centre, which);
+                low = larger(low, smaller(score, high));
+                high = larger(score, high);
+            }
+            store(best + v * WIDTH, high), store(next + v * WIDTH, low), store(first + v * WIDTH, which);
+        }
+    }
+
+    // Compare the rows of a queue with the centres of the groups that they need.
+    void look(const Queue& queue, float* scores, float* tiles, Found (&found)[G]) const {
+        const std::size_t layer = in.panels.rows * QUADS;
+        bool turned = false;  // the tiles hold all rows of the queue
+        for (int g = 0; g < G; ++g) {
+            Found& here = found[g];
+            here.size = 0;
+            for (int r = 0; r < queue.size; ++r) {
+                here.list[here.size] = r;
+                here.size += queue.need[r] >> g & 1;
+            }
+            const bool all_rows = here.size == queue.size;
+            for (int r = here.size; r < here.size + TILE; ++r) here.list[r] = 0;
+            float label[QUEUE], best[QUEUE], next[QUEUE], first[QUEUE];
+            for (int i = 0; i < QUEUE; ++i) best[i] = next[i] = -INFINITE, first[i] = -1;
+            for (int i = 0; i < here.size; ++i) label[i] = queue.label[here.list[i]];
+            for (int i = 0; i < here.size; i += TILE) {
+                float* tile = tiles + i * queue.n_columns;
+                const int n_vectors = std::min(VECTORS, (here.size - i + WIDTH - 1) / WIDTH);
+                for (int v = 0; v < n_vectors && !(all_rows && turned); ++v) {
+                    const float* rows[WIDTH];
+                    for (int r = 0; r < WIDTH; ++r)
+                        rows[r] = queue.rows + std::size_t(here.list[i + v * WIDTH + r]) * queue.n_columns;
+                    turn(rows, queue.n_columns, tile + v * WIDTH);
+                }
+                const std::size_t end = std::min(in.panels.layers * QUADS, (g + 1) * per_group);
+                const auto by = n_vectors == 1 ? compare<1> : n_vectors == 2 ? compare<2> : compare<VECTORS>;
+                for (std::size_t k = g * per_group; k < end; k += QUADS)
+                    by(tile, queue.n_columns, in.panels.data + k / QUADS * layer, queue.half + k, k, label + i,
+                       scores + k * QUEUE + i, best + i, next + i, first + i);
+            }
+            turned = all_rows;
+            for (int r = 0; r < QUEUE; ++r) here.best[r] = here.next[r] = -INFINITE, here.first[r] = -1;
+            for (int i = 0; i < here.size; ++i) {
+                const int r = here.list[i];
+                here.best[r] = best[i], here.next[r] = next[i], here.first[r] = first[i];
+            }
+        }
+    }
+
+    // Find the nearest centres of the rows of a queue, and what bounds the distances of the others.
     template <bool HOLES>
-    void flush(Queue<T>& queue) {
-        constexpr int R = BLOCK<T>;
-        Found<T> found[R];
-        if (queue.size == R)
-            best<R>(queue.rows, queue.n_columns, queue.half, found);
-        else
-            for (int r = 0; r < queue.size; ++r)
-                best<1>(queue.rows + r * queue.n_columns, queue.n_columns, queue.half, found + r);
+    void flush(Queue& queue) {
+        const Rounding& rounding = HOLES ? holed : whole;
+        float* tiles = out.workspace.data + QUEUE * 3 * in.values.cols;
+        float* scores = tiles + QUEUE * 2 * in.values.cols;
+        Found found[G];
+        look(queue, scores, tiles, found);
+
+        float own[QUEUE], above[QUEUE], label[QUEUE];
+        bool moves[QUEUE], sure[QUEUE];
+        for (int r = 0; r < QUEUE; ++r) own[r] = float(queue.own[r] * in.unit * in.unit);
+        for (int r = 0; r < QUEUE; ++r) {
+            float best = -INFINITE, next = -INFINITE, first = -1;
+            for (int g = 0; g < G; ++g) {
+                const float score = found[g].best[r];
+                first = score > best ? found[g].first[r] : first;
+                next = std::max(next, std::max(found[g].next[r], std::min(score, best)));
+                best = std::max(best, score);
+            }
+            const float norm = queue.norm[r], most = std::min(rounding.most(norm, best), own[r]) * MORE;
+            moves[r] = !(rounding.least(norm, best) > own[r] * MORE);
+            above[r] = rounding.score_at(norm, most);
+            sure[r] = (next < above[r]) & (own[r] > most * MORE);
+            label[r] = moves[r] ? first : queue.label[r];
+        }
         for (int r = 0; r < queue.size; ++r) {
-            const std::size_t n = queue.at[r];
-            const T* row = queue.rows + r * queue.n_columns;
-            std::size_t k = std::size_t(found[r].centre);
-            double next;
-            if (sure(found[r], queue.norm[r], queue.n_columns))
-                next = at_least(found[r], queue.norm[r], queue.n_columns);
+            if (!moves[r]) continue;
+            const T* row = in.values[queue.at[r]];
+            const std::size_t k = std::size_t(label[r]);
+            if (sure[r])
+                queue.own[r] = distance<HOLES>(row, in.centres[k]);
             else
-                k = nearest<HOLES>(row, next);
-            out.bounds[n] = std::sqrt(next) * (1 - 1e-12);
-            changed += out.labels[n] != std::int32_t(k);
-            out.labels[n] = std::int32_t(k);
-            add<HOLES>(n, row, k, distance<HOLES>(row, in.centres[k]));
+                label[r] = float(nearest<HOLES>(row, queue, r, found, scores, above[r]));
+        }
+        float bounds[G][QUEUE];
+        for (int g = 0; g < G; ++g)
+            for (int r = 0; r < QUEUE; ++r) {
+                const float other = found[g].first[r] == label[r] ? found[g].next[r] : found[g].best[r];
+                bounds[g][r] = std::sqrt(std::max(rounding.least(queue.norm[r], other), 0.0f)) * LESS;
+            }
+        for (int r = 0; r < queue.size; ++r) {
+            const std::size_t n = queue.at[r], k = std::size_t(label[r]);
+            const float* moved = in.moved[k];
+            float* to = out.bounds[n];
+            if (label[r] != queue.label[r] && queue.label[r] >= 0) leave(queue, r, bounds, k, std::sqrt(own[r]));
+            for (int g = 0; g < G; ++g) to[g] = queue.need[r] >> g & 1 ? (bounds[g][r] + moved[g]) * LESS : to[g];
+            join<HOLES>(n, in.values[n], k, queue.own[r]);
         }
         queue.size = 0;
     }
 
-    // Copy a row less the pivot; returns its squared norm, NaN where there is a hole.
-    T centred(std::size_t n, T* row) const {
-        const T* from = in.values[n];
-        const std::size_t n_columns = in.values.cols, whole = n_columns - n_columns % PARTS;
-        T parts[PARTS] = {};
-        for (std::size_t d = 0; d < whole; d += PARTS)
-            for (int i = 0; i < PARTS; ++i) {
-                row[d + i] = from[d + i] - in.pivot[d + i];
-                parts[i] += row[d + i] * row[d + i];
-            }
-        for (std::size_t d = whole; d < n_columns; ++d) {
-            row[d] = from[d] - in.pivot[d];
-            parts[d - whole] += row[d] * row[d];
+    // A row goes to another centre: its old one is in the bound of a group, others are measured from the new one.
+    void leave(const Queue& queue, int r, float (&bounds)[G][QUEUE], std::size_t k, float distance) const {
+        const std::size_t old = std::size_t(queue.label[r]), home = old / per_group;
+        float* kept = out.bounds[queue.at[r]];
+        for (std::size_t g = 0; g < G; ++g) {
+            if (!(queue.need[r] >> g & 1)) bounds[g][r] = kept[g] * LESS - in.moved[old][g];
+            if (g == home) bounds[g][r] = std::min(bounds[g][r], distance * LESS);
+            kept[g] = (bounds[g][r] * LESS + in.moved[k][g]) * LESS;
         }
-        T total = 0;
-        for (const T part : parts) total += part;
-        return total;
     }
 
-    // Copy a centred row with 0 in its holes, and behind it a 1 for each cell that is seen; returns its squared norm.
-    T marked(const T* from, T* row) const {
-        const std::size_t n_columns = in.values.cols;
-        T total = 0;
-        for (std::size_t d = 0; d < n_columns; ++d) {
-            const bool seen = from[d] == from[d];
-            row[d] = seen ? from[d] : T(0);
-            row[n_columns + d] = T(seen);
-            total += row[d] * row[d];
+    // The nearest of the own centre and of those that rounding leaves possible, by differences.
+    template <bool HOLES>
+    std::size_t nearest(const T* row, Queue& queue, int r, const Found (&found)[G], const float* scores,
+                        float above) const {
+        std::size_t best = queue.label[r] < 0 ? 0 : std::size_t(queue.label[r]);
+        double& squared = queue.own[r];
+        for (int g = 0; g < G; ++g) {
+            if (!(queue.need[r] >> g & 1)) continue;
+            const std::size_t i = std::find(found[g].list, found[g].list + found[g].size, r) - found[g].list;
+            const std::size_t end = std::min(in.centres.rows, (g + 1) * per_group);
+            for (std::size_t k = g * per_group; k < end; ++k) {
+                if (scores[k * QUEUE + i] < above) continue;
+                const double other = distance<HOLES>(row, in.centres[k]);
+                if (other < squared || (other == squared && k < best)) squared = other, best = k;
+            }
         }
-        return total;
+        return best;
+    }
+
+    // ---- rows ----------------------------------------------------------------------------------------------------
+
+    // The groups in which a centre may be nearer than the own, at this squared distance: a bit for each.
+    unsigned possible(const float* bounds, const float* moved, float squared) const {
+        unsigned need = 0;
+#if defined(__GNUC__) && defined(__SSE2__)
+        if constexpr (G >= 4) {
+            typedef float Four __attribute__((vector_size(16)));
+            for (int g = 0; g < G; g += 4) {
+                Four bound, way;
+                std::memcpy(&bound, bounds + g, sizeof bound);
+                std::memcpy(&way, moved + g, sizeof way);
+                bound = bound * LESS - way;
+                const auto far = (bound > 0) & (bound * bound > squared);
+                need |= unsigned(__builtin_ia32_movmskps(Four(~far))) << g;
+            }
+            return need;
+        }
+#endif
+        for (int g = 0; g < G; ++g) {
+            const float bound = bounds[g] * LESS - moved[g];
+            need |= unsigned(!((bound > 0) & (bound * bound > squared))) << g;
+        }
+        return need;
+    }
+
+    // Copy a row less the pivot, in units, to a queue; returns its squared norm.
+    template <bool HOLES>
+    double copy(const T* from, float* row) const {
+        const std::size_t n_columns = in.values.cols, even = n_columns - n_columns % PARTS;
+        double parts[PARTS] = {};
+        const auto one = [&](std::size_t d) {
+            double x = (double(from[d]) - in.pivot[d]) * in.unit;
+            if constexpr (HOLES) {
+                const bool seen = from[d] == from[d];
+                x = seen ? x : 0.0;
+                row[n_columns + d] = float(seen);
+            }
+            row[d] = float(x);
+            return x * x;
+        };
+        for (std::size_t d = 0; d < even; d += PARTS)
+            for (int i = 0; i < PARTS; ++i) parts[i] += one(d + i);
+        for (std::size_t d = even; d < n_columns; ++d) parts[d - even] += one(d);
+        return sum(parts);
+    }
+
+    template <bool HOLES>
+    void push(Queue& queue, std::size_t n, const T* row, double own, unsigned need) {
+        const double norm = copy<HOLES>(row, queue.rows + queue.size * queue.n_columns);
+        if (!(norm < BEYOND)) return join_nearest<HOLES>(n, row);
+        queue.at[queue.size] = n;
+        queue.norm[queue.size] = float(norm);
+        queue.label[queue.size] = float(out.labels[n]);
+        queue.own[queue.size] = own;
+        queue.need[queue.size] = need;
+        if (++queue.size == QUEUE) flush<HOLES>(queue);
     }
 
     void run() {
-        constexpr int R = BLOCK<T>;
-        const std::size_t n_columns = in.values.cols;
-        Queue<T> whole{out.workspace.data, n_columns, in.half[0]};
-        Queue<T> holed{out.workspace.data + R * n_columns, 2 * n_columns, in.half[1]};
-        for (std::size_t n = 0; n < in.values.rows; ++n) {
-            T* row = whole.rows + whole.size * n_columns;
-            const T norm = centred(n, row);
-            if (norm == norm) {
-                if (stays<false>(n, row)) continue;
-                whole.at[whole.size] = n;
-                whole.norm[whole.size++] = norm;
-                if (whole.size == R) flush<false>(whole);
+        const std::size_t n_columns = in.values.cols, n_centres = in.centres.rows;
+        const bool filtered = n_centres > 1 && 2 * n_columns < WIDEST && in.half[0][0] == in.half[0][0];
+        Queue complete{out.workspace.data, n_columns, in.half[0]};
+        Queue partial{out.workspace.data + QUEUE * n_columns, 2 * n_columns, in.half[1]};
+        for (std::size_t n = 0; !filtered && n < in.values.rows; ++n) {
+            const T* row = in.values[n];
+            const double any = distance<false>(row, in.centres[0]);
+            any != any ? join_nearest<true>(n, row) : join_nearest<false>(n, row);
+        }
+        for (std::size_t n = 0; filtered && n < in.values.rows; n += BATCH)
+            batch(n, int(std::min<std::size_t>(BATCH, in.values.rows - n)), complete, partial);
+        flush<false>(complete);
+        flush<true>(partial);
+    }
+
+    // Ask for a row that will be read soon.
+    void ahead(std::size_t n) const {
+#if defined(__GNUC__) || defined(__clang__)
+        if (n >= in.values.rows) return;
+        for (std::size_t d = 0; d < in.values.cols; d += 64 / sizeof(T)) __builtin_prefetch(in.values[n] + d);
+#endif
+    }
+
+    void batch(std::size_t first, int size, Queue& complete, Queue& partial) {
+        double squared[BATCH];
+        unsigned need[BATCH];
+        int stayers[BATCH], movers[BATCH], n_stay = 0, n_move = 0;
+        for (int i = 0; i < size; ++i) {
+            const std::int32_t k = out.labels[first + i];
+            ahead(first + i + BATCH);
+            squared[i] = distance<false>(in.values[first + i], in.centres[k < 0 ? 0 : k]);
+        }
+        for (int i = 0; i < size; ++i) {
+            const std::int32_t k = out.labels[first + i];
+            const float own = float(squared[i] * in.unit * in.unit) * MORE + 1e-37f;
+            need[i] = k < 0 ? ~0u : possible(out.bounds[first + i], in.moved[k < 0 ? 0 : k], own);
+            stayers[n_stay] = movers[n_move] = i;
+            n_stay += need[i] == 0, n_move += need[i] != 0;
+        }
+        for (int i = 0; i < n_stay; ++i) {
+            const std::size_t n = first + stayers[i];
+            join<false>(n, in.values[n], std::size_t(out.labels[n]), squared[stayers[i]]);
+        }
+        for (int i = 0; i < n_move; ++i) {
+            const std::size_t n = first + movers[i];
+            const T* row = in.values[n];
+            const std::int32_t k = out.labels[n];
+            const double own = k < 0 ? std::numeric_limits<double>::infinity() : squared[movers[i]];
+            if (squared[movers[i]] == squared[movers[i]]) {
+                push<false>(complete, n, row, own, need[movers[i]]);
             } else {
-                T* wide = holed.rows + holed.size * holed.n_columns;
-                holed.norm[holed.size] = marked(row, wide);
-                if (stays<true>(n, wide)) continue;
-                holed.at[holed.size] = n;
-                if (++holed.size == R) flush<true>(holed);
+                take_holed(partial, n, row);
             }
         }
-        flush<false>(whole);
-        flush<true>(holed);
+    }
+
+    void take_holed(Queue& queue, std::size_t n, const T* row) {
+        const std::int32_t k = out.labels[n];
+        if (k < 0) return push<true>(queue, n, row, std::numeric_limits<double>::infinity(), ~0u);
+        const double squared = distance<true>(row, in.centres[k]);
+        const float own = float(squared * in.unit * in.unit) * MORE + 1e-37f;
+        const unsigned need = possible(out.bounds[n], in.moved[k], own);
+        if (need == 0) return join<true>(n, row, std::size_t(k), squared);
+        push<true>(queue, n, row, squared, need);
     }
 };
 
-template <class T>
-void sweep(const Lloyd<T>& in, const LloydSums<T>& out) {
-    Sweep<T> one{in, out};
+template <class T, int G>
+void sweep(const Lloyd<T>& in, const LloydSums& out) {
+    Sweep<T, G> one{in, out};
     one.run();
     out.totals[0] += one.inertia;
     out.totals[1] += double(one.changed);
 }
 
+template <class T>
+void sweep(const Lloyd<T>& in, const LloydSums& out) {
+    switch (out.bounds.cols) {
+        case 1: return sweep<T, 1>(in, out);
+        case 2: return sweep<T, 2>(in, out);
+        case 4: return sweep<T, 4>(in, out);
+        default: return sweep<T, 8>(in, out);
+    }
+}
+
 }  // namespace
 
-void lloyd(const Lloyd<double>& in, const LloydSums<double>& out) { sweep(in, out); }
-void lloyd(const Lloyd<float>& in, const LloydSums<float>& out) { sweep(in, out); }
+void lloyd(const Lloyd<double>& in, const LloydSums& out) { sweep(in, out); }
+void lloyd(const Lloyd<float>& in, const LloydSums& out) { sweep(in, out); }
 
 }  // namespace halfseen::HALFSEEN_ISA

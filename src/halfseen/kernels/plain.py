@@ -519,14 +519,15 @@ def mixture_soft(
 def lloyd(
     values: NDArray[Any],  # (N, D)  in, float32 or float64 (T); NaN = missing
     weight: Floats,  # (N,)    in
-    pivot: NDArray[Any],  # (D,)    in, T; all else is less this
+    pivot: Floats,  # (D,)    in; all else is less this
     centres: Floats,  # (K, D)  in, less the pivot
-    panels: NDArray[Any],  # (P, 2 D, C)  in, T: C = 64 bytes of centres side by side, then -c^2 / 2; looked at in C++
-    half: NDArray[Any],  # (2, P C)  in, T: -|centre|^2 / 2, and 0; -inf in the padding; looked at in C++
-    drift: Floats,  # (K,)    in, how far any other centre moved since the bounds were made; looked at in C++
-    workspace: NDArray[Any],  # (36, D)  overwritten, T; used in C++
-    labels: NDArray[np.int32],  # (N,)    in: the last ones; out: the nearest centre, the lowest index among equals
-    bounds: Floats,  # (N,)    in, out: no centre but the own is nearer than this; 0 is always true, and given here
+    unit: float,  # in, a power of two: numbers times this are of moderate size; used in C++, as all that follows
+    panels: NDArray[np.float32],  # (P, 2 D, 4)  in: centres times unit, 4 side by side, then their -c^2 / 2
+    half: NDArray[np.float32],  # (2, 4 P)  in: -|centre|^2 / 2 times unit^2, and 0; -inf in the padding
+    moved: NDArray[np.float32],  # (K, G)  in, how far centres of each group went so far, k apart, times unit
+    workspace: NDArray[np.float32],  # (96, 5 D + 4 P)  overwritten
+    labels: NDArray[np.int32],  # (N,)    in: the last ones, or -1; out: the nearest centre, the lowest index of equals
+    bounds: NDArray[np.float32],  # (N, G)  in, out: less `moved`, no centre of the group but the own is nearer; 0 here
     sums: Floats,  # (K, D)  added to: weighted rows less the pivot
     mass: Floats,  # (K,)    added to: weight of complete rows
     cell_mass: Floats,  # (K, D)  added to: weight of what is seen of rows with holes
@@ -542,7 +543,7 @@ def lloyd(
     with np.errstate(over="ignore", invalid="ignore"):  # the inertia says so, as in C++
         for first in range(0, len(values), SLICE):
             part = slice(first, first + SLICE)
-            rows = (values[part] - pivot).astype(np.float64)
+            rows = values[part] - pivot
             seen = ~np.isnan(rows)
             rows[~seen] = 0.0
             nearest = _nearest(rows, seen, centres)
