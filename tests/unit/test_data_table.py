@@ -239,6 +239,7 @@ def test_chunks_are_views_that_cover_the_table():
     table = table_of(X, weight=np.arange(1, n_rows + 1), labels=np.arange(n_rows) % 2)
     chunks = table.chunks()
     assert [chunk.n_rows for chunk in chunks] == [CHUNK, CHUNK, 5]
+    assert table.n_chunks == 3
     assert [chunk.index for chunk in chunks] == [0, 1, 2]
     np.testing.assert_array_equal(np.concatenate([chunk.weight for chunk in chunks]), table.weight)
     np.testing.assert_array_equal(np.vstack([chunk.blocks["gaussian"] for chunk in chunks]), X)
@@ -256,6 +257,8 @@ def test_chunks_may_be_larger_where_nothing_is_kept_for_components(n_columns, ro
     schema = Schema.learn(read(cells))
     table = Table(schema, {"gaussian": np.empty((1_000_000, 0))}, np.broadcast_to(1.0, 1_000_000))
     assert table.chunks()[0].n_rows == rows
+    assert table.n_chunks == len(table.chunks())
+    assert table.mass == 1_000_000
     assert table.chunks(light=True)[0].n_rows == light
     assert sum(chunk.n_rows for chunk in table.chunks(light=True)) == 1_000_000
 

@@ -486,6 +486,17 @@ def test_any_infinite_takes_no_hole_for_one(kernels, n_rows):
         assert kernels.any_infinite(np.vstack([cells, [[0.0, 0.0, infinity]]]))
 
 
+@pytest.mark.parametrize("n_components", [1, 3, 64, 65])
+def test_rows_are_tallied_by_component(kernels, n_components, rng):
+    owner = rng.integers(0, n_components, 5)
+    pattern, weight = rng.integers(0, 5, 1001).astype(np.int32), rng.random(1001)
+    component, mass = np.empty(1001, dtype=np.int64), np.ones(n_components)
+    kernels.components_of(owner, pattern, component)
+    np.testing.assert_array_equal(component, owner[pattern])
+    kernels.tally(component, weight, mass)
+    np.testing.assert_allclose(mass, 1 + weight @ np.eye(n_components)[component], rtol=1e-12)
+
+
 def test_first_rows_of_labels(kernels):
     first = np.full(4, 5)
     kernels.first_rows(np.array([7, 9, 7, 9, 6]), 6, first)

@@ -15,6 +15,7 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -383,6 +384,18 @@ class Table:
         """Raise `Unsettled` if the rows are encoded on the way, and one has an infinite cell."""
         if isinstance(self.blocks, Unread):
             self.blocks.settle()
+
+    @cached_property
+    def mass(self) -> float:
+        """Sum of the weights."""
+        if self.n_rows and self.weight.strides == (0,):  # one number for all rows
+            return float(self.weight[0]) * self.n_rows
+        return float(self.weight.sum())
+
+    @property
+    def n_chunks(self) -> int:
+        """Number of chunks of the size that the table chooses."""
+        return -(-self.n_rows // self._chunk_rows(light=False))
 
     def take(self, rows: Any) -> Table:
         """Some of the rows: an index array, a mask, or a slice (views, then)."""

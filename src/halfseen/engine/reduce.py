@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.data import Evidence, Table
+from halfseen.data import Chunk, Evidence, Table
 from halfseen.engine.em import Runner, serial
 from halfseen.engine.expected import Expected, Step
 from halfseen.engine.fused import FusedMixture
@@ -19,6 +19,7 @@ from halfseen.engine.fused_normal import FusedNormal
 from halfseen.engine.fused_text import FusedText
 from halfseen.engine.mixture import Mixture
 from halfseen.engine.model import Reduced
+from halfseen.kernels import active as kernels
 from halfseen.leaves.limits import Params
 
 
@@ -82,8 +83,14 @@ def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Exp
     assert table.evidence is not None
     owner = table.evidence.patterns.argmax(axis=1)
     prepared = model.prepare(about)
-    chunks = table.chunks(light=True)
-    parts: Iterable[Expected] = runner(lambda chunk: model.known(prepared, chunk, owner[chunk.evidence.index]), chunks)
+
+    def count(chunk: Chunk) -> Expected:
+        assert chunk.evidence is not None
+        component = np.empty(chunk.n_rows, dtype=np.int64)
+        kernels.components_of(owner, np.ascontiguousarray(chunk.evidence.index, np.int32), component)
+        return model.known(prepared, chunk, component)
+
+    parts: Iterable[Expected] = runner(count, table.chunks(light=True))
     return fold(add, parts)
 
 

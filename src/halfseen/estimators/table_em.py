@@ -179,7 +179,7 @@ class TableEM(TableMixture):
         """Fit a mixture of so many components; `smaller` is the solution with one component less, if there is one."""
         _check_rows(table, n_components)
         assign = Assign.read(self.assign, self.draws)
-        with runner(self.n_jobs, len(table.chunks())) as run:
+        with runner(self.n_jobs, table.n_chunks) as run:
             summary, data = self._summarised(table, n_components, covariance, run)
             recipe = self._recipe_for(summary, n_components, covariance)
             model = recipe.model()
@@ -201,7 +201,7 @@ class TableEM(TableMixture):
                 [step] = evaluate(model, data, [params], SOFT, run)
         uncertain = measure(model, params, data.chunks)[1]  # rows of a known class add nothing to it
         loglik = search.best.accepted.loglik if assign.mode == "soft" else step.loglik
-        n_rows = float(table.weight.sum())
+        n_rows = table.mass
         return Found(model, params, search, step.expected.stats, loglik, uncertain, n_rows, recipe, seed)
 
     def _summarised(
@@ -307,7 +307,7 @@ class TableEM(TableMixture):
 
 
 def _check_rows(table: Table, n_components: int) -> None:
-    n_rows = max(table.n_rows, int(table.weight.sum()))
+    n_rows = max(table.n_rows, int(table.mass))
     if n_rows < n_components:
         raise ParameterError(
             f"n_samples={n_rows} is fewer than n_components={n_components}. Use fewer classes or more rows."

@@ -389,6 +389,10 @@ NB_MODULE(compiled, m) {
     bind(m, "first_rows", [](Index labels, std::int64_t low, Array1<std::int64_t> first) {
         first_rows(view(labels), low, view(first));
     });
+    bind(m, "components_of", [](Index owner, Array1<const std::int32_t> pattern, Array1<std::int64_t> component) {
+        components_of(view(owner), view(pattern), view(component));
+    });
+    bind(m, "tally", [](Index component, In1 weight, Out1 mass) { tally(view(component), view(weight), view(mass)); });
     bind_lloyd<double>(m);
     bind_lloyd<float>(m);
     bind_normal(m);

@@ -70,10 +70,30 @@ bool encode_consecutive(Matrix<const Cell> cells, Span<const std::int64_t> low, 
 }  // namespace
 
 void first_rows(Span<const std::int64_t> labels, std::int64_t low, Span<std::int64_t> first) {
-    for (std::size_t n = 0; n < labels.size; ++n) {
+    std::size_t missing = first.size;
+    for (std::size_t n = 0; n < labels.size && missing; ++n) {
         std::int64_t& row = first[labels[n] - low];
-        row = std::min(row, std::int64_t(n));
+        if (row < std::int64_t(labels.size)) continue;
+        row = std::int64_t(n);
+        --missing;
     }
+}
+
+void components_of(Span<const std::int64_t> owner, Span<const std::int32_t> pattern, Span<std::int64_t> component) {
+    for (std::size_t n = 0; n < pattern.size; ++n) component[n] = owner[pattern[n]];
+}
+
+void tally(Span<const std::int64_t> component, Span<const double> weight, Span<double> mass) {
+    constexpr std::size_t MOST = 64, WAYS = 4;  // neighbouring rows are added up apart: no sum waits for the one before
+    std::size_t n = 0;
+    if (mass.size <= MOST) {
+        double apart[WAYS][MOST] = {};
+        for (; n + WAYS <= component.size; n += WAYS)
+            for (std::size_t way = 0; way < WAYS; ++way) apart[way][component[n + way]] += weight[n + way];
+        for (std::size_t k = 0; k < mass.size; ++k)
+            for (std::size_t way = 0; way < WAYS; ++way) mass[k] += apart[way][k];
+    }
+    for (; n < component.size; ++n) mass[component[n]] += weight[n];
 }
 
 template <class Cell, class Code>

@@ -159,7 +159,17 @@ bool any_infinite(
 void first_rows(
     Span<const std::int64_t> labels,    // (N,)    in
     std::int64_t low,
-    Span<std::int64_t> first);          // (L,)    in: N or more; out: the first row with label low + l
+    Span<std::int64_t> first);          // (L,)    in: N; out: the first row with label low + l
+
+void components_of(
+    Span<const std::int64_t> owner,     // (P,)    in, the component of each pattern of labels
+    Span<const std::int32_t> pattern,   // (N,)    in
+    Span<std::int64_t> component);      // (N,)    out
+
+void tally(
+    Span<const std::int64_t> component, // (N,)    in
+    Span<const double> weight,          // (N,)    in
+    Span<double> mass);                 // (K,)    added to
 
 // Returns whether every observed cell has a code.
 template <class Cell, class Code>

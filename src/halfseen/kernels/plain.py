@@ -168,10 +168,28 @@ def any_infinite(
 def first_rows(
     labels: NDArray[np.int64],  # (N,)  in
     low: int,
-    first: NDArray[np.int64],  # (L,)  in: N or more; out: the first row with label low + l
+    first: NDArray[np.int64],  # (L,)  in: N; out: the first row with label low + l
 ) -> None:
     """first[l] = min over rows n with labels[n] = low + l of n."""
     np.minimum.at(first, labels - low, np.arange(len(labels)))
+
+
+def components_of(
+    owner: NDArray[np.int64],  # (P,)  in, the component of each pattern of labels
+    pattern: NDArray[np.int32],  # (N,)  in
+    component: NDArray[np.int64],  # (N,)  out
+) -> None:
+    """component[n] = owner[pattern[n]]."""
+    component[:] = owner[pattern]
+
+
+def tally(
+    component: NDArray[np.int64],  # (N,)  in
+    weight: Floats,  # (N,)  in
+    mass: Floats,  # (K,)  added to
+) -> None:
+    """mass[component[n]] += weight[n]."""
+    mass += np.bincount(component, weight, minlength=len(mass))
 
 
 def encode_cells(

@@ -303,7 +303,7 @@ class Cells(Categorical):
 
     def count(self, component: NDArray[np.int64], weight: Floats, prepared: Any, data: Any, out: Stats) -> None:
         """Add the weight of each row to its cell: mixing weights, one row of cells."""
-        out[0] += np.bincount(component, weight, minlength=out.shape[1])
+        kernels.tally(component, weight, out[0])
 
 
 class Portions(Cells):
