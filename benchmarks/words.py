@@ -142,8 +142,8 @@ def run(n_pairs: int) -> dict[str, Any]:
     begun = time.perf_counter()
     text.fit(sources, targets)
     reading = time.perf_counter() - begun
-    one, model = passes(lambda n: hs.WordAligner("ibm1", max_iter=n, **how).fit(sources, targets), 1, 11)
-    hmm, _ = passes(lambda n: hs.WordAligner("hmm", sequence=["hmm"], max_iter=n, **how).fit(sources, targets), 1, 6)
+    one, model = passes(lambda n: hs.WordAligner("ibm1", max_iter=n, **how).fit(sources, targets), 1, 41)
+    hmm, _ = passes(lambda n: hs.WordAligner("hmm", sequence=["hmm"], max_iter=n, **how).fit(sources, targets), 1, 11)
     baseline = bincount(sources, targets)
     logliks = [baseline() for _ in range(2)]
     begun = time.perf_counter()
