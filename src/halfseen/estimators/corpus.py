@@ -73,7 +73,7 @@ def pairs_of(text: Bitext) -> Ints:
     n, m = (np.diff(ends)[kept] for ends in (text.source_ends, text.target_ends))
     if m.max(initial=0) > LONGEST:
         raise DataError(
-            f"a sentence of pair {kept[m.argmax()]} has {m.max():,} words, more than {LONGEST:,}. Cut it into sentences."
+            f"a sentence of pair {kept[m.argmax()]} has {m.max():,} words, more than {LONGEST:,}. Cut it up."
         )
     sizes = (n + 1) * m
     return np.ascontiguousarray(
