@@ -281,6 +281,19 @@ def test_diagonal_soft_is_score_infer_expect(kernels, holes, n_components, width
     np.testing.assert_allclose(moments, expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("unit", [1e-60, 1e60])
+def test_normal_score_of_rows_with_many_holes_in_any_unit(kernels, unit, rng):
+    """Nine columns in another unit: every observed cell moves the log-density by the log of the unit, no more."""
+    values = rng.normal(size=(60, 9))
+    values[:, 1:][rng.random((60, 8)) < 0.7] = np.nan
+    mean, factor, precision, offset, _ = some_normals(9, rng)
+    scores, moved = np.zeros((60, K)), np.zeros((60, K))
+    kernels.normal_score(values, mean, factor, precision, offset, scores)
+    log_unit = np.log(unit)
+    kernels.normal_score(values * unit, mean * unit, factor / unit, precision / unit**2, offset - 9 * log_unit, moved)
+    np.testing.assert_allclose(moved + (~np.isnan(values)).sum(axis=1)[:, None] * log_unit, scores, atol=1e-9)
+
+
 def test_a_component_without_weight_and_a_far_row_in_the_normal_kernels(kernels):
     """log 0 stands as -1e300; a row a million standard deviations away has a most probable component all the same."""
     values, weight = np.array([[0.0, 0.0], [1e6, 1e6], [np.nan, np.nan]]), np.array([1.0, 2.0, 1.0])

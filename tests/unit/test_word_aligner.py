@@ -8,8 +8,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import halfseen as hs
-from halfseen.data.bitext import encode_pairs
+from halfseen.data.bitext import Bitext, encode_pairs
 from halfseen.errors import DataError, DataTypeError, InterruptedWarning, ModelFileError, ParameterError
+from halfseen.estimators.corpus import pairs_of
 from halfseen.estimators.symmetry import HEURISTICS, symmetrized
 
 TOY = [("das Haus", "the house"), ("das Buch", "the book"), ("ein Buch", "a book")]
@@ -159,6 +160,23 @@ def test_empty_sides_keep_their_line(fitted):
     scores = found.score_samples(pairs)
     assert scores[0] == scores[8] == 0
     assert np.all(scores[1:7] < 0)
+
+
+@pytest.mark.parametrize("pairs", [[("", "the")], [("", ""), ("das", "")]])
+def test_text_without_a_whole_pair_has_no_links(fitted, pairs):
+    found = fitted["hmm"]
+    assert found.align(pairs) == [[] for _ in pairs]
+    assert [one.shape for one in found.align_proba(pairs)] == [(len(s.split()), len(t.split())) for s, t in pairs]
+    assert_array_equal(found.score_samples(pairs), np.zeros(len(pairs)))
+
+
+def test_a_sentence_that_is_too_long_is_refused():
+    """Its length would not fit beside its place: what stands where would be wrong."""
+    ends, longer = np.array([0, 1, 2]), np.array([0, 1, 1 + (1 << 24)])
+    words = np.zeros(0, dtype=np.int32)
+    with pytest.raises(DataError, match=r"pair 1 .* 16,777,216 words, more than 16,777,215"):
+        pairs_of(Bitext(words, words, ends, longer, ("a",), ("b",)))
+    assert len(pairs_of(Bitext(words, words, longer, ends, ("a",), ("b",)))) == 2
 
 
 def test_capitals_may_be_alike():

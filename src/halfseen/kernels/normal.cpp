@@ -410,7 +410,7 @@ struct Normal {
             }
             inverse[a] = 1 / to[a];
             root *= to[a];
-            if (a % 8 == 7) {  // before it can leave the range of numbers
+            if (!(root > 1e-100 && root < 1e100)) {  // before it can leave the range of numbers: columns may be in any unit
                 log_root += std::log(root);
                 root = 1;
             }
