@@ -205,6 +205,26 @@ def test_hidden_cells_are_known_ones_and_about_as_many_as_asked():
     assert list(found.to_frame()["column"]) == list(X.columns)
 
 
+def test_hidden_cells_are_guessed_from_the_nearest_centre():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)) + rng.choice([-6.0, 6.0], (300, 1))
+    model = hs.KMeans(2, random_state=0).fit(X)
+    found = hs.hidden_cells(model, X, share=0.2, random_state=1)
+    assert found.refitted
+    assert "fitted again" in found.note
+    for column in found.columns:  # half a normal's mean distance, beside that of two far apart
+        assert column.error == pytest.approx(np.sqrt(2 / np.pi), abs=0.2)
+        assert column.plain == pytest.approx(6.0, abs=0.5)
+    asis = hs.hidden_cells(model, X, share=0.2, refit=False, random_state=1)
+    assert not asis.refitted
+    assert [column.n_cells for column in asis.columns] == [column.n_cells for column in found.columns]
+    assert "not fitted" in hs.hidden_cells(hs.KMeans.from_params(model.cluster_centers_), X).note
+    assert "fitted to another table" in hs.hidden_cells(model, X[:200]).note
+    assert str(hs.hidden_cells(model, X.tolist(), share=0.2, random_state=1)) == str(found)
+    with pytest.raises(ParameterError, match="no labels to learn from"):
+        hs.hidden_cells(model, X, np.zeros(300))
+
+
 def test_hidden_cells_say_why_there_is_no_refit():
     X, y = penguins()
     classifier = hs.NaiveBayes().fit(X, y)

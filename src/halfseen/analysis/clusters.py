@@ -1,4 +1,4 @@
-"""What k-means says of rows: the two nearest centres, rows far from theirs, holes hidden and guessed.
+"""What k-means says of rows: the two nearest centres, and rows far from theirs.
 
     gap[n] = 1 - distance[n] / second_distance[n]
 
@@ -7,17 +7,13 @@ is 1 for a row at its centre and 0 for one halfway between two: the silhouette w
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.analysis import hidden
-from halfseen.analysis.hidden import HiddenCells
 from halfseen.analysis.seen import Mask
 from halfseen.data import Table, check_weight
 from halfseen.data.matrix import as_matrix
@@ -25,7 +21,6 @@ from halfseen.errors import DataError
 from halfseen.estimators.centres import names_of
 from halfseen.estimators.kmeans import KMeans
 from halfseen.estimators.profile import number
-from halfseen.estimators.table_mixture import seed_of
 from halfseen.leaves.leaf import Floats
 
 
@@ -190,67 +185,3 @@ def _why(seen: SeenByCentres, n: int, most: int = 2) -> str:
     names = seen.model._schema.names
     shown = [f"{names[d]} {number(float(seen.values[n, d]))} (centre {number(float(centre[d]))})" for d in order]
     return ", ".join(shown)
-
-
-# ---- holes -----------------------------------------------------------------------------------------------------------
-
-
-def hidden_cells(
-    model: KMeans, X: Any, *, share: float = 0.1, sample_weight: ArrayLike | None = None, random_state: Any = 0
-) -> HiddenCells:
-    """Hide known cells at random, guess them from the centres, and compare with the columns' means.
-
-    As `halfseen.hidden_cells` for mixtures: up to 20,000 rows the model is fitted again without the hidden cells.
-
-    Examples
-    --------
-    >>> import halfseen as hs
-    >>> X = [[i % 2 * 8.0 + i / 50, i % 2 * 5.0 - i / 50] for i in range(40)]
-    >>> check = hidden_cells(hs.KMeans(2, random_state=0).fit(X), X, share=0.2)
-    >>> check.refitted, [column.error < column.plain for column in check.columns]
-    (True, [True, True])
-    """
-    source = model._read(X)
-    weight = check_weight(source.weight if sample_weight is None else sample_weight, source.n_rows)
-    return hidden_in(model, as_matrix(source), weight, share, random_state)
-
-
-def hidden_in(
-    model: KMeans, values: NDArray[Any], weight: Floats, share: float = 0.1, random_state: Any = 0
-) -> HiddenCells:
-    """Return the same check of a matrix of numbers."""
-    table = _table(model, values, weight)
-    gone = hidden._hide(table, share, np.random.default_rng(seed_of(random_state)))
-    if not gone.any():
-        return HiddenCells((), False, "No column has enough known cells to hide some.")
-    holed = np.where(gone, np.nan, values)
-    reason = _why_not(model, weight)
-    guesser = model if reason else _refitted(model, holed, weight)
-    rows = np.flatnonzero(gone.any(axis=1))
-    centres = guesser.cluster_centers_[guesser._assigned(np.ascontiguousarray(holed[rows]))[0]]
-    columns = []
-    for d, column in enumerate(model._schema.columns):
-        own, left = gone[rows, d], ~np.isnan(holed[:, d])
-        if own.any():
-            truth, guess = values[rows, d][own], centres[own, d]
-            columns.append(hidden._judged(column, truth, guess, weight[rows][own], holed[left, d], weight[left]))
-    n_cells = sum(column.n_cells for column in columns)
-    return HiddenCells(tuple(columns), not reason, hidden._note(n_cells, share, reason))
-
-
-def _refitted(model: KMeans, values: NDArray[Any], weight: Floats) -> KMeans:
-    """Fit a copy, quietly: the fit proper has already said what there is to say."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fitted: KMeans = clone(model).fit(values, sample_weight=weight)
-    return fitted
-
-
-def _why_not(model: KMeans, weight: Floats) -> str:
-    """Return why a refit is not made; empty if it is."""
-    if not hasattr(model, "inertia_"):
-        return "which was not fitted to this table as a whole"
-    n_rows = model.cluster_sizes_.sum()
-    if abs(weight.sum() - n_rows) > 1e-6 * n_rows:
-        return hidden.ELSEWHERE
-    return f"as {len(weight):,} rows are many to fit again" if len(weight) > hidden.SMALL else ""

@@ -8,19 +8,23 @@ guesses, and the result says so.
 from __future__ import annotations
 
 import textwrap
+import warnings
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from halfseen.analysis.seen import Mask, check_mixture, missing_cells
 from halfseen.data import Sequences, Source, Table, frame_from_dict, read_target, row_weight
+from halfseen.data.matrix import as_matrix
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.chain_impute import full_blocks
 from halfseen.estimators.chain_use import ChainUse
+from halfseen.estimators.kmeans import KMeans
 from halfseen.estimators.naive_bayes import NaiveBayes, target_of
 from halfseen.estimators.profile import number
 from halfseen.estimators.table_em import TableEM
@@ -108,11 +112,12 @@ def hidden_cells(
 ) -> HiddenCells:
     """Hide known cells at random, guess them with the model, and compare with the column's mean or mode.
 
-    Text is neither hidden nor guessed; its words help to guess the cells beside it.
+    Text is neither hidden nor guessed; its words help to guess the cells beside it. `KMeans` guesses as it
+    imputes: from the centre that is nearest over the cells that are left.
 
     Parameters
     ----------
-    model : fitted LatentClass, GaussianMixture, NaiveBayes, GaussianClassifier or HMM
+    model : fitted LatentClass, GaussianMixture, NaiveBayes, GaussianClassifier, KMeans or HMM
     X : table
         The one it was fitted to, or any with its columns. Sequences come in a list, or in a data frame with the columns
         of group and time that the fit had; an HMM guesses from the steps around a cell too, and is not fitted again.
@@ -148,6 +153,15 @@ def hidden_cells(
         if refit is True or y is not None or sample_weight is not None:
             raise ParameterError("refit=True, y= and sample_weight= have no meaning for an HMM.")
         return hidden_along(model, model._sequences(X, None, None, None)[0], share, random_state)
+    if isinstance(model, KMeans):
+        if y is not None:
+            raise ParameterError("y= has no meaning for KMeans, which has no labels to learn from.")
+        cells = model._read(X)
+        known = Table(
+            model._schema, {"gaussian": as_matrix(cells).astype(np.float64)}, row_weight(cells, sample_weight)
+        )
+        unfit = None if refit == "auto" else ("" if refit else "as asked")
+        return hidden_by_centres(model, known, share, unfit, n_init, random_state)
     check_mixture(model)
     source: Source = model._read(X, reset=False)
     y = source.target if y is None else y
@@ -179,6 +193,49 @@ def hidden_in(
     columns = _compare(guesser, table, holed, hidden)
     n_cells = sum(column.n_cells for column in columns)
     return HiddenCells(columns, not reason, _note(n_cells, share, reason))
+
+
+def hidden_by_centres(
+    model: KMeans,
+    table: Table,
+    share: float = 0.1,
+    reason: str | None = None,
+    n_init: int = 4,
+    random_state: Any = 0,
+) -> HiddenCells:
+    """Return the check of a table of numbers: each hidden cell is that of the nearest centre.
+
+    `reason` says why the model is not fitted again, None to find out.
+    """
+    reason = _why_no_centres(model, table) if reason is None else reason
+    hidden = _hide(table, share, np.random.default_rng(seed_of(random_state)))
+    if not hidden.any():
+        return HiddenCells((), False, "No column has enough known cells to hide some.")
+    holed = _without(table, hidden)
+    guesser = model if reason else _centres_again(model, holed, n_init)
+    rows = np.flatnonzero(hidden.any(axis=1))
+    labels, _ = guesser._assigned(np.ascontiguousarray(holed.blocks["gaussian"][rows]))
+    guessed = Table(table.schema, {"gaussian": guesser.cluster_centers_[labels]}, table.weight[rows])
+    columns = _judged_all(table.take(rows), holed, guessed, hidden[rows])
+    return HiddenCells(columns, not reason, _note(sum(column.n_cells for column in columns), share, reason))
+
+
+def _centres_again(model: KMeans, holed: Table, n_init: int) -> KMeans:
+    """Fit a copy, quietly: the fit proper has already said what there is to say."""
+    other = clone(model).set_params(n_clusters=len(model.cluster_centers_), n_init=n_init)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted: KMeans = other.fit(holed.blocks["gaussian"], sample_weight=holed.weight)
+    return fitted
+
+
+def _why_no_centres(model: KMeans, table: Table) -> str:
+    if not hasattr(model, "inertia_"):
+        return "which was not fitted to this table as a whole"
+    n_rows = model.cluster_sizes_.sum()
+    if abs(table.weight.sum() - n_rows) > 1e-6 * n_rows:
+        return ELSEWHERE
+    return f"as {table.n_rows:,} rows are many to fit again" if table.n_rows > SMALL else ""
 
 
 def hidden_along(model: ChainUse, sequences: Sequences, share: float = 0.1, random_state: Any = 0) -> HiddenCells:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.analysis.clusters import hidden_cells, nearest
+from halfseen.analysis.clusters import nearest
+from halfseen.analysis.hidden import hidden_cells
 from halfseen.app import console, options
 from halfseen.app.families import Fitted
 from halfseen.app.tables import batches, column, data, extended, filled, open_rows, weights, without_identifiers

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from halfseen.analysis import clusters as centred
 from halfseen.analysis import plots
-from halfseen.analysis.hidden import HiddenCells
+from halfseen.analysis.hidden import HiddenCells, hidden_by_centres
 from halfseen.analysis.holes import Holes, HolesByClass, holes_by_class_of
 from halfseen.analysis.holes import count as count_holes
 from halfseen.app.report.figures import svg
@@ -80,7 +80,7 @@ class ClusterMaterial(Material):
     @cached_property
     def hidden(self) -> HiddenCells:
         """Known cells hidden and guessed."""
-        return centred.hidden_in(self.model, self.seen.values, self.seen.table.weight)
+        return hidden_by_centres(self.model, self.seen.table)
 
     def share_of(self, rows: Any) -> float:
         """Return the share of some rows, by weight."""
