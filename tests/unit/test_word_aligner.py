@@ -147,6 +147,20 @@ def test_a_corpus_in_blocks_gives_the_same(monkeypatch):
     assert_allclose(one._learned["reverse"].table, two._learned["reverse"].table, rtol=1e-9, atol=1e-15)
 
 
+def test_text_without_words_has_no_links(fitted):
+    pairs = [("", "the"), ("", "")]
+    for found in fitted.values():
+        assert found.align(pairs) == [[], []]
+        assert found.score_samples(pairs).tolist() == [0, 0]
+        assert [post.shape for post in found.align_proba(pairs)] == [(0, 1), (0, 0)]
+
+
+def test_a_sentence_that_is_too_long_is_refused(monkeypatch):
+    monkeypatch.setattr("halfseen.estimators.corpus.LONGEST", 3)
+    with pytest.raises(DataError, match="a sentence has 5 words, 3 or more"):
+        hs.WordAligner(direction="forward").fit(NLTK)
+
+
 def test_empty_sides_keep_their_line(fitted):
     pairs = [("", "the"), *NLTK, ("das", ""), ("", "")]
     found = hs.WordAligner().fit(pairs)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from halfseen.data.bitext import Bitext
 from halfseen.errors import DataError
 from halfseen.kernels import active as kernels
+from halfseen.kernels.links import SPAN_BITS
 from halfseen.leaves.places import Diagonal, Jumps
 from halfseen.leaves.translations import look_up
 from halfseen.structures.links import DIAGONAL, JUMPS, Sides
@@ -19,6 +20,7 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
+LONGEST = 1 << SPAN_BITS  # words of a sentence, which the kernels cannot tell
 FLOOR = 1e-7  # probability of a translation that was never seen together with its source word
 
 
@@ -69,6 +71,8 @@ def pairs_of(text: Bitext) -> Ints:
     """Return the pairs without an empty side as the kernels read them, (P, 5)."""
     kept = text.filled
     n, m = (np.diff(ends)[kept] for ends in (text.source_ends, text.target_ends))
+    if m.max(initial=0) >= LONGEST:
+        raise DataError(f"a sentence has {m.max():,} words, {LONGEST:,} or more. Cut the text into sentences.")
     sizes = (n + 1) * m
     return np.ascontiguousarray(
         np.stack([text.source_ends[kept], n, text.target_ends[kept], m, np.cumsum(sizes) - sizes], axis=1)

@@ -455,9 +455,8 @@ def posterior(kind: int, block: Block, table: Floats, place: Floats, run: Run = 
     """Return the (n + 1, m) posterior of the links of every pair, NULL first, and the log-evidence."""
     flat = chances(block, table, run)
     log_evidence = to_posterior(kind, block, place, np.ones(len(block.pairs)), flat, np.zeros(0), run)
-    shapes = block.pairs[:, [1, 3]].tolist()
-    parts = np.split(flat, block.pairs[1:, 4])
-    return [part.reshape(n + 1, m) for part, (n, m) in zip(parts, shapes, strict=True)], log_evidence
+    posts = [flat[begin : begin + (n + 1) * m].reshape(n + 1, m) for _, n, _, m, begin in block.pairs.tolist()]
+    return posts, log_evidence
 
 
 def to_chosen(pairs: Ints, chosen: Words, weight: Floats, chance: Floats) -> None:
