@@ -72,9 +72,7 @@ def pairs_of(text: Bitext) -> Ints:
     kept = text.filled
     n, m = (np.diff(ends)[kept] for ends in (text.source_ends, text.target_ends))
     if m.max(initial=0) > LONGEST:
-        raise DataError(
-            f"a sentence of pair {kept[m.argmax()]} has {m.max():,} words, more than {LONGEST:,}. Cut it up."
-        )
+        raise DataError(f"a sentence of pair {kept[m.argmax()]} has {m.max():,} words, more than {LONGEST:,}. Cut it.")
     sizes = (n + 1) * m
     return np.ascontiguousarray(
         np.stack([text.source_ends[kept], n, text.target_ends[kept], m, np.cumsum(sizes) - sizes], axis=1)
