@@ -361,6 +361,16 @@ def test_responsibilities_are_exponentials_to_the_last_digits(kernels, rng):
         np.testing.assert_allclose(used, np.array([1, ratio]) / (1 + ratio), rtol=8e-16, atol=1e-307)
 
 
+def test_a_component_that_became_nan_is_not_hidden(kernels):
+    """Likelihood or usage says it, so that a fit can tell; the component does not just end without rows."""
+    values, weight, log_mix, used = np.zeros((3, 1)), np.ones(3), np.log([0.5, 0.5]), np.zeros(2)
+    factor, offset = np.array([1.0, np.nan]).reshape(2, 1, 1), np.array([0.0, np.nan])
+    loglik = kernels.normal_soft(
+        values, weight, log_mix, np.zeros((2, 1)), factor, factor, offset, used, np.zeros((2, 4))
+    )
+    assert not np.isfinite([loglik, *used]).all()
+
+
 # ---- rows of a known component ---------------------------------------------------------------------------------------
 
 

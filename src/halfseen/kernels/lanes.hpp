@@ -250,13 +250,13 @@ struct Ahead {
 // each component, where the mean is no more standard deviations away than this: twelve digits are left.
 constexpr double FAR = 1e3;
 
-// exp for x <= 0, to about one unit in the last place; below -708 it is 0.
+// exp for x <= 0, to about one unit in the last place; below -708 it is 0, of NaN it is NaN.
 // x = n ln 2 + r with |r| <= ln 2 / 2; adding and subtracting 1.5 * 2^52 rounds to a whole n, whose bits then stand
 // in the low end of the sum. e^r = 1 + (r + r^2 q) with the q of degree 9 that meets (e^r - 1 - r) / r^2 at the Chebyshev
 // points (relative error below 2e-17), its terms in pairs, so that they do not wait for each other.
 inline Lanes exp_below_zero(Lanes x) {
     const Lanes magic = all(6755399441055744.0), lowest = all(-708.0);
-    const Bits alive = lowest < x;
+    const Bits gone = x < lowest;
     const Lanes safe = larger(x, lowest);
     const Lanes shifted = safe * all(1.4426950408889634074) + magic;
     const Lanes n = shifted - magic;
@@ -270,7 +270,7 @@ inline Lanes exp_below_zero(Lanes x) {
     const Lanes q = (q23 * r2 + q01) + r4 * ((q67 * r2 + q45) + r4 * q89);
     const Lanes p = all(1.0) + (r + r2 * q);
     const Bits power = as_bits(shifted) << 52;
-    return only(alive, as_lanes(as_bits(p) + power));  // p 2^n: n is added to the exponent
+    return choose(gone, all(0.0), as_lanes(as_bits(p) + power));  // p 2^n: n is added to the exponent
 }
 
 // Natural logarithm of normal x > 0, to about one unit in the last place (the series of atanh, as in fdlibm).
