@@ -425,3 +425,10 @@ def test_columns_that_are_jointly_normal_leave_no_residual():
     X = rng.normal(size=(200, 1)) + 0.3 * rng.normal(size=(200, 2))
     assert len(residuals(hs.GaussianMixture(1, covariance_type="diag").fit(X), X)) == 1
     assert residuals(hs.GaussianMixture(1).fit(X), X) == []
+
+
+def test_refit_is_yes_no_or_auto():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for model in (hs.KMeans(2, random_state=0), hs.GaussianMixture(2, random_state=0)):
+        with pytest.raises(ParameterError, match="refit='never' is not True or False"):
+            hs.hidden_cells(model.fit(X), X, refit="never")

@@ -149,6 +149,8 @@ def hidden_cells(
     if not options.number("share", share, 0, 1) > 0:
         raise ParameterError(f"share={share!r} is not a share between 0 and 1, both excluded.")
     options.whole("n_init", n_init)
+    if refit != "auto":
+        options.flag("refit", refit)
     if isinstance(model, ChainUse):
         if refit is True or y is not None or sample_weight is not None:
             raise ParameterError("refit=True, y= and sample_weight= have no meaning for an HMM.")
