@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "spans.hpp"
@@ -148,6 +149,16 @@ inline Lanes kept(Lanes x) {
 #endif
     return x;
 }
+// The numbers at these places, put together in registers: to write and then read them would wait for the writing.
+inline Lanes gather(const double* from, const unsigned char* at) {
+#if defined(__AVX__) && !defined(__AVX512F__) && defined(__GNUC__)
+    return Lanes{from[at[0]], from[at[1]], from[at[2]], from[at[3]]};
+#else
+    double x[WIDTH];
+    for (int i = 0; i < WIDTH; ++i) x[i] = from[at[i]];
+    return load(x);
+#endif
+}
 inline double sum(Lanes x) {
     double total = x[0];
     for (int i = 1; i < WIDTH; ++i) total += x[i];
@@ -206,6 +217,15 @@ inline Lanes larger(Lanes a, Lanes b) {
     return __builtin_ia32_maxpd256(b, a);
 #else
     return choose(a < b, b, a);
+#endif
+}
+inline Lanes square_root(Lanes x) {
+#if defined(__AVX__) && !defined(__AVX512F__) && defined(__GNUC__)
+    return __builtin_ia32_sqrtpd256(x);
+#else
+    double roots[WIDTH];
+    for (int i = 0; i < WIDTH; ++i) roots[i] = std::sqrt(x[i]);
+    return load(roots);
 #endif
 }
 // The lanes of a mask that are set, as the low bits of a number.
