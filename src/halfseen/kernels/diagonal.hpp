@@ -43,8 +43,8 @@ struct Diagonal {
                 const double times = std::sqrt(m.half_precision[k][d]), less = times * (m.mean[k][d] - pivot[d]);
                 scale[k * wide + d] = times;
                 shift[k * wide + d] = less;
-                small_scale[k * wide + d] = float(times);
-                small_shift[k * wide + d] = float(less);
+                small_scale[k * wide + d] = doubt.round(times);
+                small_shift[k * wide + d] = doubt.round(less);
                 offsets[k] -= m.half_log[k][d];
                 farthest = std::max(farthest, std::abs(less));
                 sizes += less * less;

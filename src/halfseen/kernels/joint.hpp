@@ -91,8 +91,8 @@ struct Normal {
         small_shift.grow(K * high);
         upper.grow(K * D * wide);
         spread_shift.grow(K * wide);
-        for (std::size_t i = 0; i < K * packed_size(); ++i) small_packed[i] = float(packed[i]);
-        for (std::size_t i = 0; i < K * high; ++i) small_shift[i] = float(shift[i]);
+        for (std::size_t i = 0; i < K * packed_size(); ++i) small_packed[i] = doubt.round(packed[i]);
+        for (std::size_t i = 0; i < K * high; ++i) small_shift[i] = doubt.round(shift[i]);
         for (std::size_t k = 0; k < K; ++k) {
             std::copy_n(shift.data() + k * high, D, spread_shift.data() + k * wide);
             for (std::size_t i = 0; i < D; ++i) {

@@ -293,7 +293,8 @@ inline Lanes exp_below_zero(Lanes x) {
     return choose(gone, all(0.0), as_lanes(as_bits(p) + power));  // p 2^n: n is added to the exponent
 }
 
-// Natural logarithm of normal x > 0, to about one unit in the last place (the series of atanh, as in fdlibm).
+// Natural logarithm of normal x > 0, to about one unit in the last place (the series of atanh, as in fdlibm); of NaN it is
+// NaN.
 inline Lanes log_positive(Lanes x) {
     const Bits bits = as_bits(x) - as_bits(all(0.70710678118654752440));  // so that the mantissa lies in [sqrt 1/2, sqrt 2)
     const Bits exponent = bits >> 52;
@@ -312,7 +313,7 @@ inline Lanes log_positive(Lanes x) {
     p = p * z + all(6.666666666666735130e-01);
     const Lanes half = all(0.5) * f * f;
     const Lanes tail = s * (half + z * p) + n * all(1.90821492927058770002e-10);
-    return n * all(6.93147180369123816490e-01) - ((half - tail) - f);
+    return n * all(6.93147180369123816490e-01) - ((half - tail) - f) + (x - x);
 }
 
 }  // namespace

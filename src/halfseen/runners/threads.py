@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -46,21 +47,43 @@ def _in_order(
 ) -> Iterator[Result]:
     """Yield results in the order of the chunks.
 
-    Each worker takes one lane of neighbouring chunks, the calling thread the first: handing work over and waking a
-    thread costs as much as a small chunk.
+    Each worker has one lane of neighbouring chunks, the calling thread the first: handing work over and waking a thread
+    costs as much as a small chunk. Who is done takes chunks from the end of the other lanes, so that a slow core, or one
+    that others use as well, keeps nobody waiting.
     """
     if not chunks:
         return
     size = -(-len(chunks) // workers)
-    lanes = [chunks[first : first + size] for first in range(0, len(chunks), size)]
-    waiting = [pool.submit(lambda lane: [task(chunk) for chunk in lane], lane) for lane in lanes[1:]]
+    lanes = [deque(range(first, min(first + size, len(chunks)))) for first in range(0, len(chunks), size)]
+    results: dict[int, Result] = {}
+
+    def work(own: int) -> None:
+        while (at := _take(lanes, own)) is not None:
+            results[at] = task(chunks[at])
+
+    waiting = [pool.submit(work, own) for own in range(1, len(lanes))]
     try:
-        yield from [task(chunk) for chunk in lanes[0]]
+        work(0)
         for future in waiting:
-            yield from future.result()
+            future.result()
+        for at in range(len(chunks)):
+            yield results.pop(at)
     finally:
+        for lane in lanes:
+            lane.clear()
         for future in waiting:
             future.cancel()
+
+
+def _take(lanes: Sequence[deque[int]], own: int) -> int | None:
+    """Take the next chunk of the own lane, or else the last of another; None when there are no more."""
+    order = [lanes[own].popleft, *(lane.pop for lane in lanes[own + 1 :]), *(lane.pop for lane in lanes[:own])]
+    for take in order:
+        try:
+            return take()  # a deque hands each chunk to one thread only
+        except IndexError:
+            continue
+    return None
 
 
 class _Guard:
