@@ -275,6 +275,22 @@ def test_results_come_in_the_order_of_the_chunks():
         assert list(run(task, range(20))) == list(range(20))
 
 
+def test_a_slow_worker_keeps_no_chunk_waiting():
+    """The first chunk ends only when all others are done: the second worker takes those of the first."""
+    done, everything = [], threading.Event()
+
+    def task(chunk):
+        if chunk == 0:
+            return chunk if everything.wait(30) else "nobody took the rest"
+        done.append(chunk)
+        if len(done) == 9:
+            everything.set()
+        return chunk
+
+    with runner(2, 10) as run:
+        assert list(run(task, list(range(10)))) == list(range(10))
+
+
 def test_threads_are_used_and_not_more_than_chunks():
     names = set()
 

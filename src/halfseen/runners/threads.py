@@ -47,9 +47,9 @@ def _in_order(
 ) -> Iterator[Result]:
     """Yield results in the order of the chunks.
 
-    Each worker has one lane of neighbouring chunks, the calling thread the first: handing work over and waking a thread
-    costs as much as a small chunk. Who is done takes chunks from the end of the other lanes, so that a slow core, or one
-    that others use as well, keeps nobody waiting.
+    Each worker has one lane of neighbouring chunks, the calling thread the first: handing work over and waking a
+    thread costs as much as a small chunk. Who is done takes chunks from the end of the other lanes, so that a slow
+    core, or one that others use as well, keeps nobody waiting.
     """
     if not chunks:
         return
