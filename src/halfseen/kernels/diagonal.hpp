@@ -19,22 +19,21 @@ struct Diagonal {
     Work scale, shift, offsets;       // (K, wide), (K, wide) and (K,)  loss = |(row - pivot) scale - shift|^2
     Array<float> small_scale, small_shift;  // the same in float32
     Doubt doubt;                      // of float32 scores
-    Work mass;                        // (K,)
     Array<unsigned char> near;        // (K,)  whether that loses no digits
     Work turned, centred;             // (D, TILE)
     Work rows, away;                  // (TILE, wide)  the rows, and less the pivot
     Work sums;                        // (3, K, wide)  of usage, deviations from the mean and their squares
     Work raw;                         // (2, K, wide)  the last two about the pivot, of components that lie beside it
     Array<unsigned char> beside;      // (K,)
-    Work mean, raw_mass;              // (K, wide) and (K,)
+    Work mean, mass, raw_mass;        // (K, wide), (K,) and (K,)
     bool direct = true;               // whether all components lie beside the pivot: nothing else is needed of whole rows
     bool whole = true;
 
     explicit Diagonal(const Diagonals& m)
         : m(m), K(m.mean.rows), D(m.mean.cols), wide(padded(D, WIDTH)), pivot(D), scale(K * wide), shift(K * wide), offsets(K),
-          small_scale(K * wide), small_shift(K * wide), mass(K),
+          small_scale(K * wide), small_shift(K * wide),
           near(K), turned(D * TILE), centred(D * TILE), rows(TILE * wide), away((BATCH + 1) * wide),
-          sums(3 * K * wide), raw(2 * K * wide), beside(K), mean(K * wide), raw_mass(K) {
+          sums(3 * K * wide), raw(2 * K * wide), beside(K), mean(K * wide), mass(K), raw_mass(K) {
         middle(m.mean, pivot.data());
         for (std::size_t k = 0; k < K; ++k) {
             std::copy_n(m.mean[k], D, mean.data() + k * wide);

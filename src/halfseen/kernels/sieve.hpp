@@ -1,10 +1,10 @@
 // A sieve: of most rows, most components are out of the question, and float32 can tell at half the price.
 //
-// The scores of a batch of rows are computed in float32 first, which is `Doubt` off at most. A component is left out of a row
-// if its responsibility is then surely below FAINT times the component's share of the rows so far: all that is left out of
-// a row is less than FAINT of it, and what a component loses is about that little of what it has, however rare it is. All
-// others are scored again in float64, row by row, and these scores alone count. Where float32 is in too much doubt, or the
-// sieve lets too much through, a batch is done as any other tile.
+// The scores of a batch of rows are computed in float32 first, which is `Doubt` off at most. A component is left out of
+// a row if its responsibility is then surely below FAINT times the component's share of the rows so far: all that is
+// left out of a row is less than FAINT of it, and what a component loses is about that little of what it has, however
+// rare it is. All others are scored again in float64, row by row, and these scores alone count. Where float32 is in too
+// much doubt, or the sieve lets too much through, a batch is done as any other tile.
 #pragma once
 
 #include "tiles.hpp"
@@ -18,7 +18,7 @@ namespace HALFSEEN_ISA {
 
 namespace {
 
-constexpr double FAINT = 1e-16;   // half of what rounding a number does
+constexpr double FAINT = 1e-15;   // what adding up ten components may be off by
 constexpr double COARSE = 3. / 8; // of rows and components: if more go through, the sieve costs more than it saves
 constexpr int CLOSED = 31;        // batches that are then not sifted
 constexpr float DOUBTFUL = 4;     // nats: scores that are further off are not relied upon
@@ -26,12 +26,13 @@ constexpr double STEEP = 0.01;    // nor if they may be off by that share of the
 
 // How far a score in float32 is off.
 //
-// It is s = a - L, where L = |z|^2 and z[j] = sum_i c[i] U[i, j] - h[j], with a row's deviations c from the pivot, and h so
-// that z = e U for its deviations e from the mean. Let u = 2^-24 and g = (n + 4) u for n columns. Rounding moves z[j] by
-// g sum_i |c[i] U[i, j]| at most, which is below g (sum_i |e[i] U[i, j]| + size[j]), size[j] = sum_i |(c - e)[i] U[i, j]|. As
-// z = e U, |e[i]| <= sqrt 2 sd[i] |z|, so that |dz| <= g (condition |z| + |size|), where
-// condition^2 = sum_j (sum_i sqrt 2 |U[i, j]| sd[i])^2; without correlations 1 will do, for each z[j] has its own e[j]. Then
-// |dL| <= 2 |z| |dz| + |dz|^2 + n u (L + |a|), and with 2 |z| |size| <= L + |size|^2 and a small slope
+// It is s = a - L, where L = |z|^2 and z[j] = sum_i c[i] U[i, j] - h[j], with a row's deviations c from the pivot, and h
+// so that z = e U for its deviations e from the mean. Let u = 2^-24 and g = (n + 4) u for n columns. Rounding moves z[j]
+// by g sum_i |c[i] U[i, j]| at most, which is below g (sum_i |e[i] U[i, j]| + size[j]), where
+// size[j] = sum_i |(c - e)[i] U[i, j]|. As z = e U, |e[i]| <= sqrt 2 sd[i] |z|, so that
+// |dz| <= g (condition |z| + |size|), where condition^2 = sum_j (sum_i sqrt 2 |U[i, j]| sd[i])^2; without correlations
+// 1 will do, for each z[j] has its own e[j]. Then |dL| <= 2 |z| |dz| + |dz|^2 + n u (L + |a|), and with
+// 2 |z| |size| <= L + |size|^2 and a small slope
 // |ds| <= slope (L + |a|) + base, slope = g (2 condition + 4), base = 2 g |size|^2.
 struct Doubt {
     double slope = 0, base = SMALL;  // the largest of all components
@@ -58,17 +59,22 @@ template <class Tile>
 class Sieve {
 public:
     Sieve(Tile& tile, Span<const double> log_mix)
-        : tile(tile), K(tile.K), log_mix(log_mix), rounded(padded(tile.D, BLOCK) * BATCH), scores(K * BATCH),
-          listed(K * ROOM), sizes(K), roots(K * ROOM), log_shares(K) {
+        : tile(tile), K(tile.K), log_mix(log_mix), rounded(0), scores(0), listed(0), sizes(K), roots(0), log_shares(K) {
         for (std::size_t k = 0; k < K; ++k) {
             const double begin = std::abs(log_mix[k] + tile.offset(k));
             if (begin < -IMPOSSIBLE) largest = std::max(largest, begin);
         }
         open = K > 2 && tile.direct && tile.doubt.slope < STEEP && slack(0) < DOUBTFUL;
+        if (!open) return;
+        rounded.grow(padded(tile.D, BLOCK) * BATCH);
+        scores.grow(K * BATCH);
+        listed.grow(K * ROOM);
+        roots.grow(K * ROOM);
     }
 
     // Score, complete and expect a batch; whether that was done.
-    bool soft(Matrix<const double> values, std::size_t first, const double* weight, Span<double> mix_usage, double& loglik) {
+    bool soft(Matrix<const double> values, std::size_t first, const double* weight, Span<double> mix_usage,
+              double& loglik) {
         if (!open || first + BATCH > values.rows) return false;
         if (closed) {
             --closed;
@@ -102,7 +108,9 @@ private:
     int closed = 0;
 
     // What a score near this one may be off.
-    double slack(double score) const { return tile.doubt.base + 1.2 * tile.doubt.slope * (2 * largest + std::abs(score)); }
+    double slack(double score) const {
+        return tile.doubt.base + 1.2 * tile.doubt.slope * (2 * largest + std::abs(score));
+    }
 
     // Find the share of each component so far; whether there are rows so far, and none of these is more than they are.
     bool compare_masses(const double* weight) {

@@ -1,4 +1,4 @@
-// What every tile of rows of numbers does: deviations from the middle of the means, exponentials of scores, who uses it.
+// What every tile of rows of numbers does: deviations from the middle of the means, exponentials of scores, its use.
 //
 // Compiled once per instruction set, as normal.cpp is.
 #pragma once
