@@ -27,6 +27,9 @@ from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 from halfseen.leaves.wrappers import unwrapped
 from halfseen.structures import MarkovChain
+from halfseen.structures.chain import LEAST
+
+SMALL = 1e-36  # probabilities whose product over the columns of a group, eight at most, may be below LEAST
 
 
 @dataclass(frozen=True)
@@ -85,10 +88,20 @@ class FusedChain:
 
     def prepare(self, params: Params) -> tuple[Any, tuple[Floats, ...]]:
         """Return the prepared leaves, and starts, transitions and emissions as the kernel reads them, padded."""
-        start, *emissions = self.columns.prepare({"mix": params["start"], "emit": params["emit"]})
+        start, table, *numbers = self.columns.prepare({"mix": params["start"], "emit": params["emit"]})
+        self._raise_possible(table, params["emit"])
         trans = np.zeros((self.width, self.width))
         trans[: self.n_states, : self.n_states] = params["trans"]
-        return self.model.prepare(params), (start, trans, *emissions)
+        return self.model.prepare(params), (start, trans, table, *numbers)
+
+    def _raise_possible(self, table: Floats, emit: Params) -> None:
+        """Write LEAST where a product of small probabilities became zero: in some chains such a state may win yet."""
+        columns, groups = self.columns, self.columns.groups
+        chances = columns._padded([emit[name] for name in columns.categorical], 0.0)
+        if np.any((chances > 0) & (chances < SMALL)):
+            possible = np.ones(table.shape)
+            kernels.multiply_cells(groups.rows, groups.of_cells, np.sign(chances), possible)
+            table[(table < LEAST) & (possible > 0)] = LEAST
 
     def zero(self) -> Expected:
         """Return the sums of no data."""

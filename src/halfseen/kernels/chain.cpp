@@ -4,16 +4,23 @@
 // Probabilities are brought back to one every few steps only: the division would be in the way of the next step.
 // Sequences up to STORE steps keep their forward values; of longer ones every BLOCK-th is kept, and the others are
 // computed again, block by block, on the way back.
+//
+// Shares too small for a float are cut to zero, though the rest of the sequence may favour their states again. Where
+// all states lead to all others (`mixes`) that changes nothing. Elsewhere forward values are computed twice, the second
+// time from above: what would be cut is raised to FLOOR. The truth lies between the two; where they differ the sequence
+// is left to the kernel in logs.
 #include <algorithm>
 #include <cmath>
-#include <limits>
-
-#include "chain.hpp"
-#include "lanes.hpp"
+#include <type_traits>
+#include <vector>
 
 #ifndef HALFSEEN_ISA
 #define HALFSEEN_ISA baseline
 #endif
+
+#include "chain.hpp"
+#include "chain_columns.hpp"
+#include "lanes.hpp"
 
 namespace halfseen {
 namespace HALFSEEN_ISA {
@@ -25,9 +32,8 @@ constexpr std::size_t BLOCK = 256;   // steps between forward values kept of lon
 constexpr std::size_t SIDE = 4;      // sequences side by side: enough to hide the latency of a step
 constexpr std::size_t RING = 8;      // steps whose transitions are added at a time: sums stay in registers
 constexpr std::size_t LINE = 8;      // doubles of a cache line: a register that lies in two lines is read twice
-constexpr double LEAST = 1e-100;     // of what is left after some steps: below, rounding may have lost what matters
 constexpr double GONE = 1e-280;      // a state this improbable has probability zero: its reciprocal must not overflow
-constexpr double NAN_ = std::numeric_limits<double>::quiet_NaN();
+constexpr double FLOOR = 1e-200;     // or, from above, this one: FLOOR LEAST, into the next state, is a float still
 
 inline std::size_t padded(std::size_t n) {
     const std::size_t unit = n > 4 * WIDTH ? 4 * WIDTH : WIDTH;
@@ -36,143 +42,15 @@ inline std::size_t padded(std::size_t n) {
 
 inline std::size_t held(std::size_t length) { return length > STORE ? BLOCK : length; }
 
-// One sequence under way. Rows of `filtered` and `emit` are those of steps from `base` on; forward values of lanes side
-// by side alternate, so that those of a few steps are one matrix.
-struct Lane {
-    std::size_t length, base, width;
-    std::size_t stride;              // from the forward values of a step to those of the next
-    double* filtered;                // (held, W), and before them the values of the step before `base`
-    double* emit;                    // (held, W); unused where emissions are rows of a table
-    double* inverse;                 // (held,)   what the step was multiplied with, where it was
-    double* ahead;                   // (W,)
-    double* scores;                  // (length, K) or null
-    const ChainSteps* steps;         // or null: the columns of all sequences,
-    const ChainEmissions* model;     // and what states make of them
-    const double* table;             // the model's, and the sequence's own cells, at hand
-    const std::uint16_t* cells;
-    std::size_t first;               // row of the sequence's first step
-    std::size_t n_states;
-    bool numeric;                    // numbers or counts
-    bool whole;                      // no number is missing
-    double weight, logs, product;
-    bool kept;                       // whether no digits were lost so far
-
-    double* row(std::size_t t) const { return filtered + (t - base) * stride; }
-        double* emission_row(std::size_t t) const { return emit + (t - base) * width; }
-    // Fold the product of scales into the logs before it leaves the range.
-    void take(double scale) {
-        if (!(scale >= LEAST)) {
-            kept = false;
-            scale = 1.0;
-        }
-        product *= scale;
-        if (product < 1e-150 || product > 1e150) {
-            logs += std::log(product);
-            product = 1.0;
-        }
-    }
-};
-
-// Largest of a row of lanes.
-inline double row_largest(const double* row, std::size_t width) {
-    Lanes best = load(row);
-    for (std::size_t k = WIDTH; k < width; k += WIDTH) best = larger(best, load(row + k));
-    return largest(best);
-}
-
-// Log-densities of the numbers of `N` steps from the n-th on. WHOLE: none is missing.
-template <bool WHOLE, int N>
-void score_numbers(const ChainSteps s, const ChainEmissions m, std::size_t n, double* out, std::size_t width) {
-    for (std::size_t k = 0; k < width; k += WIDTH) {
-        Lanes logs[N], begin = all(0.0);
-        for (std::size_t d = 0; WHOLE && d < m.mean.rows; ++d) begin -= load(m.half_log[d] + k);
-        for (int i = 0; i < N; ++i) logs[i] = begin;
-        for (std::size_t d = 0; d < m.mean.rows; ++d) {
-            const Lanes mean = load(m.mean[d] + k), half = load(m.half_precision[d] + k);
-            for (int i = 0; i < N; ++i) {
-                const Lanes x = all(s.values[n + i][d]), deviation = x - mean;
-                if constexpr (WHOLE) {
-                    logs[i] -= deviation * deviation * half;
-                } else {
-                    logs[i] -= only(seen(x), load(m.half_log[d] + k) + deviation * deviation * half);
-                }
-            }
-        }
-        for (int i = 0; i < N; ++i) store(out + i * width + k, logs[i]);
-    }
-}
-
-// Emissions of a step from its columns: densities of numbers, in logs in `out` already, and of counts up to their
-// largest, times the product over groups of categories. Returns the log of what was divided out.
-double emit_columns(const ChainSteps s, const ChainEmissions m, std::size_t n, double* out, std::size_t width) {
-    double best = 0;
-    if (m.mean.rows + m.rate.rows) {
-        const double *counts = s.counts[n], *log_factorials = s.log_factorials[n];
-        for (std::size_t p = 0; p < m.rate.rows; ++p) {
-            if (counts[p] != counts[p]) continue;
-            for (std::size_t k = 0; k < width; k += WIDTH) {
-                const Lanes logs = all(counts[p]) * load(m.log_rate[p] + k) - load(m.rate[p] + k) - all(log_factorials[p]);
-                store(out + k, load(out + k) + logs);
-            }
-        }
-        best = row_largest(out, width);
-        for (std::size_t k = 0; k < width; k += WIDTH) store(out + k, exp_below_zero(load(out + k) - all(best)));
-    } else {
-        for (std::size_t k = 0; k < width; k += WIDTH) store(out + k, all(1.0));
-    }
-    const std::uint16_t* cells = s.cells[n];
-    for (std::size_t g = 0; g < s.cells.cols; ++g) {
-        const double* factor = m.table[cells[g]];
-        for (std::size_t k = 0; k < width; k += WIDTH) store(out + k, load(out + k) * load(factor + k));
-    }
-    if (!(best > -1e299)) out[0] = NAN_;  // impossible, or not a number: the scale will not be a number either
-    return best;
-}
-
-// Emissions of a step from its scores, up to the largest, whose log is returned.
-double emit_scores(const double* scores, std::size_t n, double* out, std::size_t width) {
-    double best = scores[0];
-    for (std::size_t k = 1; k < n; ++k) best = best < scores[k] ? scores[k] : best;
-    bool whole = true;
-    for (std::size_t k = 0; k < n; ++k) {
-        out[k] = scores[k] - best;
-        whole &= scores[k] == scores[k];
-    }
-    for (std::size_t k = n; k < width; ++k) out[k] = -1e300;
-    for (std::size_t k = 0; k < width; k += WIDTH) store(out + k, exp_below_zero(load(out + k)));
-    if (!whole || !(best > -1e300)) out[0] = NAN_;
-    return best;
-}
-
-// Fill the emissions of steps [from, to); returns what was divided out of them, in logs.
-double fill_emissions(const Lane lane, std::size_t from, std::size_t to) {
-    double logs = 0;
-    if (lane.scores != nullptr) {
-        for (std::size_t t = from; t < to; ++t) {
-            logs += emit_scores(lane.scores + t * lane.n_states, lane.n_states, lane.emission_row(t), lane.width);
-        }
-        return logs;
-    }
-    constexpr std::size_t ABREAST = 4;  // steps for which parameters are read once, and whose sums do not wait
-    const ChainSteps s = *lane.steps;
-    const ChainEmissions m = *lane.model;
-    std::size_t t = from;
-    for (; lane.whole && t + ABREAST <= to; t += ABREAST) {
-        score_numbers<true, ABREAST>(s, m, lane.first + t, lane.emission_row(t), lane.width);
-    }
-    for (; lane.numeric && t < to; ++t) {
-        score_numbers<false, 1>(s, m, lane.first + t, lane.emission_row(t), lane.width);
-    }
-    for (t = from; t < to; ++t) logs += emit_columns(s, m, lane.first + t, lane.emission_row(t), lane.width);
-    return logs;
-}
-
 // The matrices of a call, padded.
 struct Chain {
     std::size_t width;
     std::size_t every;               // steps between scalings: a power of two
     double* start;                   // (W,)
+    bool mixes;                      // whether shares may be cut without harm
+    bool lifted;                     // whether some transitions are larger in `above`
     double* trans;                   // (W, W), tile by tile
+    double* above;                   // (W, W) the same, from above: LEAST at least where possible
     double* turned;                  // (W, W) transposed, tile by tile
     double* pairs;                   // (W, W) sum of filtered[t-1, i] u[t, j]
     double* values;                  // (held, SIDE, W) forward values
@@ -244,10 +122,10 @@ inline void rescale(Lane& lane, std::size_t t) {
     lane.take(total);
 }
 
-// Forward through steps [from, to) of B lanes. LOOK: emissions are rows of the table. Pointers are copied first: a
-// store might change what a reference refers to.
-template <int V, int B, bool LOOK>
-void forward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std::size_t to) {
+// Forward through steps [from, to) of B lanes. LOOK: emissions are rows of the table. ABOVE: a bound from above; returns
+// whether something was raised. Pointers are copied first: a store might change what a reference refers to.
+template <int V, int B, bool LOOK, bool ABOVE>
+bool forward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std::size_t to) {
     constexpr int S = TILE<V>, G = B == 1 ? V / S : 1;  // of one lane alone the whole row, or there are too few sums
     const std::size_t width = chain.width, stride = lanes[0]->stride;
     const double *past[B], *emit[B], *table = lanes[0]->table;
@@ -258,6 +136,18 @@ void forward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std::
         cells[l] = lanes[l]->cells;
         emit[l] = lanes[l]->emission_row(from);
     }
+    Lanes lift = all(0.0);
+    const auto put_share = [&](int l, std::size_t k, Lanes prior) {
+        const Lanes e = load(emit[l] + k), joint = prior * e;
+        if constexpr (ABOVE) {
+            const Lanes share = raised(joint, FLOOR, (all(0.0) < prior) & (all(0.0) < e));
+            lift = larger(lift, share - joint);
+            store(own[l] + k, share);
+        } else {
+            store(own[l] + k, choose(joint < all(GONE), all(0.0), joint));
+        }
+    };
+    const double* const trans = ABOVE ? chain.above : chain.trans;
     std::size_t t = from;
     const auto look = [&]() {
         for (int l = 0; LOOK && l < B; ++l) emit[l] = table + cells[l][t] * width;
@@ -272,7 +162,7 @@ void forward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std::
     if (t == 0) {
         look();
         for (int l = 0; l < B; ++l) {
-            for (std::size_t k = 0; k < width; k += WIDTH) store(own[l] + k, load(chain.start + k) * load(emit[l] + k));
+            for (std::size_t k = 0; k < width; k += WIDTH) put_share(l, k, load(chain.start + k));
             if (chain.every == 1) rescale(*lanes[l], 0);
         }
         next();
@@ -282,16 +172,14 @@ void forward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std::
         for (int l = 0; l < B; ++l) past[l] = own[l] - stride;
         for (std::size_t first = 0; first < width; first += G * S * WIDTH) {
             Lanes acc[B][G * S];
-            product<S, G, B>(past, chain.trans + first * width, width, acc);
+            product<S, G, B>(past, trans + first * width, width, acc);
             for (int l = 0; l < B; ++l)
-                for (int v = 0; v < G * S; ++v) {
-                    const Lanes joint = acc[l][v] * load(emit[l] + first + v * WIDTH);
-                    store(own[l] + first + v * WIDTH, choose(joint < all(GONE), all(0.0), joint));
-                }
+                for (int v = 0; v < G * S; ++v) put_share(l, first + v * WIDTH, acc[l][v]);
         }
         if (chain.rescales(t))
             for (int l = 0; l < B; ++l) rescale(*lanes[l], t);
     }
+    return largest(lift) > 0;
 }
 
 // pairs[i, j] += sum_r past[r, i] u[r, j] for n rows r, I values of i and one tile of j: these sums stay in registers.
@@ -333,92 +221,6 @@ void add_pairs(const Chain chain, const double* past, std::size_t stride, const 
     for (std::size_t first = 0; first < width; first += S * WIDTH)
         for (std::size_t i = 0; i < width; i += I)
             add_tile<S, I>(past + i, stride, u + first, n, chain.pairs + i * width + first, width);
-}
-
-struct Sink {
-    const ChainSums* sums;           // or null: usage goes to the scores
-    double* table;                   // (R, W)  the first of the sums, at hand
-    double* start;                   // (W,)
-};
-
-// Add the usage of a register of states at step t to where it belongs; that of numbers waits in the place of emissions.
-inline void put(const Lane& lane, std::size_t t, std::size_t k, Lanes usage, const Sink sink) {
-    double* scores = lane.scores;
-    const std::size_t n = lane.n_states;
-    if (lane.numeric) store(lane.emission_row(t) + k, usage);
-    if (scores == nullptr) {
-        const Matrix<const std::uint16_t> cells = lane.steps->cells;
-        const Matrix<double> table = sink.sums->table;
-        for (std::size_t g = 0; g < cells.cols; ++g) {
-            double* to = table[cells[lane.first + t][g]] + k;
-            store(to, load(to) + usage);
-        }
-    } else if (k + WIDTH <= n) {
-        store(scores + t * n + k, usage);
-    } else {
-        for (std::size_t j = k; j < n; ++j) scores[t * n + j] = usage[int(j - k)];
-    }
-}
-
-// Add the sums of numbers and counts over steps [from, to), whose usage waits in the place of the emissions: column by
-// column, so that sums stay in registers.
-template <int V, bool WHOLE>
-void add_sums(const Lane lane, std::size_t from, std::size_t to, const Sink sink) {
-    constexpr std::size_t TILE = 128;  // steps whose usage stays in cache
-    const ChainSteps s = *lane.steps;
-    const ChainEmissions m = *lane.model;
-    const ChainSums sums = *sink.sums;
-    for (std::size_t begin = from; begin < to; begin += TILE) {
-        const std::size_t end = std::min(begin + TILE, to);
-        for (std::size_t first = 0; first < lane.width; first += V * WIDTH) {
-            for (std::size_t d = 0; d < m.mean.rows; ++d) {
-                Lanes mean[V], total[3][V];
-                for (int v = 0; v < V; ++v) {
-                    mean[v] = load(m.mean[d] + first + v * WIDTH);
-                    for (int p = 0; p < 3; ++p) total[p][v] = all(0.0);
-                }
-                for (std::size_t t = begin; t < end; ++t) {
-                    const double* usage = lane.emission_row(t) + first;
-                    const Lanes x = all(s.values[lane.first + t][d]);
-                    const Bits observed = seen(x);
-                    for (int v = 0; v < V; ++v) {
-                        const Lanes used = load(usage + v * WIDTH), r = WHOLE ? used : only(observed, used);
-                        const Lanes deviation = WHOLE ? x - mean[v] : only(observed, x - mean[v]);
-                        const Lanes weighted = r * deviation;
-                        total[0][v] += r;
-                        total[1][v] += weighted;
-                        total[2][v] += weighted * deviation;
-                    }
-                }
-                for (std::size_t p = 0; p < 3; ++p)
-                    for (int v = 0; v < V; ++v) {
-                        double* out = sums.moments[p][d] + first + v * WIDTH;
-                        store(out, load(out) + total[p][v]);
-                    }
-            }
-            for (std::size_t c = 0; c < m.rate.rows; ++c) {
-                for (std::size_t t = begin; t < end; ++t) {
-                    const double count = s.counts[lane.first + t][c], factorial = s.log_factorials[lane.first + t][c];
-                    if (count != count) continue;
-                    const double* usage = lane.emission_row(t) + first;
-                    for (int v = 0; v < V; ++v) {
-                        const Lanes r = load(usage + v * WIDTH);
-                        const Lanes parts[3] = {r, r * all(count), r * all(factorial)};
-                        for (std::size_t p = 0; p < 3; ++p) {
-                            double* out = sums.sums[p][c] + first + v * WIDTH;
-                            store(out, load(out) + parts[p]);
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-template <int V>
-void add_moments(const Lane lane, std::size_t from, std::size_t to, const Sink sink) {
-    if (!lane.numeric) return;
-    lane.whole ? add_sums<V, true>(lane, from, to, sink) : add_sums<V, false>(lane, from, to, sink);
 }
 
 // ahead[i] = sum_j trans[i, j] u[j] of B lanes, whose u lie one after the other, register by register to `take`.
@@ -509,14 +311,35 @@ void backward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std:
 }
 
 // Close the forward pass: what is left of the scale, and the first value of the way back.
-double close(Lane& lane) {
+void close(Lane& lane) {
     const double total = row_sum(lane.row(lane.length - 1), lane.width);
     lane.take(total);
     for (std::size_t k = 0; k < lane.width; k += WIDTH)
         store(lane.ahead + k, all(total >= LEAST ? lane.weight / total : 0.0));
-    const double found = lane.logs + std::log(lane.product);
+}
+
+double log_evidence_of(Lane& lane) {
+    const double found = lane.logs + lane.scale.log();
     lane.kept = lane.kept && found - found == 0;
     return lane.kept ? found : NAN_;
+}
+
+// Forward through n whole sequences by `sweep(above)`, which closes them and returns whether something was raised. If
+// nothing was, the bound is the truth; else forward values are those from below, if both bounds agree.
+template <class Sweep>
+void enclose(const Chain chain, Lane* lanes, std::size_t n, const Sweep sweep) {
+    if (chain.mixes) {
+        sweep(std::false_type{});
+        return;
+    }
+    if (!sweep(std::true_type{}) && !chain.lifted) return;
+    Scale bounds[SIDE];
+    for (std::size_t l = 0; l < n; ++l) {
+        bounds[l] = lanes[l].scale;
+        lanes[l].scale = Scale{};
+    }
+    sweep(std::false_type{});
+    for (std::size_t l = 0; l < n; ++l) lanes[l].kept = lanes[l].kept && lanes[l].scale.agrees(bounds[l]);
 }
 
 inline std::size_t whole_lines(std::size_t n) { return (n + LINE - 1) / LINE * LINE; }
@@ -565,7 +388,7 @@ void back_blocks(const Chain chain, const Lane& whole, const Lane* scratch, std:
         side[l] = lanes + l;
     }
     Lane* const(&together)[SIDE] = side;
-    forward<V, int(SIDE), LOOK>(chain, together, BLOCK, 2 * BLOCK);
+    forward<V, int(SIDE), LOOK, false>(chain, together, BLOCK, 2 * BLOCK);
     for (std::size_t l = SIDE; l-- > 0;) {
         Lane* const one[1] = {lanes + l};
         backward<V, 1, LOOK>(chain, one, BLOCK, 2 * BLOCK, sink);
@@ -581,21 +404,27 @@ double run_long(const Chain chain, Lane* lanes, const Sink sink, double* marks) 
     Lane* const one[1] = {&lane};
     lane.filtered = chain.values;
     lane.stride = width;
-    const auto go = [&](std::size_t block) {
+    double logs;
+    const auto go = [&](std::size_t block, auto above) {
         const std::size_t from = block * BLOCK, to = std::min(from + BLOCK, lane.length);
         lane.base = from;
         if (block > 0) std::copy(marks + block * width, marks + (block + 1) * width, lane.filtered - width);
-        const double logs = LOOK ? 0.0 : fill_emissions(lane, from, to);
-        forward<V, 1, LOOK>(chain, one, from, to);
-        return logs;
+        if (!LOOK) logs += fill_emissions(lane, from, to);
+        return forward<V, 1, LOOK, above>(chain, one, from, to);
     };
-    for (std::size_t block = 0; block < n_blocks; ++block) {
-        lane.logs += go(block);
-        const double* last = lane.row(std::min((block + 1) * BLOCK, lane.length) - 1);
-        std::copy(last, last + width, marks + (block + 1) * width);
-        if (!lane.kept) return NAN_;
-    }
-    const double found = close(lane);
+    enclose(chain, &lane, 1, [&](auto above) {
+        bool lifted = false;
+        logs = 0;
+        for (std::size_t block = 0; block < n_blocks && lane.kept; ++block) {
+            lifted |= go(block, above);
+            const double* last = lane.row(std::min((block + 1) * BLOCK, lane.length) - 1);
+            std::copy(last, last + width, marks + (block + 1) * width);
+        }
+        lane.logs = logs;
+        if (lane.kept) close(lane);
+        return lifted;
+    });
+    const double found = log_evidence_of(lane);
     if (!lane.kept) return NAN_;
     for (std::size_t block = n_blocks; block > 0;) {
         if (block > SIDE && block < n_blocks) {
@@ -603,7 +432,7 @@ double run_long(const Chain chain, Lane* lanes, const Sink sink, double* marks) 
             back_blocks<V, LOOK>(chain, lane, lanes, block, sink, marks);
             continue;
         }
-        if (block-- < n_blocks) go(block);
+        if (block-- < n_blocks) go(block, std::false_type{});
         const std::size_t from = block * BLOCK, to = std::min(from + BLOCK, lane.length);
         backward<V, 1, LOOK>(chain, one, from, to, sink);
         add_moments<TILE<V>>(lane, from, to, sink);
@@ -625,12 +454,18 @@ void run_side(const Chain chain, Lane* lanes, const Sink sink, double* log_evide
         if (!LOOK) lane.logs += fill_emissions(lane, 0, lane.length);
     }
     Lane* const(&together)[B] = side;
-    forward<V, B, LOOK>(chain, together, 0, common);
+    enclose(chain, lanes, B, [&](auto above) {
+        bool lifted = forward<V, B, LOOK, above>(chain, together, 0, common);
+        for (int l = 0; l < B; ++l) {
+            Lane* const one[1] = {lanes + l};
+            lifted |= forward<V, 1, LOOK, above>(chain, one, common, lanes[l].length);
+            close(lanes[l]);
+        }
+        return lifted;
+    });
     bool all_kept = true;
     for (int l = 0; l < B; ++l) {
-        Lane* const one[1] = {lanes + l};
-        forward<V, 1, LOOK>(chain, one, common, lanes[l].length);
-        log_evidence[l] = close(lanes[l]);
+        log_evidence[l] = log_evidence_of(lanes[l]);
         all_kept &= lanes[l].kept;
     }
     if (!all_kept) common = 0;  // a lane that lost digits must not add anything
@@ -684,12 +519,13 @@ bool is_whole(Matrix<const double> values, std::size_t first, std::size_t length
     return gone == gone;
 }
 
-void begin(Lane& lane, const Source source, std::size_t first, std::size_t length, double weight) {
+void begin(Lane& lane, const Chain& chain, const Source source, std::size_t first, std::size_t length, double weight) {
+    lane.careful = !chain.mixes;
     lane.length = length;
     lane.base = 0;
     lane.weight = weight;
     lane.logs = 0;
-    lane.product = 1;
+    lane.scale = Scale{};
     lane.kept = true;
     lane.first = first;
     lane.steps = source.steps;
@@ -720,21 +556,42 @@ std::size_t longest(Span<const std::int64_t> lengths) {
     return most;
 }
 
+// Whether states that can be entered can be entered from everywhere, and not by chances below LEAST. Then cuts do no
+// harm: a share that is cut is at most GONE / LEAST of the whole, and where it would have led, a state with at least one
+// K-th of the whole leads too, by a factor of LEAST or more. Of all that follows, whatever it is, the cut share has
+// at most K GONE / LEAST^2 = K 1e-80.
+bool mixes(Span<const double> start, Matrix<const double> trans) {
+    const std::size_t n = start.size;
+    std::vector<char> entered(n, 0);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j) entered[j] |= !(trans[i][j] <= 0);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j)
+            if ((entered[i] || start[i] > 0) && entered[j] && !(trans[i][j] >= LEAST)) return false;
+    return true;
+}
+
 template <int V>
 Chain make_chain(Room& room, Span<const double> start, Matrix<const double> trans, std::size_t width,
                  std::size_t steps) {
     Chain chain{};
     chain.width = width;
+    chain.mixes = mixes(start, trans);
     chain.start = room.take(width);
     chain.trans = room.take(width * width);
+    chain.above = room.take(width * width);
     chain.turned = room.take(width * width);
     chain.pairs = room.take(width * width);
-    for (double* matrix : {chain.trans, chain.turned, chain.pairs}) std::fill(matrix, matrix + width * width, 0.0);
+    for (double* matrix : {chain.trans, chain.above, chain.turned, chain.pairs})
+        std::fill(matrix, matrix + width * width, 0.0);
     std::fill(chain.start, chain.start + width, 0.0);
     for (std::size_t i = 0; i < start.size; ++i) {
         chain.start[i] = start[i];
         for (std::size_t j = 0; j < start.size; ++j) {
+            const bool low = trans[i][j] > 0 && trans[i][j] < LEAST;
+            chain.lifted |= low;
             chain.trans[place<V>(i, j, width)] = trans[i][j];
+            chain.above[place<V>(i, j, width)] = low ? LEAST : trans[i][j];
             chain.turned[place<V>(j, i, width)] = trans[i][j];
         }
     }
@@ -770,7 +627,7 @@ void run(Span<const double> start, Matrix<const double> trans, std::size_t width
     for (std::size_t b = 0; b < lengths.size; ++b) {
         const std::size_t length = lengths[b];
         if (length > STORE && waiting) flush();
-        begin(lanes[waiting], source, first, length, outer[b]);
+        begin(lanes[waiting], chain, source, first, length, outer[b]);
         places[waiting++] = b;
         if (length > STORE) {
             log_evidence[b] = look_up ? run_long<V, true>(chain, lanes, sink, marks)
@@ -797,6 +654,16 @@ void run(Span<const double> start, Matrix<const double> trans, std::size_t width
         default: call(1);                                                                                            \
     }
 
+// Whether both bounds agree at each of n steps; `apart` is the one from above in terms of the other so far.
+bool agree(const Lane& lane, const Lane& above, std::size_t n, double& apart) {
+    bool same = true;
+    for (std::size_t t = 0; t < n; ++t) {
+        apart *= lane.inverse[t] / above.inverse[t];
+        same &= std::fabs(apart - 1) <= SAME;
+    }
+    return same;
+}
+
 template <int V>
 void filter(Span<const double> start, Matrix<const double> trans, Span<const std::int64_t> lengths,
             Matrix<double> scores, Span<double> work, Span<double> log_evidence) {
@@ -805,32 +672,40 @@ void filter(Span<const double> start, Matrix<const double> trans, Span<const std
     const std::size_t steps = longest_held(lengths);
     Chain chain = make_chain<V>(room, start, trans, width, steps);
     chain.every = 1;
-    double* mark = chain.values - width;
     const Source source{scores, nullptr, nullptr};
     std::size_t first = 0;
-    Lane lane = make_lane(room, steps, width);
+    Lane lane = make_lane(room, steps, width), bound = make_lane(room, steps, width);
     lane.filtered = chain.values;
-    lane.stride = width;
-    Lane* const lanes[1] = {&lane};
+    bound.filtered = chain.values + (steps + 1) * width;
+    bound.emit = lane.emit;
+    lane.stride = bound.stride = width;
+    const auto go = [&](Lane& on, std::size_t from, std::size_t to, auto above) {
+        Lane* const one[1] = {&on};
+        on.base = from;
+        forward<V, 1, false, above>(chain, one, from, to);
+        std::copy(on.row(to - 1), on.row(to - 1) + width, on.filtered - width);
+    };
     for (std::size_t b = 0; b < lengths.size; ++b) {
         const std::size_t length = lengths[b], size = std::min(length, BLOCK);
+        double apart = 1;
         for (int writing = 0; writing < 2; ++writing) {  // first see whether all goes well, then overwrite
-            begin(lane, source, first, length, 1.0);
+            begin(lane, chain, source, first, length, 1.0);
+            begin(bound, chain, source, first, length, 1.0);
             for (std::size_t from = 0; from < length && lane.kept; from += size) {
                 const std::size_t to = std::min(from + size, length);
                 lane.base = from;
                 lane.logs += fill_emissions(lane, from, to);
-                forward<V, 1, false>(chain, lanes, from, to);
-                std::copy(lane.row(to - 1), lane.row(to - 1) + width, mark);
+                go(lane, from, to, std::false_type{});
+                if (!chain.mixes && !writing) {
+                    go(bound, from, to, std::true_type{});
+                    lane.kept = lane.kept && agree(lane, bound, to - from, apart);
+                }
                 if (writing)
                     for (std::size_t t = from; t < to; ++t)
                         std::copy(lane.row(t), lane.row(t) + start.size, scores[first + t]);
             }
-            log_evidence[b] = lane.kept ? lane.logs + std::log(lane.product) : NAN_;
-            if (!(log_evidence[b] - log_evidence[b] == 0)) {
-                log_evidence[b] = NAN_;
-                break;
-            }
+            log_evidence[b] = log_evidence_of(lane);
+            if (!lane.kept) break;
         }
         first += length;
     }
@@ -860,7 +735,7 @@ inline void best_before(const double* best, const double* log_trans, std::size_t
 std::size_t chain_room(Span<const std::int64_t> lengths, std::size_t n_states) {
     const std::size_t width = padded(n_states);
     const std::size_t steps = longest_held(lengths);
-    const std::size_t chain = 2 * whole_lines(width) + 3 * whole_lines(width * width);
+    const std::size_t chain = 2 * whole_lines(width) + 4 * whole_lines(width * width);
     const std::size_t values = whole_lines((steps + 1) * SIDE * width) + whole_lines(RING * SIDE * width);
     const std::size_t marks = whole_lines((longest(lengths) / BLOCK + 2) * width);
     const std::size_t lane = whole_lines(steps * width) + whole_lines(steps) + whole_lines(width);

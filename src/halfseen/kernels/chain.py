@@ -7,6 +7,10 @@ sequences of a call at once.
 Scaled kernels work with probabilities that are brought back to one at every step. A sequence in which that would lose
 digits (a step leaves less than `LEAST` of what the best state alone would have) gets the evidence NaN and is left as it
 was: it is to be done again by the kernel of the same name that ends in `_log`.
+
+Shares too small for a float are cut to zero, though the rest of the sequence may favour their states again. Where all
+states lead to all others that changes nothing (`_mixes`). Elsewhere forward values are computed twice, the second time
+from above: what would be cut is raised to FLOOR. The truth lies between the two; where they differ the evidence is NaN.
 """
 
 from __future__ import annotations
@@ -19,6 +23,9 @@ Ints = NDArray[np.int64]
 
 LEAST = 1e-100  # of a step's probability: below, states that were rounded to zero might have mattered
 GONE = 1e-280  # a state this improbable has probability zero: its reciprocal must not overflow
+FLOOR = 1e-200  # or, from above, this one: FLOOR LEAST, into the next state, is a float still
+TINY = 1e-307  # stands for emissions that are smaller, but possible: any share of it is cut
+SAME = 1e-12  # bounds that differ by this part are the same but for rounding
 
 
 class _Sweep:
@@ -34,14 +41,38 @@ class _Sweep:
         return self.firsts[: np.count_nonzero(self.lengths > t)] + t
 
 
-def _forward(
-    start: Floats, trans: Floats, lengths: Ints, scores: Floats, log_evidence: Floats
-) -> tuple[Floats, Floats, Floats, Ints]:
-    """Return filtered probabilities, emissions, scales, and which sequences kept their digits."""
-    best = scores.max(axis=1, initial=-np.inf)
-    with np.errstate(invalid="ignore"):
-        emit = np.exp(scores - best[:, None])
-    filtered, scale = np.zeros_like(scores), np.ones(len(scores))
+class _Forward:
+    """Forward values of all sequences: filtered probabilities, emissions, scales.
+
+    `log_evidence` is NaN where a sequence lost digits, at its end or, with `throughout`, at any of its steps.
+    """
+
+    def __init__(self, start: Floats, trans: Floats, lengths: Ints, scores: Floats, throughout: bool = False) -> None:
+        best = scores.max(axis=1, initial=-np.inf)
+        with np.errstate(invalid="ignore"):
+            self.emit = np.exp(scores - best[:, None])
+        self.emit[(self.emit < TINY) & (scores > -np.inf)] = TINY
+        self.filtered, self.scale = _share(start, trans, lengths, self.emit, above=False)
+        firsts = np.cumsum(lengths) - lengths
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.where(self.scale >= LEAST, np.log(self.scale) + best, np.nan)
+        self.log_evidence = np.add.reduceat(logs, firsts) if len(firsts) else np.zeros(0)
+        if not _mixes(start, trans):
+            _, above = _share(start, trans, lengths, self.emit, above=True)
+            for b, rows in enumerate(_rows(lengths, np.arange(len(lengths)))):
+                with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                    apart = np.abs(np.cumprod(above[rows] / self.scale[rows]) - 1.0)
+                if not (apart.max() if throughout else apart[-1]) <= SAME:
+                    self.log_evidence[b] = np.nan
+        self.done = np.flatnonzero(np.isfinite(self.log_evidence))
+        self.log_evidence[~np.isfinite(self.log_evidence)] = np.nan
+
+
+def _share(start: Floats, trans: Floats, lengths: Ints, emit: Floats, above: bool) -> tuple[Floats, Floats]:
+    """Return filtered probabilities and the scale of each step: bounds of them from below, or from above."""
+    filtered, scale = np.zeros_like(emit), np.ones(len(emit))
+    if above:
+        trans = np.where(trans > 0, np.maximum(trans, LEAST), trans)
     sweep = _Sweep(lengths, np.arange(len(lengths)))
     for t in range(sweep.longest):
         rows = sweep.at(t)
@@ -49,15 +80,25 @@ def _forward(
         joint = prior * emit[rows]
         total = joint.sum(axis=1)
         scale[rows] = total
+        if above:
+            joint[(joint < FLOOR) & (prior > 0) & (emit[rows] > 0)] = FLOOR
+        else:
+            joint[~(joint >= GONE)] = 0.0
         with np.errstate(invalid="ignore", divide="ignore"):
-            joint /= total[:, None]
-        joint[~(joint >= GONE)] = 0.0
-        filtered[rows] = joint
-    firsts = np.cumsum(lengths) - lengths
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(scale >= LEAST, np.log(scale) + best, np.nan)
-    log_evidence[:] = np.add.reduceat(logs, firsts) if len(firsts) else 0.0
-    return filtered, emit, scale, np.flatnonzero(np.isfinite(log_evidence))
+            filtered[rows] = joint / total[:, None]
+    return filtered, scale
+
+
+def _mixes(start: Floats, trans: Floats) -> bool:
+    """Return whether states that can be entered can be entered from everywhere, and not by chances below LEAST.
+
+    Then cuts do no harm: a share that is cut is at most GONE / LEAST of the whole, and where it would have led, a state
+    with at least one K-th of the whole leads too, by a factor of LEAST or more. Of all that follows, whatever it is,
+    the cut share has at most K GONE / LEAST^2 = K 1e-80.
+    """
+    entered = (trans > 0).any(axis=0)
+    live = entered | (start > 0)
+    return bool((trans[np.ix_(live, entered)] >= LEAST).all())
 
 
 def chain_soft(
@@ -77,13 +118,15 @@ def chain_soft(
     usage[t, j] = outer filtered[t, j] ahead[t, j]
     trans_usage[i, j] = outer sum_t filtered[t - 1, i] trans[i, j] emit[t, j] ahead[t, j] / scale[t]
     """
-    filtered, emit, scale, done = _forward(start, trans, lengths, scores, log_evidence)
-    sweep = _Sweep(lengths, done)
+    forward = _Forward(start, trans, lengths, scores)
+    filtered, emit, scale = forward.filtered, forward.emit, forward.scale
+    log_evidence[:] = forward.log_evidence
+    sweep = _Sweep(lengths, forward.done)
     ahead = np.repeat(outer[sweep.order][:, None], len(start), axis=1)
     total = np.zeros_like(trans)
     for t in range(sweep.longest - 1, -1, -1):
         rows = sweep.at(t)
-        ahead[: len(rows)] *= filtered[rows] > 0
+        ahead[: len(rows)][filtered[rows] == 0] = 0.0  # it may be infinite where the state is impossible
         scores[rows] = filtered[rows] * ahead[: len(rows)]
         if t:
             used = emit[rows] * ahead[: len(rows)] / scale[rows][:, None]
@@ -102,9 +145,10 @@ def chain_filter(
     log_evidence: Floats,  # (B,)    out; NaN: the sequence was left as it was
 ) -> None:
     """Forward only: filtered[t, j] ~ emit[t, j] sum_i filtered[t - 1, i] trans[i, j]."""
-    filtered, _, _, done = _forward(start, trans, lengths, scores, log_evidence)
-    for rows in _rows(lengths, done):
-        scores[rows] = filtered[rows]
+    forward = _Forward(start, trans, lengths, scores, throughout=True)
+    log_evidence[:] = forward.log_evidence
+    for rows in _rows(lengths, forward.done):
+        scores[rows] = forward.filtered[rows]
 
 
 def _rows(lengths: Ints, chosen: Ints) -> list[slice]:

@@ -169,7 +169,7 @@ void chain_hard(Span<const double> start, Matrix<const double> trans, Span<const
         path[last] = std::max_element(ends, ends + n) - ends;
         log_evidence[b] = whole ? ends[path[last]] : std::numeric_limits<double>::quiet_NaN();
         for (std::size_t t = last; t > first; --t) path[t - 1] = back[t][path[t]];
-        const bool possible = log_evidence[b] != -INF;
+        const bool possible = log_evidence[b] > -INF;  // nor is NaN
         std::fill(own, own + length * n, 0.0);
         if (!possible) continue;
         for (std::size_t t = first; t <= last; ++t) {

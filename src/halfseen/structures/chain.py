@@ -27,6 +27,7 @@ from halfseen.kernels import active as kernels
 from halfseen.structures.structure import Floats, Inference
 
 DRAWN = 1 << 16  # steps of repeated sequences drawn at a time
+LEAST = 1e-307  # stands for probabilities that are smaller
 
 
 class Potentials(NamedTuple):
@@ -224,4 +225,9 @@ def _probabilities(given: Potentials) -> tuple[tuple[Floats, Floats], Floats]:
     """Return starts and transitions as probabilities, and what logs above 0 add to the evidence of each sequence."""
     high, higher = max(0.0, given.start.max()), max(0.0, given.trans.max())
     shift = high + (given.lengths - 1) * higher
-    return (np.exp(given.start - high), np.exp(given.trans - higher)), shift
+    return (_possible(given.start - high), _possible(given.trans - higher)), shift
+
+
+def _possible(logs: Floats) -> Floats:
+    """Return probabilities, zero for those of the impossible only: the kernels are careful with what is too small."""
+    return np.where(logs > -np.inf, np.maximum(np.exp(logs), LEAST), np.exp(logs))
