@@ -12,7 +12,7 @@ import halfseen as hs
 from halfseen.assign import HARD, SOFT, Assign
 from halfseen.data.bitext import Bitext, encode_pairs
 from halfseen.engine import Reduced, evaluate
-from halfseen.engine.words import PooledPath, WordModel, pair_chunks
+from halfseen.engine.words import PooledPath, WordModel, one_chunk, pair_chunks
 from halfseen.estimators import corpus as made
 from halfseen.kernels import active, plain
 from halfseen.leaves.places import LOOSE, TIGHT, Diagonal, Jumps, diagonal_sums
@@ -184,7 +184,7 @@ def test_compiled_and_plain_kernels_agree(kind, seed):
     results = []
     for kernels in (active, plain):
         ends, spans, places = (np.empty_like(part) for part in (block.ends, block.spans, block.places))
-        kernels.links_find(null, block.pairs, sides.source, ends, spans, places)
+        kernels.links_find(null, block.pairs, sides.source, ends[0], spans, places)
         chance, counts, stats, logs = np.full(block.size, 7.0), np.ones(len(table)), np.zeros(n_stats), np.empty(5)
         kernels.links_chances(*words, table, chance)
         looked_up = chance.copy()
@@ -216,6 +216,32 @@ def test_model_one_needs_no_chances_of_single_links(seed):
             quick = Links(0).infer({"lexicon": table[None]}, weight, SOFT, data=bare)
         assert_allclose(quick.usage["lexicon"], slow.usage["lexicon"], rtol=1e-10, atol=1e-14)
         assert_allclose(quick.log_evidence, slow.log_evidence, rtol=1e-10)
+    kept = bare.with_steps()
+    steps = np.empty_like(kept.steps)
+    plain.links_steps(*bare._replace(step_ends=kept.step_ends).lexicon, 0, len(sides.firsts) - 1, steps)
+    assert_array_equal(steps, kept.steps)
+
+
+@pytest.mark.parametrize("kernels", [active, plain])
+@pytest.mark.parametrize("matrix", [True, False])
+def test_cells_that_are_kept_change_no_bit(matrix, kernels, monkeypatch):
+    """Also where a row is too long for them, and where a source word stands in one lane only."""
+    monkeypatch.setattr(structure, "kernels", kernels)
+    rng = np.random.default_rng(1)
+    lengths = np.array([3, 70_000, 5, 4, 3])
+    source, target = rng.integers(1, 4, 5).astype(np.int32), rng.integers(0, 60, lengths.sum()).astype(np.int32)
+    source[1], target[3:70_003] = 4, rng.permutation(70_000)
+    ends = np.arange(6), np.concatenate([[0], np.cumsum(lengths)])
+    sides = made.sides_of(Bitext(source, target, *ends, tuple("abcd"), tuple(map(str, range(70_000)))), True)
+    table, weight = rng.random((1, len(sides.columns))), rng.random((5, 1))
+    without = sides.block(matrix=matrix)
+    with_steps = without.with_steps()
+    assert len(without.steps) == 0
+    assert len(with_steps.steps) == lengths.sum() - 70_000  # NULL's row is long as well
+    one, two = (Links(0).infer({"lexicon": table}, weight, SOFT, data=block) for block in (without, with_steps))
+    assert_array_equal(one.usage["lexicon"], two.usage["lexicon"])
+    assert_array_equal(one.log_evidence, two.log_evidence)
+    assert_allclose(one.usage["lexicon"].sum(), weight[:, 0] @ lengths, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -392,7 +418,7 @@ def test_statistics_take_turns():
     sides, leaves = aligner._leaves(0, [ready.sides], spend=True)
     model, weight = WordModel(Links(0), leaves), np.ones(len(ready.sides.pairs))
     path = PooledPath(model, spend=True)
-    data = Reduced(pair_chunks(sides, weight, matrix=False), path=path)
+    data = Reduced(one_chunk(sides, weight), path=path)
     params = path.held(model.blank())
     fresh, memory = model.blank(), []
     for _ in range(5):

@@ -21,7 +21,7 @@ from halfseen.engine.paths import ThreeStep
 from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.leaves.translations import Translations
-from halfseen.structures.links import Agreed, Block, Both, BothBlocks, Links, Sides, cut
+from halfseen.structures.links import Agreed, Block, Both, BothBlocks, Links, Run, Sides, cut
 
 LEAST = 1 << 22  # links of a block, if there are as many
 PIECE = 1 << 18  # statistics cleared at once
@@ -132,12 +132,17 @@ def n_blocks(n_links: int, n_cells: int) -> int:
     return -(-n_links // max(2 * n_cells, LEAST))
 
 
-def pair_chunks(data: Sides | Both, weight: Floats, n_chunks: int = 1, matrix: bool = True) -> list[PairChunk]:
+def one_chunk(sides: Sides, weight: Floats, steps: Run | None = None) -> list[PairChunk]:
+    """Return a corpus in one block without a matrix; the cell of every link is kept where `steps` says who finds it."""
+    block = sides.block(matrix=False)
+    return [PairChunk(0, block if steps is None else block.with_steps(steps), weight)]
+
+
+def pair_chunks(data: Sides | Both, weight: Floats, n_chunks: int = 1) -> list[PairChunk]:
     """Cut a corpus into neighbouring pairs with about as many links each."""
-    assert matrix or n_chunks == 1, "without a matrix all pairs are in one block"
     pairs = (data if isinstance(data, Sides) else data.ahead).pairs
     bounds = cut(np.concatenate([[0], np.cumsum(pairs[:, 1] * pairs[:, 3])]), n_chunks).tolist()
     return [
-        PairChunk(index, data.block(first, last, matrix), weight[first:last])
+        PairChunk(index, data.block(first, last), weight[first:last])
         for index, (first, last) in enumerate(pairwise(bounds))
     ]

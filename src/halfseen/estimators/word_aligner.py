@@ -20,7 +20,7 @@ from halfseen.engine import Reduced, Search, evaluate, fit
 from halfseen.engine.chain import Chain
 from halfseen.engine.search import Plan
 from halfseen.engine.stopping import never, read_rule
-from halfseen.engine.words import PooledPath, WordModel, n_blocks, pair_chunks
+from halfseen.engine.words import PooledPath, WordModel, n_blocks, one_chunk, pair_chunks
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.corpus import (
@@ -51,6 +51,7 @@ log = logging.getLogger("halfseen")
 BEFORE = {"ibm1": ("ibm1",), "diagonal": ("ibm1", "diagonal"), "hmm": ("ibm1", "hmm")}
 PREFIXES = ("", "back_")  # of the names of leaves, where both directions are trained together
 SAID = 5  # places that a message names
+STEP = 2  # bytes that the cell of a link takes
 
 
 class Known(NamedTuple):
@@ -327,7 +328,7 @@ class WordAligner(WordUse):
             sides, leaves = self._leaves(kind, [one.sides for one in ready.values()], run, _spends(plan))
             model = WordModel(Agreed(kind, run) if len(ready) > 1 else Links(kind, run), leaves)
             path = PooledPath(model, _spends(plan))
-            data = Reduced(self._chunks(sides, kind, weight, plan), path=path)
+            data = Reduced(self._chunks(sides, kind, weight, plan, run), path=path)
             # lexicons are large: nobody holds the first ones but the search, which lets go of them
             starts = [path.held(self._start(model, data, [before.pop(name) for name in ready]))]
             search = fit(model, data, starts, plan)
@@ -342,12 +343,13 @@ class WordAligner(WordUse):
                 model.structure.room.clear()
         return Stage(tuple(ready), word, model, search, loglik)
 
-    def _chunks(self, sides: Sides | Both, kind: int, weight: Floats, plan: Plan) -> Sequence[Any]:
+    def _chunks(self, sides: Sides | Both, kind: int, weight: Floats, plan: Plan, run: Run) -> Sequence[Any]:
         """Return the corpus in blocks; Model 1 in one direction has no chances of single links, and needs one."""
-        if isinstance(sides, Sides) and kind == UNIFORM and plan.assign.mode == "soft" and not len(sides.allowed):
-            return pair_chunks(sides, weight, matrix=False)
         one = sides if isinstance(sides, Sides) else sides.ahead
         n_links = int((one.pairs[:, 1] * one.pairs[:, 3]).sum())
+        if isinstance(sides, Sides) and kind == UNIFORM and plan.assign.mode == "soft" and not len(sides.allowed):
+            fits = STEP * n_links <= read_memory(self.memory) // 8
+            return one_chunk(sides, weight, run if fits else None)
         return pair_chunks(sides, weight, n_blocks(n_links, len(one.columns)))
 
     def _start(self, model: WordModel, data: Reduced, before: Sequence[Params]) -> Params:

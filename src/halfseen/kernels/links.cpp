@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "lanes.hpp"
@@ -523,8 +524,10 @@ void links_draw(const Bitext& text, Span<const double> chance, Span<const double
 
 namespace {
 
-constexpr int BITS = 24;          // of a span that hold its length
-constexpr std::size_t AHEAD = 8;  // sentences asked for beforehand: they are in no order, and further than the caches
+constexpr int BITS = 24;  // of a span that hold its length
+constexpr std::int64_t LENGTH = (std::int64_t(1) << BITS) - 1;
+constexpr std::size_t SHORT = 1 << 16;  // cells of a row that 16 bits can tell apart
+constexpr std::size_t AHEAD = 8;        // sentences asked for beforehand: they are in no order, and further than the caches
 constexpr std::size_t LINE = 64;
 
 // Ask for the beginning of what a span is long: most sentences end there.
@@ -534,32 +537,57 @@ inline void ask_lines(const T* at) {
     for (int line = 0; line < LINES; ++line) ask(reinterpret_cast<const double*>(first + line * LINE));
 }
 
-// Call each(target words, where they lie in `values`, how many) for every sentence in which source word e stands.
-template <class T, class Each>
+inline std::size_t row_size(const Lexicon& lexicon, std::size_t e) { return lexicon.firsts[e + 1] - lexicon.firsts[e]; }
+
+// Whether links of source word e say which cell of its row they are; others say their target word.
+inline bool has_steps(const Lexicon& lexicon, std::size_t e) {
+    return lexicon.steps.size && row_size(lexicon, e) <= SHORT;
+}
+
+inline bool stands(const Lexicon& lexicon, std::size_t e) {
+    for (std::size_t lane = 0; lane < lexicon.ends.rows; ++lane)
+        if (lexicon.ends[lane][e] < lexicon.ends[lane][e + 1]) return true;
+    return false;
+}
+
+// Call each(at, where in `values`, how many) for every sentence in which source word e stands: `at` are its target words
+// or, of a source word that has steps, which cells of the row they are. Those come in the order in which they are wanted.
+template <class At, class T, class Each>
 inline void walk(const Lexicon& lexicon, std::size_t e, T* values, Each each) {
+    constexpr bool STEPS = std::is_same_v<At, std::uint16_t>;
     const std::int64_t* spans = lexicon.spans.data;
     const std::int64_t* places = lexicon.places.size ? lexicon.places.data : nullptr;
-    const std::size_t size = lexicon.spans.size;
-    for (std::size_t o = lexicon.ends[e]; o < std::size_t(lexicon.ends[e + 1]); ++o) {
-        const std::size_t next = std::min(o + AHEAD, size - 1);
-        ask_lines<2>(lexicon.target.data + (spans[next] >> BITS));
-        ask_lines<3>(values + (places ? places[next] : spans[next] >> BITS));
-        const std::int64_t first = spans[o] >> BITS;
-        each(lexicon.target.data + first, values + (places ? places[o] : first),
-             std::size_t(spans[o] & ((std::int64_t(1) << BITS) - 1)));
+    const std::size_t last = lexicon.spans.size - 1;
+    for (std::size_t lane = 0; lane < lexicon.ends.rows; ++lane) {
+        const At* at = nullptr;
+        if constexpr (STEPS) at = lexicon.steps.data + lexicon.step_ends[lane][e];
+        for (std::size_t o = lexicon.ends[lane][e]; o < std::size_t(lexicon.ends[lane][e + 1]); ++o) {
+            const std::size_t next = std::min(o + AHEAD, last), m = spans[o] & LENGTH;
+            ask_lines<4>(values + (places ? places[next] : spans[next] >> BITS));
+            if constexpr (!STEPS) {
+                ask_lines<2>(lexicon.target.data + (spans[next] >> BITS));
+                at = lexicon.target.data + (spans[o] >> BITS);
+            }
+            each(at, values + (places ? places[o] : spans[o] >> BITS), m);
+            if constexpr (STEPS) at += m;
+        }
     }
 }
 
-// dense[f] = table[cell (e, f)], for all target words f that stand together with e.
-inline void spread(const Lexicon& lexicon, std::size_t e, const Span<const double>& table, double* dense) {
-    for (std::int64_t s = lexicon.firsts[e]; s < lexicon.firsts[e + 1]; ++s) dense[lexicon.columns[s]] = table[s];
-}
-
-// dense[f] += the sum of the values where f stands in a sentence with e.
-inline void collect(const Lexicon& lexicon, std::size_t e, const double* values, double* dense) {
-    walk(lexicon, e, values, [dense](const std::int32_t* words, const double* from, std::size_t m) {
-        for (std::size_t j = 0; j < m; ++j) dense[words[j]] += from[j];
-    });
+// Call each(row, at, where in `values`, how many) for every sentence in which source word e stands: row[at[j]] is the cell
+// of its word j.
+template <class Each>
+inline void read_row(const Lexicon& lexicon, std::size_t e, const Span<const double>& table, double* values,
+                     double* dense, Each each) {
+    if (!stands(lexicon, e)) return;
+    const double* row = table.data + lexicon.firsts[e];
+    if (has_steps(lexicon, e)) {
+        walk<std::uint16_t>(lexicon, e, values, [=](const auto* at, double* to, std::size_t m) { each(row, at, to, m); });
+    } else {
+        const std::int32_t* words = lexicon.columns.data + lexicon.firsts[e];
+        for (std::size_t s = 0; s < row_size(lexicon, e); ++s) dense[words[s]] = row[s];
+        walk<std::int32_t>(lexicon, e, values, [=](const auto* at, double* to, std::size_t m) { each(dense, at, to, m); });
+    }
 }
 
 // What is in a cell, which is empty then.
@@ -569,58 +597,80 @@ inline double emptied(double& cell) {
     return value;
 }
 
-}  // namespace
-
-void links_chances(const Lexicon& lexicon, Span<const double> table, Span<double> chance) {
-    std::vector<double> room(lexicon.n_target);
-    double* dense = room.data();
-    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
-        if (lexicon.ends[e] == lexicon.ends[e + 1]) continue;
-        spread(lexicon, e, table, dense);
-        walk(lexicon, e, chance.data, [dense](const std::int32_t* words, double* to, std::size_t m) {
-            for (std::size_t j = 0; j < m; ++j) to[j] = dense[words[j]];
-        });
+// Call each(cell, the sum of the values of its links) for all cells of source word e. `dense` is empty before and after.
+template <class Each>
+inline void sum_row(const Lexicon& lexicon, std::size_t e, const double* values, double* dense, Each each) {
+    const auto add = [dense](const auto* at, const double* from, std::size_t m) {
+        for (std::size_t j = 0; j < m; ++j) dense[at[j]] += from[j];
+    };
+    const std::size_t first = lexicon.firsts[e], size = row_size(lexicon, e);
+    if (has_steps(lexicon, e)) {
+        walk<std::uint16_t>(lexicon, e, values, add);
+        for (std::size_t s = 0; s < size; ++s) each(first + s, emptied(dense[s]));
+    } else {
+        walk<std::int32_t>(lexicon, e, values, add);
+        for (std::size_t s = first; s < first + size; ++s) each(s, emptied(dense[lexicon.columns[s]]));
     }
 }
 
+}  // namespace
+
+void links_chances(const Lexicon& lexicon, Span<const double> table, Span<double> chance) {
+    std::vector<double> dense(lexicon.n_target);
+    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e)
+        read_row(lexicon, e, table, chance.data, dense.data(),
+                 [](const double* row, const auto* at, double* to, std::size_t m) {
+                     for (std::size_t j = 0; j < m; ++j) to[j] = row[at[j]];
+                 });
+}
+
 void links_sums(const Lexicon& lexicon, Span<const double> table, Span<double> sums) {
-    std::vector<double> room(lexicon.n_target);
-    double* dense = room.data();
-    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
-        if (lexicon.ends[e] == lexicon.ends[e + 1]) continue;
-        spread(lexicon, e, table, dense);
-        walk(lexicon, e, sums.data, [dense](const std::int32_t* words, double* to, std::size_t m) {
-            for (std::size_t j = 0; j < m; ++j) to[j] += dense[words[j]];
-        });
-    }
+    std::vector<double> dense(lexicon.n_target);
+    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e)
+        read_row(lexicon, e, table, sums.data, dense.data(),
+                 [](const double* row, const auto* at, double* to, std::size_t m) {
+                     for (std::size_t j = 0; j < m; ++j) to[j] += row[at[j]];
+                 });
 }
 
 void links_counts(const Lexicon& lexicon, Span<const double> usage, Span<double> counts) {
     std::vector<double> dense(lexicon.n_target);
-    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
-        if (lexicon.ends[e] == lexicon.ends[e + 1]) continue;
-        collect(lexicon, e, usage.data, dense.data());
-        for (std::int64_t s = lexicon.firsts[e]; s < lexicon.firsts[e + 1]; ++s) 
-            counts[s] += emptied(dense[lexicon.columns[s]]);
-    }
+    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e)
+        if (stands(lexicon, e))
+            sum_row(lexicon, e, usage.data, dense.data(), [&](std::size_t s, double used) { counts[s] += used; });
 }
 
 void links_shares(const Lexicon& lexicon, Span<const double> table, Span<const double> shares, Span<double> counts) {
     std::vector<double> dense(lexicon.n_target);
+    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e)
+        sum_row(lexicon, e, shares.data, dense.data(), [&](std::size_t s, double sum) { counts[s] = table[s] * sum; });
+}
+
+void links_steps(const Lexicon& lexicon, Span<std::uint16_t> steps) {
+    std::vector<std::uint16_t> dense(lexicon.n_target);
     for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
-        collect(lexicon, e, shares.data, dense.data());
-        for (std::int64_t s = lexicon.firsts[e]; s < lexicon.firsts[e + 1]; ++s)
-            counts[s] = table[s] * emptied(dense[lexicon.columns[s]]);
+        const std::size_t size = row_size(lexicon, e);
+        if (size > SHORT) continue;
+        const std::int32_t* words = lexicon.columns.data + lexicon.firsts[e];
+        for (std::size_t s = 0; s < size; ++s) dense[words[s]] = std::uint16_t(s);
+        for (std::size_t lane = 0; lane < lexicon.ends.rows; ++lane) {
+            std::uint16_t* to = steps.data + lexicon.step_ends[lane][e];
+            for (std::size_t o = lexicon.ends[lane][e]; o < std::size_t(lexicon.ends[lane][e + 1]); ++o) {
+                const std::size_t next = std::min(o + AHEAD, lexicon.spans.size - 1), m = lexicon.spans[o] & LENGTH;
+                ask_lines<2>(lexicon.target.data + (lexicon.spans[next] >> BITS));
+                const std::int32_t* word = lexicon.target.data + (lexicon.spans[o] >> BITS);
+                for (std::size_t j = 0; j < m; ++j) to[j] = dense[word[j]];
+                to += m;
+            }
+        }
     }
 }
 
-void links_uniform(bool null, Matrix<const std::int64_t> pairs, Span<const double> weight, Matrix<double> sums,
+void links_uniform(bool null, Matrix<const std::int64_t> pairs, Span<const double> weight, Span<double> sums,
                    Span<double> log_evidence) {
     for (std::size_t p = 0; p < pairs.rows; ++p) {
         const std::size_t n = pairs[p][1], t = pairs[p][2], m = pairs[p][3];
-        double* total = sums[0] + t;
-        for (std::size_t lane = 1; lane < sums.rows; ++lane)
-            for (std::size_t j = 0; j < m; ++j) total[j] += sums[lane][t + j];
+        double* total = sums.data + t;
         LogProduct product;
         for (std::size_t j = 0; j < m; ++j) product.times(total[j]);
         log_evidence[p] = product.log() - double(m) * std::log(double(n + null));

@@ -8,12 +8,13 @@ chances t(f_j | e_i) and their posterior, is an (n + 1, m) matrix, NULL first.
 
 A lexicon has a cell for each two words that stand together in some pair. Source word e has the cells firsts[e] ..
 firsts[e + 1]; their target words `columns` ascend, their probabilities are in `table`. It is read source word by source
-word: e stands ends[e] .. ends[e + 1] times,
+word: in lane l, neighbouring pairs, e stands ends[l, e] .. ends[l, e + 1] times,
 
     spans[o] = (first target word << 24) + m        the sentence that it stands beside
     places[o] = where its row of the matrix begins, (pair's begin) + i m
 
-so that the row of e, which fits the caches, serves all of its links in turn.
+so that the row of e, which fits the caches, serves all of its links in turn. Which cell of its row a link is may be
+kept: those of e in lane l are steps[step_ends[l, e] .. step_ends[l, e + 1]], if the row is short (65,536 cells).
 
 Where target word j looks, `place`, is of one of three kinds (h = -|i/n - j/m|, i and j counted from 1 there):
 
@@ -40,12 +41,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Words = NDArray[np.int32]
+Steps = NDArray[np.uint16]
 
 UNIFORM, DIAGONAL, JUMPS = 0, 1, 2
 GONE = 1e-100  # a source word that is used less is not used
 
 
 SPAN_BITS = 24  # of a span that hold its length
+SHORT = 1 << 16  # cells of a row that 16 bits can tell apart
 Allowed = NDArray[np.uint8]
 
 
@@ -320,19 +323,22 @@ def _standing(
 ) -> Iterator[_Stand]:
     for e in words:
         row = columns[firsts[e] : firsts[e + 1]]
-        for o in range(ends[e], ends[e + 1]):
-            first, m = int(spans[o]) >> SPAN_BITS, int(spans[o]) & ((1 << SPAN_BITS) - 1)
-            begin = int(places[o]) if len(places) else first
-            cells = firsts[e] + np.searchsorted(row, target[first : first + m])
-            yield _Stand(cells, slice(begin, begin + m))
+        for lane in ends:
+            for o in range(lane[e], lane[e + 1]):
+                first, m = int(spans[o]) >> SPAN_BITS, int(spans[o]) & ((1 << SPAN_BITS) - 1)
+                begin = int(places[o]) if len(places) else first
+                cells = firsts[e] + np.searchsorted(row, target[first : first + m])
+                yield _Stand(cells, slice(begin, begin + m))
 
 
 def links_chances(
     firsts: Ints,  # (V + 1,)  in
     columns: Words,  # (S,)  in
-    ends: Ints,  # (V + 1,)  in
+    ends: Ints,  # (L, V + 1)  in
     spans: Ints,  # (O,)  in
     places: Ints,  # (O,)  in
+    step_ends: Ints,  # (L, V + 1)  in
+    steps: Steps,  # in, or empty; here cells are looked up instead
     target: Words,  # in
     n_target: int,
     begin: int,  # of the source words
@@ -351,6 +357,8 @@ def links_counts(
     ends: Ints,
     spans: Ints,
     places: Ints,
+    step_ends: Ints,
+    steps: Steps,
     target: Words,
     n_target: int,
     begin: int,
@@ -369,6 +377,8 @@ def links_sums(
     ends: Ints,
     spans: Ints,
     places: Ints,  # empty: values lie as the target words do
+    step_ends: Ints,
+    steps: Steps,
     target: Words,
     n_target: int,
     begin: int,
@@ -385,15 +395,15 @@ def links_uniform(
     null: bool,
     pairs: Ints,  # (P, 5)  in
     weight: Floats,  # (P,)  in
-    sums: Floats,  # (L, N)  in; out: its first row, weight / sum over rows
+    sums: Floats,  # (N,)  in, out
     log_evidence: Floats,  # (P,)  out
 ) -> None:
-    """Log-evidence of every pair under Model 1; then sums[0, j] = weight[p] / z_j."""
+    """Log-evidence of every pair under Model 1; then sums[j] = weight[p] / z_j."""
     for p, (_, n, t, m, _) in enumerate(pairs.tolist()):
-        total = sums[:, t : t + m].sum(axis=0)
+        total = sums[t : t + m].copy()
         with np.errstate(divide="ignore"):
             log_evidence[p] = np.log(total).sum() - m * np.log(n + null)
-        sums[0, t : t + m] = weight[p] / total if np.isfinite(log_evidence[p]) else 0.0
+        sums[t : t + m] = weight[p] / total if np.isfinite(log_evidence[p]) else 0.0
 
 
 def links_shares(
@@ -402,6 +412,8 @@ def links_shares(
     ends: Ints,
     spans: Ints,
     places: Ints,
+    step_ends: Ints,
+    steps: Steps,
     target: Words,
     n_target: int,
     begin: int,
@@ -449,6 +461,31 @@ def links_find(
     spans[:] = ((t << SPAN_BITS) + m)[own[order]]
     if len(places):
         places[:] = (at[own] + i * m[own])[order]
+
+
+def links_steps(
+    firsts: Ints,
+    columns: Words,
+    ends: Ints,
+    spans: Ints,
+    places: Ints,
+    step_ends: Ints,
+    steps: Steps,  # empty
+    target: Words,
+    n_target: int,
+    begin: int,
+    end: int,
+    out: Steps,  # those of these source words
+) -> None:
+    """out[step_ends[l, e] ...] = which cells of its row the links of e are, lane by lane."""
+    for e in range(begin, end):
+        if firsts[e + 1] - firsts[e] > SHORT:
+            continue
+        for lane, place in zip(ends, step_ends, strict=True):
+            at = int(place[e])
+            for cells, _ in _standing(firsts, columns, lane[None], spans, places, target, range(e, e + 1)):
+                out[at : at + len(cells)] = cells - firsts[e]
+                at += len(cells)
 
 
 def links_rows(
