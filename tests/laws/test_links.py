@@ -490,3 +490,50 @@ def test_each_row_of_a_lexicon_is_divided_by_its_sum(spend, kernels, monkeypatch
     assert np.shares_memory(found, given) == spend
     if not spend:
         assert_array_equal(given, stats)
+
+
+@pytest.mark.parametrize("kernels", [active, plain])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("low", [1e-310, 3e-290, 1e-205, 1e-150])
+def test_chances_that_are_all_tiny_have_a_posterior(kind, low, kernels, monkeypatch):
+    """It is that of the same chances without their common factor, and the evidence has the factor."""
+    monkeypatch.setattr(structure, "kernels", kernels)
+    sides, table = corpus(np.random.default_rng(8), n_pairs=6)
+    table = np.ldexp(np.round(table * 256), -8)  # exact also where a number has few digits left
+    place = np.array([0.3, TIGHT]) if kind == 1 else place_of(kind, np.random.default_rng(1))
+    factor = 2.0 ** np.floor(np.log2(low))
+    words, block = sides.pairs[:, 3], sides.block()
+    posts, logs = posterior(kind, block, table, place)
+    tiny, tiny_logs = posterior(kind, block, table * factor, place)
+    for one, two in zip(posts, tiny, strict=True):
+        assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+    assert_allclose(tiny_logs, logs + words * np.log(factor), rtol=1e-12)
+    for how in (best, lambda *of: draw(*of, np.random.default_rng(0))):
+        (chosen, joint), (also, others) = how(kind, block, table, place), how(kind, block, table * factor, place)
+        assert_array_equal(chosen, also)
+        assert_allclose(others, joint + words * np.log(factor), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernels", [active, plain])
+def test_shares_of_tiny_sums_are_finite(kernels):
+    pairs, logs = np.array([[0, 1, 0, 3, 0]]), np.empty(1)
+    sums = np.array([1e-310, 1e-299, 0.5])
+    kernels.links_uniform(True, pairs, np.ones(1), sums, logs)
+    assert_allclose(sums, [1e300, 1e299, 2.0], rtol=1e-12)
+    assert_allclose(logs, np.log(1e-310) + np.log(1e-299) + np.log(0.5) - 3 * np.log(2), rtol=1e-12)
+
+
+def test_moves_of_long_sentences_are_found_anew():
+    rng = np.random.default_rng(0)
+    n, m = np.array([140, 9, 150, 140, 9]), np.array([5, 4, 6, 3, 7])
+    source, target = (rng.integers(0, 20, size.sum()).astype(np.int32) for size in (n, m))
+    ends = (np.concatenate([[0], np.cumsum(size)]) for size in (n, m))
+    sides = made.sides_of(Bitext(source + np.int32(1), target, *ends, *[tuple(map(str, range(20)))] * 2), True)
+    block, place = sides.block(), place_of(2, rng)
+    found = []
+    for kernels in (active, plain):
+        chance, logs = structure.chances(block, np.arange(1.0, len(sides.columns) + 1)), np.empty(5)
+        kernels.links_posterior(2, *block.of_pairs(slice(None)), place, np.ones(5), chance, np.zeros(0), logs)
+        found.append((chance, logs))
+    assert_allclose(found[0][0], found[1][0], rtol=1e-9)
+    assert_allclose(found[0][1], found[1][1], rtol=1e-12)

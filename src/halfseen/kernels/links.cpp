@@ -22,6 +22,10 @@ constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr std::size_t PAD = 8;
 constexpr double GONE = 1e-100;   // a source word that is used less is not used
 constexpr double SMALL = 1e-100;  // products are kept above it: logarithms are dear
+constexpr double LOW = 1e-200;    // chances of a target word that are all lower are lifted: products would vanish
+const double LIFT = std::ldexp(1.0, 600), LOG_LIFT = 600 * std::log(2.0);
+constexpr double MOST = 1e300;    // by which a chance is multiplied
+constexpr std::size_t KEPT = 128; // words of sentences whose moves are kept: those of long ones are large
 
 // The logarithm of a product of many factors, taken now and then.
 struct LogProduct {
@@ -43,6 +47,7 @@ struct LogProduct {
 
 // How sentences of n source words go on: ahead[i', k] = p(k + 1 | i'), and the same turned; rows of `width`.
 struct Moves {
+    std::size_t n = 0;
     std::vector<double> ahead, back;
 };
 
@@ -50,7 +55,8 @@ struct Moves {
 struct Room {
     double* post = nullptr;
     std::vector<double> own, sums, stays, chance, words, nulls, lasts, onward, outer, fresh, last, after, along;
-    std::vector<Moves> moves;  // by n
+    std::vector<Moves> moves = std::vector<Moves>(KEPT + 1);  // by n
+    Moves rare;                                               // of the last sentence that was longer
     std::size_t width = 0;
 
     void fit(std::size_t n, std::size_t m) {
@@ -63,7 +69,6 @@ struct Room {
         for (std::vector<double>* row : {&last, &fresh, &after, &outer}) grow(*row, width);
         grow(stays, m);
         grow(along, 2 * width + n);
-        if (moves.size() <= n) moves.resize(n + 1);
     }
 
     static void grow(std::vector<double>& vector, std::size_t size) {
@@ -71,25 +76,42 @@ struct Room {
     }
 };
 
-// Make room for pair p, whose chances are in `post`; those of links that cannot be become 0.
-inline void open(const Bitext& text, std::size_t p, double* post, Room& room) {
+// Lift the chances of target words that have low ones only; returns the log of what all were multiplied by.
+inline double lift(double* post, std::size_t n, std::size_t m, double* tops) {
+    std::copy(post, post + m, tops);
+    for (std::size_t i = 1; i <= n; ++i)
+        for (std::size_t j = 0; j < m; ++j) tops[j] = tops[j] < post[i * m + j] ? post[i * m + j] : tops[j];
+    double log = 0;
+    for (std::size_t j = 0; j < m; ++j) {
+        if (!(tops[j] < LOW)) continue;
+        for (std::size_t i = 0; i <= n; ++i) post[i * m + j] *= LIFT;
+        log += LOG_LIFT;
+    }
+    return log;
+}
+
+// Make room for pair p, whose chances are in `post`; those of links that cannot be become 0. Returns the log of what
+// chances were lifted by.
+inline double open(const Bitext& text, std::size_t p, double* post, Room& room) {
     const std::size_t n = text.pairs[p][1], m = text.pairs[p][3];
     room.fit(n, m);
     room.post = post;
     if (!text.null) std::fill(post, post + m, 0.0);
-    if (text.allowed.size == 0) return;
-    const std::uint8_t* allowed = text.allowed.data + text.pairs[p][4];
-    for (std::size_t c = 0; c < (n + 1) * m; ++c)
-        if (!allowed[c]) post[c] = 0.0;
+    if (text.allowed.size) {
+        const std::uint8_t* allowed = text.allowed.data + text.pairs[p][4];
+        for (std::size_t c = 0; c < (n + 1) * m; ++c)
+            if (!allowed[c]) post[c] = 0.0;
+    }
+    return lift(post, n, m, room.sums.data());
 }
 
 // The same with a copy: the chances are wanted again.
-inline void open_copy(const Bitext& text, std::size_t p, const Span<const double>& chance, Room& room) {
+inline double open_copy(const Bitext& text, std::size_t p, const Span<const double>& chance, Room& room) {
     const std::size_t size = std::size_t(text.pairs[p][1] + 1) * text.pairs[p][3];
     const double* from = chance.data + text.pairs[p][4];
     Room::grow(room.own, size);
     std::copy(from, from + size, room.own.data());
-    open(text, p, room.own.data(), room);
+    return open(text, p, room.own.data(), room);
 }
 
 // Multiply post[., j] by the places of kind 1. exp(tension h) falls by the same factor from word to word.
@@ -221,10 +243,11 @@ inline double dot(const double* one, const double* two, std::size_t width) {
     return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
 }
 
-// Find how sentences of n words go on; once for each n.
+// Find how sentences of n words go on; of short ones once for each n.
 inline const Moves& find_moves(Room& room, const Span<const double>& place, std::size_t n) {
-    Moves& found = room.moves[n];
-    if (!found.ahead.empty()) return found;
+    Moves& found = n <= KEPT ? room.moves[n] : room.rare;
+    if (found.n == n) return found;
+    found.n = n;
     const std::size_t width = room.width;
     const std::int64_t w = std::int64_t(place.size - 2) / 2, size = std::int64_t(n);
     found.ahead.assign((n + 1) * width, 0.0);
@@ -313,7 +336,7 @@ inline const Moves& open_chain(const Bitext& text, std::size_t n, std::size_t m,
 // Overwrite the chances of a pair with its posterior; adds to the place's statistics, if any. -inf: there is none.
 double posterior(const Bitext& text, std::size_t p, double weight, double* post, Room& room, Span<double> stats) {
     const std::size_t n = text.pairs[p][1], m = text.pairs[p][3];
-    open(text, p, post, room);
+    const double lifted = open(text, p, post, room);
     if (text.kind == 2) {
         const double p0 = text.place[0];
         const std::size_t n_jumps = text.place.size - 1;
@@ -325,7 +348,7 @@ double posterior(const Bitext& text, std::size_t p, double weight, double* post,
             for (std::size_t j = 0; j < m; ++j) stats[0] += weight * post[j];
             add_jumps(room, moves, n_jumps, n, m, weight, stats.data, stats.data + 1 + n_jumps + text.cells[p]);
         }
-        return found;
+        return found - lifted;
     }
     const double found = join(text, n, m, room);
     if (!(found > -INF)) return -INF;
@@ -334,7 +357,7 @@ double posterior(const Bitext& text, std::size_t p, double weight, double* post,
         for (std::size_t j = 0; j < m; ++j) post[i * m + j] *= room.sums[j];
     if (text.kind == 1 && stats.size)
         add_diagonal(n, m, post, weight, stats.data + 2 + text.cells[p], stats.data);
-    return found;
+    return found - lifted;
 }
 
 inline void scale(double* values, std::size_t size, double weight) {
@@ -470,7 +493,7 @@ void links_best(const Bitext& text, Span<const double> chance, Span<std::int32_t
     std::int32_t* out = chosen.data;
     for (std::size_t p = 0; p < text.pairs.rows; ++p) {
         const std::size_t n = text.pairs[p][1], m = text.pairs[p][3];
-        open_copy(text, p, chance, room);
+        const double lifted = open_copy(text, p, chance, room);
         std::fill(out, out + m, 0);
         if (text.kind == 2) {
             const Moves& moves = open_chain(text, n, m, room);
@@ -487,6 +510,7 @@ void links_best(const Bitext& text, Span<const double> chance, Span<std::int32_t
             }
             log_joint[p] = product.log() - (text.kind == 0 ? double(m) * std::log(double(n + text.null)) : 0.0);
         }
+        log_joint[p] -= lifted;
         out += m;
     }
 }
@@ -498,7 +522,7 @@ void links_draw(const Bitext& text, Span<const double> chance, Span<const double
     const double* uniform = uniforms.data;
     for (std::size_t p = 0; p < text.pairs.rows; ++p) {
         const std::size_t n = text.pairs[p][1], m = text.pairs[p][3];
-        open_copy(text, p, chance, room);
+        const double lifted = open_copy(text, p, chance, room);
         std::fill(out, out + m, 0);
         if (text.kind == 2) {
             const Moves& moves = open_chain(text, n, m, room);
@@ -515,6 +539,7 @@ void links_draw(const Bitext& text, Span<const double> chance, Span<const double
                 out[j] = std::int32_t(i);
             }
         }
+        log_evidence[p] -= lifted;
         out += m;
         uniform += m;
     }
@@ -675,7 +700,7 @@ void links_uniform(bool null, Matrix<const std::int64_t> pairs, Span<const doubl
         for (std::size_t j = 0; j < m; ++j) product.times(total[j]);
         log_evidence[p] = product.log() - double(m) * std::log(double(n + null));
         if (log_evidence[p] > -INF)
-            for (std::size_t j = 0; j < m; ++j) total[j] = weight[p] / total[j];
+            for (std::size_t j = 0; j < m; ++j) total[j] = std::min(weight[p] / total[j], MOST);
         else std::fill(total, total + m, 0.0);
     }
 }

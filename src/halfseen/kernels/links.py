@@ -45,21 +45,34 @@ Steps = NDArray[np.uint16]
 
 UNIFORM, DIAGONAL, JUMPS = 0, 1, 2
 GONE = 1e-100  # a source word that is used less is not used
-
+LOW = 1e-200  # chances of a target word that are all lower are lifted: products would vanish
+LIFT = 2.0**600
+MOST = 1e300  # by which a chance is multiplied
 
 SPAN_BITS = 24  # of a span that hold its length
 SHORT = 1 << 16  # cells of a row that 16 bits can tell apart
 Allowed = NDArray[np.uint8]
 
 
-def _each(null: bool, pairs: Ints, allowed: Allowed, chance: Floats) -> Iterator[Floats]:
-    """Give the chances of each pair, (n + 1, m), 0 where a link cannot be: a copy."""
+class _Opened(NamedTuple):
+    """The chances of a pair, (n + 1, m), and the log of what low ones were lifted by."""
+
+    chance: Floats
+    lifted: float
+
+
+def _each(null: bool, pairs: Ints, allowed: Allowed, chance: Floats) -> Iterator[_Opened]:
+    """Give the chances of each pair, 0 where a link cannot be: a copy."""
     for _, n, _, m, at in pairs.tolist():
         inside = slice(at, at + (n + 1) * m)
         own = chance[inside].reshape(n + 1, m).copy()
         if not null:
             own[0] = 0.0
-        yield own * (allowed[inside].reshape(n + 1, m) != 0) if len(allowed) else own
+        if len(allowed):
+            own[allowed[inside].reshape(n + 1, m) == 0] = 0.0
+        low = own.max(axis=0) < LOW
+        own[:, low] *= LIFT
+        yield _Opened(own, float(low.sum() * np.log(LIFT)))
 
 
 def diagonal_feature(n: int, m: int) -> Floats:
@@ -173,8 +186,9 @@ def links_posterior(
 ) -> None:
     """chance[(i, j) of p] = weight[p] p(link (i, j) | pair p)."""
     into = stats if len(stats) else None
-    for p, own in enumerate(_each(null, pairs, allowed, chance)):
-        post, log_evidence[p] = _posterior(kind, own, place, null, weight[p], int(cells[p]), into)
+    for p, (own, lifted) in enumerate(_each(null, pairs, allowed, chance)):
+        post, found = _posterior(kind, own, place, null, weight[p], int(cells[p]), into)
+        log_evidence[p] = found - lifted
         chance[pairs[p, 4] : pairs[p, 4] + post.size] = weight[p] * post.ravel()
 
 
@@ -201,9 +215,9 @@ def links_agree(
     back = _each(null, back_pairs, back_allowed, back_chance)
     into, back_into = (one if len(one) else None for one in (stats, back_stats))
     for p, (one, two) in enumerate(zip(ahead, back, strict=True)):
-        post, first = _posterior(kind, one, place, null, weight[p], int(cells[p]), into)
-        other, second = _posterior(kind, two, back_place, null, weight[p], int(back_cells[p]), back_into)
-        log_evidence[p] = first + second
+        post, first = _posterior(kind, one.chance, place, null, weight[p], int(cells[p]), into)
+        other, second = _posterior(kind, two.chance, back_place, null, weight[p], int(back_cells[p]), back_into)
+        log_evidence[p] = (first - one.lifted) + (second - two.lifted)
         both = post[1:] * other[1:].T
         for at, agreed, out in ((pairs[p, 4], both, chance), (back_pairs[p, 4], both.T, back_chance)):
             rest = np.maximum(1 - agreed.sum(axis=0), 0.0) * np.isfinite(log_evidence[p])
@@ -224,7 +238,7 @@ def links_best(
 ) -> None:
     """The most probable links of every pair; the first source word among equals, NULL last."""
     at = 0
-    for p, own in enumerate(_each(null, pairs, allowed, chance)):
+    for p, (own, lifted) in enumerate(_each(null, pairs, allowed, chance)):
         n, m = own.shape[0] - 1, own.shape[1]
         if kind == JUMPS:
             found, log_joint[p] = _best_way(own, place)
@@ -233,6 +247,7 @@ def links_best(
             found = (np.roll(joint, -1, axis=0).argmax(axis=0) + 1) % (n + 1)
             with np.errstate(divide="ignore"):
                 log_joint[p] = np.log(joint.max(axis=0)).sum()
+        log_joint[p] -= lifted
         chosen[at : at + m] = found
         at += m
 
@@ -268,7 +283,7 @@ def links_draw(
 ) -> None:
     """Links of every pair drawn from their posterior."""
     at = 0
-    for p, one in enumerate(_each(null, pairs, allowed, chance)):
+    for p, (one, lifted) in enumerate(_each(null, pairs, allowed, chance)):
         n, m = one.shape[0] - 1, one.shape[1]
         own = uniforms[at : at + m]
         if kind == JUMPS:
@@ -278,6 +293,7 @@ def links_draw(
             found = (own * joint[-1] >= joint[:-1]).sum(axis=0)
             with np.errstate(divide="ignore"):
                 log_evidence[p] = np.log(joint[-1]).sum()
+        log_evidence[p] -= lifted
         chosen[at : at + m] = found
         at += m
 
@@ -403,7 +419,9 @@ def links_uniform(
         total = sums[t : t + m].copy()
         with np.errstate(divide="ignore"):
             log_evidence[p] = np.log(total).sum() - m * np.log(n + null)
-        sums[t : t + m] = weight[p] / total if np.isfinite(log_evidence[p]) else 0.0
+        possible = np.isfinite(log_evidence[p])
+        with np.errstate(over="ignore"):
+            sums[t : t + m] = np.minimum(weight[p] / total, MOST) if possible else 0.0
 
 
 def links_shares(
