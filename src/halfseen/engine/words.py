@@ -1,8 +1,8 @@
 """Word alignment over a corpus: one or few blocks of pairs, one after the other, that add to the same statistics.
 
 A lexicon is nearly as large as the corpus, so its counts are the memory of a pass: there is one array of them, and
-workers share the work inside a block (`structures.links`). A block is as large as its chances of links take about twice
-the memory of the lexicon, whatever the number of workers: the sums have the same bits.
+workers share the work inside a block (`structures.links`). A block is as large as its chances of links take about as
+much memory as the lexicon, whatever the number of workers: the sums have the same bits.
 """
 
 from __future__ import annotations
@@ -54,6 +54,11 @@ class PairChunk:
     blocks: Block | BothBlocks
     weight: Floats
     log_evidence: None = None
+
+    @property
+    def told(self) -> Block | BothBlocks:
+        """What fingerprints are of: cells of links are kept or not, as memory is at hand, and change no result."""
+        return self.blocks.without_steps if isinstance(self.blocks, Block) else self.blocks
 
     @property
     def overwrites(self) -> bool:
@@ -129,7 +134,7 @@ class PooledPath(ThreeStep):
 
 def n_blocks(n_links: int, n_cells: int) -> int:
     """Return how many blocks a corpus with so many links has where chances of links are kept."""
-    return -(-n_links // max(2 * n_cells, LEAST))
+    return -(-n_links // max(n_cells, LEAST))
 
 
 def one_chunk(sides: Sides, weight: Floats, steps: Run | None = None) -> list[PairChunk]:

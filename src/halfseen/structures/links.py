@@ -135,6 +135,11 @@ class Block(NamedTuple):
         return block._replace(steps=steps)
 
     @property
+    def without_steps(self) -> Block:
+        """The same without the cells of links."""
+        return self._replace(steps=NO_STEPS, step_ends=self.step_ends[:, :0])
+
+    @property
     def has_matrix(self) -> bool:
         """Whether links have a place for what belongs to them."""
         return len(self.places) == len(self.spans)
@@ -309,6 +314,9 @@ def _possible(weight: Floats, log_evidence: Floats) -> Floats:
 class Agreed:
     """Both directions, whose links are counted by the product of their posteriors: soft only, and no exact EM.
 
+    What is left of a word is NULL's. Without NULL there is nobody to have it: links that serve both directions would be
+    a pairing of all words with all words, which sentences of different lengths do not have.
+
     Parts are those of `Links`, and the same with `back_` before their names.
     """
 
@@ -348,6 +356,7 @@ class Agreed:
     ) -> tuple[Floats, int]:
         """Add the usage of some pairs; return the log-evidence of each."""
         assert assign.mode == "soft", "directions agree in expectation only"
+        assert data.ahead.null, "without NULL nobody has the words of which the directions do not agree"
         places = parts.get("place", NONE), parts.get("back_place", NONE)
         stats = usage.get("place", np.zeros(0)), usage.get("back_place", np.zeros(0))
         weight, log_evidence = np.ascontiguousarray(weight), np.empty(len(weight))
