@@ -12,7 +12,7 @@ import halfseen as hs
 from halfseen.assign import HARD, SOFT, Assign
 from halfseen.data.bitext import Bitext, encode_pairs
 from halfseen.engine import Reduced, evaluate
-from halfseen.engine.words import PooledPath, WordModel, pair_chunks
+from halfseen.engine.words import PooledPath, WordModel, one_chunk, pair_chunks
 from halfseen.estimators import corpus as made
 from halfseen.kernels import active, plain
 from halfseen.leaves.places import LOOSE, TIGHT, Diagonal, Jumps, diagonal_sums
@@ -184,7 +184,7 @@ def test_compiled_and_plain_kernels_agree(kind, seed):
     results = []
     for kernels in (active, plain):
         ends, spans, places = (np.empty_like(part) for part in (block.ends, block.spans, block.places))
-        kernels.links_find(null, block.pairs, sides.source, ends, spans, places)
+        kernels.links_find(null, block.pairs, sides.source, ends[0], spans, places)
         chance, counts, stats, logs = np.full(block.size, 7.0), np.ones(len(table)), np.zeros(n_stats), np.empty(5)
         kernels.links_chances(*words, table, chance)
         looked_up = chance.copy()
@@ -216,6 +216,32 @@ def test_model_one_needs_no_chances_of_single_links(seed):
             quick = Links(0).infer({"lexicon": table[None]}, weight, SOFT, data=bare)
         assert_allclose(quick.usage["lexicon"], slow.usage["lexicon"], rtol=1e-10, atol=1e-14)
         assert_allclose(quick.log_evidence, slow.log_evidence, rtol=1e-10)
+    kept = bare.with_steps()
+    steps = np.empty_like(kept.steps)
+    plain.links_steps(*bare._replace(step_ends=kept.step_ends).lexicon, 0, len(sides.firsts) - 1, steps)
+    assert_array_equal(steps, kept.steps)
+
+
+@pytest.mark.parametrize("kernels", [active, plain])
+@pytest.mark.parametrize("matrix", [True, False])
+def test_cells_that_are_kept_change_no_bit(matrix, kernels, monkeypatch):
+    """Also where a row is too long for them, and where a source word stands in one lane only."""
+    monkeypatch.setattr(structure, "kernels", kernels)
+    rng = np.random.default_rng(1)
+    lengths = np.array([3, 70_000, 5, 4, 3])
+    source, target = rng.integers(1, 4, 5).astype(np.int32), rng.integers(0, 60, lengths.sum()).astype(np.int32)
+    source[1], target[3:70_003] = 4, rng.permutation(70_000)
+    ends = np.arange(6), np.concatenate([[0], np.cumsum(lengths)])
+    sides = made.sides_of(Bitext(source, target, *ends, tuple("abcd"), tuple(map(str, range(70_000)))), True)
+    table, weight = rng.random((1, len(sides.columns))), rng.random((5, 1))
+    without = sides.block(matrix=matrix)
+    with_steps = without.with_steps()
+    assert len(without.steps) == 0
+    assert len(with_steps.steps) == lengths.sum() - 70_000  # NULL's row is long as well
+    one, two = (Links(0).infer({"lexicon": table}, weight, SOFT, data=block) for block in (without, with_steps))
+    assert_array_equal(one.usage["lexicon"], two.usage["lexicon"])
+    assert_array_equal(one.log_evidence, two.log_evidence)
+    assert_allclose(one.usage["lexicon"].sum(), weight[:, 0] @ lengths, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -392,7 +418,7 @@ def test_statistics_take_turns():
     sides, leaves = aligner._leaves(0, [ready.sides], spend=True)
     model, weight = WordModel(Links(0), leaves), np.ones(len(ready.sides.pairs))
     path = PooledPath(model, spend=True)
-    data = Reduced(pair_chunks(sides, weight, matrix=False), path=path)
+    data = Reduced(one_chunk(sides, weight), path=path)
     params = path.held(model.blank())
     fresh, memory = model.blank(), []
     for _ in range(5):
@@ -464,3 +490,50 @@ def test_each_row_of_a_lexicon_is_divided_by_its_sum(spend, kernels, monkeypatch
     assert np.shares_memory(found, given) == spend
     if not spend:
         assert_array_equal(given, stats)
+
+
+@pytest.mark.parametrize("kernels", [active, plain])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("low", [1e-310, 3e-290, 1e-205, 1e-150])
+def test_chances_that_are_all_tiny_have_a_posterior(kind, low, kernels, monkeypatch):
+    """It is that of the same chances without their common factor, and the evidence has the factor."""
+    monkeypatch.setattr(structure, "kernels", kernels)
+    sides, table = corpus(np.random.default_rng(8), n_pairs=6)
+    table = np.ldexp(np.round(table * 256), -8)  # exact also where a number has few digits left
+    place = np.array([0.3, TIGHT]) if kind == 1 else place_of(kind, np.random.default_rng(1))
+    factor = 2.0 ** np.floor(np.log2(low))
+    words, block = sides.pairs[:, 3], sides.block()
+    posts, logs = posterior(kind, block, table, place)
+    tiny, tiny_logs = posterior(kind, block, table * factor, place)
+    for one, two in zip(posts, tiny, strict=True):
+        assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+    assert_allclose(tiny_logs, logs + words * np.log(factor), rtol=1e-12)
+    for how in (best, lambda *of: draw(*of, np.random.default_rng(0))):
+        (chosen, joint), (also, others) = how(kind, block, table, place), how(kind, block, table * factor, place)
+        assert_array_equal(chosen, also)
+        assert_allclose(others, joint + words * np.log(factor), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernels", [active, plain])
+def test_shares_of_tiny_sums_are_finite(kernels):
+    pairs, logs = np.array([[0, 1, 0, 3, 0]]), np.empty(1)
+    sums = np.array([1e-310, 1e-299, 0.5])
+    kernels.links_uniform(True, pairs, np.ones(1), sums, logs)
+    assert_allclose(sums, [1e300, 1e299, 2.0], rtol=1e-12)
+    assert_allclose(logs, np.log(1e-310) + np.log(1e-299) + np.log(0.5) - 3 * np.log(2), rtol=1e-12)
+
+
+def test_moves_of_long_sentences_are_found_anew():
+    rng = np.random.default_rng(0)
+    n, m = np.array([140, 9, 150, 140, 9]), np.array([5, 4, 6, 3, 7])
+    source, target = (rng.integers(0, 20, size.sum()).astype(np.int32) for size in (n, m))
+    ends = (np.concatenate([[0], np.cumsum(size)]) for size in (n, m))
+    sides = made.sides_of(Bitext(source + np.int32(1), target, *ends, *[tuple(map(str, range(20)))] * 2), True)
+    block, place = sides.block(), place_of(2, rng)
+    found = []
+    for kernels in (active, plain):
+        chance, logs = structure.chances(block, np.arange(1.0, len(sides.columns) + 1)), np.empty(5)
+        kernels.links_posterior(2, *block.of_pairs(slice(None)), place, np.ones(5), chance, np.zeros(0), logs)
+        found.append((chance, logs))
+    assert_allclose(found[0][0], found[1][0], rtol=1e-9)
+    assert_allclose(found[0][1], found[1][1], rtol=1e-12)

@@ -2,6 +2,9 @@
 
 import gzip
 import itertools
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -9,7 +12,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import halfseen as hs
 from halfseen.data.bitext import Bitext, encode_pairs
-from halfseen.errors import DataError, DataTypeError, InterruptedWarning, ModelFileError, ParameterError
+from halfseen.data.spill import scratch
+from halfseen.errors import (
+    CheckpointError,
+    DataError,
+    DataTypeError,
+    InterruptedWarning,
+    ModelFileError,
+    ParameterError,
+)
+from halfseen.estimators import corpus
 from halfseen.estimators.corpus import pairs_of
 from halfseen.estimators.symmetry import HEURISTICS, symmetrized
 
@@ -105,6 +117,31 @@ def test_a_rule_may_stop_earlier():
     assert found.n_iter_ < 500
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("null", [True, False])
+def test_a_pass_counts_every_word_once(model, null):
+    """In training too, whatever the directions make of each other: with NULL by agreeing, without it apart."""
+    from halfseen.engine.words import WordModel
+
+    counted, add = [], WordModel.expected
+
+    def look(self, *args, **how):
+        found = add(self, *args, **how)
+        counted.append({name: part.sum() for name, part in self.view(found.stats).items() if "lexicon" in name})
+        return found
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(WordModel, "expected", look)
+        aligner = hs.WordAligner(model, null=null, max_iter=3).fit(NLTK)
+    assert aligner._agrees == null
+    words = [sum(len(pair[side].split()) for pair in NLTK) for side in (0, 1)]
+    for sums in counted:
+        if "back_lexicon" in sums:
+            assert_allclose([sums["lexicon"], sums["back_lexicon"]], words[::-1], rtol=1e-12)
+        else:
+            assert min(abs(sums["lexicon"] - n) for n in words) < 1e-9
+
+
 # ---- inputs ----------------------------------------------------------------------------------------------------------
 
 
@@ -132,8 +169,19 @@ def test_pairs_come_in_many_forms(tmp_path):
 def test_beyond_its_memory_a_corpus_lies_in_files():
     rng = np.random.default_rng(0)
     pairs = [([f"s{w}" for w in rng.integers(0, 50, 9)], [f"t{w}" for w in rng.integers(0, 50, 8)]) for _ in range(300)]
-    one, two = (hs.WordAligner(max_iter=2, memory=memory).fit(pairs) for memory in ("1GB", 10_000))
-    assert one.trace_ == two.trace_
+    for links in (None, [[(0, 0)], *[None] * 299]):
+        made = {}
+        for memory in ("1GB", 10_000):
+            files = []
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(
+                    corpus, "scratch", lambda shape, dtype, to=files: to.append(shape) or scratch(shape, dtype)
+                )
+                made[memory] = hs.WordAligner(max_iter=2, memory=memory).fit(pairs, links=links), files
+        assert made["1GB"][0].trace_ == made[10_000][0].trace_
+        assert not made["1GB"][1]
+        sizes = [(2400,), (300 * 10 * 8,), (2700,), (300 * 9 * 9,)]  # words, and links with NULL, of each direction
+        assert made[10_000][1] == sizes[:: 1 if links else 2]
 
 
 def test_a_corpus_in_blocks_gives_the_same(monkeypatch):
@@ -228,6 +276,7 @@ def test_options_that_cannot_be_are_refused():
         ({"sequence": 3}, "sequence=3 is not a list of models"),
         ({"agreement": True, "assign": "hard"}, "agreement=True needs assign='soft'"),
         ({"agreement": True, "direction": "forward"}, "needs direction='both'"),
+        ({"agreement": True, "null": False}, "needs null=True: NULL has the words"),
         ({"max_iter": 0}, "max_iter=0"),
         ({"assign": "softly"}, "assign='softly'"),
         ({"stop": "never"}, "stop='never'"),
@@ -507,6 +556,112 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     with pytest.raises(DataError):
         found.fit(["no bars"])
     assert found.align(TOY) == before
+
+
+@pytest.fixture
+def _large():
+    """Take every lexicon for a large one, and keep where it stands before each pass."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("halfseen.engine.journal.LARGE", 0)
+        patched.setattr("halfseen.engine.journal.SPARE", 0)
+        patched.setattr("halfseen.engine.journal.PATIENCE", -1)  # records are in the file at once
+        yield
+
+
+@pytest.mark.usefixtures("_large")
+@pytest.mark.parametrize("how", [{}, {"agreement": False}, {"dirichlet": 0.1}, {"dirichlet": 0.1, "agreement": False}])
+@pytest.mark.parametrize("passes", [1, 3, 5, 7])
+def test_a_checkpoint_of_a_large_lexicon_does_not_grow(tmp_path, monkeypatch, how, passes):
+    from halfseen.engine.words import WordModel
+
+    whole = hs.WordAligner(max_iter=4, **how).fit(NLTK)
+    expected, calls, sizes = WordModel.expected, iter(range(1000)), []
+
+    def killed(self, *args):
+        files = sorted(tmp_path.iterdir())
+        sizes.append([file.stat().st_size for file in files])
+        if next(calls) == passes:
+            raise SystemExit
+        return expected(self, *args)
+
+    monkeypatch.setattr(WordModel, "expected", killed)
+    with pytest.raises(SystemExit), hs.checkpoint(tmp_path / "journal"):
+        hs.WordAligner(max_iter=4, **how).fit(NLTK)
+    for fewer, more in itertools.pairwise(sizes):
+        assert len(more) > len(fewer) or sum(more) - sum(fewer) < 64  # a number of the trace, or a fingerprint
+    monkeypatch.setattr(WordModel, "expected", expected)
+    with hs.checkpoint(tmp_path / "journal") as journal:
+        kept = hs.WordAligner(max_iter=4, n_jobs=2, memory=1 << 20, **how).fit(NLTK)
+    assert journal.n_replayed > 0 or passes == 1
+    assert kept.stages_ == whole.stages_
+    assert kept.loglik_ == whole.loglik_
+    for name, learned in whole._learned.items():
+        assert_array_equal(kept._learned[name].table, learned.table)
+        assert_array_equal(kept._learned[name].place, learned.place)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("_large")
+def test_a_checkpoint_of_a_large_lexicon_is_told_from_others(tmp_path):
+    def fit_and_fail():
+        hs.WordAligner("ibm1", max_iter=4).fit(NLTK)
+        raise SystemExit
+
+    def left():
+        with pytest.raises(SystemExit), hs.checkpoint(tmp_path / "journal"):
+            fit_and_fail()
+
+    left()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["journal", "journal.1"]
+    with pytest.raises(CheckpointError, match=r"3 passes .* to be 2 only"), hs.checkpoint(tmp_path / "journal"):
+        hs.WordAligner("ibm1", max_iter=2).fit(NLTK)
+    with pytest.raises(CheckpointError, match="its data are others"), hs.checkpoint(tmp_path / "journal"):
+        hs.WordAligner("ibm1", max_iter=4).fit(TOY)
+    (tmp_path / "journal").unlink()  # what is left beside it is of no use to a new one
+    with hs.checkpoint(tmp_path / "journal") as journal:
+        hs.WordAligner("ibm1", max_iter=4).fit(TOY)
+    assert journal.n_replayed == 0
+    assert not list(tmp_path.iterdir())
+    left()
+    (tmp_path / "journal.1").write_bytes(b"spoiled")
+    with pytest.raises(CheckpointError, match=r"journal\.1: .* cannot be read"), hs.checkpoint(tmp_path / "journal"):
+        hs.WordAligner("ibm1", max_iter=4).fit(NLTK)
+
+
+KILLED = """
+import halfseen as hs
+from halfseen.engine import journal
+journal.LARGE = journal.SPARE = 0
+words = [f"w{k * k % 97}" for k in range(400)]
+pairs = [(" ".join(words[k : k + 9]), " ".join(words[k + 1 : k + 10])) for k in range(380)]
+def fit():
+    return hs.WordAligner("hmm", max_iter=150, agreement=False).fit(pairs)
+"""
+
+
+def test_a_process_killed_outright_goes_on(tmp_path):
+    path = tmp_path / "journal"
+    code = f"{KILLED}\nwith hs.checkpoint({str(path)!r}):\n    fit()\n    import time; time.sleep(600)"
+    process = subprocess.Popen([sys.executable, "-c", code])
+    try:
+        while not (tmp_path / "journal.3").exists():  # the second model is under way
+            time.sleep(0.02)
+            assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
+    namespace = {}
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("LARGE", "SPARE"):
+            patched.setattr(f"halfseen.engine.journal.{name}", 0)
+        exec(KILLED, namespace)
+        whole = namespace["fit"]()
+        with hs.checkpoint(path) as journal:
+            kept = namespace["fit"]()
+    assert journal.n_replayed >= 2 * 149
+    assert journal.n_recorded < 4 * 150
+    assert kept.stages_ == whole.stages_
+    assert_array_equal(kept._learned["reverse"].table, whole._learned["reverse"].table)
 
 
 @pytest.mark.parametrize("how", [{}, {"agreement": False}, {"assign": "sample", "random_state": 0}, {"dirichlet": 0.1}])

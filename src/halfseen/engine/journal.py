@@ -16,6 +16,10 @@ S      the seed of a fit, as JSON
 D      fingerprint of the data and of the kind of model that the following passes are about
 P      fingerprint of all that goes into a pass, then what came out: log-likelihoods, digests, statistics
 
+Where statistics are large and a chain never looks back (a lexicon, plain passes), what passes found is not kept: in a
+file beside the journal, `path.1` for the first such chain, is where it stands, and that file is written anew: whole, or
+not at all. Resuming goes on from there.
+
 Fingerprints tell a journal of another fit. A damaged end, as a killed process leaves it, is cut off; damage before an
 intact record is an error. Records reach the system within a second of recorded work: a killed process loses no more,
 beside the pass it was in.
@@ -33,19 +37,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
 from weakref import ref
 
 import numpy as np
+import safetensors.numpy
+from safetensors import SafetensorError, safe_open
 
 from halfseen.assign import Assign
 from halfseen.data.counts import Counts
 from halfseen.engine.expected import Expected
 from halfseen.engine.model import Model, Reduced
 from halfseen.errors import CheckpointError
-from halfseen.leaves.leaf import Leaf, arrays
+from halfseen.leaves.leaf import Leaf, arrays, frozen
 from halfseen.leaves.limits import Params
 from halfseen.structures.tree import Sentences
+from halfseen.whole_file import whole_file
 
 __all__ = ["Journal", "checkpoint", "current", "settled"]
 
@@ -58,6 +66,8 @@ HEAD = struct.Struct("<4scQ")
 CRC = struct.Struct("<I")
 PRINT = 16  # bytes of a fingerprint
 BUFFER = 1 << 20  # bytes gathered before they are handed to the system, unless a second has passed
+LARGE = 1 << 20  # statistics of a pass that are not kept where a chain never looks back
+SPARE = 9  # times as long as keeping took is worked before it is done again
 PATIENCE = 1.0  # seconds of work that a killed process may lose beside the pass it was in
 
 _current: ContextVar[Journal | None] = ContextVar("halfseen_journal", default=None)
@@ -78,7 +88,8 @@ def checkpoint(path: str | os.PathLike[str]) -> Iterator[Journal]:
     Parameters
     ----------
     path : str or path
-        The file; made if it is not there. Its size is that of the statistics, for each pass and running start.
+        The file; made if it is not there. Its size is that of the statistics, for each pass and running start. Of a
+        `WordAligner` with a large lexicon, files beside it keep where each of its models stands, not every pass.
 
     Yields
     ------
@@ -125,6 +136,13 @@ def settled(seed: np.random.SeedSequence, chosen: bool) -> np.random.SeedSequenc
     return seed if journal is None else journal.seed(seed, chosen)
 
 
+class Stood(NamedTuple):
+    """Where a chain stood: the objectives of its passes, and the parameters that were to be evaluated next."""
+
+    trace: list[float]
+    params: dict[str, Any]
+
+
 class Journal:
     """An open checkpoint; made by `checkpoint`.
 
@@ -141,6 +159,10 @@ class Journal:
         self.stopped = False
         self._about: tuple[Any, bytes] = (lambda: None, b"")  # the data last seen, weakly, and their fingerprint
         self._flushed = time.monotonic()
+        self._beside: list[Path] = []  # files of chains that stand somewhere
+        self._standing: Callable[[], Any] = lambda: None  # the data of the chain that is kept so, weakly
+        self._took = self._kept_at = 0.0
+        self._name = ""
         self._new = not os.path.exists(path)
         try:
             self._file: BinaryIO = open(path, "w+b" if self._new else "r+b", buffering=BUFFER)  # noqa: SIM115
@@ -196,7 +218,8 @@ class Journal:
         except OSError as error:
             raise CheckpointError(f"{self.path}: cannot be written: {error.strerror}.") from error
         if done or (self._new and not self.n_recorded):
-            os.unlink(self.path)
+            for path in (Path(self.path), *self._beside):
+                path.unlink(missing_ok=True)
 
     def stop(self) -> None:
         """Leave the journal as it is: a fit was interrupted, and what comes after it belongs to no later run."""
@@ -227,6 +250,9 @@ class Journal:
         """Return what a pass found: from the file, or by making the pass and recording it."""
         if self.stopped:
             return one_pass()
+        if self._standing() is data:
+            self.n_recorded += 1
+            return one_pass()
         about = self._fingerprint(model, data)
         fingerprint = _of_pass(about, candidates, assign, draw)
         recorded = self._next(b"P")
@@ -239,6 +265,48 @@ class Journal:
             raise self._mismatch(f"pass {self.n_replayed + 1} was about other parameters")
         self.n_replayed += 1
         return _unpacked(recorded[PRINT:], len(candidates))
+
+    def stood(self, model: Model, data: Reduced, max_iter: int) -> Stood | None:
+        """Return where a chain stood that never looks back, if it did; from now on `keep` keeps it, not its passes."""
+        if self.stopped or model.stats_shape[0] < LARGE:
+            return None
+        about = self._fingerprint(model, data).hex()
+        path = Path(f"{self.path}.{len(self._beside) + 1}")
+        self._beside.append(path)
+        self._standing, self._kept_at = ref(data), 0.0
+        self._name = about
+        if self._new or not path.exists():
+            return None
+        try:
+            with safe_open(path, framework="numpy") as file:
+                known = (file.metadata() or {}).get("about")
+                params = {name: frozen(file.get_tensor(name)) for name in set(file.keys())}
+        except (SafetensorError, OSError) as error:
+            raise CheckpointError(f"{path}: this part of a checkpoint cannot be read: {error}.") from error
+        if known != about:
+            raise self._mismatch(f"{path} is about other data")
+        trace = params.pop("trace").tolist()
+        if len(trace) >= max_iter:
+            raise self._mismatch(f"{len(trace)} passes were made, and there are to be {max_iter} only")
+        self.n_replayed += len(trace)
+        return Stood(trace, params)
+
+    def keep(self, data: Reduced, trace: Sequence[float], params: Mapping[str, Any]) -> None:
+        """Keep where the chain of these data stands, in the place of where it stood before; not after every pass."""
+        begun = time.monotonic()
+        if self.stopped or self._standing() is not data or begun - self._kept_at < SPARE * self._took:
+            return
+        tensors = {name: np.ascontiguousarray(part) for name, part in params.items()}
+        tensors["trace"] = np.array(trace, dtype=np.float64)
+        try:
+            self._file.flush()  # what the chain began with is there before it
+            with whole_file(self._beside[-1]) as file:
+                file.write(safetensors.numpy.save(tensors, {"about": self._name}))
+        except OSError as error:
+            self.stop()
+            raise CheckpointError(f"{self.path}: cannot be written: {error.strerror}. The fit was ended.") from error
+        self._kept_at = time.monotonic()
+        self._took = self._kept_at - begun
 
     def _fingerprint(self, model: Model, data: Reduced) -> bytes:
         """Return the fingerprint of the data, and record or check it when they are new."""
@@ -395,7 +463,7 @@ def _of_data(model: Model, data: Reduced) -> bytes:
     known = None if data.known is None else (data.known.stats, data.known.loglik)
     _feed(digest, [known, data.about])
     for chunk in data.chunks:
-        _feed(digest, [chunk.index, chunk.blocks, chunk.weight, chunk.log_evidence])
+        _feed(digest, [chunk.index, getattr(chunk, "told", chunk.blocks), chunk.weight, chunk.log_evidence])
         if hasattr(chunk.blocks, "lengths"):  # sequences: the same steps may be cut otherwise
             _feed(digest, chunk.blocks.lengths)
         _feed(digest, [graph.arrays for graph in getattr(chunk.blocks, "graphs", ())])

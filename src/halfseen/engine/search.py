@@ -62,6 +62,11 @@ class Plan:
                 f"assign={self.assign.mode!r}. Use method='em'."
             )
 
+    @property
+    def plain(self) -> bool:
+        """Whether chains make so many soft steps and never look back."""
+        return self.rule is never and self.assign.mode == "soft" and not (self.accelerate or self.anneal)
+
     def chain(self, model: Model, params: Params, key: int) -> Chain:
         """Return a chain that follows this plan."""
         passed = STAGE * len(self.anneal)
@@ -104,13 +109,20 @@ class Search:
         return sum(chain.rank >= (healthy, objective - within) for chain in self.finalists)
 
 
-def fit(model: Model, data: Reduced, starts: Sequence[Params], plan: Plan) -> Search:
+def fit(
+    model: Model, data: Reduced, starts: Sequence[Params], plan: Plan, trace: Sequence[float] | None = None
+) -> Search:
     """Run EM from every start, drop the worse half again and again, and finish the rest.
 
-    A keyboard interrupt ends the search with the best chain so far, once every start was evaluated.
+    A keyboard interrupt ends the search with the best chain so far, once every start was evaluated. With a `trace` the
+    one start is where a chain stood after passes that found these objectives, and where it stands is kept.
     """
     starts = _anneal(model, data, starts, plan)
     chains = [plan.chain(model, params, key) for key, params in enumerate(starts)]
+    if trace is not None:
+        assert plan.plain, "only a chain that never looks back can go on from where it stood"
+        [chain] = chains
+        chain.trace, chain.n_passes = list(trace), len(trace)
     n_starts = len(starts)
     del starts  # they may be large, and the chains move on
     interrupted = False
@@ -135,6 +147,8 @@ def _passes(model: Model, data: Reduced, assign: Assign, plan: Plan) -> Callable
     def one_pass(running: Sequence[Chain]) -> list[Step]:
         params = [chain.params for chain in running]
         keys = [(chain.key, chain.n_passes) for chain in running]
+        if plan.plain and (journal := current()):
+            journal.keep(data, running[0].trace, params[0])
         return evaluate(model, data, params, assign, plan.runner, plan.seed, keys)
 
     return one_pass

@@ -1,8 +1,8 @@
 """Word alignment over a corpus: one or few blocks of pairs, one after the other, that add to the same statistics.
 
 A lexicon is nearly as large as the corpus, so its counts are the memory of a pass: there is one array of them, and
-workers share the work inside a block (`structures.links`). A block is as large as its chances of links take about twice
-the memory of the lexicon, whatever the number of workers: the sums have the same bits.
+workers share the work inside a block (`structures.links`). A block is as large as its chances of links take about as
+much memory as the lexicon, whatever the number of workers: the sums have the same bits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from halfseen.engine.paths import ThreeStep
 from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.leaves.translations import Translations
-from halfseen.structures.links import Agreed, Block, Both, BothBlocks, Links, Sides, cut
+from halfseen.structures.links import Agreed, Block, Both, BothBlocks, Links, Run, Sides, cut
 
 LEAST = 1 << 22  # links of a block, if there are as many
 PIECE = 1 << 18  # statistics cleared at once
@@ -54,6 +54,11 @@ class PairChunk:
     blocks: Block | BothBlocks
     weight: Floats
     log_evidence: None = None
+
+    @property
+    def told(self) -> Block | BothBlocks:
+        """What fingerprints are of: cells of links are kept or not, as memory is at hand, and change no result."""
+        return self.blocks.without_steps if isinstance(self.blocks, Block) else self.blocks
 
     @property
     def overwrites(self) -> bool:
@@ -129,15 +134,20 @@ class PooledPath(ThreeStep):
 
 def n_blocks(n_links: int, n_cells: int) -> int:
     """Return how many blocks a corpus with so many links has where chances of links are kept."""
-    return -(-n_links // max(2 * n_cells, LEAST))
+    return -(-n_links // max(n_cells, LEAST))
 
 
-def pair_chunks(data: Sides | Both, weight: Floats, n_chunks: int = 1, matrix: bool = True) -> list[PairChunk]:
+def one_chunk(sides: Sides, weight: Floats, steps: Run | None = None) -> list[PairChunk]:
+    """Return a corpus in one block without a matrix; the cell of every link is kept where `steps` says who finds it."""
+    block = sides.block(matrix=False)
+    return [PairChunk(0, block if steps is None else block.with_steps(steps), weight)]
+
+
+def pair_chunks(data: Sides | Both, weight: Floats, n_chunks: int = 1) -> list[PairChunk]:
     """Cut a corpus into neighbouring pairs with about as many links each."""
-    assert matrix or n_chunks == 1, "without a matrix all pairs are in one block"
     pairs = (data if isinstance(data, Sides) else data.ahead).pairs
     bounds = cut(np.concatenate([[0], np.cumsum(pairs[:, 1] * pairs[:, 3])]), n_chunks).tolist()
     return [
-        PairChunk(index, data.block(first, last, matrix), weight[first:last])
+        PairChunk(index, data.block(first, last), weight[first:last])
         for index, (first, last) in enumerate(pairwise(bounds))
     ]

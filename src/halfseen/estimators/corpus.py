@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data.bitext import Bitext
+from halfseen.data.spill import scratch
 from halfseen.errors import DataError
 from halfseen.kernels import active as kernels
 from halfseen.kernels.links import SPAN_BITS
@@ -20,6 +21,7 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
+ANY = 1 << 62  # bytes that arrays may take which could lie in temporary files
 LONGEST = (1 << SPAN_BITS) - 1  # words of a sentence
 FLOOR = 1e-7  # probability of a translation that was never seen together with its source word
 
@@ -86,13 +88,20 @@ class Prepared(NamedTuple):
     number: Words
 
 
-def prepared(text: Bitext, null: bool) -> Prepared:
+def prepared(text: Bitext, null: bool, room: int = ANY) -> Prepared:
     """Return a corpus for many passes: the most frequent target words first, so that they share the nearest memory."""
     n_words = len(text.target_words)
     number = np.argsort(-np.bincount(text.target, minlength=n_words), kind="stable").astype(np.int32)
     rank = np.empty(n_words, dtype=np.int32)
     rank[number] = np.arange(n_words)
-    return Prepared(_sides(text, rank[text.target], null), number)
+    target = _array(len(text.target), np.int32, room)
+    np.take(rank, text.target, out=target, mode="clip")  # others would make the whole in memory before
+    return Prepared(_sides(text, target, null), number)
+
+
+def _array(size: int, dtype: Any, room: int) -> NDArray[Any]:
+    """Return an array to be filled, in a temporary file if it takes more than so many bytes."""
+    return scratch((size,), dtype) if size * np.dtype(dtype).itemsize > room else np.empty(size, dtype)
 
 
 def sides_of(text: Bitext, null: bool) -> Sides:
@@ -152,10 +161,13 @@ def check_known(text: Bitext, known: Sequence[Any], where: Callable[[int], str])
                     )
 
 
-def with_known(sides: Sides, kept: Ints, known: Sequence[Any], back: bool, where: Callable[[int], str]) -> Sides:
+def with_known(
+    sides: Sides, kept: Ints, known: Sequence[Any], back: bool, where: Callable[[int], str], room: int = ANY
+) -> Sides:
     """Return the pairs with links that the user knows: a word of either side that has some has no others."""
     pairs = sides.pairs
-    allowed = np.ones(int(((pairs[:, 1] + 1) * pairs[:, 3]).sum()), dtype=np.uint8)
+    allowed = _array(int(((pairs[:, 1] + 1) * pairs[:, 3]).sum()), np.uint8, room)
+    allowed[:] = 1
     for number, (_, n, _, m, begin) in zip(kept.tolist(), pairs.tolist(), strict=True):
         if not known[number]:
             continue

@@ -18,12 +18,14 @@ from halfseen.data.bitext import Bitext, encode_pairs, read_links, where_links
 from halfseen.data.files import read_memory
 from halfseen.engine import Reduced, Search, evaluate, fit
 from halfseen.engine.chain import Chain
+from halfseen.engine.journal import current
 from halfseen.engine.search import Plan
-from halfseen.engine.stopping import never, read_rule
-from halfseen.engine.words import PooledPath, WordModel, n_blocks, pair_chunks
+from halfseen.engine.stopping import read_rule
+from halfseen.engine.words import PooledPath, WordModel, n_blocks, one_chunk, pair_chunks
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.corpus import (
+    ANY,
     Prepared,
     check_known,
     place_of,
@@ -51,6 +53,7 @@ log = logging.getLogger("halfseen")
 BEFORE = {"ibm1": ("ibm1",), "diagonal": ("ibm1", "diagonal"), "hmm": ("ibm1", "hmm")}
 PREFIXES = ("", "back_")  # of the names of leaves, where both directions are trained together
 SAID = 5  # places that a message names
+STEP = 2  # bytes that the cell of a link takes
 
 
 class Known(NamedTuple):
@@ -77,9 +80,9 @@ class WordAligner(WordUse):
     direction : {"both", "forward", "reverse"}, default "both"
         Forward: each target word has one source word. Reverse: each source word has one target word.
     agreement : bool, optional
-        Let both directions count a link by the product of their probabilities: they learn to agree. By default so in
-        both directions with assign="soft". Such training has no objective of its own that never falls. With `dirichlet`
-        they agree from the second model on.
+        Let both directions count a link by the product of their probabilities: they learn to agree. What is left of a
+        word is NULL's, so there must be NULL. By default so in both directions with assign="soft" and NULL. Such
+        training has no objective of its own that never falls. With `dirichlet` they agree from the second model on.
     symmetrize : str, default "grow-diag-final-and"
         How `align` makes one set of the links of both directions: "intersection", "union", "grow-diag",
         "grow-diag-final", "grow-diag-final-and"; or those of one, "forward" or "reverse".
@@ -104,8 +107,8 @@ class WordAligner(WordUse):
         "iterations": make all passes. Other rules ("gain", "counts", "parameters", "assignments") may end earlier.
     tol : float, default 1e-4
     memory : int or str, optional
-        Beyond this ("2GB") the words of the corpus lie in temporary files; by default half of the free memory. The
-        lexicon stays in memory.
+        Beyond this ("2GB") the words of the corpus, and which links are possible, lie in temporary files; by default
+        half of the free memory. The lexicon stays in memory.
     n_jobs, random_state :
         As in `HMM`; work is shared between threads, results do not depend on how many.
 
@@ -195,6 +198,11 @@ class WordAligner(WordUse):
                 raise ParameterError(f"agreement=True needs direction='both', got {self.direction!r}.")
             if self.assign != "soft":
                 raise ParameterError(f"agreement=True needs assign='soft', got {self.assign!r}.")
+            if not self.null:
+                raise ParameterError(
+                    "agreement=True needs null=True: NULL has the words of which the directions do not agree. Say "
+                    "agreement=False to train them apart."
+                )
 
     def _sequence(self) -> tuple[str, ...]:
         if self.sequence is None:
@@ -209,7 +217,7 @@ class WordAligner(WordUse):
         if self.agreement is not None:
             return self.agreement
         several = self.dirichlet is None or len(self._sequence()) > 1
-        return self.direction == "both" and self.assign == "soft" and several
+        return self.direction == "both" and self.assign == "soft" and self.null and several
 
     def _agrees_in(self, number: int) -> bool:
         """Whether the directions agree in one model of the sequence.
@@ -257,7 +265,7 @@ class WordAligner(WordUse):
         self._check_pairs(text, known)
         seed = seed_of(self.random_state)
         self._origin = Origin(None, seed.entropy, datetime.now(UTC).isoformat(timespec="seconds"))
-        ready = {name: self._prepared(text, name, known) for name in self._directions()}
+        ready = {name: self._prepared(text, name, known, room // 8) for name in self._directions()}
         self.source_words_, self.target_words_ = text.source_words, text.target_words
         self._n_pairs = text.n_pairs
         del text  # what training needs of it is ready; the rest is memory
@@ -288,11 +296,11 @@ class WordAligner(WordUse):
             )
         check_known(text, *known)
 
-    def _prepared(self, text: Bitext, direction: str, known: Known | None) -> Prepared:
-        ready = prepared(text if direction == "forward" else reversed_text(text), self.null)
+    def _prepared(self, text: Bitext, direction: str, known: Known | None, room: int = ANY) -> Prepared:
+        ready = prepared(text if direction == "forward" else reversed_text(text), self.null, room)
         if known is None:
             return ready
-        sides = with_known(ready.sides, text.filled, known.links, direction == "reverse", known.where)
+        sides = with_known(ready.sides, text.filled, known.links, direction == "reverse", known.where, room)
         return ready._replace(sides=sides)
 
     def _lexicon(self, sides: Sides, run: Run, spend: bool) -> Translations:
@@ -324,16 +332,20 @@ class WordAligner(WordUse):
         """Train one model in one direction, or in both together; takes what it begins with out of `before`."""
         kind = KINDS[word]
         with runner(self.n_jobs, PARTS) as run:  # workers share every chunk, and chunks go one after the other
-            sides, leaves = self._leaves(kind, [one.sides for one in ready.values()], run, _spends(plan))
+            sides, leaves = self._leaves(kind, [one.sides for one in ready.values()], run, plan.plain)
             model = WordModel(Agreed(kind, run) if len(ready) > 1 else Links(kind, run), leaves)
-            path = PooledPath(model, _spends(plan))
-            data = Reduced(self._chunks(sides, kind, weight, plan), path=path)
+            path = PooledPath(model, plan.plain)
+            data = Reduced(self._chunks(sides, kind, weight, plan, run), path=path)
             # lexicons are large: nobody holds the first ones but the search, which lets go of them
-            starts = [path.held(self._start(model, data, [before.pop(name) for name in ready]))]
-            search = fit(model, data, starts, plan)
+            first = self._start(model, data, [before.pop(name) for name in ready])
+            stood = journal.stood(model, data, plan.max_iter) if plan.plain and (journal := current()) else None
+            starts = [path.held(first if stood is None else stood.params)]
+            trace = None if stood is None else stood.trace
+            del first, stood
+            search = fit(model, data, starts, plan, trace)
             del starts
             model.structure.room.clear()  # a worker of a pass that was cut short may still write there
-            if search.interrupted and _spends(plan):
+            if search.interrupted and plan.plain:
                 _mend(search.best, model, data)
             _forget(search.best)
             loglik = search.best.accepted.loglik
@@ -342,12 +354,13 @@ class WordAligner(WordUse):
                 model.structure.room.clear()
         return Stage(tuple(ready), word, model, search, loglik)
 
-    def _chunks(self, sides: Sides | Both, kind: int, weight: Floats, plan: Plan) -> Sequence[Any]:
+    def _chunks(self, sides: Sides | Both, kind: int, weight: Floats, plan: Plan, run: Run) -> Sequence[Any]:
         """Return the corpus in blocks; Model 1 in one direction has no chances of single links, and needs one."""
-        if isinstance(sides, Sides) and kind == UNIFORM and plan.assign.mode == "soft" and not len(sides.allowed):
-            return pair_chunks(sides, weight, matrix=False)
         one = sides if isinstance(sides, Sides) else sides.ahead
         n_links = int((one.pairs[:, 1] * one.pairs[:, 3]).sum())
+        if isinstance(sides, Sides) and kind == UNIFORM and plan.assign.mode == "soft" and not len(sides.allowed):
+            fits = STEP * n_links <= read_memory(self.memory) // 8
+            return one_chunk(sides, weight, run if fits else None)
         return pair_chunks(sides, weight, n_blocks(n_links, len(one.columns)))
 
     def _start(self, model: WordModel, data: Reduced, before: Sequence[Params]) -> Params:
@@ -429,11 +442,6 @@ class Stage(NamedTuple):
     model: WordModel
     search: Search
     loglik: float
-
-
-def _spends(plan: Plan) -> bool:
-    """Whether nobody looks at the statistics of a step once its parameters were improved, nor at older parameters."""
-    return plan.rule is never and plan.assign.mode == "soft"
 
 
 def _mend(chain: Chain, model: WordModel, data: Reduced) -> None:

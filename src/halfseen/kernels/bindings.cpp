@@ -301,15 +301,17 @@ void bind_text(nb::module_& m) {
 using Pairs = Array2<const std::int64_t>;
 using Tokens = Array1<const std::int32_t>;
 using Allowed = Array1<const std::uint8_t>;
+using RowSteps = Array1<const std::uint16_t>;
 
 // The arrays of pairs in one direction, and those of a lexicon, which most kernels of links take.
 #define HALFSEEN_PAIRS int kind, bool null, Pairs pairs, Index cells, Allowed allowed, In1 place
 #define HALFSEEN_BITEXT Bitext{kind, null, view(pairs), view(cells), view(allowed), view(place)}
 #define HALFSEEN_STANDING                                                                                            \
-    Index firsts, Tokens columns, Index ends, Index spans, Index places, Tokens target, std::size_t n_target,        \
-        std::size_t begin, std::size_t end
+    Index firsts, Tokens columns, Pairs ends, Index spans, Index places, Pairs step_ends, RowSteps steps,            \
+        Tokens target, std::size_t n_target, std::size_t begin, std::size_t end
 #define HALFSEEN_LEXICON                                                                                             \
-    Lexicon{view(firsts), view(columns), view(ends), view(spans), view(places), view(target), n_target, begin, end}
+    Lexicon{view(firsts), view(columns),   view(ends),  view(spans),  view(places),                                  \
+            view(step_ends), view(steps), view(target), n_target,     begin,        end}
 
 void bind_links(nb::module_& m) {
     bind(m, "links_posterior", [](HALFSEEN_PAIRS, In1 weight, Out1 chance, Out1 stats, Out1 log_evidence) {
@@ -339,7 +341,7 @@ void bind_links(nb::module_& m) {
     bind(m, "links_sums", [](HALFSEEN_STANDING, In1 table, Out1 sums) {
         links_sums(HALFSEEN_LEXICON, view(table), view(sums));
     });
-    bind(m, "links_uniform", [](bool null, Pairs pairs, In1 weight, Out2 sums, Out1 log_evidence) {
+    bind(m, "links_uniform", [](bool null, Pairs pairs, In1 weight, Out1 sums, Out1 log_evidence) {
         links_uniform(null, view(pairs), view(weight), view(sums), view(log_evidence));
     });
     bind(m, "links_shares", [](HALFSEEN_STANDING, In1 table, In1 shares, Out1 counts) {
@@ -352,6 +354,9 @@ void bind_links(nb::module_& m) {
     bind(m, "links_find", [](bool null, Pairs pairs, Tokens source, Array1<std::int64_t> ends,
                              Array1<std::int64_t> spans, Array1<std::int64_t> places) {
         links_find(null, view(pairs), view(source), view(ends), view(spans), view(places));
+    });
+    bind(m, "links_steps", [](HALFSEEN_STANDING, Array1<std::uint16_t> out) {
+        links_steps(HALFSEEN_LEXICON, view(out));
     });
     bind(m, "links_rows", [](Pairs pairs, Tokens source, Tokens target, std::int64_t n_target,
                              Array1<std::int64_t> firsts, Array1<std::int32_t> columns) {

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "lanes.hpp"
@@ -21,6 +22,10 @@ constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr std::size_t PAD = 8;
 constexpr double GONE = 1e-100;   // a source word that is used less is not used
 constexpr double SMALL = 1e-100;  // products are kept above it: logarithms are dear
+constexpr double LOW = 1e-200;    // chances of a target word that are all lower are lifted: products would vanish
+const double LIFT = std::ldexp(1.0, 600), LOG_LIFT = 600 * std::log(2.0);
+constexpr double MOST = 1e300;    // by which a chance is multiplied
+constexpr std::size_t KEPT = 128; // words of sentences whose moves are kept: those of long ones are large
 
 // The logarithm of a product of many factors, taken now and then.
 struct LogProduct {
@@ -42,6 +47,7 @@ struct LogProduct {
 
 // How sentences of n source words go on: ahead[i', k] = p(k + 1 | i'), and the same turned; rows of `width`.
 struct Moves {
+    std::size_t n = 0;
     std::vector<double> ahead, back;
 };
 
@@ -49,7 +55,8 @@ struct Moves {
 struct Room {
     double* post = nullptr;
     std::vector<double> own, sums, stays, chance, words, nulls, lasts, onward, outer, fresh, last, after, along;
-    std::vector<Moves> moves;  // by n
+    std::vector<Moves> moves = std::vector<Moves>(KEPT + 1);  // by n
+    Moves rare;                                               // of the last sentence that was longer
     std::size_t width = 0;
 
     void fit(std::size_t n, std::size_t m) {
@@ -62,7 +69,6 @@ struct Room {
         for (std::vector<double>* row : {&last, &fresh, &after, &outer}) grow(*row, width);
         grow(stays, m);
         grow(along, 2 * width + n);
-        if (moves.size() <= n) moves.resize(n + 1);
     }
 
     static void grow(std::vector<double>& vector, std::size_t size) {
@@ -70,25 +76,42 @@ struct Room {
     }
 };
 
-// Make room for pair p, whose chances are in `post`; those of links that cannot be become 0.
-inline void open(const Bitext& text, std::size_t p, double* post, Room& room) {
+// Lift the chances of target words that have low ones only; returns the log of what all were multiplied by.
+inline double lift(double* post, std::size_t n, std::size_t m, double* tops) {
+    std::copy(post, post + m, tops);
+    for (std::size_t i = 1; i <= n; ++i)
+        for (std::size_t j = 0; j < m; ++j) tops[j] = tops[j] < post[i * m + j] ? post[i * m + j] : tops[j];
+    double log = 0;
+    for (std::size_t j = 0; j < m; ++j) {
+        if (!(tops[j] < LOW)) continue;
+        for (std::size_t i = 0; i <= n; ++i) post[i * m + j] *= LIFT;
+        log += LOG_LIFT;
+    }
+    return log;
+}
+
+// Make room for pair p, whose chances are in `post`; those of links that cannot be become 0. Returns the log of what
+// chances were lifted by.
+inline double open(const Bitext& text, std::size_t p, double* post, Room& room) {
     const std::size_t n = text.pairs[p][1], m = text.pairs[p][3];
     room.fit(n, m);
     room.post = post;
     if (!text.null) std::fill(post, post + m, 0.0);
-    if (text.allowed.size == 0) return;
-    const std::uint8_t* allowed = text.allowed.data + text.pairs[p][4];
-    for (std::size_t c = 0; c < (n + 1) * m; ++c)
-        if (!allowed[c]) post[c] = 0.0;
+    if (text.allowed.size) {
+        const std::uint8_t* allowed = text.allowed.data + text.pairs[p][4];
+        for (std::size_t c = 0; c < (n + 1) * m; ++c)
+            if (!allowed[c]) post[c] = 0.0;
+    }
+    return lift(post, n, m, room.sums.data());
 }
 
 // The same with a copy: the chances are wanted again.
-inline void open_copy(const Bitext& text, std::size_t p, const Span<const double>& chance, Room& room) {
+inline double open_copy(const Bitext& text, std::size_t p, const Span<const double>& chance, Room& room) {
     const std::size_t size = std::size_t(text.pairs[p][1] + 1) * text.pairs[p][3];
     const double* from = chance.data + text.pairs[p][4];
     Room::grow(room.own, size);
     std::copy(from, from + size, room.own.data());
-    open(text, p, room.own.data(), room);
+    return open(text, p, room.own.data(), room);
 }
 
 // Multiply post[., j] by the places of kind 1. exp(tension h) falls by the same factor from word to word.
@@ -220,10 +243,11 @@ inline double dot(const double* one, const double* two, std::size_t width) {
     return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
 }
 
-// Find how sentences of n words go on; once for each n.
+// Find how sentences of n words go on; of short ones once for each n.
 inline const Moves& find_moves(Room& room, const Span<const double>& place, std::size_t n) {
-    Moves& found = room.moves[n];
-    if (!found.ahead.empty()) return found;
+    Moves& found = n <= KEPT ? room.moves[n] : room.rare;
+    if (found.n == n) return found;
+    found.n = n;
     const std::size_t width = room.width;
     const std::int64_t w = std::int64_t(place.size - 2) / 2, size = std::int64_t(n);
     found.ahead.assign((n + 1) * width, 0.0);
@@ -312,7 +336,7 @@ inline const Moves& open_chain(const Bitext& text, std::size_t n, std::size_t m,
 // Overwrite the chances of a pair with its posterior; adds to the place's statistics, if any. -inf: there is none.
 double posterior(const Bitext& text, std::size_t p, double weight, double* post, Room& room, Span<double> stats) {
     const std::size_t n = text.pairs[p][1], m = text.pairs[p][3];
-    open(text, p, post, room);
+    const double lifted = open(text, p, post, room);
     if (text.kind == 2) {
         const double p0 = text.place[0];
         const std::size_t n_jumps = text.place.size - 1;
@@ -324,7 +348,7 @@ double posterior(const Bitext& text, std::size_t p, double weight, double* post,
             for (std::size_t j = 0; j < m; ++j) stats[0] += weight * post[j];
             add_jumps(room, moves, n_jumps, n, m, weight, stats.data, stats.data + 1 + n_jumps + text.cells[p]);
         }
-        return found;
+        return found - lifted;
     }
     const double found = join(text, n, m, room);
     if (!(found > -INF)) return -INF;
@@ -333,7 +357,7 @@ double posterior(const Bitext& text, std::size_t p, double weight, double* post,
         for (std::size_t j = 0; j < m; ++j) post[i * m + j] *= room.sums[j];
     if (text.kind == 1 && stats.size)
         add_diagonal(n, m, post, weight, stats.data + 2 + text.cells[p], stats.data);
-    return found;
+    return found - lifted;
 }
 
 inline void scale(double* values, std::size_t size, double weight) {
@@ -469,7 +493,7 @@ void links_best(const Bitext& text, Span<const double> chance, Span<std::int32_t
     std::int32_t* out = chosen.data;
     for (std::size_t p = 0; p < text.pairs.rows; ++p) {
         const std::size_t n = text.pairs[p][1], m = text.pairs[p][3];
-        open_copy(text, p, chance, room);
+        const double lifted = open_copy(text, p, chance, room);
         std::fill(out, out + m, 0);
         if (text.kind == 2) {
             const Moves& moves = open_chain(text, n, m, room);
@@ -486,6 +510,7 @@ void links_best(const Bitext& text, Span<const double> chance, Span<std::int32_t
             }
             log_joint[p] = product.log() - (text.kind == 0 ? double(m) * std::log(double(n + text.null)) : 0.0);
         }
+        log_joint[p] -= lifted;
         out += m;
     }
 }
@@ -497,7 +522,7 @@ void links_draw(const Bitext& text, Span<const double> chance, Span<const double
     const double* uniform = uniforms.data;
     for (std::size_t p = 0; p < text.pairs.rows; ++p) {
         const std::size_t n = text.pairs[p][1], m = text.pairs[p][3];
-        open_copy(text, p, chance, room);
+        const double lifted = open_copy(text, p, chance, room);
         std::fill(out, out + m, 0);
         if (text.kind == 2) {
             const Moves& moves = open_chain(text, n, m, room);
@@ -514,6 +539,7 @@ void links_draw(const Bitext& text, Span<const double> chance, Span<const double
                 out[j] = std::int32_t(i);
             }
         }
+        log_evidence[p] -= lifted;
         out += m;
         uniform += m;
     }
@@ -523,8 +549,10 @@ void links_draw(const Bitext& text, Span<const double> chance, Span<const double
 
 namespace {
 
-constexpr int BITS = 24;          // of a span that hold its length
-constexpr std::size_t AHEAD = 8;  // sentences asked for beforehand: they are in no order, and further than the caches
+constexpr int BITS = 24;  // of a span that hold its length
+constexpr std::int64_t LENGTH = (std::int64_t(1) << BITS) - 1;
+constexpr std::size_t SHORT = 1 << 16;  // cells of a row that 16 bits can tell apart
+constexpr std::size_t AHEAD = 8;        // sentences asked for beforehand: they are in no order, and further than the caches
 constexpr std::size_t LINE = 64;
 
 // Ask for the beginning of what a span is long: most sentences end there.
@@ -534,32 +562,57 @@ inline void ask_lines(const T* at) {
     for (int line = 0; line < LINES; ++line) ask(reinterpret_cast<const double*>(first + line * LINE));
 }
 
-// Call each(target words, where they lie in `values`, how many) for every sentence in which source word e stands.
-template <class T, class Each>
+inline std::size_t row_size(const Lexicon& lexicon, std::size_t e) { return lexicon.firsts[e + 1] - lexicon.firsts[e]; }
+
+// Whether links of source word e say which cell of its row they are; others say their target word.
+inline bool has_steps(const Lexicon& lexicon, std::size_t e) {
+    return lexicon.steps.size && row_size(lexicon, e) <= SHORT;
+}
+
+inline bool stands(const Lexicon& lexicon, std::size_t e) {
+    for (std::size_t lane = 0; lane < lexicon.ends.rows; ++lane)
+        if (lexicon.ends[lane][e] < lexicon.ends[lane][e + 1]) return true;
+    return false;
+}
+
+// Call each(at, where in `values`, how many) for every sentence in which source word e stands: `at` are its target words
+// or, of a source word that has steps, which cells of the row they are. Those come in the order in which they are wanted.
+template <class At, class T, class Each>
 inline void walk(const Lexicon& lexicon, std::size_t e, T* values, Each each) {
+    constexpr bool STEPS = std::is_same_v<At, std::uint16_t>;
     const std::int64_t* spans = lexicon.spans.data;
     const std::int64_t* places = lexicon.places.size ? lexicon.places.data : nullptr;
-    const std::size_t size = lexicon.spans.size;
-    for (std::size_t o = lexicon.ends[e]; o < std::size_t(lexicon.ends[e + 1]); ++o) {
-        const std::size_t next = std::min(o + AHEAD, size - 1);
-        ask_lines<2>(lexicon.target.data + (spans[next] >> BITS));
-        ask_lines<3>(values + (places ? places[next] : spans[next] >> BITS));
-        const std::int64_t first = spans[o] >> BITS;
-        each(lexicon.target.data + first, values + (places ? places[o] : first),
-             std::size_t(spans[o] & ((std::int64_t(1) << BITS) - 1)));
+    const std::size_t last = lexicon.spans.size - 1;
+    for (std::size_t lane = 0; lane < lexicon.ends.rows; ++lane) {
+        const At* at = nullptr;
+        if constexpr (STEPS) at = lexicon.steps.data + lexicon.step_ends[lane][e];
+        for (std::size_t o = lexicon.ends[lane][e]; o < std::size_t(lexicon.ends[lane][e + 1]); ++o) {
+            const std::size_t next = std::min(o + AHEAD, last), m = spans[o] & LENGTH;
+            ask_lines<4>(values + (places ? places[next] : spans[next] >> BITS));
+            if constexpr (!STEPS) {
+                ask_lines<2>(lexicon.target.data + (spans[next] >> BITS));
+                at = lexicon.target.data + (spans[o] >> BITS);
+            }
+            each(at, values + (places ? places[o] : spans[o] >> BITS), m);
+            if constexpr (STEPS) at += m;
+        }
     }
 }
 
-// dense[f] = table[cell (e, f)], for all target words f that stand together with e.
-inline void spread(const Lexicon& lexicon, std::size_t e, const Span<const double>& table, double* dense) {
-    for (std::int64_t s = lexicon.firsts[e]; s < lexicon.firsts[e + 1]; ++s) dense[lexicon.columns[s]] = table[s];
-}
-
-// dense[f] += the sum of the values where f stands in a sentence with e.
-inline void collect(const Lexicon& lexicon, std::size_t e, const double* values, double* dense) {
-    walk(lexicon, e, values, [dense](const std::int32_t* words, const double* from, std::size_t m) {
-        for (std::size_t j = 0; j < m; ++j) dense[words[j]] += from[j];
-    });
+// Call each(row, at, where in `values`, how many) for every sentence in which source word e stands: row[at[j]] is the cell
+// of its word j.
+template <class Each>
+inline void read_row(const Lexicon& lexicon, std::size_t e, const Span<const double>& table, double* values,
+                     double* dense, Each each) {
+    if (!stands(lexicon, e)) return;
+    const double* row = table.data + lexicon.firsts[e];
+    if (has_steps(lexicon, e)) {
+        walk<std::uint16_t>(lexicon, e, values, [=](const auto* at, double* to, std::size_t m) { each(row, at, to, m); });
+    } else {
+        const std::int32_t* words = lexicon.columns.data + lexicon.firsts[e];
+        for (std::size_t s = 0; s < row_size(lexicon, e); ++s) dense[words[s]] = row[s];
+        walk<std::int32_t>(lexicon, e, values, [=](const auto* at, double* to, std::size_t m) { each(dense, at, to, m); });
+    }
 }
 
 // What is in a cell, which is empty then.
@@ -569,63 +622,85 @@ inline double emptied(double& cell) {
     return value;
 }
 
-}  // namespace
-
-void links_chances(const Lexicon& lexicon, Span<const double> table, Span<double> chance) {
-    std::vector<double> room(lexicon.n_target);
-    double* dense = room.data();
-    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
-        if (lexicon.ends[e] == lexicon.ends[e + 1]) continue;
-        spread(lexicon, e, table, dense);
-        walk(lexicon, e, chance.data, [dense](const std::int32_t* words, double* to, std::size_t m) {
-            for (std::size_t j = 0; j < m; ++j) to[j] = dense[words[j]];
-        });
+// Call each(cell, the sum of the values of its links) for all cells of source word e. `dense` is empty before and after.
+template <class Each>
+inline void sum_row(const Lexicon& lexicon, std::size_t e, const double* values, double* dense, Each each) {
+    const auto add = [dense](const auto* at, const double* from, std::size_t m) {
+        for (std::size_t j = 0; j < m; ++j) dense[at[j]] += from[j];
+    };
+    const std::size_t first = lexicon.firsts[e], size = row_size(lexicon, e);
+    if (has_steps(lexicon, e)) {
+        walk<std::uint16_t>(lexicon, e, values, add);
+        for (std::size_t s = 0; s < size; ++s) each(first + s, emptied(dense[s]));
+    } else {
+        walk<std::int32_t>(lexicon, e, values, add);
+        for (std::size_t s = first; s < first + size; ++s) each(s, emptied(dense[lexicon.columns[s]]));
     }
 }
 
+}  // namespace
+
+void links_chances(const Lexicon& lexicon, Span<const double> table, Span<double> chance) {
+    std::vector<double> dense(lexicon.n_target);
+    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e)
+        read_row(lexicon, e, table, chance.data, dense.data(),
+                 [](const double* row, const auto* at, double* to, std::size_t m) {
+                     for (std::size_t j = 0; j < m; ++j) to[j] = row[at[j]];
+                 });
+}
+
 void links_sums(const Lexicon& lexicon, Span<const double> table, Span<double> sums) {
-    std::vector<double> room(lexicon.n_target);
-    double* dense = room.data();
-    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
-        if (lexicon.ends[e] == lexicon.ends[e + 1]) continue;
-        spread(lexicon, e, table, dense);
-        walk(lexicon, e, sums.data, [dense](const std::int32_t* words, double* to, std::size_t m) {
-            for (std::size_t j = 0; j < m; ++j) to[j] += dense[words[j]];
-        });
-    }
+    std::vector<double> dense(lexicon.n_target);
+    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e)
+        read_row(lexicon, e, table, sums.data, dense.data(),
+                 [](const double* row, const auto* at, double* to, std::size_t m) {
+                     for (std::size_t j = 0; j < m; ++j) to[j] += row[at[j]];
+                 });
 }
 
 void links_counts(const Lexicon& lexicon, Span<const double> usage, Span<double> counts) {
     std::vector<double> dense(lexicon.n_target);
-    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
-        if (lexicon.ends[e] == lexicon.ends[e + 1]) continue;
-        collect(lexicon, e, usage.data, dense.data());
-        for (std::int64_t s = lexicon.firsts[e]; s < lexicon.firsts[e + 1]; ++s) 
-            counts[s] += emptied(dense[lexicon.columns[s]]);
-    }
+    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e)
+        if (stands(lexicon, e))
+            sum_row(lexicon, e, usage.data, dense.data(), [&](std::size_t s, double used) { counts[s] += used; });
 }
 
 void links_shares(const Lexicon& lexicon, Span<const double> table, Span<const double> shares, Span<double> counts) {
     std::vector<double> dense(lexicon.n_target);
+    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e)
+        sum_row(lexicon, e, shares.data, dense.data(), [&](std::size_t s, double sum) { counts[s] = table[s] * sum; });
+}
+
+void links_steps(const Lexicon& lexicon, Span<std::uint16_t> steps) {
+    std::vector<std::uint16_t> dense(lexicon.n_target);
     for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
-        collect(lexicon, e, shares.data, dense.data());
-        for (std::int64_t s = lexicon.firsts[e]; s < lexicon.firsts[e + 1]; ++s)
-            counts[s] = table[s] * emptied(dense[lexicon.columns[s]]);
+        const std::size_t size = row_size(lexicon, e);
+        if (size > SHORT) continue;
+        const std::int32_t* words = lexicon.columns.data + lexicon.firsts[e];
+        for (std::size_t s = 0; s < size; ++s) dense[words[s]] = std::uint16_t(s);
+        for (std::size_t lane = 0; lane < lexicon.ends.rows; ++lane) {
+            std::uint16_t* to = steps.data + lexicon.step_ends[lane][e];
+            for (std::size_t o = lexicon.ends[lane][e]; o < std::size_t(lexicon.ends[lane][e + 1]); ++o) {
+                const std::size_t next = std::min(o + AHEAD, lexicon.spans.size - 1), m = lexicon.spans[o] & LENGTH;
+                ask_lines<2>(lexicon.target.data + (lexicon.spans[next] >> BITS));
+                const std::int32_t* word = lexicon.target.data + (lexicon.spans[o] >> BITS);
+                for (std::size_t j = 0; j < m; ++j) to[j] = dense[word[j]];
+                to += m;
+            }
+        }
     }
 }
 
-void links_uniform(bool null, Matrix<const std::int64_t> pairs, Span<const double> weight, Matrix<double> sums,
+void links_uniform(bool null, Matrix<const std::int64_t> pairs, Span<const double> weight, Span<double> sums,
                    Span<double> log_evidence) {
     for (std::size_t p = 0; p < pairs.rows; ++p) {
         const std::size_t n = pairs[p][1], t = pairs[p][2], m = pairs[p][3];
-        double* total = sums[0] + t;
-        for (std::size_t lane = 1; lane < sums.rows; ++lane)
-            for (std::size_t j = 0; j < m; ++j) total[j] += sums[lane][t + j];
+        double* total = sums.data + t;
         LogProduct product;
         for (std::size_t j = 0; j < m; ++j) product.times(total[j]);
         log_evidence[p] = product.log() - double(m) * std::log(double(n + null));
         if (log_evidence[p] > -INF)
-            for (std::size_t j = 0; j < m; ++j) total[j] = weight[p] / total[j];
+            for (std::size_t j = 0; j < m; ++j) total[j] = std::min(weight[p] / total[j], MOST);
         else std::fill(total, total + m, 0.0);
     }
 }

@@ -19,9 +19,11 @@ struct Bitext {
 struct Lexicon {
     Span<const std::int64_t> firsts;     // (V + 1,)
     Span<const std::int32_t> columns;    // (S,)
-    Span<const std::int64_t> ends;       // (V + 1,)
+    Matrix<const std::int64_t> ends;     // (L, V + 1)
     Span<const std::int64_t> spans;      // (O,)
     Span<const std::int64_t> places;     // (O,), or empty: the target words themselves
+    Matrix<const std::int64_t> step_ends;  // (L, V + 1)
+    Span<const std::uint16_t> steps;     // one for each link of words with short rows, or empty
     Span<const std::int32_t> target;
     std::size_t n_target, begin, end;
 };
@@ -75,7 +77,7 @@ void links_uniform(
     bool null,
     Matrix<const std::int64_t> pairs,    // (P, 5)  in
     Span<const double> weight,           // (P,)  in
-    Matrix<double> sums,                 // (L, N)  in; the first row is overwritten with weight / sum of them
+    Span<double> sums,                   // (N,)  in, out: weight / sum
     Span<double> log_evidence);          // (P,)  out
 
 void links_shares(
@@ -99,6 +101,10 @@ void links_find(
     Span<std::int64_t> ends,             // (V + 1,)  out
     Span<std::int64_t> spans,            // (O,)  out
     Span<std::int64_t> places);          // (O,)  out, or empty
+
+void links_steps(
+    const Lexicon& lexicon,
+    Span<std::uint16_t> steps);          // out, those of these words
 
 // Write the target words that stand together with each source word, ascending: row e at columns[firsts[e]]. With empty
 // `columns` only count them: firsts[e + 1] is the size of row e.

@@ -8,12 +8,13 @@ chances t(f_j | e_i) and their posterior, is an (n + 1, m) matrix, NULL first.
 
 A lexicon has a cell for each two words that stand together in some pair. Source word e has the cells firsts[e] ..
 firsts[e + 1]; their target words `columns` ascend, their probabilities are in `table`. It is read source word by source
-word: e stands ends[e] .. ends[e + 1] times,
+word: in lane l, neighbouring pairs, e stands ends[l, e] .. ends[l, e + 1] times,
 
     spans[o] = (first target word << 24) + m        the sentence that it stands beside
     places[o] = where its row of the matrix begins, (pair's begin) + i m
 
-so that the row of e, which fits the caches, serves all of its links in turn.
+so that the row of e, which fits the caches, serves all of its links in turn. Which cell of its row a link is may be
+kept: those of e in lane l are steps[step_ends[l, e] .. step_ends[l, e + 1]], if the row is short (65,536 cells).
 
 Where target word j looks, `place`, is of one of three kinds (h = -|i/n - j/m|, i and j counted from 1 there):
 
@@ -40,23 +41,38 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Words = NDArray[np.int32]
+Steps = NDArray[np.uint16]
 
 UNIFORM, DIAGONAL, JUMPS = 0, 1, 2
 GONE = 1e-100  # a source word that is used less is not used
-
+LOW = 1e-200  # chances of a target word that are all lower are lifted: products would vanish
+LIFT = 2.0**600
+MOST = 1e300  # by which a chance is multiplied
 
 SPAN_BITS = 24  # of a span that hold its length
+SHORT = 1 << 16  # cells of a row that 16 bits can tell apart
 Allowed = NDArray[np.uint8]
 
 
-def _each(null: bool, pairs: Ints, allowed: Allowed, chance: Floats) -> Iterator[Floats]:
-    """Give the chances of each pair, (n + 1, m), 0 where a link cannot be: a copy."""
+class _Opened(NamedTuple):
+    """The chances of a pair, (n + 1, m), and the log of what low ones were lifted by."""
+
+    chance: Floats
+    lifted: float
+
+
+def _each(null: bool, pairs: Ints, allowed: Allowed, chance: Floats) -> Iterator[_Opened]:
+    """Give the chances of each pair, 0 where a link cannot be: a copy."""
     for _, n, _, m, at in pairs.tolist():
         inside = slice(at, at + (n + 1) * m)
         own = chance[inside].reshape(n + 1, m).copy()
         if not null:
             own[0] = 0.0
-        yield own * (allowed[inside].reshape(n + 1, m) != 0) if len(allowed) else own
+        if len(allowed):
+            own[allowed[inside].reshape(n + 1, m) == 0] = 0.0
+        low = own.max(axis=0) < LOW
+        own[:, low] *= LIFT
+        yield _Opened(own, float(low.sum() * np.log(LIFT)))
 
 
 def diagonal_feature(n: int, m: int) -> Floats:
@@ -170,8 +186,9 @@ def links_posterior(
 ) -> None:
     """chance[(i, j) of p] = weight[p] p(link (i, j) | pair p)."""
     into = stats if len(stats) else None
-    for p, own in enumerate(_each(null, pairs, allowed, chance)):
-        post, log_evidence[p] = _posterior(kind, own, place, null, weight[p], int(cells[p]), into)
+    for p, (own, lifted) in enumerate(_each(null, pairs, allowed, chance)):
+        post, found = _posterior(kind, own, place, null, weight[p], int(cells[p]), into)
+        log_evidence[p] = found - lifted
         chance[pairs[p, 4] : pairs[p, 4] + post.size] = weight[p] * post.ravel()
 
 
@@ -198,9 +215,9 @@ def links_agree(
     back = _each(null, back_pairs, back_allowed, back_chance)
     into, back_into = (one if len(one) else None for one in (stats, back_stats))
     for p, (one, two) in enumerate(zip(ahead, back, strict=True)):
-        post, first = _posterior(kind, one, place, null, weight[p], int(cells[p]), into)
-        other, second = _posterior(kind, two, back_place, null, weight[p], int(back_cells[p]), back_into)
-        log_evidence[p] = first + second
+        post, first = _posterior(kind, one.chance, place, null, weight[p], int(cells[p]), into)
+        other, second = _posterior(kind, two.chance, back_place, null, weight[p], int(back_cells[p]), back_into)
+        log_evidence[p] = (first - one.lifted) + (second - two.lifted)
         both = post[1:] * other[1:].T
         for at, agreed, out in ((pairs[p, 4], both, chance), (back_pairs[p, 4], both.T, back_chance)):
             rest = np.maximum(1 - agreed.sum(axis=0), 0.0) * np.isfinite(log_evidence[p])
@@ -221,7 +238,7 @@ def links_best(
 ) -> None:
     """The most probable links of every pair; the first source word among equals, NULL last."""
     at = 0
-    for p, own in enumerate(_each(null, pairs, allowed, chance)):
+    for p, (own, lifted) in enumerate(_each(null, pairs, allowed, chance)):
         n, m = own.shape[0] - 1, own.shape[1]
         if kind == JUMPS:
             found, log_joint[p] = _best_way(own, place)
@@ -230,6 +247,7 @@ def links_best(
             found = (np.roll(joint, -1, axis=0).argmax(axis=0) + 1) % (n + 1)
             with np.errstate(divide="ignore"):
                 log_joint[p] = np.log(joint.max(axis=0)).sum()
+        log_joint[p] -= lifted
         chosen[at : at + m] = found
         at += m
 
@@ -265,7 +283,7 @@ def links_draw(
 ) -> None:
     """Links of every pair drawn from their posterior."""
     at = 0
-    for p, one in enumerate(_each(null, pairs, allowed, chance)):
+    for p, (one, lifted) in enumerate(_each(null, pairs, allowed, chance)):
         n, m = one.shape[0] - 1, one.shape[1]
         own = uniforms[at : at + m]
         if kind == JUMPS:
@@ -275,6 +293,7 @@ def links_draw(
             found = (own * joint[-1] >= joint[:-1]).sum(axis=0)
             with np.errstate(divide="ignore"):
                 log_evidence[p] = np.log(joint[-1]).sum()
+        log_evidence[p] -= lifted
         chosen[at : at + m] = found
         at += m
 
@@ -320,19 +339,22 @@ def _standing(
 ) -> Iterator[_Stand]:
     for e in words:
         row = columns[firsts[e] : firsts[e + 1]]
-        for o in range(ends[e], ends[e + 1]):
-            first, m = int(spans[o]) >> SPAN_BITS, int(spans[o]) & ((1 << SPAN_BITS) - 1)
-            begin = int(places[o]) if len(places) else first
-            cells = firsts[e] + np.searchsorted(row, target[first : first + m])
-            yield _Stand(cells, slice(begin, begin + m))
+        for lane in ends:
+            for o in range(lane[e], lane[e + 1]):
+                first, m = int(spans[o]) >> SPAN_BITS, int(spans[o]) & ((1 << SPAN_BITS) - 1)
+                begin = int(places[o]) if len(places) else first
+                cells = firsts[e] + np.searchsorted(row, target[first : first + m])
+                yield _Stand(cells, slice(begin, begin + m))
 
 
 def links_chances(
     firsts: Ints,  # (V + 1,)  in
     columns: Words,  # (S,)  in
-    ends: Ints,  # (V + 1,)  in
+    ends: Ints,  # (L, V + 1)  in
     spans: Ints,  # (O,)  in
     places: Ints,  # (O,)  in
+    step_ends: Ints,  # (L, V + 1)  in
+    steps: Steps,  # in, or empty; here cells are looked up instead
     target: Words,  # in
     n_target: int,
     begin: int,  # of the source words
@@ -351,6 +373,8 @@ def links_counts(
     ends: Ints,
     spans: Ints,
     places: Ints,
+    step_ends: Ints,
+    steps: Steps,
     target: Words,
     n_target: int,
     begin: int,
@@ -369,6 +393,8 @@ def links_sums(
     ends: Ints,
     spans: Ints,
     places: Ints,  # empty: values lie as the target words do
+    step_ends: Ints,
+    steps: Steps,
     target: Words,
     n_target: int,
     begin: int,
@@ -385,15 +411,17 @@ def links_uniform(
     null: bool,
     pairs: Ints,  # (P, 5)  in
     weight: Floats,  # (P,)  in
-    sums: Floats,  # (L, N)  in; out: its first row, weight / sum over rows
+    sums: Floats,  # (N,)  in, out
     log_evidence: Floats,  # (P,)  out
 ) -> None:
-    """Log-evidence of every pair under Model 1; then sums[0, j] = weight[p] / z_j."""
+    """Log-evidence of every pair under Model 1; then sums[j] = weight[p] / z_j."""
     for p, (_, n, t, m, _) in enumerate(pairs.tolist()):
-        total = sums[:, t : t + m].sum(axis=0)
+        total = sums[t : t + m].copy()
         with np.errstate(divide="ignore"):
             log_evidence[p] = np.log(total).sum() - m * np.log(n + null)
-        sums[0, t : t + m] = weight[p] / total if np.isfinite(log_evidence[p]) else 0.0
+        possible = np.isfinite(log_evidence[p])
+        with np.errstate(over="ignore"):
+            sums[t : t + m] = np.minimum(weight[p] / total, MOST) if possible else 0.0
 
 
 def links_shares(
@@ -402,6 +430,8 @@ def links_shares(
     ends: Ints,
     spans: Ints,
     places: Ints,
+    step_ends: Ints,
+    steps: Steps,
     target: Words,
     n_target: int,
     begin: int,
@@ -449,6 +479,31 @@ def links_find(
     spans[:] = ((t << SPAN_BITS) + m)[own[order]]
     if len(places):
         places[:] = (at[own] + i * m[own])[order]
+
+
+def links_steps(
+    firsts: Ints,
+    columns: Words,
+    ends: Ints,
+    spans: Ints,
+    places: Ints,
+    step_ends: Ints,
+    steps: Steps,  # empty
+    target: Words,
+    n_target: int,
+    begin: int,
+    end: int,
+    out: Steps,  # those of these source words
+) -> None:
+    """out[step_ends[l, e] ...] = which cells of its row the links of e are, lane by lane."""
+    for e in range(begin, end):
+        if firsts[e + 1] - firsts[e] > SHORT:
+            continue
+        for lane, place in zip(ends, step_ends, strict=True):
+            at = int(place[e])
+            for cells, _ in _standing(firsts, columns, lane[None], spans, places, target, range(e, e + 1)):
+                out[at : at + len(cells)] = cells - firsts[e]
+                at += len(cells)
 
 
 def links_rows(

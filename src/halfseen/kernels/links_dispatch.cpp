@@ -14,12 +14,13 @@ namespace halfseen {
     void links_chances(const Lexicon&, Span<const double>, Span<double>);                                            \
     void links_counts(const Lexicon&, Span<const double>, Span<double>);                                             \
     void links_sums(const Lexicon&, Span<const double>, Span<double>);                                               \
-    void links_uniform(bool, Matrix<const std::int64_t>, Span<const double>, Matrix<double>, Span<double>);          \
+    void links_uniform(bool, Matrix<const std::int64_t>, Span<const double>, Span<double>, Span<double>);            \
     void links_shares(const Lexicon&, Span<const double>, Span<const double>, Span<double>);                         \
     void links_divide(Span<const std::int64_t>, std::size_t, std::size_t, Span<const double>,                      \
              Span<const double>, Span<double>);                                                                      \
     void links_find(bool, Matrix<const std::int64_t>, Span<const std::int32_t>, Span<std::int64_t>,                  \
              Span<std::int64_t>, Span<std::int64_t>);                                                                \
+    void links_steps(const Lexicon&, Span<std::uint16_t>);                                                           \
     void links_rows(Matrix<const std::int64_t>, Span<const std::int32_t>, Span<const std::int32_t>, std::size_t,     \
              Span<std::int64_t>, Span<std::int32_t>);                                                                \
     void links_turn(Span<const std::int64_t>, std::size_t, std::size_t, Span<const std::int32_t>,                    \
@@ -59,7 +60,7 @@ void links_sums(const Lexicon& lexicon, Span<const double> table, Span<double> s
     HALFSEEN_PICK(links_sums(lexicon, table, sums));
 }
 
-void links_uniform(bool null, Matrix<const std::int64_t> pairs, Span<const double> weight, Matrix<double> sums,
+void links_uniform(bool null, Matrix<const std::int64_t> pairs, Span<const double> weight, Span<double> sums,
                    Span<double> log_evidence) {
     HALFSEEN_PICK(links_uniform(null, pairs, weight, sums, log_evidence));
 }
@@ -77,6 +78,8 @@ void links_find(bool null, Matrix<const std::int64_t> pairs, Span<const std::int
                 Span<std::int64_t> spans, Span<std::int64_t> places) {
     HALFSEEN_PICK(links_find(null, pairs, source, ends, spans, places));
 }
+
+void links_steps(const Lexicon& lexicon, Span<std::uint16_t> steps) { HALFSEEN_PICK(links_steps(lexicon, steps)); }
 
 void links_rows(Matrix<const std::int64_t> pairs, Span<const std::int32_t> source, Span<const std::int32_t> target,
                 std::size_t n_target, Span<std::int64_t> firsts, Span<std::int32_t> columns) {

@@ -42,6 +42,7 @@ from halfseen.kernels.links import (  # noqa: F401 - so have those of word align
     links_posterior,
     links_rows,
     links_shares,
+    links_steps,
     links_sums,
     links_turn,
     links_uniform,

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from halfseen.assign import Assign
 from halfseen.kernels import active as kernels
-from halfseen.kernels.links import DIAGONAL, JUMPS, SPAN_BITS, UNIFORM
+from halfseen.kernels.links import DIAGONAL, JUMPS, SHORT, SPAN_BITS, UNIFORM
 from halfseen.structures.structure import Floats, Inference
 
 Ints = NDArray[np.int64]
@@ -33,8 +33,9 @@ Words = NDArray[np.int32]
 Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
 NONE = np.zeros(0)
+NO_STEPS = np.zeros(0, dtype=np.uint16)
 PARTS = 16  # of a block, in which workers share it
-LANES = 16  # at most so many sums of each target word are made side by side
+LANES = 16  # of a block without a matrix, at most
 
 
 class Sides(NamedTuple):
@@ -56,10 +57,13 @@ class Sides(NamedTuple):
         begin, sizes = int(pairs[:1, 4].sum()), (pairs[:, 1] + 1) * pairs[:, 3]
         if begin:
             pairs = pairs - np.array([0, 0, 0, 0, begin])
-        n_stands = int(pairs[:, 1].sum()) + self.null * len(pairs)
-        ends, spans = np.empty(len(self.firsts), dtype=np.int64), np.empty(n_stands, dtype=np.int64)
-        places = np.empty(n_stands if matrix else 0, dtype=np.int64)
-        kernels.links_find(self.null, pairs, self.source, ends, spans, places)
+        lanes = cut(np.concatenate([[0], np.cumsum(sizes)]), 1 if matrix else self._n_lanes(int(sizes.sum())))
+        stood = np.concatenate([[0], np.cumsum(pairs[:, 1] + self.null)])[lanes]
+        ends, spans = np.empty((len(lanes) - 1, len(self.firsts)), dtype=np.int64), np.empty(stood[-1], dtype=np.int64)
+        places = np.empty(stood[-1] if matrix else 0, dtype=np.int64)
+        for lane, own, at in zip(ends, _slices(lanes), _slices(stood), strict=True):
+            kernels.links_find(self.null, pairs[own], self.source, lane, spans[at], places[at])
+            lane += at.start
         reached = np.concatenate([[0], np.cumsum(spans & ((1 << SPAN_BITS) - 1))])[ends]
         return Block(
             self.null,
@@ -71,12 +75,19 @@ class Sides(NamedTuple):
             ends,
             spans,
             places,
+            np.zeros((len(ends), 0), dtype=np.int64),
+            NO_STEPS,
             self.target,
             self.n_words,
-            cut(reached, PARTS),
+            cut((reached - reached[:, :1]).sum(axis=0), PARTS),
             cut(np.concatenate([[0], np.cumsum(sizes)]), PARTS),
-            cut(reached, int(np.clip(reached[-1] // (8 * max(len(self.target), 1)), 2, LANES))),
+            lanes,
         )
+
+    def _n_lanes(self, n_links: int) -> int:
+        """Return in how many lanes sums over source words are made, each of which reads the whole lexicon."""
+        wanted = n_links // max(len(self.columns), 1)
+        return int(np.clip(1 << max(wanted, 1).bit_length() - 1, 2, LANES))  # a power of two, as workers often are
 
 
 class Block(NamedTuple):
@@ -91,6 +102,8 @@ class Block(NamedTuple):
     ends: Ints
     spans: Ints
     places: Ints
+    step_ends: Ints
+    steps: NDArray[np.uint16]
     target: Words
     n_words: int
     word_parts: Ints
@@ -100,7 +113,31 @@ class Block(NamedTuple):
     @property
     def lexicon(self) -> tuple[Any, ...]:
         """What kernels read of the lexicon, and of where its words stand."""
-        return (self.firsts, self.columns, self.ends, self.spans, self.places, self.target, self.n_words)
+        return self.lexicon_of(slice(None))
+
+    def lexicon_of(self, lanes: slice) -> tuple[Any, ...]:
+        """Return the same of some lanes."""
+        standing = (self.ends[lanes], self.spans, self.places, self.step_ends[lanes], self.steps)
+        return (self.firsts, self.columns, *standing, self.target, self.n_words)
+
+    def with_steps(self, run: Run = map) -> Block:
+        """Return the same with the cell of every link in the row of its source word: 2 bytes a link, quicker passes.
+
+        What they lead to has the same bits. Long rows have none.
+        """
+        reached = np.concatenate([[0], np.cumsum(self.spans & ((1 << SPAN_BITS) - 1))])[self.ends]
+        sizes = np.where(np.diff(self.firsts) <= SHORT, np.diff(reached, axis=1), 0)
+        ends = np.zeros(self.ends.shape, dtype=np.int64)
+        np.cumsum(sizes, axis=1, out=ends[:, 1:])
+        ends += (np.cumsum(ends[:, -1]) - ends[:, -1])[:, None]
+        steps, block = np.empty(int(sizes.sum()), dtype=np.uint16), self._replace(step_ends=ends)
+        _each(run, self.word_parts, lambda words: kernels.links_steps(*block.lexicon, *words, steps))
+        return block._replace(steps=steps)
+
+    @property
+    def without_steps(self) -> Block:
+        """The same without the cells of links."""
+        return self._replace(steps=NO_STEPS, step_ends=self.step_ends[:, :0])
 
     @property
     def has_matrix(self) -> bool:
@@ -141,7 +178,7 @@ class Both(NamedTuple):
     ahead: Sides
     back: Sides
 
-    def block(self, first: int = 0, last: int | None = None, matrix: bool = True) -> BothBlocks:
+    def block(self, first: int = 0, last: int | None = None) -> BothBlocks:
         """Return the pairs first .. last of both."""
         return BothBlocks(self.ahead.block(first, last), self.back.block(first, last))
 
@@ -277,6 +314,9 @@ def _possible(weight: Floats, log_evidence: Floats) -> Floats:
 class Agreed:
     """Both directions, whose links are counted by the product of their posteriors: soft only, and no exact EM.
 
+    What is left of a word is NULL's. Without NULL there is nobody to have it: links that serve both directions would be
+    a pairing of all words with all words, which sentences of different lengths do not have.
+
     Parts are those of `Links`, and the same with `back_` before their names.
     """
 
@@ -316,6 +356,7 @@ class Agreed:
     ) -> tuple[Floats, int]:
         """Add the usage of some pairs; return the log-evidence of each."""
         assert assign.mode == "soft", "directions agree in expectation only"
+        assert data.ahead.null, "without NULL nobody has the words of which the directions do not agree"
         places = parts.get("place", NONE), parts.get("back_place", NONE)
         stats = usage.get("place", np.zeros(0)), usage.get("back_place", np.zeros(0))
         weight, log_evidence = np.ascontiguousarray(weight), np.empty(len(weight))
@@ -364,25 +405,22 @@ def _each(run: Run, bounds: Ints, task: Callable[[tuple[int, int]], None]) -> No
 def use_uniform(
     block: Block, table: Floats, weight: Floats, counts: Floats, run: Run = map, room: Room | None = None
 ) -> Floats:
-    """Write the usage of cells under Model 1, without chances of single links; return the log-evidence of every pair.
-
-    Sums over source words are made in as many lanes as take about a byte per link, each over some of the words.
-    """
-    shape, log_evidence = (len(block.lanes) - 1, len(block.target)), np.empty(len(weight))
-    sums = (room or Room()).empty("sums", shape[0] * shape[1]).reshape(shape)
+    """Write the usage of cells under Model 1, without chances of single links; return the log-evidence of pairs."""
+    log_evidence = np.empty(len(weight))
+    sums = (room or Room()).empty("sums", len(block.target))
 
     def add(lane: int) -> None:
-        sums[lane] = 0.0
-        begin, end = block.lanes[lane : lane + 2].tolist()
-        kernels.links_sums(*block.lexicon, begin, end, table, sums[lane])
+        first, last = block.lanes[lane : lane + 2].tolist()
+        sums[block.pairs[first, 2] : block.pairs[last - 1, 2] + block.pairs[last - 1, 3]] = 0.0
+        kernels.links_sums(*block.lexicon_of(slice(lane, lane + 1)), 0, len(block.firsts) - 1, table, sums)
 
     def divide(part: slice) -> None:
         kernels.links_uniform(block.null, block.pairs[part], weight[part], sums, log_evidence[part])
 
-    for task, parts in ((add, range(len(sums))), (divide, _slices(block.pair_parts))):
+    for task, parts in ((add, range(len(block.ends))), (divide, _slices(block.pair_parts))):
         for _ in run(task, parts):
             pass
-    _each(run, block.word_parts, lambda words: kernels.links_shares(*block.lexicon, *words, table, sums[0], counts))
+    _each(run, block.word_parts, lambda words: kernels.links_shares(*block.lexicon, *words, table, sums, counts))
     return log_evidence
 
 
