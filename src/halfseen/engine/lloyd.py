@@ -263,8 +263,10 @@ class Run:
     n_iter: int = 0
     reason: str | None = None
     events: list[str] = field(default_factory=list)
+    weight: float = field(init=False)  # of all rows
 
     def __post_init__(self) -> None:
+        self.weight = float(self.rows.weight.sum())
         self.labels = np.full(len(self.rows.values), -1, dtype=np.int32)
         self.bounds = Bounds.none(len(self.labels), len(self.centres), float(np.sqrt(self.variance)))
 
@@ -310,7 +312,7 @@ class Run:
         return len(self.trace) > STILL and bool(self.trace[-1] >= self.trace[-1 - STILL] * (1 - NOISE))
 
     def _record(self, inertia: float) -> None:
-        nothing = 1e-12 * self.variance * float(self.rows.weight.sum()) * self.centres.shape[1]
+        nothing = 1e-12 * self.variance * self.weight * self.centres.shape[1]
         if self.trace and inertia > self.trace[-1] * (1 + ROUNDING) + nothing:
             raise ObjectiveFell(self.n_iter, -self.trace[-1], -inertia)
         self.trace.append(inertia)

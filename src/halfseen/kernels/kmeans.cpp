@@ -99,13 +99,60 @@ constexpr int TILE = VECTORS * WIDTH;
 constexpr int QUEUE = 96;          // rows that wait until there are enough for tiles
 constexpr int BATCH = 16;          // rows whose own distances are computed before anything is decided
 constexpr std::size_t PANEL = 16;  // centres that are never apart: a group has some panels
-constexpr int PARTS = 8;           // sums kept side by side: one after the other each addition would wait for the last
 static_assert(QUEUE % TILE == 0 && PANEL % QUADS == 0);
 
-inline double sum(double* parts) {
-    for (int half = PARTS / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; ++i) parts[i] += parts[i + half];
-    return parts[0];
+// A register of float64, from float32 too, and back.
+#if defined(__GNUC__) || defined(__clang__)
+typedef double Wide __attribute__((vector_size(HALFSEEN_BYTES)));
+typedef float Narrow __attribute__((vector_size(HALFSEEN_BYTES / 2)));
+constexpr int DOUBLES = HALFSEEN_BYTES / sizeof(double);
+
+inline Wide wide(const double* from) {
+    Wide x;
+    std::memcpy(&x, from, sizeof x);
+    return x;
+}
+inline Wide wide(const float* from) {
+    Narrow x;
+    std::memcpy(&x, from, sizeof x);
+    return __builtin_convertvector(x, Wide);
+}
+inline void store(float* to, Wide x) {
+    const Narrow narrow = __builtin_convertvector(x, Narrow);
+    std::memcpy(to, &narrow, sizeof narrow);
+}
+inline double sum(Wide x) {
+    double total = x[0] + x[1];
+    for (int i = 2; i < DOUBLES; i += 2) total += x[i] + x[i + 1];
+    return total;
+}
+#else
+typedef double Wide;
+constexpr int DOUBLES = 1;
+inline Wide wide(const double* from) { return *from; }
+inline Wide wide(const float* from) { return *from; }
+inline void store(float* to, Wide x) { *to = float(x); }
+inline double sum(Wide x) { return x; }
+#endif
+
+// Sums of a few squares. Functions of their own, so that rows of float32 and the same numbers in float64 have the same
+// bits: inside of loops over either, the compiler would fuse some products and additions and not others.
+constexpr std::size_t FEW = 16;
+
+template <bool HOLES>
+[[gnu::noinline]] double squares(const double* cells, const double* pivot, const double* centre, std::size_t size) {
+    double total = 0.0;
+    for (std::size_t d = 0; d < size; ++d) {
+        const double gap = (cells[d] - pivot[d]) - centre[d];
+        total += HOLES && cells[d] != cells[d] ? 0.0 : gap * gap;
+    }
+    return total;
+}
+
+[[gnu::noinline]] double squares(const float* cells, std::size_t size) {
+    double total = 0.0;
+    for (std::size_t d = 0; d < size; ++d) total += double(cells[d]) * double(cells[d]);
+    return total;
 }
 
 // to[d, r] = rows[r, d] for WIDTH rows; columns of `to` are TILE apart.
@@ -208,16 +255,26 @@ struct Sweep {
     // Squared distance over what is seen.
     template <bool HOLES>
     double distance(const T* row, const double* centre) const {
-        const std::size_t n_columns = in.centres.cols, even = n_columns - n_columns % PARTS;
-        double parts[PARTS] = {};
-        const auto square = [&](std::size_t d) {
-            const double gap = (double(row[d]) - in.pivot[d]) - centre[d];
-            return HOLES && row[d] != row[d] ? 0.0 : gap * gap;
-        };
-        for (std::size_t d = 0; d < even; d += PARTS)
-            for (int i = 0; i < PARTS; ++i) parts[i] += square(d + i);
-        for (std::size_t d = even; d < n_columns; ++d) parts[d - even] += square(d);
-        return sum(parts);
+        const std::size_t n_columns = in.centres.cols;
+        const double* pivot = in.pivot.data;
+        std::size_t d = 0;
+        double rest = 0.0;
+        Wide even = {}, odd = {};  // one sum alone would wait for each addition
+        if constexpr (!HOLES)
+            for (; d + 2 * DOUBLES <= n_columns; d += 2 * DOUBLES) {
+                const std::size_t e = d + DOUBLES;
+                const Wide x = (wide(row + d) - wide(pivot + d)) - wide(centre + d);
+                const Wide y = (wide(row + e) - wide(pivot + e)) - wide(centre + e);
+                even += x * x, odd += y * y;
+            }
+        double cells[FEW];
+        while (d < n_columns) {
+            const std::size_t size = std::min(FEW, n_columns - d);
+            for (std::size_t i = 0; i < size; ++i) cells[i] = double(row[d + i]);
+            rest += squares<HOLES>(cells, pivot + d, centre + d, size);
+            d += size;
+        }
+        return sum(even + odd) + rest;
     }
 
     // A row joins its centre. One with holes counts as if what is not seen of it were as far as what is.
@@ -436,22 +493,25 @@ struct Sweep {
     // Copy a row less the pivot, in units, to a queue; returns its squared norm.
     template <bool HOLES>
     double copy(const T* from, float* row) const {
-        const std::size_t n_columns = in.values.cols, even = n_columns - n_columns % PARTS;
-        double parts[PARTS] = {};
-        const auto one = [&](std::size_t d) {
-            double x = (double(from[d]) - in.pivot[d]) * in.unit;
-            if constexpr (HOLES) {
-                const bool seen = from[d] == from[d];
-                x = seen ? x : 0.0;
-                row[n_columns + d] = float(seen);
+        const std::size_t n_columns = in.values.cols;
+        const double *pivot = in.pivot.data, unit = in.unit;
+        std::size_t d = 0;
+        Wide even = {}, odd = {};
+        if constexpr (!HOLES)
+            for (; d + 2 * DOUBLES <= n_columns; d += 2 * DOUBLES) {
+                const Wide x = (wide(from + d) - wide(pivot + d)) * unit;
+                const Wide y = (wide(from + d + DOUBLES) - wide(pivot + d + DOUBLES)) * unit;
+                store(row + d, x), store(row + d + DOUBLES, y);
+                even += x * x, odd += y * y;
             }
+        const std::size_t whole_registers = d;
+        for (; d < n_columns; ++d) {
+            const bool seen = !HOLES || from[d] == from[d];
+            const double x = seen ? (double(from[d]) - pivot[d]) * unit : 0.0;
             row[d] = float(x);
-            return x * x;
-        };
-        for (std::size_t d = 0; d < even; d += PARTS)
-            for (int i = 0; i < PARTS; ++i) parts[i] += one(d + i);
-        for (std::size_t d = even; d < n_columns; ++d) parts[d - even] += one(d);
-        return sum(parts);
+            if constexpr (HOLES) row[n_columns + d] = float(seen);
+        }
+        return sum(even + odd) + squares(row + whole_registers, n_columns - whole_registers);
     }
 
     template <bool HOLES>
