@@ -1,11 +1,12 @@
-// One sweep of k-means over a chunk: nearest centre of each row, sums of the rows of each centre, all in one pass.
+// One sweep of k-means over a chunk: nearest centre of each row, and sums of the rows that changed theirs, in one pass.
 //
-// Compiled once per instruction set. Distances, inertia and sums are float64, of differences. Most of them are never
+// Compiled once per instruction set. Distances, squares and sums are float64, of differences. Most of them are never
 // computed, for two filters say which centres cannot be the nearest:
 //
 // - Bounds. Centres stand in a few groups. For each row and group there is a distance below which no centre of the group
-//   is, but the row's own; it falls by no more than the centres moved. While the own centre is nearer than all that, the
-//   row stays; otherwise only the groups whose bound is too low are looked at.
+//   is, but the row's own; it falls by no more than the centres moved. The own centre's distance has a bound too, from
+//   above. While the own centre is nearer than all others the row stays, and is not even read; otherwise the own distance
+//   is computed, and if that is not enough the groups whose bounds are too low are looked at.
 // - float32. These groups are compared by |x - c|^2 = |x|^2 - 2 (x . c - |c|^2 / 2), as a small matrix product that stays
 //   in registers: BLOCK rows times a panel of PANEL centres. What rounding may have done is bounded, see `Rounding`, and
 //   centres that it leaves possible are compared in float64. So the nearest is the nearest, whatever the numbers.
@@ -97,7 +98,8 @@ constexpr int QUADS = 4;           // centres that are multiplied at once,
 constexpr int VECTORS = 3;         // by so many registers of rows: 12 of sums, which leaves a few for the rest
 constexpr int TILE = VECTORS * WIDTH;
 constexpr int QUEUE = 96;          // rows that wait until there are enough for tiles
-constexpr int BATCH = 16;          // rows whose own distances are computed before anything is decided
+constexpr int BLOCK = 256;         // rows whose bounds are compared before any of them is read
+constexpr int AHEAD = 12;          // rows that are asked for before they are read
 constexpr std::size_t PANEL = 16;  // centres that are never apart: a group has some panels
 static_assert(QUEUE % TILE == 0 && PANEL % QUADS == 0);
 
@@ -183,7 +185,7 @@ inline void turn(const float* const* rows, std::size_t n_columns, float* to) {
         for (int r = 0; r < WIDTH; ++r) to[d * TILE + r] = rows[r][d];
 }
 
-// Rows that some centre but their own may be nearest to.
+// Rows that some centre but their own may be nearest to, and some that none is.
 struct Queue {
     float* rows;            // (QUEUE, n_columns), in units
     std::size_t n_columns;  // D, or 2 D of rows with holes
@@ -193,7 +195,7 @@ struct Queue {
     float norm[QUEUE] = {};     // squared, of what is seen
     float label[QUEUE] = {};    // the own centre, or -1
     double own[QUEUE] = {};     // its squared distance; infinite if there is none
-    unsigned need[QUEUE] = {};  // a bit for each group that is to be looked at
+    unsigned need[QUEUE] = {};  // a bit for each group that is to be looked at; none: the row stays
 };
 
 // What was found in a group about the rows of a queue.
@@ -240,7 +242,8 @@ struct Sweep {
     const LloydSums& out;
     const std::size_t per_group;  // centres
     const Rounding whole, holed;
-    double inertia = 0.0;
+    double gained = 0.0;   // squares about the anchors of the rows that came, less those of the rows that went
+    double inertia = 0.0;  // of rows with holes
     std::size_t changed = 0;
 
     Sweep(const Lloyd<T>& in, const LloydSums& out)
@@ -252,64 +255,109 @@ struct Sweep {
 
     // ---- float64 -------------------------------------------------------------------------------------------------
 
-    // Squared distance over what is seen.
-    template <bool HOLES>
-    double distance(const T* row, const double* centre) const {
+    // Squared distance of a complete row to a centre.
+    double distance(const T* row, const double* centre) const { return measure<false>(row, centre, nullptr).squared; }
+
+    struct Measured {
+        double squared, norm;  // distance, in full; and what is copied, in units
+    };
+
+    // If COPY, copies the row less the pivot too, in units. NaN if it has holes.
+    template <bool COPY>
+    Measured measure(const T* row, const double* centre, float* to) const {
         const std::size_t n_columns = in.centres.cols;
-        const double* pivot = in.pivot.data;
+        const double *pivot = in.pivot.data, unit = in.unit;
         std::size_t d = 0;
-        double rest = 0.0;
-        Wide even = {}, odd = {};  // one sum alone would wait for each addition
-        if constexpr (!HOLES)
-            for (; d + 2 * DOUBLES <= n_columns; d += 2 * DOUBLES) {
-                const std::size_t e = d + DOUBLES;
-                const Wide x = (wide(row + d) - wide(pivot + d)) - wide(centre + d);
-                const Wide y = (wide(row + e) - wide(pivot + e)) - wide(centre + e);
-                even += x * x, odd += y * y;
+        double rest = 0.0, norm = 0.0;
+        Wide even = {}, odd = {}, even_norm = {}, odd_norm = {};  // one sum alone would wait for each addition
+        for (; d + 2 * DOUBLES <= n_columns; d += 2 * DOUBLES) {
+            const std::size_t e = d + DOUBLES;
+            const Wide x = wide(row + d) - wide(pivot + d), y = wide(row + e) - wide(pivot + e);
+            const Wide left = x - wide(centre + d), right = y - wide(centre + e);
+            even += left * left, odd += right * right;
+            if constexpr (COPY) {
+                const Wide first = x * unit, second = y * unit;
+                store(to + d, first), store(to + e, second);
+                even_norm += first * first, odd_norm += second * second;
             }
+        }
         double cells[FEW];
         while (d < n_columns) {
             const std::size_t size = std::min(FEW, n_columns - d);
             for (std::size_t i = 0; i < size; ++i) cells[i] = double(row[d + i]);
-            rest += squares<HOLES>(cells, pivot + d, centre + d, size);
+            rest += squares<false>(cells, pivot + d, centre + d, size);
+            if constexpr (COPY) {
+                for (std::size_t i = 0; i < size; ++i) to[d + i] = float((cells[i] - pivot[d + i]) * unit);
+                norm += squares(to + d, size);
+            }
             d += size;
         }
-        return sum(even + odd) + rest;
+        return {sum(even + odd) + rest, sum(even_norm + odd_norm) + norm};
     }
 
-    // A row joins its centre. One with holes counts as if what is not seen of it were as far as what is.
+    // Squared distance over what is seen.
+    double holed_distance(const T* row, const double* centre) const {
+        double total = 0.0, cells[FEW];
+        for (std::size_t d = 0; d < in.centres.cols; d += FEW) {
+            const std::size_t size = std::min(FEW, in.centres.cols - d);
+            for (std::size_t i = 0; i < size; ++i) cells[i] = double(row[d + i]);
+            total += squares<true>(cells, in.pivot.data + d, centre + d, size);
+        }
+        return total;
+    }
+
     template <bool HOLES>
-    void join(std::size_t n, const T* row, std::size_t k, double squared) {
-        const std::size_t n_columns = in.centres.cols;
-        changed += out.labels[n] != std::int32_t(k);
-        out.labels[n] = std::int32_t(k);
-        double weight = in.weight[n];
+    double apart(const T* row, std::size_t k) const {
+        return HOLES ? holed_distance(row, in.centres[k]) : distance(row, in.centres[k]);
+    }
+
+    // A complete row is added to the sums of a centre, or with a negative weight taken from them.
+    void add(const T* row, std::size_t k, double weight, double count) {
+        const double* anchor = in.anchors[k];
         double* sums = out.sums[k];
-        if constexpr (HOLES) {
-            std::size_t n_seen = 0;
-            for (std::size_t d = 0; d < n_columns; ++d) n_seen += row[d] == row[d];
-            if (n_seen == 0) return;
-            weight *= double(n_columns) / double(n_seen);
-            double* mass = out.cell_mass[k];
-            for (std::size_t d = 0; d < n_columns; ++d) {
-                if (row[d] != row[d]) continue;
-                mass[d] += weight;
-                sums[d] += weight * (double(row[d]) - in.pivot[d]);
-            }
-        } else {
-            out.mass[k] += weight;
-            for (std::size_t d = 0; d < n_columns; ++d) sums[d] += weight * (double(row[d]) - in.pivot[d]);
+        for (std::size_t d = 0; d < in.centres.cols; ++d)
+            sums[d] += weight * ((double(row[d]) - in.pivot[d]) - anchor[d]);
+        out.mass[0][k] += weight;
+        out.mass[1][k] += count;
+        gained += weight * distance(row, anchor);
+    }
+
+    // A row with holes counts as if what is not seen of it were as far as what is.
+    void add_holed(const T* row, std::size_t k, double weight, double squared) {
+        const std::size_t n_columns = in.centres.cols;
+        std::size_t n_seen = 0;
+        for (std::size_t d = 0; d < n_columns; ++d) n_seen += row[d] == row[d];
+        if (n_seen == 0) return;
+        weight *= double(n_columns) / double(n_seen);
+        double *sums = out.cell_sums[k], *mass = out.cell_mass[k];
+        for (std::size_t d = 0; d < n_columns; ++d) {
+            if (row[d] != row[d]) continue;
+            mass[d] += weight;
+            sums[d] += weight * ((double(row[d]) - in.pivot[d]) - in.anchors[k][d]);
         }
         inertia += weight * squared;
+    }
+
+    // A row joins its centre, at this squared distance.
+    template <bool HOLES>
+    void join(std::size_t n, const T* row, std::size_t k, double squared) {
+        const std::int32_t old = out.labels[n];
+        const double weight = in.weight[n], count = weight > 0;
+        const bool moves = old != std::int32_t(k);
+        changed += moves;
+        out.labels[n] = std::int32_t(k);
+        if constexpr (HOLES) return add_holed(row, k, weight, squared);
+        if (moves && !in.fresh && old >= 0) add(row, std::size_t(old), -weight, -count);
+        if (moves || in.fresh) add(row, k, weight, count);
     }
 
     // Compare with all centres, by differences.
     template <bool HOLES>
     void join_nearest(std::size_t n, const T* row) {
-        double least = distance<HOLES>(row, in.centres[0]);
+        double least = apart<HOLES>(row, 0);
         std::size_t best = 0;
         for (std::size_t k = 1; k < in.centres.rows; ++k) {
-            const double squared = distance<HOLES>(row, in.centres[k]);
+            const double squared = apart<HOLES>(row, k);
             if (squared < least) least = squared, best = k;
         }
         for (int g = 0; g < G; ++g) out.bounds[n][g] = 0;
@@ -346,13 +394,14 @@ struct Sweep {
     void look(const Queue& queue, float* scores, float* tiles, Found (&found)[G]) const {
         const std::size_t layer = in.panels.rows * QUADS;
         bool turned = false;  // the tiles hold all rows of the queue
+        for (Found& here : found) here.size = 0;
+        for (int r = 0; r < queue.size; ++r)
+            for (int g = 0; g < G; ++g) {
+                found[g].list[found[g].size] = r;
+                found[g].size += queue.need[r] >> g & 1;
+            }
         for (int g = 0; g < G; ++g) {
             Found& here = found[g];
-            here.size = 0;
-            for (int r = 0; r < queue.size; ++r) {
-                here.list[here.size] = r;
-                here.size += queue.need[r] >> g & 1;
-            }
             const bool all_rows = here.size == queue.size;
             for (int r = here.size; r < here.size + TILE; ++r) here.list[r] = 0;
             float label[QUEUE], best[QUEUE], next[QUEUE], first[QUEUE];
@@ -403,7 +452,7 @@ struct Sweep {
                 best = std::max(best, score);
             }
             const float norm = queue.norm[r], most = std::min(rounding.most(norm, best), own[r]) * MORE;
-            moves[r] = !(rounding.least(norm, best) > own[r] * MORE);
+            moves[r] = (queue.need[r] != 0) & !(rounding.least(norm, best) > own[r] * MORE);
             above[r] = rounding.score_at(norm, most);
             sure[r] = (next < above[r]) & (own[r] > most * MORE);
             label[r] = moves[r] ? first : queue.label[r];
@@ -413,7 +462,7 @@ struct Sweep {
             const T* row = in.values[queue.at[r]];
             const std::size_t k = std::size_t(label[r]);
             if (sure[r])
-                queue.own[r] = distance<HOLES>(row, in.centres[k]);
+                queue.own[r] = apart<HOLES>(row, k);
             else
                 label[r] = float(nearest<HOLES>(row, queue, r, found, scores, above[r]));
         }
@@ -427,9 +476,11 @@ struct Sweep {
             const std::size_t n = queue.at[r], k = std::size_t(label[r]);
             const float* moved = in.moved[k];
             float* to = out.bounds[n];
-            if (label[r] != queue.label[r] && queue.label[r] >= 0) leave(queue, r, bounds, k, std::sqrt(own[r]));
+            const bool changes = label[r] != queue.label[r];
+            if (changes && queue.label[r] >= 0) leave(queue, r, bounds, k, std::sqrt(own[r]));
             for (int g = 0; g < G; ++g) to[g] = queue.need[r] >> g & 1 ? (bounds[g][r] + moved[g]) * LESS : to[g];
-            join<HOLES>(n, in.values[n], k, queue.own[r]);
+            if (changes && !HOLES) out.own[n] = upper(in_units(queue.own[r]), k);
+            if (changes || HOLES || (in.fresh && queue.need[r])) join<HOLES>(n, in.values[n], k, queue.own[r]);
         }
         queue.size = 0;
     }
@@ -457,7 +508,7 @@ struct Sweep {
             const std::size_t end = std::min(in.centres.rows, (g + 1) * per_group);
             for (std::size_t k = g * per_group; k < end; ++k) {
                 if (scores[k * QUEUE + i] < above) continue;
-                const double other = distance<HOLES>(row, in.centres[k]);
+                const double other = apart<HOLES>(row, k);
                 if (other < squared || (other == squared && k < best)) squared = other, best = k;
             }
         }
@@ -466,8 +517,8 @@ struct Sweep {
 
     // ---- rows ----------------------------------------------------------------------------------------------------
 
-    // The groups in which a centre may be nearer than the own, at this squared distance: a bit for each.
-    unsigned possible(const float* bounds, const float* moved, float squared) const {
+    // The groups in which a centre may be nearer than the own, which is not farther than `own`: a bit for each.
+    unsigned possible(const float* bounds, const float* moved, float own) const {
         unsigned need = 0;
 #if defined(__GNUC__) && defined(__SSE2__)
         if constexpr (G >= 4) {
@@ -476,121 +527,124 @@ struct Sweep {
                 Four bound, way;
                 std::memcpy(&bound, bounds + g, sizeof bound);
                 std::memcpy(&way, moved + g, sizeof way);
-                bound = bound * LESS - way;
-                const auto far = (bound > 0) & (bound * bound > squared);
-                need |= unsigned(__builtin_ia32_movmskps(Four(~far))) << g;
+                need |= unsigned(__builtin_ia32_movmskps(Four(~(bound * LESS - way > own)))) << g;
             }
             return need;
         }
 #endif
-        for (int g = 0; g < G; ++g) {
-            const float bound = bounds[g] * LESS - moved[g];
-            need |= unsigned(!((bound > 0) & (bound * bound > squared))) << g;
-        }
+        for (int g = 0; g < G; ++g) need |= unsigned(!(bounds[g] * LESS - moved[g] > own)) << g;
         return need;
     }
 
-    // Copy a row less the pivot, in units, to a queue; returns its squared norm.
-    template <bool HOLES>
-    double copy(const T* from, float* row) const {
-        const std::size_t n_columns = in.values.cols;
-        const double *pivot = in.pivot.data, unit = in.unit;
-        std::size_t d = 0;
-        Wide even = {}, odd = {};
-        if constexpr (!HOLES)
-            for (; d + 2 * DOUBLES <= n_columns; d += 2 * DOUBLES) {
-                const Wide x = (wide(from + d) - wide(pivot + d)) * unit;
-                const Wide y = (wide(from + d + DOUBLES) - wide(pivot + d + DOUBLES)) * unit;
-                store(row + d, x), store(row + d + DOUBLES, y);
-                even += x * x, odd += y * y;
-            }
-        const std::size_t whole_registers = d;
-        for (; d < n_columns; ++d) {
-            const bool seen = !HOLES || from[d] == from[d];
-            const double x = seen ? (double(from[d]) - pivot[d]) * unit : 0.0;
-            row[d] = float(x);
-            if constexpr (HOLES) row[n_columns + d] = float(seen);
-        }
-        return sum(even + odd) + squares(row + whole_registers, n_columns - whole_registers);
-    }
+    // A distance in units, not below what the square says.
+    float in_units(double squared) const { return std::sqrt(float(squared * in.unit * in.unit) * MORE + 1e-37f) * MORE; }
 
-    template <bool HOLES>
-    void push(Queue& queue, std::size_t n, const T* row, double own, unsigned need) {
-        const double norm = copy<HOLES>(row, queue.rows + queue.size * queue.n_columns);
-        if (!(norm < BEYOND)) return join_nearest<HOLES>(n, row);
-        queue.at[queue.size] = n;
-        queue.norm[queue.size] = float(norm);
-        queue.label[queue.size] = float(out.labels[n]);
-        queue.own[queue.size] = own;
-        queue.need[queue.size] = need;
-        if (++queue.size == QUEUE) flush<HOLES>(queue);
+    // The bound to keep of a row at this distance from its centre, and what it says later, when the centre went farther.
+    float upper(float distance, std::size_t k) const {
+        return (distance - in.went[k]) + (distance + in.went[k]) * 0x1p-21f;
+    }
+    float farthest(std::size_t n, std::size_t k) const { return (out.own[n] + in.went[k]) * MORE; }
+
+    // Copy a row with holes less the pivot, in units, to a queue; returns its squared norm.
+    double copy_holed(const T* from, float* row) const {
+        const std::size_t n_columns = in.values.cols;
+        for (std::size_t d = 0; d < n_columns; ++d) {
+            const bool seen = from[d] == from[d];
+            row[d] = seen ? float((double(from[d]) - in.pivot[d]) * in.unit) : 0.0f;
+            row[n_columns + d] = float(seen);
+        }
+        return squares(row, n_columns);
     }
 
     void run() {
-        const std::size_t n_columns = in.values.cols, n_centres = in.centres.rows;
-        const bool filtered = n_centres > 1 && 2 * n_columns < WIDEST && in.half[0][0] == in.half[0][0];
+        const std::size_t n_columns = in.values.cols, n_rows = in.values.rows;
+        const bool filtered = in.centres.rows > 1 && 2 * n_columns < WIDEST && in.half[0][0] == in.half[0][0];
+        for (std::size_t n = 0; !filtered && n < n_rows; ++n) compare_all(n, in.values[n]);
+        if (!filtered) return;
         Queue complete{out.workspace.data, n_columns, in.half[0]};
         Queue partial{out.workspace.data + QUEUE * n_columns, 2 * n_columns, in.half[1]};
-        for (std::size_t n = 0; !filtered && n < in.values.rows; ++n) {
-            const T* row = in.values[n];
-            const double any = distance<false>(row, in.centres[0]);
-            any != any ? join_nearest<true>(n, row) : join_nearest<false>(n, row);
+        std::size_t list[QUEUE + BLOCK + AHEAD] = {};
+        int size = 0;
+        for (std::size_t n = 0; n < n_rows; n += BLOCK) {
+            size = unsure(n, std::min(n + BLOCK, n_rows), list, size);
+            int first = 0;
+            for (; first + QUEUE <= size; first += QUEUE) take(list + first, QUEUE, complete, partial);
+            size = int(std::copy(list + first, list + size, list) - list);
         }
-        for (std::size_t n = 0; filtered && n < in.values.rows; n += BATCH)
-            batch(n, int(std::min<std::size_t>(BATCH, in.values.rows - n)), complete, partial);
-        flush<false>(complete);
+        take(list, size, complete, partial);
         flush<true>(partial);
     }
 
+    void compare_all(std::size_t n, const T* row) {
+        const double any = distance(row, in.centres[0]);
+        out.own[n] = INFINITE;
+        any != any ? join_nearest<true>(n, row) : join_nearest<false>(n, row);
+    }
+
     // Ask for a row that will be read soon.
-    void ahead(std::size_t n) const {
+    void ask(std::size_t n) const {
 #if defined(__GNUC__) || defined(__clang__)
-        if (n >= in.values.rows) return;
         for (std::size_t d = 0; d < in.values.cols; d += 64 / sizeof(T)) __builtin_prefetch(in.values[n] + d);
 #endif
     }
 
-    void batch(std::size_t first, int size, Queue& complete, Queue& partial) {
-        double squared[BATCH];
-        unsigned need[BATCH];
-        int stayers[BATCH], movers[BATCH], n_stay = 0, n_move = 0;
-        for (int i = 0; i < size; ++i) {
-            const std::int32_t k = out.labels[first + i];
-            ahead(first + i + BATCH);
-            squared[i] = distance<false>(in.values[first + i], in.centres[k < 0 ? 0 : k]);
-        }
-        for (int i = 0; i < size; ++i) {
-            const std::int32_t k = out.labels[first + i];
-            const float own = float(squared[i] * in.unit * in.unit) * MORE + 1e-37f;
-            need[i] = k < 0 ? ~0u : possible(out.bounds[first + i], in.moved[k < 0 ? 0 : k], own);
-            stayers[n_stay] = movers[n_move] = i;
-            n_stay += need[i] == 0, n_move += need[i] != 0;
-        }
-        for (int i = 0; i < n_stay; ++i) {
-            const std::size_t n = first + stayers[i];
-            join<false>(n, in.values[n], std::size_t(out.labels[n]), squared[stayers[i]]);
-        }
-        for (int i = 0; i < n_move; ++i) {
-            const std::size_t n = first + movers[i];
-            const T* row = in.values[n];
+    // Append the rows that may change their centre to a list, and ask for the first of them.
+    int unsure(std::size_t first, std::size_t end, std::size_t* list, int size) const {
+        for (std::size_t n = first; n < end; ++n) {
             const std::int32_t k = out.labels[n];
-            const double own = k < 0 ? std::numeric_limits<double>::infinity() : squared[movers[i]];
-            if (squared[movers[i]] == squared[movers[i]]) {
-                push<false>(complete, n, row, own, need[movers[i]]);
-            } else {
-                take_holed(partial, n, row);
-            }
+            const std::size_t own = k < 0 ? 0 : std::size_t(k);
+            list[size] = n;
+            size += (k < 0) | in.fresh | (possible(out.bounds[n], in.moved[own], farthest(n, own)) != 0);
         }
+        for (int i = 0; i < std::min(size, AHEAD); ++i) ask(list[i]);
+        return size;
     }
 
-    void take_holed(Queue& queue, std::size_t n, const T* row) {
+    // Measure the own distances of some rows, which may be enough for them to stay, and find the others' centres.
+    void take(const std::size_t* list, int size, Queue& queue, Queue& partial) {
+        double norm[QUEUE];
+        float own[QUEUE];
+        for (int r = 0; r < size; ++r) {
+            const std::int32_t label = out.labels[list[r]];
+            ask(list[r + AHEAD]);
+            const auto found = measure<true>(in.values[list[r]], in.centres[label < 0 ? 0 : label],
+                                             queue.rows + r * queue.n_columns);
+            queue.at[r] = list[r];
+            queue.label[r] = float(label);
+            queue.own[r] = found.squared;
+            norm[r] = found.norm;
+        }
+        for (int r = 0; r < size; ++r) queue.norm[r] = float(norm[r]), own[r] = in_units(queue.own[r]);
+        for (int r = 0; r < size; ++r) {
+            const std::size_t n = list[r], k = queue.label[r] < 0 ? 0 : std::size_t(queue.label[r]);
+            queue.need[r] = possible(out.bounds[n], in.moved[k], own[r]);
+            out.own[n] = upper(own[r], k);
+            if (queue.label[r] < 0) queue.own[r] = std::numeric_limits<double>::infinity(), queue.need[r] = ~0u;
+            if (!(norm[r] < BEYOND)) {
+                queue.need[r] = 0, queue.label[r] = 0;
+                norm[r] != norm[r] ? take_holed(n, in.values[n], partial) : compare_all(n, in.values[n]);
+            } else if (in.fresh && queue.need[r] == 0) {
+                join<false>(n, in.values[n], k, queue.own[r]);
+            }
+        }
+        queue.size = size;
+        flush<false>(queue);
+    }
+
+    void take_holed(std::size_t n, const T* row, Queue& queue) {
         const std::int32_t k = out.labels[n];
-        if (k < 0) return push<true>(queue, n, row, std::numeric_limits<double>::infinity(), ~0u);
-        const double squared = distance<true>(row, in.centres[k]);
-        const float own = float(squared * in.unit * in.unit) * MORE + 1e-37f;
-        const unsigned need = possible(out.bounds[n], in.moved[k], own);
+        const double squared = k < 0 ? std::numeric_limits<double>::infinity() : holed_distance(row, in.centres[k]);
+        const unsigned need = k < 0 ? ~0u : possible(out.bounds[n], in.moved[k], in_units(squared));
+        out.own[n] = INFINITE;  // it is read in every sweep
         if (need == 0) return join<true>(n, row, std::size_t(k), squared);
-        push<true>(queue, n, row, squared, need);
+        const double norm = copy_holed(row, queue.rows + queue.size * queue.n_columns);
+        if (!(norm < BEYOND)) return join_nearest<true>(n, row);
+        queue.at[queue.size] = n;
+        queue.norm[queue.size] = float(norm);
+        queue.label[queue.size] = float(k);
+        queue.own[queue.size] = squared;
+        queue.need[queue.size] = need;
+        if (++queue.size == QUEUE) flush<true>(queue);
     }
 };
 
@@ -598,8 +652,9 @@ template <class T, int G>
 void sweep(const Lloyd<T>& in, const LloydSums& out) {
     Sweep<T, G> one{in, out};
     one.run();
-    out.totals[0] += one.inertia;
-    out.totals[1] += double(one.changed);
+    out.totals[0] += one.gained;
+    out.totals[1] += one.inertia;
+    out.totals[2] += double(one.changed);
 }
 
 template <class T>
