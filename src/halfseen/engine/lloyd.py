@@ -249,8 +249,10 @@ def sweep(
     bounds = bounds or Bounds.none(len(labels), len(centres), float(np.abs(centres).max()))
     fresh = kept is None or kept.n_changed > len(labels)
     before = Kept.none(centres) if kept is None or fresh else kept
-    panels, half = pack(centres, bounds.unit)
-    inputs = rows.pivot, centres, before.anchors, fresh, bounds.unit, panels, half, bounds.moved, bounds.went
+    near = rows.pivot.astype(rows.values.dtype)
+    rounded, panels, half = pack(centres + (rows.pivot - near), bounds.unit)
+    inputs = rows.pivot, centres, before.anchors, fresh, bounds.unit, near, rounded, panels, half
+    ways = bounds.moved, bounds.went
     shapes = centres.shape, (2, len(centres)), centres.shape, centres.shape, 3
 
     def task(part: slice) -> list[Floats]:
@@ -258,7 +260,7 @@ def sweep(
         workspace = np.empty((QUEUE, 5 * centres.shape[1] + half.shape[1]), np.float32)
         weight = np.ascontiguousarray(rows.weight[part])  # equal weights may be one number, repeated
         own = labels[part], bounds.least[part], bounds.own[part]
-        kernels.lloyd(rows.values[part], weight, *inputs, workspace, *own, *out)
+        kernels.lloyd(rows.values[part], weight, *inputs, *ways, workspace, *own, *out)
         return out
 
     sums, mass, cell_sums, cell_mass, totals = out = [np.zeros(shape) for shape in shapes]
@@ -276,12 +278,20 @@ def sweep(
     return Swept(about, whole, inertia + holed, int(n_changed), after)
 
 
-def pack(centres: Floats, unit: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return centres as the kernel takes them: panels of centres side by side, and the halves of their squares.
+class Packed(NamedTuple):
+    """Centres as the kernel takes them, all times `unit` or its square."""
+
+    rounded: NDArray[np.float32]  # (K, D)
+    panels: NDArray[np.float32]  # (P, 2 D, 4)  four side by side, then -c^2 / 2
+    half: NDArray[np.float32]  # (2, 4 P)  -|c|^2 / 2, and 0; -inf in the padding
+
+
+def pack(centres: Floats, unit: float) -> Packed:
+    """Return centres as the kernel takes them.
 
     Examples
     --------
-    >>> panels, half = pack(np.array([[3.0], [4.0]]), 1.0)
+    >>> rounded, panels, half = pack(np.array([[3.0], [4.0]]), 1.0)
     >>> panels.shape, panels[0, :, :2].tolist(), half[:, 1:3].tolist()
     ((4, 2, 4), [[3.0, 4.0], [-4.5, -8.0]], [[-8.0, -inf], [0.0, -inf]])
     """
@@ -292,12 +302,13 @@ def pack(centres: Floats, unit: float) -> tuple[NDArray[np.float32], NDArray[np.
     with np.errstate(over="ignore", invalid="ignore"):
         squares = (centres * unit) ** 2
         if not (squares.sum(axis=1) < BEYOND).all():  # NaN tells the kernel to leave float32 alone
-            return padded.reshape(-1, 2 * n_columns, QUAD), np.full_like(half, np.nan)
+            return Packed(padded[:n_centres, :n_columns].copy(), padded.reshape(-1, 2 * n_columns, QUAD), half * np.nan)
     half[0, :n_centres] = -squares.sum(axis=1) / 2
     half[1, :n_centres] = 0.0
     padded[:n_centres, :n_columns] = centres * unit
     padded[:n_centres, n_columns:] = -squares / 2
-    return np.ascontiguousarray(padded.reshape(-1, QUAD, 2 * n_columns).transpose(0, 2, 1)), half
+    panels = np.ascontiguousarray(padded.reshape(-1, QUAD, 2 * n_columns).transpose(0, 2, 1))
+    return Packed(padded[:n_centres, :n_columns].copy(), panels, half)
 
 
 @dataclass(frozen=True)

@@ -236,6 +236,8 @@ struct Lloyd {
     Matrix<const double> anchors;       // (K, D)   less the pivot: what sums are about
     bool fresh;                         // sum all rows, not only those that change their centre
     double unit;                        // a power of two: numbers times this are of moderate size
+    Span<const T> near;                 // (D,)     the pivot as a T, which float32 is used about: all that follows too
+    Matrix<const float> rounded;        // (K, D)   centres times unit
     Stack<const float> panels;          // (P, 2 D, 4) centres times unit, 4 side by side, then their -c^2 / 2; P is a
                                         //          multiple of 4
     Matrix<const float> half;           // (2, 4 P) -|centre|^2 / 2 times unit^2, and 0; -inf in the padding

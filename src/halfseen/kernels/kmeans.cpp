@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "kernels.hpp"
 
@@ -119,25 +120,43 @@ inline Wide wide(const float* from) {
     std::memcpy(&x, from, sizeof x);
     return __builtin_convertvector(x, Wide);
 }
-inline void store(float* to, Wide x) {
-    const Narrow narrow = __builtin_convertvector(x, Narrow);
-    std::memcpy(to, &narrow, sizeof narrow);
-}
 inline double sum(Wide x) {
     double total = x[0] + x[1];
     for (int i = 2; i < DOUBLES; i += 2) total += x[i] + x[i + 1];
     return total;
+}
+inline float sum(Narrow x) {
+    float total = x[0] + x[1];
+    for (std::size_t i = 2; i < sizeof x / sizeof(float); i += 2) total += x[i] + x[i + 1];
+    return total;
+}
+inline float sum(Lanes x) {
+    Narrow halves[2];
+    std::memcpy(halves, &x, sizeof halves);
+    return sum(halves[0] + halves[1]);
+}
+
+// Some cells of a row less the pivot, in units, as float32.
+inline Lanes cells_of(const float* row, const float* pivot, double unit) {
+    return (load(row) - load(pivot)) * float(unit);
+}
+inline Narrow cells_of(const double* row, const double* pivot, double unit) {
+    return __builtin_convertvector((wide(row) - wide(pivot)) * unit, Narrow);
 }
 #else
 typedef double Wide;
 constexpr int DOUBLES = 1;
 inline Wide wide(const double* from) { return *from; }
 inline Wide wide(const float* from) { return *from; }
-inline void store(float* to, Wide x) { *to = float(x); }
 inline double sum(Wide x) { return x; }
+template <class T>
+float cells_of(const T* row, const T* pivot, double unit) {
+    return float(row[0] - pivot[0]) * float(unit);
+}
+inline float sum(float x) { return x; }
 #endif
 
-// Sums of a few squares. Functions of their own, so that rows of float32 and the same numbers in float64 have the same
+// The sum of a few squares. A function of its own, so that rows of float32 and the same numbers in float64 have the same
 // bits: inside of loops over either, the compiler would fuse some products and additions and not others.
 constexpr std::size_t FEW = 16;
 
@@ -148,12 +167,6 @@ template <bool HOLES>
         const double gap = (cells[d] - pivot[d]) - centre[d];
         total += HOLES && cells[d] != cells[d] ? 0.0 : gap * gap;
     }
-    return total;
-}
-
-[[gnu::noinline]] double squares(const float* cells, std::size_t size) {
-    double total = 0.0;
-    for (std::size_t d = 0; d < size; ++d) total += double(cells[d]) * double(cells[d]);
     return total;
 }
 
@@ -194,7 +207,8 @@ struct Queue {
     std::size_t at[QUEUE] = {};
     float norm[QUEUE] = {};     // squared, of what is seen
     float label[QUEUE] = {};    // the own centre, or -1
-    double own[QUEUE] = {};     // its squared distance; infinite if there is none
+    float low[QUEUE] = {};      // its squared distance is not below this,
+    float high[QUEUE] = {};     // nor above this; infinite if there is none
     unsigned need[QUEUE] = {};  // a bit for each group that is to be looked at; none: the row stays
 };
 
@@ -209,14 +223,14 @@ struct Found {
 //
 // Factors are rounded, products too, and n + 1 numbers added: the error is at most e (|x| |c| + |c|^2 / 2) with
 // e = (n + 5) 2^-24, and `under` / 2 for what is too small for float32. As |c| <= |x| + d for a centre at distance d, that
-// is at most e (5 |x|^2 + 3 d^2) / 2 + under / 2. So, with s = |x|^2 - 2 score,
-//     s - 5 e |x|^2 - under <= d^2 (1 + 3 e)      and      d^2 (1 - 3 e) <= s + 5 e |x|^2 + under.
+// is at most e (5 |x|^2 + 3 d^2) / 2 + under / 2. |x|^2 itself is off by e |x|^2 at most. So, with s = |x|^2 - 2 score,
+//     s - 6 e |x|^2 - under <= d^2 (1 + 3 e)      and      d^2 (1 - 3 e) <= s + 6 e |x|^2 + under.
 // e is taken a little larger, for the few operations here.
 struct Rounding {
     float off, under, wide, narrow;
 
     explicit Rounding(std::size_t n_columns)
-        : off(float(5 * e(n_columns))),
+        : off(float(6 * e(n_columns))),
           under(float(double(n_columns + 4) * 0x1p-83)),  // numbers are below 2^41, and 2^-126 is lost at most
           wide(float(1 / (1 + 4 * e(n_columns)))),
           narrow(float(1 / (1 - 4 * e(n_columns)))) {}
@@ -235,6 +249,15 @@ constexpr float BEYOND = 1e24f;          // squared numbers, in units, that floa
 constexpr std::size_t WIDEST = 1 << 20;  // columns up to which `Rounding` holds
 constexpr float LESS = 1 - 0x1p-22f;     // times this, what was rounded to float32 is not above what it was
 constexpr float MORE = 1 + 0x1p-20f;     // and times this not below, and above what float64 rounds to the same
+
+// The first number if `yes` is 1, the second if it is 0: without a branch, which would be a guess each time.
+inline float either(unsigned yes, float a, float b) {
+    std::uint32_t bits[2];
+    std::memcpy(bits, &a, 4), std::memcpy(bits + 1, &b, 4);
+    bits[0] = bits[1] ^ ((bits[0] ^ bits[1]) & (0u - yes));
+    std::memcpy(&a, bits, 4);
+    return a;
+}
 
 template <class T, int G>
 struct Sweep {
@@ -255,44 +278,26 @@ struct Sweep {
 
     // ---- float64 -------------------------------------------------------------------------------------------------
 
-    // Squared distance of a complete row to a centre.
-    double distance(const T* row, const double* centre) const { return measure<false>(row, centre, nullptr).squared; }
-
-    struct Measured {
-        double squared, norm;  // distance, in full; and what is copied, in units
-    };
-
-    // If COPY, copies the row less the pivot too, in units. NaN if it has holes.
-    template <bool COPY>
-    Measured measure(const T* row, const double* centre, float* to) const {
+    // Squared distance of a complete row to a place; NaN if it has holes.
+    double distance(const T* row, const double* place) const {
         const std::size_t n_columns = in.centres.cols;
-        const double *pivot = in.pivot.data, unit = in.unit;
+        const double* pivot = in.pivot.data;
         std::size_t d = 0;
-        double rest = 0.0, norm = 0.0;
-        Wide even = {}, odd = {}, even_norm = {}, odd_norm = {};  // one sum alone would wait for each addition
+        double rest = 0.0, cells[FEW];
+        Wide even = {}, odd = {};  // one sum alone would wait for each addition
         for (; d + 2 * DOUBLES <= n_columns; d += 2 * DOUBLES) {
             const std::size_t e = d + DOUBLES;
-            const Wide x = wide(row + d) - wide(pivot + d), y = wide(row + e) - wide(pivot + e);
-            const Wide left = x - wide(centre + d), right = y - wide(centre + e);
-            even += left * left, odd += right * right;
-            if constexpr (COPY) {
-                const Wide first = x * unit, second = y * unit;
-                store(to + d, first), store(to + e, second);
-                even_norm += first * first, odd_norm += second * second;
-            }
+            const Wide x = (wide(row + d) - wide(pivot + d)) - wide(place + d);
+            const Wide y = (wide(row + e) - wide(pivot + e)) - wide(place + e);
+            even += x * x, odd += y * y;
         }
-        double cells[FEW];
         while (d < n_columns) {
             const std::size_t size = std::min(FEW, n_columns - d);
             for (std::size_t i = 0; i < size; ++i) cells[i] = double(row[d + i]);
-            rest += squares<false>(cells, pivot + d, centre + d, size);
-            if constexpr (COPY) {
-                for (std::size_t i = 0; i < size; ++i) to[d + i] = float((cells[i] - pivot[d + i]) * unit);
-                norm += squares(to + d, size);
-            }
+            rest += squares<false>(cells, pivot + d, place + d, size);
             d += size;
         }
-        return {sum(even + odd) + rest, sum(even_norm + odd_norm) + norm};
+        return sum(even + odd) + rest;
     }
 
     // Squared distance over what is seen.
@@ -323,7 +328,7 @@ struct Sweep {
     }
 
     // A row with holes counts as if what is not seen of it were as far as what is.
-    void add_holed(const T* row, std::size_t k, double weight, double squared) {
+    void add_holed(const T* row, std::size_t k, double weight) {
         const std::size_t n_columns = in.centres.cols;
         std::size_t n_seen = 0;
         for (std::size_t d = 0; d < n_columns; ++d) n_seen += row[d] == row[d];
@@ -335,18 +340,18 @@ struct Sweep {
             mass[d] += weight;
             sums[d] += weight * ((double(row[d]) - in.pivot[d]) - in.anchors[k][d]);
         }
-        inertia += weight * squared;
+        inertia += weight * holed_distance(row, in.centres[k]);
     }
 
-    // A row joins its centre, at this squared distance.
+    // A row joins its centre. They do so in their order, whatever the bounds say, so that sums have the same bits.
     template <bool HOLES>
-    void join(std::size_t n, const T* row, std::size_t k, double squared) {
+    void join(std::size_t n, const T* row, std::size_t k) {
         const std::int32_t old = out.labels[n];
         const double weight = in.weight[n], count = weight > 0;
         const bool moves = old != std::int32_t(k);
         changed += moves;
         out.labels[n] = std::int32_t(k);
-        if constexpr (HOLES) return add_holed(row, k, weight, squared);
+        if constexpr (HOLES) return add_holed(row, k, weight);
         if (moves && !in.fresh && old >= 0) add(row, std::size_t(old), -weight, -count);
         if (moves || in.fresh) add(row, k, weight, count);
     }
@@ -361,7 +366,7 @@ struct Sweep {
             if (squared < least) least = squared, best = k;
         }
         for (int g = 0; g < G; ++g) out.bounds[n][g] = 0;
-        join<HOLES>(n, row, best, least);
+        join<HOLES>(n, row, best);
     }
 
     // ---- float32 -------------------------------------------------------------------------------------------------
@@ -442,7 +447,6 @@ struct Sweep {
 
         float own[QUEUE], above[QUEUE], label[QUEUE];
         bool moves[QUEUE], sure[QUEUE];
-        for (int r = 0; r < QUEUE; ++r) own[r] = float(queue.own[r] * in.unit * in.unit);
         for (int r = 0; r < QUEUE; ++r) {
             float best = -INFINITE, next = -INFINITE, first = -1;
             for (int g = 0; g < G; ++g) {
@@ -451,20 +455,17 @@ struct Sweep {
                 next = std::max(next, std::max(found[g].next[r], std::min(score, best)));
                 best = std::max(best, score);
             }
-            const float norm = queue.norm[r], most = std::min(rounding.most(norm, best), own[r]) * MORE;
-            moves[r] = (queue.need[r] != 0) & !(rounding.least(norm, best) > own[r] * MORE);
-            above[r] = rounding.score_at(norm, most);
-            sure[r] = (next < above[r]) & (own[r] > most * MORE);
+            const float norm = queue.norm[r];
+            own[r] = std::min(rounding.most(norm, best) * MORE, queue.high[r]);
+            moves[r] = (queue.need[r] != 0) & !(rounding.least(norm, best) > queue.high[r]);
+            above[r] = rounding.score_at(norm, own[r]);
+            sure[r] = (next < above[r]) & (queue.low[r] > own[r] * MORE);
             label[r] = moves[r] ? first : queue.label[r];
         }
         for (int r = 0; r < queue.size; ++r) {
-            if (!moves[r]) continue;
-            const T* row = in.values[queue.at[r]];
-            const std::size_t k = std::size_t(label[r]);
-            if (sure[r])
-                queue.own[r] = apart<HOLES>(row, k);
-            else
-                label[r] = float(nearest<HOLES>(row, queue, r, found, scores, above[r]));
+            if (!moves[r] || sure[r]) continue;
+            const auto [k, squared] = nearest<HOLES>(queue, r, found, scores, above[r]);
+            label[r] = float(k), own[r] = in_units(squared);
         }
         float bounds[G][QUEUE];
         for (int g = 0; g < G; ++g)
@@ -474,19 +475,24 @@ struct Sweep {
             }
         for (int r = 0; r < queue.size; ++r) {
             const std::size_t n = queue.at[r], k = std::size_t(label[r]);
+            if (!HOLES && !(queue.norm[r] < BEYOND)) {
+                if (queue.norm[r] == queue.norm[r]) compare_all(n);
+                continue;
+            }
             const float* moved = in.moved[k];
             float* to = out.bounds[n];
             const bool changes = label[r] != queue.label[r];
-            if (changes && queue.label[r] >= 0) leave(queue, r, bounds, k, std::sqrt(own[r]));
-            for (int g = 0; g < G; ++g) to[g] = queue.need[r] >> g & 1 ? (bounds[g][r] + moved[g]) * LESS : to[g];
-            if (changes && !HOLES) out.own[n] = upper(in_units(queue.own[r]), k);
-            if (changes || HOLES || (in.fresh && queue.need[r])) join<HOLES>(n, in.values[n], k, queue.own[r]);
+            if (changes && queue.label[r] >= 0) leave(queue, r, bounds, k);
+            for (int g = 0; g < G; ++g) to[g] = either(queue.need[r] >> g & 1, (bounds[g][r] + moved[g]) * LESS, to[g]);
+            if (changes) out.own[n] = HOLES ? INFINITE : upper(std::sqrt(own[r]) * MORE, k);
+            if (changes || HOLES || in.fresh) join<HOLES>(n, in.values[n], k);
         }
         queue.size = 0;
     }
 
     // A row goes to another centre: its old one is in the bound of a group, others are measured from the new one.
-    void leave(const Queue& queue, int r, float (&bounds)[G][QUEUE], std::size_t k, float distance) const {
+    void leave(const Queue& queue, int r, float (&bounds)[G][QUEUE], std::size_t k) const {
+        const float distance = std::sqrt(std::max(queue.low[r], 0.0f));
         const std::size_t old = std::size_t(queue.label[r]), home = old / per_group;
         float* kept = out.bounds[queue.at[r]];
         for (std::size_t g = 0; g < G; ++g) {
@@ -496,12 +502,14 @@ struct Sweep {
         }
     }
 
-    // The nearest of the own centre and of those that rounding leaves possible, by differences.
+    // The nearest of the own centre and of those that rounding leaves possible, by differences; and its squared distance.
     template <bool HOLES>
-    std::size_t nearest(const T* row, Queue& queue, int r, const Found (&found)[G], const float* scores,
-                        float above) const {
-        std::size_t best = queue.label[r] < 0 ? 0 : std::size_t(queue.label[r]);
-        double& squared = queue.own[r];
+    std::pair<std::size_t, double> nearest(const Queue& queue, int r, const Found (&found)[G], const float* scores,
+                                           float above) const {
+        const T* row = in.values[queue.at[r]];
+        const bool none = queue.label[r] < 0;
+        std::size_t best = none ? 0 : std::size_t(queue.label[r]);
+        double squared = none ? std::numeric_limits<double>::infinity() : apart<HOLES>(row, best);
         for (int g = 0; g < G; ++g) {
             if (!(queue.need[r] >> g & 1)) continue;
             const std::size_t i = std::find(found[g].list, found[g].list + found[g].size, r) - found[g].list;
@@ -512,7 +520,7 @@ struct Sweep {
                 if (other < squared || (other == squared && k < best)) squared = other, best = k;
             }
         }
-        return best;
+        return {best, squared};
     }
 
     // ---- rows ----------------------------------------------------------------------------------------------------
@@ -536,8 +544,8 @@ struct Sweep {
         return need;
     }
 
-    // A distance in units, not below what the square says.
-    float in_units(double squared) const { return std::sqrt(float(squared * in.unit * in.unit) * MORE + 1e-37f) * MORE; }
+    // A squared distance in units, not below what float64 rounds to the same.
+    float in_units(double squared) const { return float(squared * in.unit * in.unit) * MORE + 1e-37f; }
 
     // The bound to keep of a row at this distance from its centre, and what it says later, when the centre went farther.
     float upper(float distance, std::size_t k) const {
@@ -545,21 +553,50 @@ struct Sweep {
     }
     float farthest(std::size_t n, std::size_t k) const { return (out.own[n] + in.went[k]) * MORE; }
 
-    // Copy a row with holes less the pivot, in units, to a queue; returns its squared norm.
-    double copy_holed(const T* from, float* row) const {
+    // Copy a complete row less the pivot, in units, to a queue; sets its squared norm, and returns the score of a centre.
+    float copy(const T* from, std::size_t k, float* row, float& norm) const {
         const std::size_t n_columns = in.values.cols;
+        const double unit = in.unit;
+        const T* pivot = in.near.data;
+        const float* centre = in.rounded[k];
+        decltype(cells_of(from, pivot, unit)) squares = {}, products = {};
+        constexpr std::size_t STEP = sizeof squares / sizeof(float);
+        std::size_t d = 0;
+        for (; d + STEP <= n_columns; d += STEP) {
+            auto cells = cells_of(from + d, pivot + d, unit), other = cells;
+            std::memcpy(row + d, &cells, sizeof cells);
+            std::memcpy(&other, centre + d, sizeof other);
+            squares += cells * cells;
+            products += cells * other;
+        }
+        norm = sum(squares);
+        float score = sum(products);
+        for (; d < n_columns; ++d) {
+            row[d] = float((from[d] - pivot[d]) * T(unit));
+            norm += row[d] * row[d];
+            score += row[d] * centre[d];
+        }
+        return score + in.half[0][k];
+    }
+
+    // The same of a row with holes; returns its squared norm.
+    float copy_holed(const T* from, float* row) const {
+        const std::size_t n_columns = in.values.cols;
+        float norm = 0.0f;
         for (std::size_t d = 0; d < n_columns; ++d) {
             const bool seen = from[d] == from[d];
-            row[d] = seen ? float((double(from[d]) - in.pivot[d]) * in.unit) : 0.0f;
+            row[d] = seen ? float((from[d] - in.near[d]) * T(in.unit)) : 0.0f;
             row[n_columns + d] = float(seen);
+            norm += row[d] * row[d];
         }
-        return squares(row, n_columns);
+        return norm;
     }
 
     void run() {
         const std::size_t n_columns = in.values.cols, n_rows = in.values.rows;
-        const bool filtered = in.centres.rows > 1 && 2 * n_columns < WIDEST && in.half[0][0] == in.half[0][0];
-        for (std::size_t n = 0; !filtered && n < n_rows; ++n) compare_all(n, in.values[n]);
+        const bool filtered = in.centres.rows > 1 && 2 * n_columns < WIDEST && in.half[0][0] == in.half[0][0] &&
+                              T(in.unit) < std::numeric_limits<T>::infinity();
+        for (std::size_t n = 0; !filtered && n < n_rows; ++n) compare_all(n);
         if (!filtered) return;
         Queue complete{out.workspace.data, n_columns, in.half[0]};
         Queue partial{out.workspace.data + QUEUE * n_columns, 2 * n_columns, in.half[1]};
@@ -575,7 +612,8 @@ struct Sweep {
         flush<true>(partial);
     }
 
-    void compare_all(std::size_t n, const T* row) {
+    void compare_all(std::size_t n) {
+        const T* row = in.values[n];
         const double any = distance(row, in.centres[0]);
         out.own[n] = INFINITE;
         any != any ? join_nearest<true>(n, row) : join_nearest<false>(n, row);
@@ -600,50 +638,49 @@ struct Sweep {
         return size;
     }
 
-    // Measure the own distances of some rows, which may be enough for them to stay, and find the others' centres.
+    // Bound the own distances of some rows, which may be enough for them to stay, and find the others' centres.
     void take(const std::size_t* list, int size, Queue& queue, Queue& partial) {
-        double norm[QUEUE];
-        float own[QUEUE];
+        float score[QUEUE], own[QUEUE];
         for (int r = 0; r < size; ++r) {
             const std::int32_t label = out.labels[list[r]];
             ask(list[r + AHEAD]);
-            const auto found = measure<true>(in.values[list[r]], in.centres[label < 0 ? 0 : label],
-                                             queue.rows + r * queue.n_columns);
+            score[r] = copy(in.values[list[r]], label < 0 ? 0 : std::size_t(label), queue.rows + r * queue.n_columns,
+                            queue.norm[r]);
             queue.at[r] = list[r];
             queue.label[r] = float(label);
-            queue.own[r] = found.squared;
-            norm[r] = found.norm;
         }
-        for (int r = 0; r < size; ++r) queue.norm[r] = float(norm[r]), own[r] = in_units(queue.own[r]);
+        for (int r = 0; r < size; ++r) {
+            queue.low[r] = whole.least(queue.norm[r], score[r]) * LESS;
+            queue.high[r] = std::max(whole.most(queue.norm[r], score[r]), 0.0f) * MORE + 1e-37f;
+            own[r] = std::sqrt(queue.high[r]) * MORE;
+        }
         for (int r = 0; r < size; ++r) {
             const std::size_t n = list[r], k = queue.label[r] < 0 ? 0 : std::size_t(queue.label[r]);
             queue.need[r] = possible(out.bounds[n], in.moved[k], own[r]);
             out.own[n] = upper(own[r], k);
-            if (queue.label[r] < 0) queue.own[r] = std::numeric_limits<double>::infinity(), queue.need[r] = ~0u;
-            if (!(norm[r] < BEYOND)) {
-                queue.need[r] = 0, queue.label[r] = 0;
-                norm[r] != norm[r] ? take_holed(n, in.values[n], partial) : compare_all(n, in.values[n]);
-            } else if (in.fresh && queue.need[r] == 0) {
-                join<false>(n, in.values[n], k, queue.own[r]);
-            }
+            if (queue.label[r] < 0) queue.low[r] = queue.high[r] = INFINITE, queue.need[r] = ~0u;
+            if (queue.norm[r] < BEYOND) continue;
+            queue.need[r] = 0, queue.label[r] = 0;
+            if (queue.norm[r] != queue.norm[r]) take_holed(n, partial);
         }
         queue.size = size;
         flush<false>(queue);
     }
 
-    void take_holed(std::size_t n, const T* row, Queue& queue) {
-        const std::int32_t k = out.labels[n];
-        const double squared = k < 0 ? std::numeric_limits<double>::infinity() : holed_distance(row, in.centres[k]);
-        const unsigned need = k < 0 ? ~0u : possible(out.bounds[n], in.moved[k], in_units(squared));
+    void take_holed(std::size_t n, Queue& queue) {
+        const std::int32_t label = out.labels[n];
+        const std::size_t k = label < 0 ? 0 : std::size_t(label);
+        const int r = queue.size;
+        const float norm = copy_holed(in.values[n], queue.rows + r * queue.n_columns);
         out.own[n] = INFINITE;  // it is read in every sweep
-        if (need == 0) return join<true>(n, row, std::size_t(k), squared);
-        const double norm = copy_holed(row, queue.rows + queue.size * queue.n_columns);
-        if (!(norm < BEYOND)) return join_nearest<true>(n, row);
-        queue.at[queue.size] = n;
-        queue.norm[queue.size] = float(norm);
-        queue.label[queue.size] = float(k);
-        queue.own[queue.size] = squared;
-        queue.need[queue.size] = need;
+        if (!(norm < BEYOND)) return join_nearest<true>(n, in.values[n]);
+        const float squared = label < 0 ? INFINITE : in_units(holed_distance(in.values[n], in.centres[k]));
+        queue.at[r] = n;
+        queue.norm[r] = norm;
+        queue.label[r] = float(label);
+        queue.low[r] = squared * (LESS * LESS);
+        queue.high[r] = squared;
+        queue.need[r] = label < 0 ? ~0u : possible(out.bounds[n], in.moved[k], std::sqrt(squared) * MORE);
         if (++queue.size == QUEUE) flush<true>(queue);
     }
 };

@@ -542,6 +542,8 @@ def lloyd(
     anchors: Floats,  # (K, D)  in, less the pivot: what sums are about
     fresh: bool,  # in: sum all complete rows, not only those that change their centre
     unit: float,  # in, a power of two: numbers times this are of moderate size; used in C++, as all that follows
+    near: NDArray[Any],  # (D,)    in, T: the pivot as a T, which float32 is used about
+    rounded: NDArray[np.float32],  # (K, D)  in: centres times unit
     panels: NDArray[np.float32],  # (P, 2 D, 4)  in: centres times unit, 4 side by side, then their -c^2 / 2
     half: NDArray[np.float32],  # (2, 4 P)  in: -|centre|^2 / 2 times unit^2, and 0; -inf in the padding
     moved: NDArray[np.float32],  # (K, G)  in, how far centres of each group went so far, k apart, times unit
