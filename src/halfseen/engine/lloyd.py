@@ -302,7 +302,8 @@ def pack(centres: Floats, unit: float) -> Packed:
     with np.errstate(over="ignore", invalid="ignore"):
         squares = (centres * unit) ** 2
         if not (squares.sum(axis=1) < BEYOND).all():  # NaN tells the kernel to leave float32 alone
-            return Packed(padded[:n_centres, :n_columns].copy(), padded.reshape(-1, 2 * n_columns, QUAD), half * np.nan)
+            half[:] = np.nan
+            return Packed(padded[:n_centres, :n_columns].copy(), padded.reshape(-1, 2 * n_columns, QUAD), half)
     half[0, :n_centres] = -squares.sum(axis=1) / 2
     half[1, :n_centres] = 0.0
     padded[:n_centres, :n_columns] = centres * unit
