@@ -656,13 +656,13 @@ def packed(centres, unit):
     """Centres side by side as the C++ kernel takes them, cell by cell."""
     n_centres, n_columns = centres.shape
     n_padded = -(-n_centres // 16) * 16
-    panels = np.zeros((n_padded // 4, 2 * n_columns, 4), np.float32)
+    rounded, panels = (centres * unit).astype(np.float32), np.zeros((n_padded // 4, 2 * n_columns, 4), np.float32)
     half = np.full((2, n_padded), -np.inf, np.float32)
     for k, centre in enumerate(centres * unit):
         panels[k // 4, :n_columns, k % 4] = centre
         panels[k // 4, n_columns:, k % 4] = -(centre**2) / 2
         half[:, k] = -(centre @ centre) / 2, 0.0
-    return panels, half
+    return rounded, panels, half
 
 
 def n_groups_of(n_centres):
@@ -670,41 +670,65 @@ def n_groups_of(n_centres):
 
 
 class Swept:
-    """One sweep; the sums begin at 1, to see that they are added to."""
+    """One sweep; the sums begin at 1, to see that they are added to, or where those of an earlier sweep ended."""
 
-    def __init__(self, kernels, values, centres, weight=None, pivot=None, labels=None, bounds=None, moved=None, unit=1):
+    def __init__(
+        self,
+        kernels,
+        values,
+        centres,
+        weight=None,
+        pivot=None,
+        labels=None,
+        moved=None,
+        went=None,
+        unit=1,
+        anchors=None,
+        after=None,
+    ):
         n_rows, n_columns = values.shape
+        shape, n_groups = centres.shape, n_groups_of(len(centres))
         weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
         pivot = np.zeros(n_columns) if pivot is None else pivot
-        self.labels = np.full(n_rows, -1, dtype=np.int32) if labels is None else labels
-        self.sums, self.cell_mass = np.ones((2, *centres.shape))
-        self.mass, self.totals = np.ones(len(centres)), np.ones(2)
-        panels, half = packed(centres, unit)
-        workspace = np.full((96, 5 * n_columns + half.shape[1]), np.nan, np.float32)
-        n_groups = n_groups_of(len(centres))
-        self.bounds = np.zeros((n_rows, n_groups), np.float32) if bounds is None else bounds
+        anchors = np.zeros(shape) if anchors is None else anchors
+        told = ("labels", "sums", "mass") if moved is None else ("labels", "sums", "mass", "bounds", "own")
         moved = np.zeros((len(centres), n_groups), np.float32) if moved is None else moved
-        out = self.labels, self.bounds, self.sums, self.mass, self.cell_mass, self.totals
-        kernels.lloyd(values, weight, pivot, centres, float(unit), panels, half, moved, workspace, *out)
+        went = np.zeros(len(centres), np.float32) if went is None else went
+        near = pivot.astype(values.dtype)
+        panels = packed(centres + (pivot - near), unit)
+        workspace = np.full((96, 5 * n_columns + panels[-1].shape[1]), np.nan, np.float32)
+        self.labels = np.full(n_rows, -1, dtype=np.int32) if labels is None else labels.copy()
+        self.bounds, self.own = np.zeros((n_rows, n_groups), np.float32), np.full(n_rows, np.inf, np.float32)
+        self.sums, self.mass, self.totals = np.ones(shape), np.ones((2, len(centres))), np.ones(3)
+        self.cell_sums, self.cell_mass = np.ones((2, *shape))
+        if after is not None:
+            for name in told:
+                setattr(self, name, getattr(after, name).copy())
+            self.totals[0] = after.totals[0]
+        inputs = values, weight, pivot, centres, anchors, after is None, float(unit), near, *panels, moved, went
+        sums = self.sums, self.mass, self.cell_sums, self.cell_mass, self.totals
+        kernels.lloyd(*inputs, workspace, self.labels, self.bounds, self.own, *sums)
 
 
-def slowly(values, centres, weight, pivot):
+def slowly(values, centres, weight, pivot, anchors):
     """The same by loops over rows and centres; sums begin at 0."""
-    sums, cell_mass = np.zeros((2, *centres.shape))
-    labels, mass, inertia = [], np.zeros(len(centres)), 0.0
+    sums, cell_sums, cell_mass = np.zeros((3, *centres.shape))
+    labels, mass, squares, inertia = [], np.zeros((2, len(centres))), 0.0, 0.0
     for row, w in zip(values.astype(float) - pivot, weight, strict=True):
         seen = ~np.isnan(row)
         scale = len(row) / seen.sum() if seen.any() else 0.0
         apart = [((row - centre)[seen] ** 2).sum() for centre in centres]
         k = int(np.argmin(apart))
         labels.append(k)
-        inertia += w * scale * apart[k]
-        sums[k, seen] += w * scale * row[seen]
         if seen.all():
-            mass[k] += w
+            sums[k] += w * (row - anchors[k])
+            mass[:, k] += w, w > 0
+            squares += w * ((row - anchors[k]) ** 2).sum()
         else:
+            cell_sums[k, seen] += w * scale * (row - anchors[k])[seen]
             cell_mass[k, seen] += w * scale
-    return np.array(labels, dtype=np.int32), sums, mass, cell_mass, inertia
+            inertia += w * scale * apart[k]
+    return np.array(labels, dtype=np.int32), sums, mass, cell_sums, cell_mass, [squares, inertia]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -717,21 +741,46 @@ def test_lloyd_sums_the_rows_of_the_nearest_centre(kernels, rng, dtype, missing,
     values[rng.random(size) < missing] = np.nan
     centres, weight = rng.normal(size=(n_centres, size[1])), rng.integers(0, 3, size[0]) / 2
     pivot = rng.normal(size=size[1])
-    found = Swept(kernels, values, centres, weight, pivot)
-    labels, sums, mass, cell_mass, inertia = slowly(values, centres, weight, pivot)
+    anchors = rng.normal(size=centres.shape)
+    found = Swept(kernels, values, centres, weight, pivot, anchors=anchors)
+    labels, sums, mass, cell_sums, cell_mass, totals = slowly(values, centres, weight, pivot, anchors)
     np.testing.assert_array_equal(found.labels, labels)
     np.testing.assert_allclose(found.sums, 1 + sums, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(found.mass, 1 + mass, rtol=1e-12)
+    np.testing.assert_allclose(found.cell_sums, 1 + cell_sums, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(found.cell_mass, 1 + cell_mass, rtol=1e-12)
-    np.testing.assert_allclose(found.totals, [1 + inertia, 1 + len(labels)], rtol=1e-12)
+    np.testing.assert_allclose(found.totals - 1, [*totals, len(labels)], rtol=1e-12)
 
 
 def test_lloyd_counts_the_labels_that_changed(kernels, rng):
     values, centres = rng.normal(size=(30, 4)), rng.normal(size=(5, 4))
     labels = Swept(kernels, values, centres).labels
-    assert Swept(kernels, values, centres, labels=labels.copy()).totals[1] == 1
+    assert Swept(kernels, values, centres, labels=labels).totals[2] == 1
     labels[[3, 17]] += 1
-    assert Swept(kernels, values, centres, labels=labels).totals[1] == 3
+    assert Swept(kernels, values, centres, labels=labels).totals[2] == 3
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("missing", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize("n_centres", [2, 5, 70])
+def test_lloyd_changes_sums_by_the_rows_that_change_their_centre(kernels, rng, dtype, missing, n_centres):
+    """After any sweeps they are those of all rows; how many rows there are is exact. One centre loses all its rows."""
+    values = rng.normal(size=(400, 3)).astype(dtype)
+    values[rng.random(values.shape) < missing] = np.nan
+    centres, anchors = rng.normal(size=(2, n_centres, 3))
+    weight, found = rng.integers(0, 3, 400) / 10, None
+    for step in range(4):
+        centres = centres + 0.3 * rng.normal(size=centres.shape)
+        centres[1] += 100 * (step == 3)
+        found = Swept(kernels, values, centres, weight, anchors=anchors, after=found)
+        fresh = Swept(kernels, values, centres, weight, anchors=anchors)
+        np.testing.assert_array_equal(found.labels, fresh.labels)
+        np.testing.assert_array_equal(found.mass[1], fresh.mass[1])
+        np.testing.assert_array_equal(found.cell_mass, fresh.cell_mass)
+        for name in ("sums", "mass", "cell_sums"):
+            np.testing.assert_allclose(getattr(found, name), getattr(fresh, name), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(found.totals[:2], fresh.totals[:2], rtol=1e-12)
+    assert found.mass[1, 1] == 1  # none but the 1 that sums begin with
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -753,15 +802,17 @@ def test_lloyd_finds_the_nearest_where_the_expanded_square_has_no_digits_left(ke
     centres = np.stack([np.repeat([far, -far], 8), np.tile(np.arange(8) / 2, 2)], axis=1)
     found = Swept(kernels, values, centres)
     assert found.labels.tolist() == np.where(values[:, 0] > 0, close, close + 8).tolist()
-    assert found.totals[0] == 1  # every row is at a centre
+    here = Swept(kernels, values, centres, anchors=centres)
+    np.testing.assert_array_equal(here.labels, found.labels)
+    assert here.totals[0] == 1  # every row is at a centre
 
 
 def test_lloyd_puts_a_row_of_nothing_into_the_first_centre_without_weight(kernels):
     found = Swept(kernels, np.full((1, 2), np.nan), np.array([[1.0, 1.0], [0.0, 0.0]]))
     assert found.labels.tolist() == [0]
-    assert found.totals[0] == 1
-    assert (found.sums == 1).all()
-    assert (found.cell_mass == 1).all()
+    assert found.totals[:2].tolist() == [1, 1]
+    for sums in (found.sums, found.mass, found.cell_sums, found.cell_mass):
+        assert (sums == 1).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -774,10 +825,11 @@ def test_lloyd_gives_bounds_that_hold_and_the_same_answer_with_them(kernels, rng
     centres = 3.0 * rng.integers(-1, 2, (n_centres, 5)) + rng.normal(size=(n_centres, 5))
     n_groups = n_groups_of(n_centres)
     group = np.arange(n_centres) // (16 * -(-n_centres // (16 * n_groups)))
-    moved, labels, bounds = np.zeros((n_centres, n_groups), np.float32), None, None
+    moved, went, again = np.zeros((n_centres, n_groups), np.float32), np.zeros(n_centres, np.float32), None
 
     def check(found):
         apart = np.sqrt(np.nansum((values[:, None].astype(float) - centres) ** 2, axis=2))
+        assert (apart[np.arange(300), found.labels] <= found.own.astype(float) + went[found.labels]).all()
         apart[np.arange(300), found.labels] = np.inf
         for g in range(n_groups):
             least = found.bounds[:, g].astype(float) - moved[found.labels, g]
@@ -790,13 +842,13 @@ def test_lloyd_gives_bounds_that_hold_and_the_same_answer_with_them(kernels, rng
         far = np.where(group == np.arange(n_groups)[:, None], ways, 0.0)
         longest = np.array([np.delete(far, k, axis=1).max(axis=1) for k in range(n_centres)])
         moved = ((moved + longest) * (1 + 1e-6)).astype(np.float32)
+        went = ((went + ways) * (1 + 1e-6)).astype(np.float32)
         fresh = Swept(kernels, values, centres)
-        again = Swept(kernels, values, centres, labels=labels, bounds=bounds, moved=moved)
+        again = Swept(kernels, values, centres, moved=moved, went=went, after=again)
         np.testing.assert_array_equal(again.labels, fresh.labels)
         np.testing.assert_allclose(again.sums, fresh.sums, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(again.totals[0], fresh.totals[0], rtol=1e-12)
+        np.testing.assert_allclose(again.totals[:2], fresh.totals[:2], rtol=1e-12)
         check(again)
-        labels, bounds = again.labels.copy(), again.bounds.copy()
 
 
 def close_rows(rng, name, n_columns=6, n_centres=20):
@@ -855,7 +907,7 @@ def test_lloyd_of_float32_rows_is_that_of_the_same_numbers(kernels, rng, name):
     values, centres = close_rows(rng, name)
     values, pivot = values.astype(np.float32), centres.mean(axis=0)
     one, two = (Swept(kernels, given, centres - pivot, pivot=pivot) for given in (values, values.astype(float)))
-    for what in ("labels", "sums", "mass", "totals", "bounds"):
+    for what in ("labels", "sums", "mass", "totals"):
         np.testing.assert_array_equal(getattr(one, what), getattr(two, what))
 
 

@@ -6,6 +6,7 @@ and moves each centre to the mean of its rows. This gives the same assignments a
 - *rows*: values in float32 or float64; all that is computed of them, less a pivot, is float64.
 - *part*: some consecutive rows, the unit of work. There are at most 16, whatever the number of workers.
 - *sweep*: one pass over the rows under some centres: assignment, inertia, sums.
+- *kept*: sums that outlive a sweep. Rows that stay with their centre change none, and most of them are not even read.
 - *run*: the sweeps from one start; `run.reason` says why it ended.
 
 A row with holes is compared over the columns seen in it, and counts as if the others were as far:
@@ -34,6 +35,7 @@ PANEL = 16  # centres that are never apart: a group has some panels
 GROUPS = (1, 2, 4, 8)  # numbers of groups with a bound of their own; each costs 4 bytes a row
 QUEUE = 96  # rows that the kernel holds back
 BEYOND = 1e24  # squared numbers, in units, that float32 is not used for
+FAR = 16  # squares about the anchors above so many times the inertia: digits would be lost
 STILL = 5  # sweeps without a gain after which none is expected
 NOISE = 4 * np.finfo(np.float64).eps
 ROUNDING = 1e-9  # relative rise of the inertia that rounding explains
@@ -134,13 +136,50 @@ def parts(n_rows: int) -> list[slice]:
     return [slice(first, first + size) for first in range(0, n_rows, size)]
 
 
+class Kept(NamedTuple):
+    """Sums over the complete rows of each centre, which only rows that change their centre change.
+
+    Attributes
+    ----------
+    anchors : (K, D)      what the sums are about: the centres of the last sweep that summed all rows
+    sums : (K, D)         of weighted rows less their centre's anchor
+    mass : (2, K)         weight of the rows, and how many have any: only that says for sure that a centre has none
+    squares : float       of all rows about the anchors, weighted
+    n_changed : int       rows that came or went since all were summed
+    """
+
+    anchors: Floats
+    sums: Floats
+    mass: Floats
+    squares: float = 0.0
+    n_changed: int = 0
+
+    @classmethod
+    def none(cls, centres: Floats) -> Kept:
+        """Return the sums of no rows."""
+        return cls(centres, np.zeros(centres.shape), np.zeros((2, len(centres))))
+
+    def plus(self, sums: Floats, mass: Floats, squares: float, n_changed: int) -> Kept:
+        """Return the sums after some rows came and others went; of a centre without rows they are 0."""
+        total = self.mass + mass
+        used = total[1] > 0
+        sums = np.where(used[:, None], self.sums + sums, 0.0)
+        return Kept(self.anchors, sums, total * used, self.squares + squares, self.n_changed + n_changed)
+
+    def inertia(self, centres: Floats) -> float:
+        """Return the inertia of the rows under other centres."""
+        way = centres - self.anchors
+        return self.squares - float((way * (2 * self.sums - self.mass[0][:, None] * way)).sum())
+
+
 class Swept(NamedTuple):
     """What a sweep found under some centres."""
 
-    sums: Floats  # (K, D)
+    sums: Floats  # (K, D)  of weighted rows less their centre
     mass: Floats  # (K, D)  weight of the cells in `sums`
     inertia: float
     n_changed: int
+    kept: Kept
 
 
 class Bounds(NamedTuple):
@@ -152,12 +191,16 @@ class Bounds(NamedTuple):
     ----------
     least : (N, G)      less `moved[k, g]`, no centre of group g is nearer to a row of centre k, but k itself; 0 is
                         always true. Written by each sweep
+    own : (N,)          plus `went[k]`, centre k is not farther from its row; infinity is always true. Written too
     moved : (K, G)      the longest ways that a centre of group g other than k went so far, added up
+    went : (K,)         the ways that centre k went so far, added up
     unit : float        a power of two: distances times this are of moderate size
     """
 
     least: NDArray[np.float32]
+    own: NDArray[np.float32]
     moved: NDArray[np.float32]
+    went: NDArray[np.float32]
     unit: float
 
     @classmethod
@@ -165,7 +208,8 @@ class Bounds(NamedTuple):
         """Return bounds that say nothing, of numbers of about this size."""
         n_groups = next((n for n in GROUPS if n * PANEL >= n_centres), GROUPS[-1])
         unit = float(2.0 ** -np.frexp(size)[1]) if 1e-290 < size < 1e290 else 1.0
-        return cls(np.zeros((n_rows, n_groups), np.float32), np.zeros((n_centres, n_groups), np.float32), unit)
+        least, own = np.zeros((n_rows, n_groups), np.float32), np.full(n_rows, np.inf, np.float32)
+        return cls(least, own, np.zeros((n_centres, n_groups), np.float32), np.zeros(n_centres, np.float32), unit)
 
     def after(self, moved: Floats) -> Bounds:
         """Return the bounds for centres of which k went the way `moved[k]`, (K, D)."""
@@ -178,39 +222,76 @@ class Bounds(NamedTuple):
             first = int(own.argmax())
             longest[:, g] = own[first]
             longest[first, g] = np.delete(own, first).max(initial=0.0)
-        with np.errstate(over="ignore"):
-            total = (self.moved + longest).astype(np.float32)
-        return Bounds(self.least, np.where(longest > 0, np.nextafter(total, np.float32(np.inf)), self.moved), self.unit)
+        return self._replace(moved=_longer(self.moved, longest), went=_longer(self.went, ways))
+
+
+def _longer(way: NDArray[np.float32], more: Floats) -> NDArray[np.float32]:
+    """Return the sum of two ways, rounded up."""
+    with np.errstate(over="ignore"):
+        total = (way + more).astype(np.float32)
+    return np.where(more > 0, np.nextafter(total, np.float32(np.inf)), way)
 
 
 def sweep(
-    rows: Rows, centres: Floats, labels: NDArray[np.int32], runner: Runner = serial, bounds: Bounds | None = None
+    rows: Rows,
+    centres: Floats,
+    labels: NDArray[np.int32],
+    runner: Runner = serial,
+    bounds: Bounds | None = None,
+    kept: Kept | None = None,
 ) -> Swept:
-    """Assign every row to its nearest centre (less the pivot), in `labels`, and sum the rows of each centre."""
-    least, moved, unit = bounds or Bounds.none(len(labels), len(centres), float(np.abs(centres).max()))
-    panels, half = pack(centres, unit)
+    """Assign every row to its nearest centre (less the pivot), in `labels`, and sum the rows of each centre.
 
-    def task(part: slice) -> tuple[Floats, Floats, Floats, Floats]:
-        sums, mass, cell_mass, totals = (np.zeros(shape) for shape in (centres.shape, len(centres), centres.shape, 2))
+    `kept` are the sums of the last sweep, to be changed by the rows that change their centre. After as many changes as
+    there are rows, and where the centres left their anchors far behind, all rows are summed again, so that rounding is
+    no more than in a single pass.
+    """
+    bounds = bounds or Bounds.none(len(labels), len(centres), float(np.abs(centres).max()))
+    fresh = kept is None or kept.n_changed > len(labels)
+    before = Kept.none(centres) if kept is None or fresh else kept
+    near = rows.pivot.astype(rows.values.dtype)
+    rounded, panels, half = pack(centres + (rows.pivot - near), bounds.unit)
+    inputs = rows.pivot, centres, before.anchors, fresh, bounds.unit, near, rounded, panels, half
+    ways = bounds.moved, bounds.went
+    shapes = centres.shape, (2, len(centres)), centres.shape, centres.shape, 3
+
+    def task(part: slice) -> list[Floats]:
+        out = [np.zeros(shape) for shape in shapes]
         workspace = np.empty((QUEUE, 5 * centres.shape[1] + half.shape[1]), np.float32)
         weight = np.ascontiguousarray(rows.weight[part])  # equal weights may be one number, repeated
-        inputs = rows.values[part], weight, rows.pivot, centres, unit, panels, half, moved
-        kernels.lloyd(*inputs, workspace, labels[part], least[part], sums, mass, cell_mass, totals)
-        return sums, mass, cell_mass, totals
+        own = labels[part], bounds.least[part], bounds.own[part]
+        kernels.lloyd(rows.values[part], weight, *inputs, *ways, workspace, *own, *out)
+        return out
 
-    sums, mass, cell_mass, totals = (np.zeros(shape) for shape in (centres.shape, len(centres), centres.shape, 2))
+    sums, mass, cell_sums, cell_mass, totals = out = [np.zeros(shape) for shape in shapes]
     for found in runner(task, parts(len(rows.values))):
-        for total, part in zip((sums, mass, cell_mass, totals), found, strict=True):
+        for total, part in zip(out, found, strict=True):
             total += part
-    return Swept(sums, mass[:, None] + cell_mass, float(totals[0]), int(totals[1]))
+    squares, holed, n_changed = totals.tolist()
+    with np.errstate(invalid="ignore"):  # infinities: the inertia says so
+        after = before.plus(sums, mass, squares, 0 if fresh else int(n_changed))
+        inertia = after.inertia(centres)
+        if not fresh and after.squares > FAR * inertia:
+            return sweep(rows, centres, labels, runner, bounds)._replace(n_changed=int(n_changed))
+        whole = after.mass[0][:, None] + cell_mass
+        about = after.sums + cell_sums - whole * (centres - after.anchors)
+    return Swept(about, whole, inertia + holed, int(n_changed), after)
 
 
-def pack(centres: Floats, unit: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return centres as the kernel takes them: panels of centres side by side, and the halves of their squares.
+class Packed(NamedTuple):
+    """Centres as the kernel takes them, all times `unit` or its square."""
+
+    rounded: NDArray[np.float32]  # (K, D)
+    panels: NDArray[np.float32]  # (P, 2 D, 4)  four side by side, then -c^2 / 2
+    half: NDArray[np.float32]  # (2, 4 P)  -|c|^2 / 2, and 0; -inf in the padding
+
+
+def pack(centres: Floats, unit: float) -> Packed:
+    """Return centres as the kernel takes them.
 
     Examples
     --------
-    >>> panels, half = pack(np.array([[3.0], [4.0]]), 1.0)
+    >>> rounded, panels, half = pack(np.array([[3.0], [4.0]]), 1.0)
     >>> panels.shape, panels[0, :, :2].tolist(), half[:, 1:3].tolist()
     ((4, 2, 4), [[3.0, 4.0], [-4.5, -8.0]], [[-8.0, -inf], [0.0, -inf]])
     """
@@ -221,12 +302,14 @@ def pack(centres: Floats, unit: float) -> tuple[NDArray[np.float32], NDArray[np.
     with np.errstate(over="ignore", invalid="ignore"):
         squares = (centres * unit) ** 2
         if not (squares.sum(axis=1) < BEYOND).all():  # NaN tells the kernel to leave float32 alone
-            return padded.reshape(-1, 2 * n_columns, QUAD), np.full_like(half, np.nan)
+            half[:] = np.nan
+            return Packed(padded[:n_centres, :n_columns].copy(), padded.reshape(-1, 2 * n_columns, QUAD), half)
     half[0, :n_centres] = -squares.sum(axis=1) / 2
     half[1, :n_centres] = 0.0
     padded[:n_centres, :n_columns] = centres * unit
     padded[:n_centres, n_columns:] = -squares / 2
-    return np.ascontiguousarray(padded.reshape(-1, QUAD, 2 * n_columns).transpose(0, 2, 1)), half
+    panels = np.ascontiguousarray(padded.reshape(-1, QUAD, 2 * n_columns).transpose(0, 2, 1))
+    return Packed(padded[:n_centres, :n_columns].copy(), panels, half)
 
 
 @dataclass(frozen=True)
@@ -259,12 +342,15 @@ class Run:
     variance: float
     labels: NDArray[np.int32] = field(init=False)
     bounds: Bounds = field(init=False)
+    kept: Kept | None = field(init=False, default=None)
     trace: list[float] = field(default_factory=list)
     n_iter: int = 0
     reason: str | None = None
     events: list[str] = field(default_factory=list)
+    weight: float = field(init=False)  # of all rows
 
     def __post_init__(self) -> None:
+        self.weight = float(self.rows.weight.sum())
         self.labels = np.full(len(self.rows.values), -1, dtype=np.int32)
         self.bounds = Bounds.none(len(self.labels), len(self.centres), float(np.sqrt(self.variance)))
 
@@ -283,11 +369,14 @@ class Run:
             if not self.trace:
                 raise
             self.reason = "interrupted"
-        if self.reason != "assignments unchanged":  # the last assignment was to other centres
-            self._record(sweep(self.rows, self.centres, self.labels, plan.runner, self.bounds).inertia)
+        last = sweep(self.rows, self.centres, self.labels, plan.runner, self.bounds).inertia
+        if self.reason == "assignments unchanged":
+            self.trace.pop()  # the same, of sums that were kept
+        self._record(last)
 
     def _step(self, plan: Plan) -> None:
-        swept = sweep(self.rows, self.centres, self.labels, plan.runner, self.bounds)
+        swept = sweep(self.rows, self.centres, self.labels, plan.runner, self.bounds, self.kept)
+        self.kept = swept.kept
         self._record(swept.inertia)
         self.n_iter += 1
         centres = move(self.centres, swept)
@@ -310,7 +399,7 @@ class Run:
         return len(self.trace) > STILL and bool(self.trace[-1] >= self.trace[-1 - STILL] * (1 - NOISE))
 
     def _record(self, inertia: float) -> None:
-        nothing = 1e-12 * self.variance * float(self.rows.weight.sum()) * self.centres.shape[1]
+        nothing = 1e-12 * self.variance * self.weight * self.centres.shape[1]
         if self.trace and inertia > self.trace[-1] * (1 + ROUNDING) + nothing:
             raise ObjectiveFell(self.n_iter, -self.trace[-1], -inertia)
         self.trace.append(inertia)
@@ -329,7 +418,7 @@ class Run:
 
 def move(centres: Floats, swept: Swept) -> Floats:
     """Return the means of the rows of each centre; a cell without mass stays where it was."""
-    return np.where(swept.mass > 0, swept.sums / np.where(swept.mass > 0, swept.mass, 1.0), centres)
+    return centres + np.where(swept.mass > 0, swept.sums / np.where(swept.mass > 0, swept.mass, 1.0), 0.0)
 
 
 def farthest(rows: Rows, labels: NDArray[np.int32], centres: Floats, n_wanted: int) -> list[Floats]:

@@ -180,14 +180,15 @@ void bind_chain(nb::module_& m) {
 
 template <class T>
 void bind_lloyd(nb::module_& m) {
-    bind(m, "lloyd", [](Array2<const T> values, In1 weight, In1 pivot, In2 centres, double unit,
-                        Array3<const float> panels, Array2<const float> half, Array2<const float> moved,
-                        Array2<float> workspace, Array1<std::int32_t> labels, Array2<float> bounds, Out2 sums, Out1 mass,
-                        Out2 cell_mass, Out1 totals) {
-        lloyd(Lloyd<T>{view(values), view(weight), view(pivot), view(centres), unit, view(panels), view(half),
-                       view(moved)},
-              LloydSums{view(workspace), view(labels), view(bounds), view(sums), view(mass), view(cell_mass),
-                        view(totals)});
+    bind(m, "lloyd", [](Array2<const T> values, In1 weight, In1 pivot, In2 centres, In2 anchors, bool fresh, double unit,
+                        Array1<const T> near, Array2<const float> rounded, Array3<const float> panels, Array2<const float> half, Array2<const float> moved,
+                        Array1<const float> went, Array2<float> workspace, Array1<std::int32_t> labels,
+                        Array2<float> bounds, Array1<float> own, Out2 sums, Out2 mass, Out2 cell_sums, Out2 cell_mass,
+                        Out1 totals) {
+        lloyd(Lloyd<T>{view(values), view(weight), view(pivot), view(centres), view(anchors), fresh, unit, view(near),
+                       view(rounded), view(panels), view(half), view(moved), view(went)},
+              LloydSums{view(workspace), view(labels), view(bounds), view(own), view(sums), view(mass), view(cell_sums),
+                        view(cell_mass), view(totals)});
     });
 }
 

@@ -233,11 +233,16 @@ struct Lloyd {
     Span<const double> weight;          // (N,)
     Span<const double> pivot;           // (D,)
     Matrix<const double> centres;       // (K, D)   less the pivot
+    Matrix<const double> anchors;       // (K, D)   less the pivot: what sums are about
+    bool fresh;                         // sum all rows, not only those that change their centre
     double unit;                        // a power of two: numbers times this are of moderate size
+    Span<const T> near;                 // (D,)     the pivot as a T, which float32 is used about: all that follows too
+    Matrix<const float> rounded;        // (K, D)   centres times unit
     Stack<const float> panels;          // (P, 2 D, 4) centres times unit, 4 side by side, then their -c^2 / 2; P is a
                                         //          multiple of 4
     Matrix<const float> half;           // (2, 4 P) -|centre|^2 / 2 times unit^2, and 0; -inf in the padding
     Matrix<const float> moved;          // (K, G)   how far centres of each group went so far, k apart, times unit
+    Span<const float> went;             // (K,)     how far each centre went so far, times unit
 };
 
 struct LloydSums {
@@ -245,10 +250,14 @@ struct LloydSums {
     Span<std::int32_t> labels;          // (N,)     in: the last ones, or -1; out: the nearest centre
     Matrix<float> bounds;               // (N, G)   in, out: less `moved` of its centre, times unit, no centre of the group
                                         //          but the row's own is nearer (0 is always true); G is 1, 2, 4 or 8
-    Matrix<double> sums;                // (K, D)   added to: weighted rows less the pivot
-    Span<double> mass;                  // (K,)     added to: weight of complete rows
-    Matrix<double> cell_mass;           // (K, D)   added to: weight of what is seen of rows with holes
-    Span<double> totals;                // (2,)     added to: inertia, labels that changed
+    Span<float> own;                    // (N,)     in, out: plus `went` of its centre, times unit, the own centre is not
+                                        //          farther (infinity is always true)
+    Matrix<double> sums;                // (K, D)   added to: weighted complete rows about the anchors
+    Matrix<double> mass;                // (2, K)   added to: weight of complete rows, and the number of those with any
+    Matrix<double> cell_sums;           // (K, D)   added to: the same of all rows with holes, by what is seen
+    Matrix<double> cell_mass;           // (K, D)
+    Span<double> totals;                // (3,)     added to: weighted squares of what went into sums; inertia of rows with
+                                        //          holes; labels that changed
 };
 
 void lloyd(const Lloyd<double>& in, const LloydSums& out);

@@ -1,11 +1,12 @@
-// One sweep of k-means over a chunk: nearest centre of each row, sums of the rows of each centre, all in one pass.
+// One sweep of k-means over a chunk: nearest centre of each row, and sums of the rows that changed theirs, in one pass.
 //
-// Compiled once per instruction set. Distances, inertia and sums are float64, of differences. Most of them are never
+// Compiled once per instruction set. Distances, squares and sums are float64, of differences. Most of them are never
 // computed, for two filters say which centres cannot be the nearest:
 //
 // - Bounds. Centres stand in a few groups. For each row and group there is a distance below which no centre of the group
-//   is, but the row's own; it falls by no more than the centres moved. While the own centre is nearer than all that, the
-//   row stays; otherwise only the groups whose bound is too low are looked at.
+//   is, but the row's own; it falls by no more than the centres moved. The own centre's distance has a bound too, from
+//   above. While the own centre is nearer than all others the row stays, and is not even read; otherwise the own distance
+//   is computed, and if that is not enough the groups whose bounds are too low are looked at.
 // - float32. These groups are compared by |x - c|^2 = |x|^2 - 2 (x . c - |c|^2 / 2), as a small matrix product that stays
 //   in registers: BLOCK rows times a panel of PANEL centres. What rounding may have done is bounded, see `Rounding`, and
 //   centres that it leaves possible are compared in float64. So the nearest is the nearest, whatever the numbers.
@@ -16,6 +17,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "kernels.hpp"
 
@@ -97,15 +99,75 @@ constexpr int QUADS = 4;           // centres that are multiplied at once,
 constexpr int VECTORS = 3;         // by so many registers of rows: 12 of sums, which leaves a few for the rest
 constexpr int TILE = VECTORS * WIDTH;
 constexpr int QUEUE = 96;          // rows that wait until there are enough for tiles
-constexpr int BATCH = 16;          // rows whose own distances are computed before anything is decided
+constexpr int BLOCK = 256;         // rows whose bounds are compared before any of them is read
+constexpr int AHEAD = 12;          // rows that are asked for before they are read
 constexpr std::size_t PANEL = 16;  // centres that are never apart: a group has some panels
-constexpr int PARTS = 8;           // sums kept side by side: one after the other each addition would wait for the last
 static_assert(QUEUE % TILE == 0 && PANEL % QUADS == 0);
 
-inline double sum(double* parts) {
-    for (int half = PARTS / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; ++i) parts[i] += parts[i + half];
-    return parts[0];
+// A register of float64, from float32 too, and back.
+#if defined(__GNUC__) || defined(__clang__)
+typedef double Wide __attribute__((vector_size(HALFSEEN_BYTES)));
+typedef float Narrow __attribute__((vector_size(HALFSEEN_BYTES / 2)));
+constexpr int DOUBLES = HALFSEEN_BYTES / sizeof(double);
+
+inline Wide wide(const double* from) {
+    Wide x;
+    std::memcpy(&x, from, sizeof x);
+    return x;
+}
+inline Wide wide(const float* from) {
+    Narrow x;
+    std::memcpy(&x, from, sizeof x);
+    return __builtin_convertvector(x, Wide);
+}
+inline double sum(Wide x) {
+    double total = x[0] + x[1];
+    for (int i = 2; i < DOUBLES; i += 2) total += x[i] + x[i + 1];
+    return total;
+}
+inline float sum(Narrow x) {
+    float total = x[0] + x[1];
+    for (std::size_t i = 2; i < sizeof x / sizeof(float); i += 2) total += x[i] + x[i + 1];
+    return total;
+}
+inline float sum(Lanes x) {
+    Narrow halves[2];
+    std::memcpy(halves, &x, sizeof halves);
+    return sum(halves[0] + halves[1]);
+}
+
+// Some cells of a row less the pivot, in units, as float32.
+inline Lanes cells_of(const float* row, const float* pivot, double unit) {
+    return (load(row) - load(pivot)) * float(unit);
+}
+inline Narrow cells_of(const double* row, const double* pivot, double unit) {
+    return __builtin_convertvector((wide(row) - wide(pivot)) * unit, Narrow);
+}
+#else
+typedef double Wide;
+constexpr int DOUBLES = 1;
+inline Wide wide(const double* from) { return *from; }
+inline Wide wide(const float* from) { return *from; }
+inline double sum(Wide x) { return x; }
+template <class T>
+float cells_of(const T* row, const T* pivot, double unit) {
+    return float(row[0] - pivot[0]) * float(unit);
+}
+inline float sum(float x) { return x; }
+#endif
+
+// The sum of a few squares. A function of its own, so that rows of float32 and the same numbers in float64 have the same
+// bits: inside of loops over either, the compiler would fuse some products and additions and not others.
+constexpr std::size_t FEW = 16;
+
+template <bool HOLES>
+[[gnu::noinline]] double squares(const double* cells, const double* pivot, const double* centre, std::size_t size) {
+    double total = 0.0;
+    for (std::size_t d = 0; d < size; ++d) {
+        const double gap = (cells[d] - pivot[d]) - centre[d];
+        total += HOLES && cells[d] != cells[d] ? 0.0 : gap * gap;
+    }
+    return total;
 }
 
 // to[d, r] = rows[r, d] for WIDTH rows; columns of `to` are TILE apart.
@@ -136,7 +198,7 @@ inline void turn(const float* const* rows, std::size_t n_columns, float* to) {
         for (int r = 0; r < WIDTH; ++r) to[d * TILE + r] = rows[r][d];
 }
 
-// Rows that some centre but their own may be nearest to.
+// Rows that some centre but their own may be nearest to, and some that none is.
 struct Queue {
     float* rows;            // (QUEUE, n_columns), in units
     std::size_t n_columns;  // D, or 2 D of rows with holes
@@ -145,8 +207,9 @@ struct Queue {
     std::size_t at[QUEUE] = {};
     float norm[QUEUE] = {};     // squared, of what is seen
     float label[QUEUE] = {};    // the own centre, or -1
-    double own[QUEUE] = {};     // its squared distance; infinite if there is none
-    unsigned need[QUEUE] = {};  // a bit for each group that is to be looked at
+    float low[QUEUE] = {};      // its squared distance is not below this,
+    float high[QUEUE] = {};     // nor above this; infinite if there is none
+    unsigned need[QUEUE] = {};  // a bit for each group that is to be looked at; none: the row stays
 };
 
 // What was found in a group about the rows of a queue.
@@ -160,14 +223,14 @@ struct Found {
 //
 // Factors are rounded, products too, and n + 1 numbers added: the error is at most e (|x| |c| + |c|^2 / 2) with
 // e = (n + 5) 2^-24, and `under` / 2 for what is too small for float32. As |c| <= |x| + d for a centre at distance d, that
-// is at most e (5 |x|^2 + 3 d^2) / 2 + under / 2. So, with s = |x|^2 - 2 score,
-//     s - 5 e |x|^2 - under <= d^2 (1 + 3 e)      and      d^2 (1 - 3 e) <= s + 5 e |x|^2 + under.
+// is at most e (5 |x|^2 + 3 d^2) / 2 + under / 2. |x|^2 itself is off by e |x|^2 at most. So, with s = |x|^2 - 2 score,
+//     s - 6 e |x|^2 - under <= d^2 (1 + 3 e)      and      d^2 (1 - 3 e) <= s + 6 e |x|^2 + under.
 // e is taken a little larger, for the few operations here.
 struct Rounding {
     float off, under, wide, narrow;
 
     explicit Rounding(std::size_t n_columns)
-        : off(float(5 * e(n_columns))),
+        : off(float(6 * e(n_columns))),
           under(float(double(n_columns + 4) * 0x1p-83)),  // numbers are below 2^41, and 2^-126 is lost at most
           wide(float(1 / (1 + 4 * e(n_columns)))),
           narrow(float(1 / (1 - 4 * e(n_columns)))) {}
@@ -187,13 +250,23 @@ constexpr std::size_t WIDEST = 1 << 20;  // columns up to which `Rounding` holds
 constexpr float LESS = 1 - 0x1p-22f;     // times this, what was rounded to float32 is not above what it was
 constexpr float MORE = 1 + 0x1p-20f;     // and times this not below, and above what float64 rounds to the same
 
+// The first number if `yes` is 1, the second if it is 0: without a branch, which would be a guess each time.
+inline float either(unsigned yes, float a, float b) {
+    std::uint32_t bits[2];
+    std::memcpy(bits, &a, 4), std::memcpy(bits + 1, &b, 4);
+    bits[0] = bits[1] ^ ((bits[0] ^ bits[1]) & (0u - yes));
+    std::memcpy(&a, bits, 4);
+    return a;
+}
+
 template <class T, int G>
 struct Sweep {
     const Lloyd<T>& in;
     const LloydSums& out;
     const std::size_t per_group;  // centres
     const Rounding whole, holed;
-    double inertia = 0.0;
+    double gained = 0.0;   // squares about the anchors of the rows that came, less those of the rows that went
+    double inertia = 0.0;  // of rows with holes
     std::size_t changed = 0;
 
     Sweep(const Lloyd<T>& in, const LloydSums& out)
@@ -205,58 +278,95 @@ struct Sweep {
 
     // ---- float64 -------------------------------------------------------------------------------------------------
 
-    // Squared distance over what is seen.
-    template <bool HOLES>
-    double distance(const T* row, const double* centre) const {
-        const std::size_t n_columns = in.centres.cols, even = n_columns - n_columns % PARTS;
-        double parts[PARTS] = {};
-        const auto square = [&](std::size_t d) {
-            const double gap = (double(row[d]) - in.pivot[d]) - centre[d];
-            return HOLES && row[d] != row[d] ? 0.0 : gap * gap;
-        };
-        for (std::size_t d = 0; d < even; d += PARTS)
-            for (int i = 0; i < PARTS; ++i) parts[i] += square(d + i);
-        for (std::size_t d = even; d < n_columns; ++d) parts[d - even] += square(d);
-        return sum(parts);
+    // Squared distance of a complete row to a place; NaN if it has holes.
+    double distance(const T* row, const double* place) const {
+        const std::size_t n_columns = in.centres.cols;
+        const double* pivot = in.pivot.data;
+        std::size_t d = 0;
+        double rest = 0.0, cells[FEW];
+        Wide even = {}, odd = {};  // one sum alone would wait for each addition
+        for (; d + 2 * DOUBLES <= n_columns; d += 2 * DOUBLES) {
+            const std::size_t e = d + DOUBLES;
+            const Wide x = (wide(row + d) - wide(pivot + d)) - wide(place + d);
+            const Wide y = (wide(row + e) - wide(pivot + e)) - wide(place + e);
+            even += x * x, odd += y * y;
+        }
+        while (d < n_columns) {
+            const std::size_t size = std::min(FEW, n_columns - d);
+            for (std::size_t i = 0; i < size; ++i) cells[i] = double(row[d + i]);
+            rest += squares<false>(cells, pivot + d, place + d, size);
+            d += size;
+        }
+        return sum(even + odd) + rest;
     }
 
-    // A row joins its centre. One with holes counts as if what is not seen of it were as far as what is.
-    template <bool HOLES>
-    void join(std::size_t n, const T* row, std::size_t k, double squared) {
-        const std::size_t n_columns = in.centres.cols;
-        changed += out.labels[n] != std::int32_t(k);
-        out.labels[n] = std::int32_t(k);
-        double weight = in.weight[n];
-        double* sums = out.sums[k];
-        if constexpr (HOLES) {
-            std::size_t n_seen = 0;
-            for (std::size_t d = 0; d < n_columns; ++d) n_seen += row[d] == row[d];
-            if (n_seen == 0) return;
-            weight *= double(n_columns) / double(n_seen);
-            double* mass = out.cell_mass[k];
-            for (std::size_t d = 0; d < n_columns; ++d) {
-                if (row[d] != row[d]) continue;
-                mass[d] += weight;
-                sums[d] += weight * (double(row[d]) - in.pivot[d]);
-            }
-        } else {
-            out.mass[k] += weight;
-            for (std::size_t d = 0; d < n_columns; ++d) sums[d] += weight * (double(row[d]) - in.pivot[d]);
+    // Squared distance over what is seen.
+    double holed_distance(const T* row, const double* centre) const {
+        double total = 0.0, cells[FEW];
+        for (std::size_t d = 0; d < in.centres.cols; d += FEW) {
+            const std::size_t size = std::min(FEW, in.centres.cols - d);
+            for (std::size_t i = 0; i < size; ++i) cells[i] = double(row[d + i]);
+            total += squares<true>(cells, in.pivot.data + d, centre + d, size);
         }
-        inertia += weight * squared;
+        return total;
+    }
+
+    template <bool HOLES>
+    double apart(const T* row, std::size_t k) const {
+        return HOLES ? holed_distance(row, in.centres[k]) : distance(row, in.centres[k]);
+    }
+
+    // A complete row is added to the sums of a centre, or with a negative weight taken from them.
+    void add(const T* row, std::size_t k, double weight, double count) {
+        const double* anchor = in.anchors[k];
+        double* sums = out.sums[k];
+        for (std::size_t d = 0; d < in.centres.cols; ++d)
+            sums[d] += weight * ((double(row[d]) - in.pivot[d]) - anchor[d]);
+        out.mass[0][k] += weight;
+        out.mass[1][k] += count;
+        gained += weight * distance(row, anchor);
+    }
+
+    // A row with holes counts as if what is not seen of it were as far as what is.
+    void add_holed(const T* row, std::size_t k, double weight) {
+        const std::size_t n_columns = in.centres.cols;
+        std::size_t n_seen = 0;
+        for (std::size_t d = 0; d < n_columns; ++d) n_seen += row[d] == row[d];
+        if (n_seen == 0) return;
+        weight *= double(n_columns) / double(n_seen);
+        double *sums = out.cell_sums[k], *mass = out.cell_mass[k];
+        for (std::size_t d = 0; d < n_columns; ++d) {
+            if (row[d] != row[d]) continue;
+            mass[d] += weight;
+            sums[d] += weight * ((double(row[d]) - in.pivot[d]) - in.anchors[k][d]);
+        }
+        inertia += weight * holed_distance(row, in.centres[k]);
+    }
+
+    // A row joins its centre. They do so in their order, whatever the bounds say, so that sums have the same bits.
+    template <bool HOLES>
+    void join(std::size_t n, const T* row, std::size_t k) {
+        const std::int32_t old = out.labels[n];
+        const double weight = in.weight[n], count = weight > 0;
+        const bool moves = old != std::int32_t(k);
+        changed += moves;
+        out.labels[n] = std::int32_t(k);
+        if constexpr (HOLES) return add_holed(row, k, weight);
+        if (moves && !in.fresh && old >= 0) add(row, std::size_t(old), -weight, -count);
+        if (moves || in.fresh) add(row, k, weight, count);
     }
 
     // Compare with all centres, by differences.
     template <bool HOLES>
     void join_nearest(std::size_t n, const T* row) {
-        double least = distance<HOLES>(row, in.centres[0]);
+        double least = apart<HOLES>(row, 0);
         std::size_t best = 0;
         for (std::size_t k = 1; k < in.centres.rows; ++k) {
-            const double squared = distance<HOLES>(row, in.centres[k]);
+            const double squared = apart<HOLES>(row, k);
             if (squared < least) least = squared, best = k;
         }
         for (int g = 0; g < G; ++g) out.bounds[n][g] = 0;
-        join<HOLES>(n, row, best, least);
+        join<HOLES>(n, row, best);
     }
 
     // ---- float32 -------------------------------------------------------------------------------------------------
@@ -289,13 +399,14 @@ struct Sweep {
     void look(const Queue& queue, float* scores, float* tiles, Found (&found)[G]) const {
         const std::size_t layer = in.panels.rows * QUADS;
         bool turned = false;  // the tiles hold all rows of the queue
+        for (Found& here : found) here.size = 0;
+        for (int r = 0; r < queue.size; ++r)
+            for (int g = 0; g < G; ++g) {
+                found[g].list[found[g].size] = r;
+                found[g].size += queue.need[r] >> g & 1;
+            }
         for (int g = 0; g < G; ++g) {
             Found& here = found[g];
-            here.size = 0;
-            for (int r = 0; r < queue.size; ++r) {
-                here.list[here.size] = r;
-                here.size += queue.need[r] >> g & 1;
-            }
             const bool all_rows = here.size == queue.size;
             for (int r = here.size; r < here.size + TILE; ++r) here.list[r] = 0;
             float label[QUEUE], best[QUEUE], next[QUEUE], first[QUEUE];
@@ -336,7 +447,6 @@ struct Sweep {
 
         float own[QUEUE], above[QUEUE], label[QUEUE];
         bool moves[QUEUE], sure[QUEUE];
-        for (int r = 0; r < QUEUE; ++r) own[r] = float(queue.own[r] * in.unit * in.unit);
         for (int r = 0; r < QUEUE; ++r) {
             float best = -INFINITE, next = -INFINITE, first = -1;
             for (int g = 0; g < G; ++g) {
@@ -345,20 +455,17 @@ struct Sweep {
                 next = std::max(next, std::max(found[g].next[r], std::min(score, best)));
                 best = std::max(best, score);
             }
-            const float norm = queue.norm[r], most = std::min(rounding.most(norm, best), own[r]) * MORE;
-            moves[r] = !(rounding.least(norm, best) > own[r] * MORE);
-            above[r] = rounding.score_at(norm, most);
-            sure[r] = (next < above[r]) & (own[r] > most * MORE);
+            const float norm = queue.norm[r];
+            own[r] = std::min(rounding.most(norm, best) * MORE, queue.high[r]);
+            moves[r] = (queue.need[r] != 0) & !(rounding.least(norm, best) > queue.high[r]);
+            above[r] = rounding.score_at(norm, own[r]);
+            sure[r] = (next < above[r]) & (queue.low[r] > own[r] * MORE);
             label[r] = moves[r] ? first : queue.label[r];
         }
         for (int r = 0; r < queue.size; ++r) {
-            if (!moves[r]) continue;
-            const T* row = in.values[queue.at[r]];
-            const std::size_t k = std::size_t(label[r]);
-            if (sure[r])
-                queue.own[r] = distance<HOLES>(row, in.centres[k]);
-            else
-                label[r] = float(nearest<HOLES>(row, queue, r, found, scores, above[r]));
+            if (!moves[r] || sure[r]) continue;
+            const auto [k, squared] = nearest<HOLES>(queue, r, found, scores, above[r]);
+            label[r] = float(k), own[r] = in_units(squared);
         }
         float bounds[G][QUEUE];
         for (int g = 0; g < G; ++g)
@@ -368,17 +475,24 @@ struct Sweep {
             }
         for (int r = 0; r < queue.size; ++r) {
             const std::size_t n = queue.at[r], k = std::size_t(label[r]);
+            if (!HOLES && !(queue.norm[r] < BEYOND)) {
+                if (queue.norm[r] == queue.norm[r]) compare_all(n);
+                continue;
+            }
             const float* moved = in.moved[k];
             float* to = out.bounds[n];
-            if (label[r] != queue.label[r] && queue.label[r] >= 0) leave(queue, r, bounds, k, std::sqrt(own[r]));
-            for (int g = 0; g < G; ++g) to[g] = queue.need[r] >> g & 1 ? (bounds[g][r] + moved[g]) * LESS : to[g];
-            join<HOLES>(n, in.values[n], k, queue.own[r]);
+            const bool changes = label[r] != queue.label[r];
+            if (changes && queue.label[r] >= 0) leave(queue, r, bounds, k);
+            for (int g = 0; g < G; ++g) to[g] = either(queue.need[r] >> g & 1, (bounds[g][r] + moved[g]) * LESS, to[g]);
+            if (changes) out.own[n] = HOLES ? INFINITE : upper(std::sqrt(own[r]) * MORE, k);
+            if (changes || HOLES || in.fresh) join<HOLES>(n, in.values[n], k);
         }
         queue.size = 0;
     }
 
     // A row goes to another centre: its old one is in the bound of a group, others are measured from the new one.
-    void leave(const Queue& queue, int r, float (&bounds)[G][QUEUE], std::size_t k, float distance) const {
+    void leave(const Queue& queue, int r, float (&bounds)[G][QUEUE], std::size_t k) const {
+        const float distance = std::sqrt(std::max(queue.low[r], 0.0f));
         const std::size_t old = std::size_t(queue.label[r]), home = old / per_group;
         float* kept = out.bounds[queue.at[r]];
         for (std::size_t g = 0; g < G; ++g) {
@@ -388,29 +502,31 @@ struct Sweep {
         }
     }
 
-    // The nearest of the own centre and of those that rounding leaves possible, by differences.
+    // The nearest of the own centre and of those that rounding leaves possible, by differences; and its squared distance.
     template <bool HOLES>
-    std::size_t nearest(const T* row, Queue& queue, int r, const Found (&found)[G], const float* scores,
-                        float above) const {
-        std::size_t best = queue.label[r] < 0 ? 0 : std::size_t(queue.label[r]);
-        double& squared = queue.own[r];
+    std::pair<std::size_t, double> nearest(const Queue& queue, int r, const Found (&found)[G], const float* scores,
+                                           float above) const {
+        const T* row = in.values[queue.at[r]];
+        const bool none = queue.label[r] < 0;
+        std::size_t best = none ? 0 : std::size_t(queue.label[r]);
+        double squared = none ? std::numeric_limits<double>::infinity() : apart<HOLES>(row, best);
         for (int g = 0; g < G; ++g) {
             if (!(queue.need[r] >> g & 1)) continue;
             const std::size_t i = std::find(found[g].list, found[g].list + found[g].size, r) - found[g].list;
             const std::size_t end = std::min(in.centres.rows, (g + 1) * per_group);
             for (std::size_t k = g * per_group; k < end; ++k) {
                 if (scores[k * QUEUE + i] < above) continue;
-                const double other = distance<HOLES>(row, in.centres[k]);
+                const double other = apart<HOLES>(row, k);
                 if (other < squared || (other == squared && k < best)) squared = other, best = k;
             }
         }
-        return best;
+        return {best, squared};
     }
 
     // ---- rows ----------------------------------------------------------------------------------------------------
 
-    // The groups in which a centre may be nearer than the own, at this squared distance: a bit for each.
-    unsigned possible(const float* bounds, const float* moved, float squared) const {
+    // The groups in which a centre may be nearer than the own, which is not farther than `own`: a bit for each.
+    unsigned possible(const float* bounds, const float* moved, float own) const {
         unsigned need = 0;
 #if defined(__GNUC__) && defined(__SSE2__)
         if constexpr (G >= 4) {
@@ -419,118 +535,153 @@ struct Sweep {
                 Four bound, way;
                 std::memcpy(&bound, bounds + g, sizeof bound);
                 std::memcpy(&way, moved + g, sizeof way);
-                bound = bound * LESS - way;
-                const auto far = (bound > 0) & (bound * bound > squared);
-                need |= unsigned(__builtin_ia32_movmskps(Four(~far))) << g;
+                need |= unsigned(__builtin_ia32_movmskps(Four(~(bound * LESS - way > own)))) << g;
             }
             return need;
         }
 #endif
-        for (int g = 0; g < G; ++g) {
-            const float bound = bounds[g] * LESS - moved[g];
-            need |= unsigned(!((bound > 0) & (bound * bound > squared))) << g;
-        }
+        for (int g = 0; g < G; ++g) need |= unsigned(!(bounds[g] * LESS - moved[g] > own)) << g;
         return need;
     }
 
-    // Copy a row less the pivot, in units, to a queue; returns its squared norm.
-    template <bool HOLES>
-    double copy(const T* from, float* row) const {
-        const std::size_t n_columns = in.values.cols, even = n_columns - n_columns % PARTS;
-        double parts[PARTS] = {};
-        const auto one = [&](std::size_t d) {
-            double x = (double(from[d]) - in.pivot[d]) * in.unit;
-            if constexpr (HOLES) {
-                const bool seen = from[d] == from[d];
-                x = seen ? x : 0.0;
-                row[n_columns + d] = float(seen);
-            }
-            row[d] = float(x);
-            return x * x;
-        };
-        for (std::size_t d = 0; d < even; d += PARTS)
-            for (int i = 0; i < PARTS; ++i) parts[i] += one(d + i);
-        for (std::size_t d = even; d < n_columns; ++d) parts[d - even] += one(d);
-        return sum(parts);
+    // A squared distance in units, not below what float64 rounds to the same.
+    float in_units(double squared) const { return float(squared * in.unit * in.unit) * MORE + 1e-37f; }
+
+    // The bound to keep of a row at this distance from its centre, and what it says later, when the centre went farther.
+    float upper(float distance, std::size_t k) const {
+        return (distance - in.went[k]) + (distance + in.went[k]) * 0x1p-21f;
+    }
+    float farthest(std::size_t n, std::size_t k) const { return (out.own[n] + in.went[k]) * MORE; }
+
+    // Copy a complete row less the pivot, in units, to a queue; sets its squared norm, and returns the score of a centre.
+    float copy(const T* from, std::size_t k, float* row, float& norm) const {
+        const std::size_t n_columns = in.values.cols;
+        const double unit = in.unit;
+        const T* pivot = in.near.data;
+        const float* centre = in.rounded[k];
+        decltype(cells_of(from, pivot, unit)) squares = {}, products = {};
+        constexpr std::size_t STEP = sizeof squares / sizeof(float);
+        std::size_t d = 0;
+        for (; d + STEP <= n_columns; d += STEP) {
+            auto cells = cells_of(from + d, pivot + d, unit), other = cells;
+            std::memcpy(row + d, &cells, sizeof cells);
+            std::memcpy(&other, centre + d, sizeof other);
+            squares += cells * cells;
+            products += cells * other;
+        }
+        norm = sum(squares);
+        float score = sum(products);
+        for (; d < n_columns; ++d) {
+            row[d] = float((from[d] - pivot[d]) * T(unit));
+            norm += row[d] * row[d];
+            score += row[d] * centre[d];
+        }
+        return score + in.half[0][k];
     }
 
-    template <bool HOLES>
-    void push(Queue& queue, std::size_t n, const T* row, double own, unsigned need) {
-        const double norm = copy<HOLES>(row, queue.rows + queue.size * queue.n_columns);
-        if (!(norm < BEYOND)) return join_nearest<HOLES>(n, row);
-        queue.at[queue.size] = n;
-        queue.norm[queue.size] = float(norm);
-        queue.label[queue.size] = float(out.labels[n]);
-        queue.own[queue.size] = own;
-        queue.need[queue.size] = need;
-        if (++queue.size == QUEUE) flush<HOLES>(queue);
+    // The same of a row with holes; returns its squared norm.
+    float copy_holed(const T* from, float* row) const {
+        const std::size_t n_columns = in.values.cols;
+        float norm = 0.0f;
+        for (std::size_t d = 0; d < n_columns; ++d) {
+            const bool seen = from[d] == from[d];
+            row[d] = seen ? float((from[d] - in.near[d]) * T(in.unit)) : 0.0f;
+            row[n_columns + d] = float(seen);
+            norm += row[d] * row[d];
+        }
+        return norm;
     }
 
     void run() {
-        const std::size_t n_columns = in.values.cols, n_centres = in.centres.rows;
-        const bool filtered = n_centres > 1 && 2 * n_columns < WIDEST && in.half[0][0] == in.half[0][0];
+        const std::size_t n_columns = in.values.cols, n_rows = in.values.rows;
+        const bool filtered = in.centres.rows > 1 && 2 * n_columns < WIDEST && in.half[0][0] == in.half[0][0] &&
+                              T(in.unit) < std::numeric_limits<T>::infinity();
+        for (std::size_t n = 0; !filtered && n < n_rows; ++n) compare_all(n);
+        if (!filtered) return;
         Queue complete{out.workspace.data, n_columns, in.half[0]};
         Queue partial{out.workspace.data + QUEUE * n_columns, 2 * n_columns, in.half[1]};
-        for (std::size_t n = 0; !filtered && n < in.values.rows; ++n) {
-            const T* row = in.values[n];
-            const double any = distance<false>(row, in.centres[0]);
-            any != any ? join_nearest<true>(n, row) : join_nearest<false>(n, row);
+        std::size_t list[QUEUE + BLOCK + AHEAD] = {};
+        int size = 0;
+        for (std::size_t n = 0; n < n_rows; n += BLOCK) {
+            size = unsure(n, std::min(n + BLOCK, n_rows), list, size);
+            int first = 0;
+            for (; first + QUEUE <= size; first += QUEUE) take(list + first, QUEUE, complete, partial);
+            size = int(std::copy(list + first, list + size, list) - list);
         }
-        for (std::size_t n = 0; filtered && n < in.values.rows; n += BATCH)
-            batch(n, int(std::min<std::size_t>(BATCH, in.values.rows - n)), complete, partial);
-        flush<false>(complete);
+        take(list, size, complete, partial);
         flush<true>(partial);
     }
 
+    void compare_all(std::size_t n) {
+        const T* row = in.values[n];
+        const double any = distance(row, in.centres[0]);
+        out.own[n] = INFINITE;
+        any != any ? join_nearest<true>(n, row) : join_nearest<false>(n, row);
+    }
+
     // Ask for a row that will be read soon.
-    void ahead(std::size_t n) const {
+    void ask(std::size_t n) const {
 #if defined(__GNUC__) || defined(__clang__)
-        if (n >= in.values.rows) return;
         for (std::size_t d = 0; d < in.values.cols; d += 64 / sizeof(T)) __builtin_prefetch(in.values[n] + d);
 #endif
     }
 
-    void batch(std::size_t first, int size, Queue& complete, Queue& partial) {
-        double squared[BATCH];
-        unsigned need[BATCH];
-        int stayers[BATCH], movers[BATCH], n_stay = 0, n_move = 0;
-        for (int i = 0; i < size; ++i) {
-            const std::int32_t k = out.labels[first + i];
-            ahead(first + i + BATCH);
-            squared[i] = distance<false>(in.values[first + i], in.centres[k < 0 ? 0 : k]);
-        }
-        for (int i = 0; i < size; ++i) {
-            const std::int32_t k = out.labels[first + i];
-            const float own = float(squared[i] * in.unit * in.unit) * MORE + 1e-37f;
-            need[i] = k < 0 ? ~0u : possible(out.bounds[first + i], in.moved[k < 0 ? 0 : k], own);
-            stayers[n_stay] = movers[n_move] = i;
-            n_stay += need[i] == 0, n_move += need[i] != 0;
-        }
-        for (int i = 0; i < n_stay; ++i) {
-            const std::size_t n = first + stayers[i];
-            join<false>(n, in.values[n], std::size_t(out.labels[n]), squared[stayers[i]]);
-        }
-        for (int i = 0; i < n_move; ++i) {
-            const std::size_t n = first + movers[i];
-            const T* row = in.values[n];
+    // Append the rows that may change their centre to a list, and ask for the first of them.
+    int unsure(std::size_t first, std::size_t end, std::size_t* list, int size) const {
+        for (std::size_t n = first; n < end; ++n) {
             const std::int32_t k = out.labels[n];
-            const double own = k < 0 ? std::numeric_limits<double>::infinity() : squared[movers[i]];
-            if (squared[movers[i]] == squared[movers[i]]) {
-                push<false>(complete, n, row, own, need[movers[i]]);
-            } else {
-                take_holed(partial, n, row);
-            }
+            const std::size_t own = k < 0 ? 0 : std::size_t(k);
+            list[size] = n;
+            size += (k < 0) | in.fresh | (possible(out.bounds[n], in.moved[own], farthest(n, own)) != 0);
         }
+        for (int i = 0; i < std::min(size, AHEAD); ++i) ask(list[i]);
+        return size;
     }
 
-    void take_holed(Queue& queue, std::size_t n, const T* row) {
-        const std::int32_t k = out.labels[n];
-        if (k < 0) return push<true>(queue, n, row, std::numeric_limits<double>::infinity(), ~0u);
-        const double squared = distance<true>(row, in.centres[k]);
-        const float own = float(squared * in.unit * in.unit) * MORE + 1e-37f;
-        const unsigned need = possible(out.bounds[n], in.moved[k], own);
-        if (need == 0) return join<true>(n, row, std::size_t(k), squared);
-        push<true>(queue, n, row, squared, need);
+    // Bound the own distances of some rows, which may be enough for them to stay, and find the others' centres.
+    void take(const std::size_t* list, int size, Queue& queue, Queue& partial) {
+        float score[QUEUE], own[QUEUE];
+        for (int r = 0; r < size; ++r) {
+            const std::int32_t label = out.labels[list[r]];
+            ask(list[r + AHEAD]);
+            score[r] = copy(in.values[list[r]], label < 0 ? 0 : std::size_t(label), queue.rows + r * queue.n_columns,
+                            queue.norm[r]);
+            queue.at[r] = list[r];
+            queue.label[r] = float(label);
+        }
+        for (int r = 0; r < size; ++r) {
+            queue.low[r] = whole.least(queue.norm[r], score[r]) * LESS;
+            queue.high[r] = std::max(whole.most(queue.norm[r], score[r]), 0.0f) * MORE + 1e-37f;
+            own[r] = std::sqrt(queue.high[r]) * MORE;
+        }
+        for (int r = 0; r < size; ++r) {
+            const std::size_t n = list[r], k = queue.label[r] < 0 ? 0 : std::size_t(queue.label[r]);
+            queue.need[r] = possible(out.bounds[n], in.moved[k], own[r]);
+            out.own[n] = upper(own[r], k);
+            if (queue.label[r] < 0) queue.low[r] = queue.high[r] = INFINITE, queue.need[r] = ~0u;
+            if (queue.norm[r] < BEYOND) continue;
+            queue.need[r] = 0, queue.label[r] = 0;
+            if (queue.norm[r] != queue.norm[r]) take_holed(n, partial);
+        }
+        queue.size = size;
+        flush<false>(queue);
+    }
+
+    void take_holed(std::size_t n, Queue& queue) {
+        const std::int32_t label = out.labels[n];
+        const std::size_t k = label < 0 ? 0 : std::size_t(label);
+        const int r = queue.size;
+        const float norm = copy_holed(in.values[n], queue.rows + r * queue.n_columns);
+        out.own[n] = INFINITE;  // it is read in every sweep
+        if (!(norm < BEYOND)) return join_nearest<true>(n, in.values[n]);
+        const float squared = label < 0 ? INFINITE : in_units(holed_distance(in.values[n], in.centres[k]));
+        queue.at[r] = n;
+        queue.norm[r] = norm;
+        queue.label[r] = float(label);
+        queue.low[r] = squared * (LESS * LESS);
+        queue.high[r] = squared;
+        queue.need[r] = label < 0 ? ~0u : possible(out.bounds[n], in.moved[k], std::sqrt(squared) * MORE);
+        if (++queue.size == QUEUE) flush<true>(queue);
     }
 };
 
@@ -538,8 +689,9 @@ template <class T, int G>
 void sweep(const Lloyd<T>& in, const LloydSums& out) {
     Sweep<T, G> one{in, out};
     one.run();
-    out.totals[0] += one.inertia;
-    out.totals[1] += double(one.changed);
+    out.totals[0] += one.gained;
+    out.totals[1] += one.inertia;
+    out.totals[2] += double(one.changed);
 }
 
 template <class T>

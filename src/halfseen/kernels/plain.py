@@ -540,43 +540,60 @@ def lloyd(
     weight: Floats,  # (N,)    in
     pivot: Floats,  # (D,)    in; all else is less this
     centres: Floats,  # (K, D)  in, less the pivot
+    anchors: Floats,  # (K, D)  in, less the pivot: what sums are about
+    fresh: bool,  # in: sum all complete rows, not only those that change their centre
     unit: float,  # in, a power of two: numbers times this are of moderate size; used in C++, as all that follows
+    near: NDArray[Any],  # (D,)    in, T: the pivot as a T, which float32 is used about
+    rounded: NDArray[np.float32],  # (K, D)  in: centres times unit
     panels: NDArray[np.float32],  # (P, 2 D, 4)  in: centres times unit, 4 side by side, then their -c^2 / 2
     half: NDArray[np.float32],  # (2, 4 P)  in: -|centre|^2 / 2 times unit^2, and 0; -inf in the padding
     moved: NDArray[np.float32],  # (K, G)  in, how far centres of each group went so far, k apart, times unit
+    went: NDArray[np.float32],  # (K,)    in, how far each centre went so far, times unit
     workspace: NDArray[np.float32],  # (96, 5 D + 4 P)  overwritten
     labels: NDArray[np.int32],  # (N,)    in: the last ones, or -1; out: the nearest centre, the lowest index of equals
     bounds: NDArray[np.float32],  # (N, G)  in, out: less `moved`, no centre of the group but the own is nearer; 0 here
-    sums: Floats,  # (K, D)  added to: weighted rows less the pivot
-    mass: Floats,  # (K,)    added to: weight of complete rows
-    cell_mass: Floats,  # (K, D)  added to: weight of what is seen of rows with holes
-    totals: Floats,  # (2,)    added to: inertia, labels that changed
+    own: NDArray[np.float32],  # (N,)    in, out: plus `went`, the own centre is not farther; infinity here
+    sums: Floats,  # (K, D)  added to: weighted complete rows about the anchors
+    mass: Floats,  # (2, K)  added to: weight of complete rows, and the number of those with any
+    cell_sums: Floats,  # (K, D)  added to: the same of all rows with holes, by what is seen
+    cell_mass: Floats,  # (K, D)
+    totals: Floats,  # (3,)    added to: squares of what went into sums; inertia of rows with holes; labels that changed
 ) -> None:
     """One sweep of k-means: each row joins its nearest centre k and adds to the sums of k.
 
     distance[n, k] = scale[n] sum_d seen[n, d] (values[n, d] - centres[k, d])^2,  scale[n] = D / sum_d seen[n, d]
-    sums[k] += weight scale values,  mass[k, d] += weight scale seen[d],  inertia += weight distance
+    sums[k] += weight scale (values - anchors[k]),  mass[k, d] += weight scale seen[d],  inertia += weight distance
+
+    A complete row that had another centre is taken from the sums of that one, and one that stays adds nothing, unless
+    they are to be summed afresh.
     """
     n_columns = values.shape[1]
-    bounds[:] = 0.0
+    bounds[:], own[:] = 0.0, np.inf
     with np.errstate(over="ignore", invalid="ignore"):  # the inertia says so, as in C++
         for first in range(0, len(values), SLICE):
             part = slice(first, first + SLICE)
             rows = values[part] - pivot
             seen = ~np.isnan(rows)
             rows[~seen] = 0.0
-            nearest = _nearest(rows, seen, centres)
-            n_seen = seen.sum(axis=1)
-            weights = weight[part] * np.where(n_seen > 0, n_columns / np.maximum(n_seen, 1), 0.0)
-            inside = np.zeros((len(rows), len(centres)))
-            inside[np.arange(len(rows)), nearest] = weights
-            whole = n_seen == n_columns
-            sums += inside.T @ rows
-            mass += inside[whole].sum(axis=0)
-            cell_mass += inside[~whole].T @ seen[~whole].astype(np.float64)
-            totals[0] += weights @ (seen * (rows - centres[nearest]) ** 2).sum(axis=1)
-            totals[1] += np.count_nonzero(labels[part] != nearest)
+            old, nearest = labels[part].copy(), _nearest(rows, seen, centres)
             labels[part] = nearest
+            totals[2] += np.count_nonzero(old != nearest)
+            n_seen = seen.sum(axis=1)
+            whole = n_seen == n_columns
+            weights = weight[part] * np.where(n_seen > 0, n_columns / np.maximum(n_seen, 1), 0.0)
+            comes = np.flatnonzero(whole & ((old != nearest) | fresh))
+            goes = np.flatnonzero(whole & (old != nearest) & (old >= 0) & (not fresh))
+            for some, centre, sign in ((comes, nearest, 1.0), (goes, old, -1.0)):
+                k, signed = centre[some], sign * weights[some]
+                gaps = rows[some] - anchors[k]
+                np.add.at(sums, k, signed[:, None] * gaps)
+                np.add.at(mass[0], k, signed)
+                np.add.at(mass[1], k, np.sign(signed))
+                totals[0] += signed @ (gaps**2).sum(axis=1)
+            k, cells = nearest[~whole], seen[~whole].astype(np.float64)
+            np.add.at(cell_sums, k, weights[~whole, None] * cells * (rows[~whole] - anchors[k]))
+            np.add.at(cell_mass, k, weights[~whole, None] * cells)
+            totals[1] += weights[~whole] @ (cells * (rows[~whole] - centres[k]) ** 2).sum(axis=1)
 
 
 def _nearest(rows: Floats, seen: NDArray[np.bool_], centres: Floats) -> NDArray[np.intp]:
