@@ -2,6 +2,7 @@
 
 import threading
 import time
+import weakref
 from itertools import islice
 
 import numpy as np
@@ -315,6 +316,55 @@ def test_an_error_in_a_task_reaches_the_caller():
 
     with pytest.raises(FitError, match="row 3"), runner(2, 10) as run:
         list(run(task, range(10)))
+
+
+def test_an_error_in_a_worker_stops_the_others():
+    begun, failed = [], threading.Event()
+
+    def task(i):
+        begun.append(i)
+        if i == 50:  # the first of the other lane
+            failed.set()
+            raise FitError("row 50")
+        failed.wait(10)
+        time.sleep(0.002)
+
+    with pytest.raises(FitError, match="row 50"), runner(2, 100) as run:
+        list(run(task, range(100)))
+    assert len(begun) < 50
+
+
+def test_an_error_does_not_keep_the_results_of_the_others_alive():
+    class Big:
+        pass
+
+    made = []
+
+    def task(i):
+        if i == 9:
+            raise FitError("row 9")
+        big = Big()
+        made.append(weakref.ref(big))
+        return big
+
+    with pytest.raises(FitError) as error, runner(2, 10) as run:
+        list(run(task, range(10)))
+    assert error.value.args == ("row 9",)
+    assert made
+    assert not any(ref() for ref in made)
+
+
+def test_a_task_may_use_the_threads_it_runs_on():
+    found = []
+
+    def all_of_it():
+        with runner(3, 8) as run:
+            found.extend(run(lambda i: i + sum(run(lambda j: j, range(5))), range(8)))
+
+    thread = threading.Thread(target=all_of_it, daemon=True)  # it would wait for ever
+    thread.start()
+    thread.join(20)
+    assert found == [i + 10 for i in range(8)]
 
 
 def test_blas_is_held_to_one_thread_and_given_back():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
@@ -57,22 +57,32 @@ def _in_order(
     lanes = [deque(range(first, min(first + size, len(chunks)))) for first in range(0, len(chunks), size)]
     results: dict[int, Result] = {}
 
-    def work(own: int) -> None:
-        while (at := _take(lanes, own)) is not None:
-            results[at] = task(chunks[at])
+    def stop() -> None:
+        for lane in lanes:
+            lane.clear()
 
-    waiting = [pool.submit(work, own) for own in range(1, len(lanes))]
+    def work(own: int) -> None:
+        try:
+            while (at := _take(lanes, own)) is not None:
+                results[at] = task(chunks[at])
+        except BaseException:
+            stop()  # nobody goes on in vain
+            raise
+
+    waiting: list[Future[None]] = []
     try:
+        waiting += [pool.submit(work, own) for own in range(1, len(lanes))]
         work(0)
         for future in waiting:
-            future.result()
+            if not future.cancel():  # nothing is left for a lane that has not begun; its thread may be waiting for us
+                future.result()
         for at in range(len(chunks)):
             yield results.pop(at)
     finally:
-        for lane in lanes:
-            lane.clear()
+        stop()
         for future in waiting:
             future.cancel()
+        results.clear()  # an error keeps what was here alive
 
 
 def _take(lanes: Sequence[deque[int]], own: int) -> int | None:
