@@ -23,16 +23,17 @@ constexpr double COARSE = 3. / 8; // of rows and components: if more go through,
 constexpr int CLOSED = 31;        // batches that are then not sifted
 constexpr float DOUBTFUL = 4;     // nats: scores that are further off are not relied upon
 constexpr double STEEP = 0.01;    // nor if they may be off by that share of themselves
+constexpr double SPARED = 1.2;    // times the slope: scores are rounded themselves, and so are cuts
 
 // How far a score in float32 is off.
 //
 // It is s = a - L, where L = |z|^2 and z[j] = sum_i c[i] U[i, j] - h[j], with a row's deviations c from the pivot, and h
 // so that z = e U for its deviations e from the mean. Let u = 2^-24 and g = (n + 4) u for n columns. Rounding moves z[j]
-// by g sum_i |c[i] U[i, j]| at most, which is below g (sum_i |e[i] U[i, j]| + size[j]), where
+// by g (sum_i |c[i] U[i, j]| + |h[j]|) at most, which is below g (sum_i |e[i] U[i, j]| + 2 size[j]), where
 // size[j] = sum_i |(c - e)[i] U[i, j]|. As z = e U, |e[i]| <= sqrt 2 sd[i] |z|, so that
-// |dz| <= g (condition |z| + |size|), where condition^2 = sum_j (sum_i sqrt 2 |U[i, j]| sd[i])^2; without correlations
-// 1 will do, for each z[j] has its own e[j]. Then |dL| <= 2 |z| |dz| + |dz|^2 + n u (L + |a|), and with
-// 2 |z| |size| <= L + |size|^2 and a small slope
+// |dz| <= g (condition |z| + 2 |size|), where condition^2 = sum_j (sum_i sqrt 2 |U[i, j]| sd[i])^2; without correlations
+// 1 will do, for each z[j] has its own e[j]. Then |dL| <= 2 |z| |dz| + |dz|^2 + g (L + |a|), and with
+// 2 |z| |size| <= L + |size|^2 and a small slope, but for squares of g that SPARED covers,
 // |ds| <= slope (L + |a|) + base, slope = g (2 condition + 4), base = 2 g |size|^2.
 struct Doubt {
     double slope = 0, base = SMALL;  // the largest of all components
@@ -64,7 +65,7 @@ public:
             const double begin = std::abs(log_mix[k] + tile.offset(k));
             if (begin < -IMPOSSIBLE) largest = std::max(largest, begin);
         }
-        open = K > 2 && tile.direct && tile.doubt.slope < STEEP && slack(0) < DOUBTFUL;
+        open = K > 2 && tile.direct && SPARED * tile.doubt.slope < STEEP && slack(0) < DOUBTFUL;
         if (!open) return;
         rounded.grow(padded(tile.D, BLOCK) * BATCH);
         scores.grow(K * BATCH);
@@ -109,7 +110,7 @@ private:
 
     // What a score near this one may be off.
     double slack(double score) const {
-        return tile.doubt.base + 1.2 * tile.doubt.slope * (2 * largest + std::abs(score));
+        return tile.doubt.base + SPARED * tile.doubt.slope * (2 * largest + std::abs(score));
     }
 
     // Find the share of each component so far; whether there are rows so far, and none of these is more than they are.
