@@ -516,3 +516,40 @@ def test_rows_that_go_to_and_fro_end_the_run():
     weight = rng.integers(0, 3, 40) + np.eye(40)[0]
     model = hs.KMeans(5, tol=0, n_init=3, random_state=0).fit(X, sample_weight=weight)
     assert (model.stop_reason_, model.converged_) == ("rounding", True)
+
+
+# ---- sums that are kept between sweeps -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("heavy", [1e8, 1e12, 1e17, 1e20])
+def test_heavy_rows_that_leave_take_no_digits_of_light_ones(heavy):
+    """Centre 0 loses its heavy rows and keeps three light ones; rows farther off hide that in the inertia."""
+    x = np.array([0.0, 10.0, 4.1, 5.3, 6.2, -1.3, 11.7, 1000.0, 1100.0])
+    weight = np.array([heavy, heavy, 0.3, 0.7, 0.6, heavy, heavy, heavy, heavy])
+    model = hs.KMeans(4, init=[[5.0], [-6.0], [16.0], [1050.0]], tol=0).fit(x[:, None], sample_weight=weight)
+    assert model.labels_.tolist() == [1, 2, 0, 0, 0, 1, 2, 3, 3]
+    assert_allclose(model.cluster_centers_[:, 0], [5.4125, -0.65, 10.85, 1050.0], rtol=1e-12)
+    assert not model.events_
+
+
+def test_a_far_start_leaves_nothing_in_the_means_of_rows_with_holes():
+    """No row is complete, so that only the cells seen can tell that the centres left the start far behind."""
+    X = blobs(300, 4, 3)
+    X[np.arange(300), np.arange(300) % 4] = np.nan
+    start = 1e9 * np.eye(4)[:2]
+    model = hs.KMeans(2, init=start, tol=0, max_iter=1000).fit(X)
+    for k in range(2):
+        own = X[model.labels_ == k]
+        assert_allclose(model.cluster_centers_[k], np.nanmean(own, axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", [9, 10])
+def test_equal_rows_with_holes_are_no_rise_of_the_inertia(seed):
+    """What is left of it is rounding."""
+    rng = np.random.default_rng(seed)
+    row = rng.normal(size=5)
+    X = np.tile(row, (6, 1))
+    X[np.arange(6), np.arange(6) % 5] = np.nan
+    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+        model = hs.KMeans(2, init=rng.normal(size=(2, 5)), tol=0).fit(X)
+    assert_allclose(model.cluster_centers_[model.labels_[0]], row, rtol=1e-12)

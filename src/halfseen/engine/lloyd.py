@@ -36,6 +36,7 @@ GROUPS = (1, 2, 4, 8)  # numbers of groups with a bound of their own; each costs
 QUEUE = 96  # rows that the kernel holds back
 BEYOND = 1e24  # squared numbers, in units, that float32 is not used for
 FAR = 16  # squares about the anchors above so many times the inertia: digits would be lost
+FELL = 1024  # mass of a centre that was once so many times what it is: heavy rows left, and took digits of light ones
 STILL = 5  # sweeps without a gain after which none is expected
 NOISE = 4 * np.finfo(np.float64).eps
 ROUNDING = 1e-9  # relative rise of the inertia that rounding explains
@@ -144,6 +145,7 @@ class Kept(NamedTuple):
     anchors : (K, D)      what the sums are about: the centres of the last sweep that summed all rows
     sums : (K, D)         of weighted rows less their centre's anchor
     mass : (2, K)         weight of the rows, and how many have any: only that says for sure that a centre has none
+    most : (K,)           the greatest weight of the rows after any sweep since all were summed
     squares : float       of all rows about the anchors, weighted
     n_changed : int       rows that came or went since all were summed
     """
@@ -151,20 +153,26 @@ class Kept(NamedTuple):
     anchors: Floats
     sums: Floats
     mass: Floats
+    most: Floats
     squares: float = 0.0
     n_changed: int = 0
 
     @classmethod
     def none(cls, centres: Floats) -> Kept:
         """Return the sums of no rows."""
-        return cls(centres, np.zeros(centres.shape), np.zeros((2, len(centres))))
+        return cls(centres, np.zeros(centres.shape), np.zeros((2, len(centres))), np.zeros(len(centres)))
 
     def plus(self, sums: Floats, mass: Floats, squares: float, n_changed: int) -> Kept:
         """Return the sums after some rows came and others went; of a centre without rows they are 0."""
         total = self.mass + mass
         used = total[1] > 0
         sums = np.where(used[:, None], self.sums + sums, 0.0)
-        return Kept(self.anchors, sums, total * used, self.squares + squares, self.n_changed + n_changed)
+        most = np.where(used, np.maximum(self.most, total[0]), 0.0)
+        return Kept(self.anchors, sums, total * used, most, self.squares + squares, self.n_changed + n_changed)
+
+    def rough(self, inertia: float) -> bool:
+        """Whether what went took digits of what is left."""
+        return self.squares > FAR * inertia or bool((self.mass[0] * FELL < self.most).any())
 
     def inertia(self, centres: Floats) -> float:
         """Return the inertia of the rows under other centres."""
@@ -243,8 +251,8 @@ def sweep(
     """Assign every row to its nearest centre (less the pivot), in `labels`, and sum the rows of each centre.
 
     `kept` are the sums of the last sweep, to be changed by the rows that change their centre. After as many changes as
-    there are rows, and where the centres left their anchors far behind, all rows are summed again, so that rounding is
-    no more than in a single pass.
+    there are rows, where the centres left their anchors far behind, and where one lost nearly all its weight, all rows
+    are summed again, so that rounding is no more than in a single pass.
     """
     bounds = bounds or Bounds.none(len(labels), len(centres), float(np.abs(centres).max()))
     fresh = kept is None or kept.n_changed > len(labels)
@@ -271,10 +279,11 @@ def sweep(
     with np.errstate(invalid="ignore"):  # infinities: the inertia says so
         after = before.plus(sums, mass, squares, 0 if fresh else int(n_changed))
         inertia = after.inertia(centres)
-        if not fresh and after.squares > FAR * inertia:
+        way = centres - after.anchors
+        if not fresh and (after.rough(inertia) or float((cell_mass * way**2).sum()) > FAR * holed):
             return sweep(rows, centres, labels, runner, bounds)._replace(n_changed=int(n_changed))
         whole = after.mass[0][:, None] + cell_mass
-        about = after.sums + cell_sums - whole * (centres - after.anchors)
+        about = after.sums + cell_sums - whole * way
     return Swept(about, whole, inertia + holed, int(n_changed), after)
 
 
