@@ -103,13 +103,13 @@ class GaussianMixture(HiddenClasses):
     Examples
     --------
     >>> import halfseen as hs
-    >>> X = [[0.1, 1.0], [0.3, None], [-0.2, 0.7], [0.0, 0.8], [5.0, 5.2], [5.3, 4.6], [4.8, 5.4], [None, 5.1]]
+    >>> X = [[0.1, 1.0], [0.3, None], [-0.2, 0.7], [0.0, 0.8], [5.0, 5.2], [5.3, 4.6], [None, 5.1]]
     >>> model = hs.GaussianMixture(2, covariance_type="diag", random_state=0).fit(X)
     >>> model.means_.round(1)
-    array([[5. , 5.1],
-           [0. , 0.8]])
+    array([[0. , 0.8],
+           [5.2, 5. ]])
     >>> model.predict(X).tolist()
-    [1, 1, 1, 1, 0, 0, 0, 0]
+    [0, 0, 0, 0, 1, 1, 1]
     """
 
     def __init__(

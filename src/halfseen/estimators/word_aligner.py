@@ -128,8 +128,8 @@ class WordAligner(WordUse):
     >>> aligner = hs.WordAligner("ibm1", null=False, dirichlet=None, max_iter=20).fit(pairs)
     >>> aligner.align(["das Buch ||| the book"])
     [[(0, 0), (1, 1)]]
-    >>> aligner.translations("Haus", 1)
-    [('house', 1.0)]
+    >>> [(word, round(chance, 2)) for word, chance in aligner.translations("Haus", 1)]
+    [('house', 0.97)]
     """
 
     def __init__(

@@ -240,9 +240,9 @@ class WordUse(Pickled):
         >>> pairs = ["das Haus ||| the house", "das Buch ||| the book", "ein Buch ||| a book"]
         >>> print(hs.WordAligner("ibm1", null=False, max_iter=20).fit(pairs).describe())
         Buch: book 1.00
-        Haus: house 1.00
+        Haus: house 0.97
         das: the 1.00
-        ein: a 1.00
+        ein: a 0.97
         """
         check_is_fitted(self)
         lines = []
