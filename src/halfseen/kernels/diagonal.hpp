@@ -3,10 +3,6 @@
 
 #include "sieve.hpp"
 
-#ifndef HALFSEEN_ISA
-#define HALFSEEN_ISA baseline
-#endif
-
 namespace halfseen {
 namespace HALFSEEN_ISA {
 

@@ -9,10 +9,6 @@
 
 #include "tiles.hpp"
 
-#ifndef HALFSEEN_ISA
-#define HALFSEEN_ISA baseline
-#endif
-
 namespace halfseen {
 namespace HALFSEEN_ISA {
 
