@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import halfseen.data.table as table_module
+import halfseen.data.canonical as canonical_module
 from halfseen.data import CHUNK, Column, Evidence, Schema, Table, check_weight, read, read_labels
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning
 
@@ -348,11 +348,11 @@ def test_canonical_merges_equal_rows_only(hashing, rows):
     table = drawn_table(rows, np.arange(1.0, len(rows) + 1))
     with pytest.MonkeyPatch.context() as patch:
         if hashing == "bad":
-            patch.setattr(table_module, "_hash_rows", lambda columns, n: np.zeros((2, n), dtype=np.uint64))
-        canonical = table.canonical()
-    assert weights_by_row(canonical) == weights_by_row(table)
+            patch.setattr(canonical_module, "hash_rows", lambda columns, n: np.zeros((2, n), dtype=np.uint64))
+        merged = table.canonical()
+    assert weights_by_row(merged) == weights_by_row(table)
     if hashing == "good":
-        assert canonical.n_rows == len(weights_by_row(table))
+        assert merged.n_rows == len(weights_by_row(table))
 
 
 def weights_by_row(table):
@@ -375,8 +375,10 @@ def test_canonical_leaves_the_table_as_it_was():
     assert not np.shares_memory(canonical.blocks["gaussian"], table.blocks["gaussian"])
 
 
-def test_canonical_may_overwrite():
-    rows = [[str(v % 7), v % 5 + 0.5] for v in range(100)]
+@pytest.mark.parametrize("at_once", [1, 1000, 1 << 25])
+def test_canonical_may_overwrite(at_once, monkeypatch):
+    monkeypatch.setattr(canonical_module, "AT_ONCE", at_once)  # bytes: one column, two, all
+    rows = [[str(v % 7), v % 5 + 0.5, v % 3 - 0.5, -0.0 if v % 2 else NAN] for v in range(100)]
     expected = contents(table_of(rows).canonical())
     table = table_of(rows)
     canonical = table.canonical(overwrite=True)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from halfseen.data import spill
+from halfseen.data import canonical, spill
 from halfseen.data.arrays import HEAD, Reader, Run, Unread, Unsettled, survey
 from halfseen.data.columns import Column, encode_column, learn_column
 from halfseen.data.counts import Counts
@@ -469,8 +469,10 @@ class Table:
 
     def _merged(self, evidence: Evidence | None, overwrite: bool) -> Table:
         columns = self._content(evidence)
-        order = _content_order(columns, self.weight)
-        first = _first_of_equals(columns, order)
+        hashes = canonical.hash_rows(columns, len(self.weight))
+        order = canonical.content_order(hashes, self.weight)
+        first = canonical.first_of_equals(columns, hashes, order)
+        del hashes
         for block in self.blocks.values():
             if isinstance(block, Counts):  # of which the hashes alone were compared
                 alike = np.flatnonzero(~first)
@@ -478,7 +480,7 @@ class Table:
         weight = np.add.reduceat(self.weight[order], np.flatnonzero(first))
         rows = order[first]
         del order, first
-        blocks = {name: _gather(block, rows, overwrite) for name, block in self.blocks.items()}
+        blocks = {name: canonical.gather(block, rows, overwrite) for name, block in self.blocks.items()}
         return Table(self.schema, blocks, weight, None if evidence is None else evidence.take(rows))
 
     def _canonical_in_files(self, evidence: Evidence | None, room: int) -> Table:
@@ -492,7 +494,7 @@ class Table:
 
         def hashed(rows: spill.Arrays) -> NDArray[np.uint64]:
             table = part(rows)
-            return _hash_rows(table._content(table.evidence), table.n_rows)[0]
+            return canonical.hash_rows(table._content(table.evidence), table.n_rows)[0]
 
         def merged(rows: spill.Arrays) -> spill.Arrays:
             table = part(rows)
@@ -719,72 +721,3 @@ def _moments(
         shift = first / mass
         var = np.where(np.isinf(second), np.inf, np.maximum(second / mass - shift**2, 0.0))
         return pivot + shift, var
-
-
-# ------------------------------------------------------------------------------------------------------ canonical order
-
-_SEEDS = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)  # of two independent hashes
-_STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))  # splitmix64's finaliser: shifts, factors
-_SLICE = 1 << 15  # rows hashed at a time, so that temporaries stay small
-
-
-def _content_order(columns: Sequence[NDArray[Any]], weight: NDArray[np.float64]) -> NDArray[np.intp]:
-    """An order of the rows by content, the weights of equal rows ascending."""
-    first, second = _hash_rows(columns, len(weight))
-    return np.lexsort((weight, second, first))
-
-
-def _hash_rows(columns: Sequence[NDArray[Any]], n_rows: int) -> NDArray[np.uint64]:
-    """Two 64-bit hashes of each row, (2, N)."""
-    hashes = np.repeat(_SEEDS[:, None], n_rows, axis=1)
-    for start in range(0, n_rows, _SLICE):
-        part = slice(start, start + _SLICE)
-        for column in columns:
-            bits = _bits(column[part])
-            for h in hashes[:, part]:
-                h ^= bits
-                for shift, factor in _STEPS:
-                    h ^= h >> np.uint64(shift)
-                    h *= np.uint64(factor)
-    return hashes
-
-
-def _bits(cells: NDArray[Any]) -> NDArray[np.uint64]:
-    """Equal bits for equal cells."""
-    return (_tidy(cells) if cells.dtype.kind == "f" else cells.astype(np.int64)).view(np.uint64)
-
-
-def _tidy(cells: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A copy with one zero (-0.0 becomes 0.0) and one NaN."""
-    cells = cells + 0.0
-    cells[np.isnan(cells)] = np.nan
-    return cells
-
-
-def _first_of_equals(columns: Sequence[NDArray[Any]], order: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which of the ordered rows differ from the one before."""
-    first = np.zeros(len(order), dtype=bool)
-    first[:1] = True
-    for column in columns:
-        cells = column[order]
-        differ = cells[1:] != cells[:-1]
-        if cells.dtype.kind == "f":
-            missing = np.isnan(cells)
-            differ &= ~(missing[1:] & missing[:-1])
-        first[1:] |= differ
-    return first
-
-
-def _gather(block: Any, rows: NDArray[np.intp], overwrite: bool) -> Any:
-    """Some rows of a block, tidied, column by column."""
-    if isinstance(block, Counts):
-        return block[rows]
-    out = (
-        block[: len(rows)]
-        if overwrite and block.flags.writeable
-        else np.empty((len(rows), block.shape[1]), dtype=block.dtype)
-    )
-    for d in range(block.shape[1]):
-        cells = block[:, d][rows]
-        out[:, d] = _tidy(cells) if cells.dtype.kind == "f" else cells
-    return out

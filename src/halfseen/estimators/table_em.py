@@ -199,7 +199,7 @@ class TableEM(TableMixture):
             params = self._ordered(model, step.params, table)
             if params is not step.params or assign.mode != "soft":
                 [step] = evaluate(model, data, [params], SOFT, run)
-        uncertain = measure(model, params, data.chunks)[1]  # rows of a known class add nothing to it
+            uncertain = measure(model, params, data.chunks, run)[1]  # rows of a known class add nothing to it
         loglik = search.best.accepted.loglik if assign.mode == "soft" else step.loglik
         n_rows = table.mass
         return Found(model, params, search, step.expected.stats, loglik, uncertain, n_rows, recipe, seed)

@@ -22,6 +22,7 @@ from halfseen.assign import SOFT
 from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read
 from halfseen.data.counts import SparseSource, joined
 from halfseen.engine import Mixture
+from halfseen.engine.em import Runner, serial
 from halfseen.engine.fused import FusedMixture
 from halfseen.engine.fused_text import FusedText
 from halfseen.engine.journal import settled
@@ -488,15 +489,20 @@ def matching(overlap: Floats) -> NDArray[np.int64]:
     return rows[np.argsort(columns)]
 
 
-def measure(model: Mixture, params: Params, chunks: Sequence[AnyChunk]) -> tuple[float, float, float]:
+def measure(
+    model: Mixture, params: Params, chunks: Sequence[AnyChunk], run: Runner = serial
+) -> tuple[float, float, float]:
     """Return log-likelihood, classification entropy -sum resp log resp, and number of rows, all weighted."""
-    loglik = uncertain = n_rows = 0.0
     prepared = model.prepare(params) if len(chunks) else None
-    for chunk in chunks:
+
+    def one(chunk: AnyChunk) -> tuple[float, float, float]:
         found = model.infer(prepared, chunk.blocks, np.ones((len(chunk.weight), 1)), SOFT, chunk.log_evidence)
-        loglik += weighted_sum(chunk.weight, found.log_evidence[:, 0])
-        uncertain += float(chunk.weight @ entr(found.usage["emit"]).sum(axis=1))
-        n_rows += float(chunk.weight.sum())
+        uncertain = float(chunk.weight @ entr(found.usage["emit"]).sum(axis=1))
+        return weighted_sum(chunk.weight, found.log_evidence[:, 0]), uncertain, float(chunk.weight.sum())
+
+    loglik = uncertain = n_rows = 0.0
+    for found in run(one, chunks):
+        loglik, uncertain, n_rows = loglik + found[0], uncertain + found[1], n_rows + found[2]
     return loglik, uncertain, n_rows
 
 
