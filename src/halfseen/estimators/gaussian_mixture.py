@@ -16,6 +16,7 @@ from halfseen.engine.model import Reduced
 from halfseen.errors import ParameterError
 from halfseen.estimators import blocks, joint, numbers, options
 from halfseen.estimators.hidden_classes import HiddenClasses
+from halfseen.estimators.notes import unseen
 from halfseen.estimators.table_mixture import default_name
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, frozen, map_arrays
@@ -206,6 +207,9 @@ class GaussianMixture(HiddenClasses):
     def _told_apart(self) -> bool:
         each = self.covariance is not None and np.ndim(self.covariance) == 3
         return bool(self._given) or each or (self.warm_start and hasattr(self, "_params"))
+
+    def _check_seen(self) -> None:
+        numbers.check_seen(unseen(self._schema))
 
     def _learn_schema(self, source: Source) -> Schema:
         return numbers.number_schema(source, keep_constants=set(self._shapes()) <= {"fixed", "identity"})
