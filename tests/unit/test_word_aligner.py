@@ -2,6 +2,7 @@
 
 import gzip
 import itertools
+import signal
 import subprocess
 import sys
 import time
@@ -747,6 +748,59 @@ def test_a_fit_that_is_stopped_in_a_pass_keeps_whole_parameters(monkeypatch, how
     assert found.trace_ == whole.trace_[: len(found.trace_)]
     if "dirichlet" not in how:
         assert found.score(NLTK) == pytest.approx(found.loglik_, rel=1e-9)
+
+
+@pytest.mark.parametrize("how", [{}, {"model": "ibm1"}, {"direction": "forward"}, {"agreement": False}])
+@pytest.mark.parametrize("before_the_end", [1, 2, 3])
+def test_ctrl_c_in_the_last_model_costs_no_other_pass(monkeypatch, how, before_the_end):
+    """The pass under way is made to its end, and no other begins; a second Ctrl-C ends it at once."""
+    from halfseen.engine.words import WordModel
+
+    expected, calls = WordModel.expected, []
+
+    def fitted(at=None, twice=False):
+        def interrupted(self, *args):
+            calls.append(1)
+            if len(calls) == at:
+                signal.raise_signal(signal.SIGINT)
+                if twice:
+                    signal.raise_signal(signal.SIGINT)
+            return expected(self, *args)
+
+        calls.clear()
+        monkeypatch.setattr(WordModel, "expected", interrupted)
+        return hs.WordAligner(max_iter=4, **how).fit(NLTK), len(calls)
+
+    whole, n_calls = fitted()
+    at = n_calls - before_the_end + 1
+    with pytest.warns(InterruptedWarning):
+        found, n_made = fitted(at)
+    assert n_made == at
+    assert found.stop_reason_ == ("iterations" if before_the_end == 1 or how == {"agreement": False} else "interrupted")
+    assert found.stages_[-1]["trace"] == whole.stages_[-1]["trace"][: 5 - before_the_end]
+    assert found.score(NLTK) == pytest.approx(found.loglik_, rel=1e-9)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(at, twice=True)
+    assert len(calls) == at
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_before_the_last_model_ends_at_once(monkeypatch):
+    """What was learned is no model of the kind that was asked for: nothing is worth waiting for."""
+    from halfseen.engine.words import WordModel
+
+    expected, calls = WordModel.expected, []
+
+    def interrupted(self, *args):
+        calls.append(1)
+        if len(calls) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return expected(self, *args)
+
+    monkeypatch.setattr(WordModel, "expected", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        hs.WordAligner(max_iter=4).fit(NLTK)
+    assert len(calls) == 3
 
 
 def test_under_a_prior_directions_agree_from_the_second_model_on():

@@ -19,6 +19,7 @@ from halfseen.data.files import read_memory
 from halfseen.engine import Reduced, Search, evaluate, fit
 from halfseen.engine.chain import Chain
 from halfseen.engine.journal import current
+from halfseen.engine.patience import patience
 from halfseen.engine.search import Plan
 from halfseen.engine.stopping import read_rule
 from halfseen.engine.words import PooledPath, WordModel, n_blocks, one_chunk, pair_chunks
@@ -316,10 +317,8 @@ class WordAligner(WordUse):
         for number, word in enumerate(self._sequence()):
             last = []
             for names in [tuple(ready)] if self._agrees_in(number) else [(name,) for name in ready]:
-                stage = self._trained_one(word, {name: ready[name] for name in names}, before, weight, plan)
                 more = number + 1 < len(self._sequence()) or names[-1] != tuple(ready)[-1]
-                if stage.search.interrupted and more:
-                    raise KeyboardInterrupt  # what was found so far is no model of this kind yet
+                stage = self._trained_one(word, {name: ready[name] for name in names}, before, weight, plan, more)
                 before |= _lexicons(stage)
                 self.stages_.append(_told(stage))
                 last.append(stage)
@@ -327,14 +326,19 @@ class WordAligner(WordUse):
         return last
 
     def _trained_one(
-        self, word: str, ready: dict[str, Prepared], before: dict[str, Params], weight: Floats, plan: Plan
+        self, word: str, ready: dict[str, Prepared], before: dict[str, Params], weight: Floats, plan: Plan, more: bool
     ) -> Stage:
-        """Train one model in one direction, or in both together; takes what it begins with out of `before`."""
+        """Train one model in one direction, or in both together; takes what it begins with out of `before`.
+
+        Unless there are `more` to come, an interrupt keeps what was learned: it waits for the end of a pass, as passes
+        write over what was accepted before them.
+        """
         kind = KINDS[word]
-        with runner(self.n_jobs, PARTS) as run:  # workers share every chunk, and chunks go one after the other
+        # workers share every chunk, and chunks go one after the other
+        with patience(plan.plain and not more) as asked, runner(self.n_jobs, PARTS) as run:
             sides, leaves = self._leaves(kind, [one.sides for one in ready.values()], run, plan.plain)
             model = WordModel(Agreed(kind, run) if len(ready) > 1 else Links(kind, run), leaves)
-            path = PooledPath(model, plan.plain)
+            path = PooledPath(model, plan.plain, asked)
             data = Reduced(self._chunks(sides, kind, weight, plan, run), path=path)
             # lexicons are large: nobody holds the first ones but the search, which lets go of them
             first = self._start(model, data, [before.pop(name) for name in ready])
@@ -345,7 +349,10 @@ class WordAligner(WordUse):
             search = fit(model, data, starts, plan, trace)
             del starts
             model.structure.room.clear()  # a worker of a pass that was cut short may still write there
-            if search.interrupted and plan.plain:
+            if (search.interrupted and more) or asked.times > 1:
+                raise KeyboardInterrupt  # what was found so far is no model of this kind yet, or nobody waits for it
+            search = replace(search, interrupted=search.interrupted or asked.times > 0)
+            if search.interrupted and plan.plain and path.begun is not search.best.accepted.params:
                 _mend(search.best, model, data)
             _forget(search.best)
             loglik = search.best.accepted.loglik
@@ -445,9 +452,10 @@ class Stage(NamedTuple):
 
 
 def _mend(chain: Chain, model: WordModel, data: Reduced) -> None:
-    """Accept the parameters of a pass that was cut short, by another pass: it wrote over those accepted before it."""
-    if chain.params is chain.accepted.params:
-        return  # no pass was under way
+    """Accept the parameters of a pass that was cut short, by another pass: it wrote over those accepted before it.
+
+    An interrupt that waits for the end of its pass needs none: this is for those that could not be held back.
+    """
     [chain.step] = evaluate(model, replace(data, path=PooledPath(model)), [chain.params])
     chain.trace.append(chain.objective)
     chain.n_passes += 1
