@@ -803,6 +803,21 @@ def test_ctrl_c_before_the_last_model_ends_at_once(monkeypatch):
     assert len(calls) == 3
 
 
+def test_what_is_told_of_jumps_is_of_those_that_some_sentence_allows(tmp_path):
+    """From the start or one of n words to one of n: -(n - 1) to n, here 1 and 3 words to look for sources in."""
+    found = hs.WordAligner(max_iter=2).fit(["a b c ||| x", "b a ||| x"])
+    for model in (found, hs.load(hs.save(found, tmp_path / "m.halfseen") or tmp_path / "m.halfseen")):
+        assert list(model._made("forward")) == [-2, -1, 0, 1, 2, 3]
+        assert list(model._made("reverse")) == [0, 1]
+        assert sum(model._made("forward").values()) == pytest.approx(1.0)
+        assert "-3" not in model.describe()
+        assert "+4" not in model.describe()
+    assert len(found.jumps_["forward"]) == 15
+    state = found._state()
+    older = state._replace(record={k: v for k, v in state.record.items() if k != "longest"})
+    assert len(type(found)._from_state(older)._made("forward")) == 15
+
+
 def test_under_a_prior_directions_agree_from_the_second_model_on():
     """A product of first guesses is far below one use, which a sparse prior takes for none."""
     how = {"dirichlet": 0.01, "max_iter": 2}

@@ -269,6 +269,7 @@ class WordAligner(WordUse):
         ready = {name: self._prepared(text, name, known, room // 8) for name in self._directions()}
         self.source_words_, self.target_words_ = text.source_words, text.target_words
         self._n_pairs = text.n_pairs
+        self._longest = {name: int(one.sides.pairs[:, 1].max()) for name, one in ready.items()}
         del text  # what training needs of it is ready; the rest is memory
         plan = Plan(assign, rule, int(self.max_iter), accelerate=False, seed=child(seed, 1))
         found = self._trained(ready, weight, plan)

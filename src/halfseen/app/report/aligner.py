@@ -136,8 +136,9 @@ def order(model: Any, material: PairMaterial) -> Section | None:
     if model.model == "diagonal":
         rows.append(["tension of the diagonal", *(f"{model.tension_[name]:.2f}" for name in names)])
     else:
-        widths = model.jumps_[names[0]]
-        rows += [[f"jump {d:+d}", *(percent(model.jumps_[name][d]) for name in names)] for d in widths]
+        made = {name: model._made(name) for name in names}
+        widths = sorted(set().union(*made.values()))
+        rows += [[f"jump {d:+d}", *(percent(made[name].get(d, 0.0)) for name in names)] for d in widths]
     lead = {
         "diagonal": "How strongly words keep to the place of their source word in the sentence.",
         "hmm": "How far a word's source lies from that of the word before it.",
