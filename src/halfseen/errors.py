@@ -21,7 +21,7 @@
         ├── UnlabeledWarning            unlabelled rows make a classifier worse
         └── InterruptedWarning          the fit was interrupted; the best model so far is kept
 
-Rows are counted from 0 in all messages, as in NumPy.
+Rows, sentences and pairs are counted from 0 in all messages, as in NumPy; lines of files from 1, as in editors.
 """
 
 from __future__ import annotations

@@ -193,6 +193,18 @@ def where_links(lines: Any, number: int) -> str:
     return f"{lines}, line {number + 1}" if _is_path(lines) else f"links of pair {number}"
 
 
+def where_pairs(pairs: Any, numbers: Iterable[int]) -> str:
+    """Say where pairs come from, for messages: lines of a file, or entries of a list.
+
+    Examples
+    --------
+    >>> where_pairs("de-en.txt", [0, 4]), where_pairs([("ja", "yes")], [0])
+    ('line 1, 5', 'pair 0')
+    """
+    word, first = ("line", 1) if _is_path(pairs) else ("pair", 0)
+    return f"{word} {', '.join(str(number + first) for number in numbers)}"
+
+
 def _pharaoh(item: str, where: str) -> Link:
     """Read `i-j`, with or without a probability, `i-j:0.9`."""
     one, dash, two = item.partition(":")[0].partition("-")

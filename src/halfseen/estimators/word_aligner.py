@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import check_sequence_weight
-from halfseen.data.bitext import Bitext, encode_pairs, read_links, where_links
+from halfseen.data.bitext import Bitext, encode_pairs, read_links, where_links, where_pairs
 from halfseen.data.files import read_memory
 from halfseen.engine import Reduced, Search, evaluate, fit
 from halfseen.engine.chain import Chain
@@ -263,7 +263,7 @@ class WordAligner(WordUse):
         weight = check_sequence_weight(sample_weight, text.n_pairs)[text.filled]
         known = None if links is None else Known(read_links(links, nulls=True), partial(where_links, links))
         self.events_: list[str] = []
-        self._check_pairs(text, known)
+        self._check_pairs(text, known, partial(where_pairs, pairs))
         seed = seed_of(self.random_state)
         self._origin = Origin(None, seed.entropy, datetime.now(UTC).isoformat(timespec="seconds"))
         ready = {name: self._prepared(text, name, known, room // 8) for name in self._directions()}
@@ -279,17 +279,15 @@ class WordAligner(WordUse):
     def _directions(self) -> tuple[str, ...]:
         return ("forward", "reverse") if self.direction == "both" else (self.direction,)
 
-    def _check_pairs(self, text: Bitext, known: Known | None) -> None:
+    def _check_pairs(self, text: Bitext, known: Known | None, where: Callable[[Sequence[int]], str]) -> None:
         """Refuse a corpus without pairs, and links that cannot be; note pairs with an empty side."""
         kept = text.filled
         if not len(kept):
             raise DataError(f"there are {text.n_pairs} pairs, and in none of them do both sides have words.")
         if len(kept) < text.n_pairs:
-            empty = np.setdiff1d(np.arange(text.n_pairs), kept) + 1
-            named = ", ".join(map(str, empty[:SAID])) + (", ..." if len(empty) > SAID else "")
-            self.events_.append(
-                f"{len(empty)} of {text.n_pairs} pairs have an empty side and teach nothing: line {named}"
-            )
+            empty = np.setdiff1d(np.arange(text.n_pairs), kept)
+            named = where(empty[:SAID].tolist()) + (", ..." if len(empty) > SAID else "")
+            self.events_.append(f"{len(empty)} of {text.n_pairs} pairs have an empty side and teach nothing: {named}")
         if known is None:
             return
         if len(known.links) != text.n_pairs:

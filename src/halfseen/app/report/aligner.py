@@ -111,7 +111,8 @@ def pairs(model: Any, material: PairMaterial) -> Section:
         source, target = _lists(material.X[p])
         draw = partial(_drawn, source, target, material.links[p], material.proba[p])
         size = (1.6 + 0.36 * len(target), 1.3 + 0.3 * len(source))
-        parts.append(Figure(svg(draw, f"pair{p}", size, f"links of pair {p}"), f"Pair {p + 1}: {' '.join(source)}"))
+        drawn = svg(draw, f"pair{p}", size, f"links of line {p + 1}")
+        parts.append(Figure(drawn, f"Line {p + 1}: {' '.join(source)}"))
     lead = "Dots are links, shades their probabilities." if parts else "No pair is short enough to be drawn."
     return Section("pairs", "Pairs and their links", lead, parts)
 
