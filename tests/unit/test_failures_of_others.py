@@ -423,6 +423,21 @@ def test_e34_no_observed_cell_at_all(model):
     assert_allclose(bayes.predict_proba(X), [[1 / 3, 2 / 3]] * 12)
 
 
+@pytest.mark.parametrize("scale", [1e-155, 1e-165, 1e-200, 1e160])
+def test_numbers_whose_squares_are_beyond_floats_are_refused(scale):
+    """A classifier of such numbers was right half of the time, and a mixture failed inside of an eigenvalue solver."""
+    rng, y = np.random.default_rng(0), np.repeat(["a", "b"], 30)
+    X = scale * (rng.normal(size=(60, 2)) + 5.0 * (y == "b")[:, None])
+    models = [hs.GaussianMixture(2), hs.GaussianMixture(2, covariance_type="diag"), hs.LatentClass(2), hs.HMM(2)]
+    for model in models:
+        with pytest.raises(hs.errors.DataError, match=r"'x0': its numbers are so .* their variance (over|under)flows"):
+            model.set_params(n_init=2).fit(X)
+    for model in (hs.NaiveBayes(), hs.GaussianClassifier()):
+        with pytest.raises(hs.errors.DataError, match=r"'x0': its numbers are so .* their variance (over|under)flows"):
+            model.fit(X, y)
+    assert hs.NaiveBayes().fit(X * (1e-145 / scale), y).score(X * (1e-145 / scale), y) == 1.0
+
+
 @pytest.mark.parametrize("weight", [1.0, "cv"])
 def test_e34_a_column_missing_in_all_labelled_rows(weight):
     """The guard fits labelled rows alone, where a column may have no cell: that is no reason to fail."""
@@ -517,3 +532,12 @@ def test_e39_frozen_parameters_are_the_same_bits_after_a_fit(prior, accelerate):
         assert_array_equal(frame.loc["c"].iloc[0], given["c"]["mean"])
         assert_array_equal(frame.loc["c"].iloc[1], np.sqrt(given["c"]["var"]))
         assert model.n_parameters_ == 2 + 4
+
+
+@pytest.mark.parametrize("cells", [["x", "y"] * 5, [True, False] * 5], ids=["text", "bool"])
+def test_models_of_numbers_say_what_to_do_with_other_cells(cells):
+    """Not to fit them as another kind, which such a model does not have."""
+    X = pd.DataFrame({"b": np.arange(10.0), "a": cells})
+    for fit in (hs.GaussianMixture(2).fit, lambda X: hs.GaussianClassifier().fit(X, ["p", "q"] * 5)):
+        with pytest.raises(hs.errors.DataError, match=r"'a', row 0 is .*, not a number\. .* LatentClass or NaiveBayes"):
+            fit(X)

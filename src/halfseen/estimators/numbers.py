@@ -15,6 +15,7 @@ from scipy.linalg import solve_triangular
 
 from halfseen.data import Schema, Source
 from halfseen.data.columns import Column
+from halfseen.data.matrix import numbers_only
 from halfseen.errors import DataError, ParameterError
 from halfseen.leaves import GaussianParams, NormalParams
 from halfseen.leaves.leaf import Floats
@@ -33,6 +34,9 @@ def number_schema(source: Source, keep_constants: bool = False) -> Schema:
         Treat columns that never vary as numbers too: their variance is given, not estimated.
     """
     schema = Schema.learn(source)
+    for j, column in enumerate(schema.columns):
+        if not source.streams and any(isinstance(value, str | bool) for value in column.categories or ()):
+            raise DataError(numbers_only(source.column(j), column.name))
     codes = {j: len(c.categories or ()) for j, c in enumerate(schema.columns) if c.kind == "categorical"}
     if any(n > 1 for n in codes.values()):
         schema = Schema.learn(source, {j: "gaussian" for j, n in codes.items() if n > 1})
