@@ -8,6 +8,7 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -25,6 +26,7 @@ from halfseen.errors import (
 from halfseen.estimators import corpus
 from halfseen.estimators.corpus import pairs_of
 from halfseen.estimators.symmetry import HEURISTICS, symmetrized
+from halfseen.leaves.places import Jumps
 
 TOY = [("das Haus", "the house"), ("das Buch", "the book"), ("ein Buch", "a book")]
 NLTK = [
@@ -816,6 +818,28 @@ def test_what_is_told_of_jumps_is_of_those_that_some_sentence_allows(tmp_path):
     state = found._state()
     older = state._replace(record={k: v for k, v in state.record.items() if k != "longest"})
     assert len(type(found)._from_state(older)._made("forward")) == 15
+
+
+def test_weights_of_empty_pairs_alone_teach_nothing():
+    with pytest.raises(DataError, match="all pairs with words on both sides are of weight 0"):
+        hs.WordAligner().fit(["a ||| x", " ||| y"], sample_weight=[0, 1])
+
+
+def test_a_table_is_no_list_of_pairs():
+    """Its columns would be taken for the pairs."""
+    table = pd.DataFrame({"de": ["das Haus"], "en": ["the house"]})
+    with pytest.raises(DataError, match="pairs is a table; give its columns"):
+        hs.WordAligner().fit(table)
+    assert hs.WordAligner().fit(table["de"], table["en"]).source_words_ == ("Haus", "das")
+
+
+@pytest.mark.parametrize("width", [1, 2, 7])
+def test_ways_that_lead_to_a_jump_are_counted(width):
+    """Those to word k = 1 .. n from i = 0 .. n, jumps beyond the width taken for it."""
+    n, reach = 5, np.zeros((6, 2 * width + 1))
+    for i, k in itertools.product(range(n + 1), range(1, n + 1)):
+        reach[i, min(max(k - i, -width), width) + width] += 1
+    assert_array_equal(Jumps([n], width)._reach, reach)
 
 
 def test_under_a_prior_directions_agree_from_the_second_model_on():

@@ -128,6 +128,8 @@ def _pair(pair: Any, where: str) -> Pair:
 
 
 def _listed(value: Any, name: str) -> Iterable[Any]:
+    if hasattr(value, "columns"):
+        raise DataTypeError(f"{name} is a table; give its columns, the source sentences and the target sentences.")
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
         raise DataTypeError(f"{name} is {type(value).__name__}; give a list, or the path of a file.")
     return value

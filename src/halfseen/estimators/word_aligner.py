@@ -261,6 +261,8 @@ class WordAligner(WordUse):
         room = read_memory(self.memory)
         text = encode_pairs(pairs, target, lowercase=self.lowercase, room=room // 8)
         weight = check_sequence_weight(sample_weight, text.n_pairs)[text.filled]
+        if len(weight) and not weight.any():
+            raise DataError("sample_weight: all pairs with words on both sides are of weight 0: nothing is learned.")
         known = None if links is None else Known(read_links(links, nulls=True), partial(where_links, links))
         self.events_: list[str] = []
         self._check_pairs(text, known, partial(where_pairs, pairs))
