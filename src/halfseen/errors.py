@@ -7,6 +7,7 @@
         ├── DataError      (ValueError)     the data cannot be used: says which row and column, and what to do
         │   └── DataTypeError  (TypeError)  the data is of a type that cannot be read: sparse, dates, nested
         ├── ParameterError (ValueError)     an argument makes no sense: says which values do
+        │   └── AbsentError (AttributeError)    an attribute that only a fit to data at hand has
         ├── ModelFileError (ValueError)     a model file cannot be read or written: says what is wrong with which file
         ├── CheckpointError (ValueError)    a checkpoint cannot be used: it is of another run, or damaged
         └── FitError       (RuntimeError)   a fit cannot go on: says at which step
@@ -21,7 +22,7 @@
         ├── UnlabeledWarning            unlabelled rows make a classifier worse
         └── InterruptedWarning          the fit was interrupted; the best model so far is kept
 
-Rows are counted from 0 in all messages, as in NumPy.
+Rows, sentences and pairs are counted from 0 in all messages, as in NumPy; lines of files from 1, as in editors.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import warnings
 from pathlib import Path
 
 __all__ = [
+    "AbsentError",
     "CheckpointError",
     "CollapseWarning",
     "DataError",
@@ -64,6 +66,10 @@ class DataTypeError(DataError, TypeError):
 
 class ParameterError(HalfseenError, ValueError):
     """An argument makes no sense."""
+
+
+class AbsentError(ParameterError, AttributeError):
+    """An attribute that only a fit to data at hand has; an `AttributeError` too, so that `hasattr` says no."""
 
 
 class ModelFileError(HalfseenError, ValueError):

@@ -479,6 +479,11 @@ def test_columns_without_information(tmp_path):
     done = halfseen("fit", data, "-k", 2, "--json")
     assert "empty" in json.loads(done.stdout)["events"][0]
     assert "'empty' has no observed cell" in done.stderr
+    data.write_text("a,b,empty\n" + "".join(f"{i % 7}.5,{i % 3}.5,\n" for i in range(20)))
+    for model in ("gaussian", "kmeans"):
+        assert "--ignore empty" in halfseen("fit", data, "-k", 2, "--model", model, code=1).stderr
+    data.write_text("a,b\n" + 20 * ",\n")
+    assert "no cell of the table is observed" in halfseen("fit", data, "-k", 2, code=1).stderr
     data.write_text("a,y\nx,1\nz,1\nx,1\n")
     assert "nothing to learn" in halfseen("fit", data, "--target", "y", code=1).stderr
 

@@ -208,3 +208,15 @@ def test_an_interrupted_fit_goes_on_only_with_the_same_transcripts(machine, tmp_
         interrupted()
     with pytest.raises(CheckpointError, match="another run"), hs.checkpoint(tmp_path / "c"):
         hs.TranscriptAligner(1, max_iter=3, stop="iterations", random_state=0).fit(X, ["b a"] * 3)
+
+
+def test_a_line_without_a_transcript_is_named_by_its_line(tmp_path):
+    """Lines of a file count from 1, its head and blank ones too."""
+    from halfseen.app.families.transcripts import read_said
+
+    path = tmp_path / "said.csv"
+    path.write_text("name,text\n\na,yes no\nb\n")
+    with pytest.raises(hs.errors.DataError, match=r"line 4: .*'b'.* has no transcript"):
+        read_said(str(path))
+    path.write_text("name,text\n\na,yes\na,no\n")
+    assert read_said(str(path)) == {"a": "yes no"}

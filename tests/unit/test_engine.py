@@ -159,6 +159,16 @@ def test_a_start_that_shrinks_without_a_floor_says_so():
         list(islice(steps(model, data, start), 50))
 
 
+@pytest.mark.parametrize("mode", ["soft", "hard"])
+def test_a_parameter_that_is_nan_ends_a_fit(mode):
+    """The best of two scores is a number, though the other one is none."""
+    model = mixture(Gaussian(2, np.zeros(1), np.ones(1)))
+    data = Reduced([Chunk(0, np.array([[0.0], [5.0], [6.0]]), np.ones(3))])
+    start = {"mix": np.full((1, 2), 0.5), "emit": GaussianParams(np.array([[0.0], [np.nan]]), np.ones((2, 1)))}
+    with pytest.raises(FitError, match=r"restart 0, pass 1"):
+        list(islice(steps(model, data, start, Assign.read(mode)), 3))
+
+
 def test_an_objective_is_loglik_plus_log_prior():
     step = Step(None, Expected(np.zeros(1), -3.0), -0.5)
     assert (step.loglik, step.objective) == (-3.0, -3.5)

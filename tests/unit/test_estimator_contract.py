@@ -238,3 +238,30 @@ def test_a_fit_that_fails_leaves_the_last_one(model):
         model.fit(wrong, np.append(y, 0))
     assert all(vars(model)[name] is value for name, value in before.items())
     assert len(model.predict(X)) == 40
+
+
+def built() -> list:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), ["a", "b"] * 20
+    rules = "S -> A A [1.0]\nA -> 'a' [1.0]"
+    return [
+        hs.GaussianMixture(2, n_init=2, random_state=0),
+        hs.GaussianMixture(2, n_init=2, random_state=0).fit(X),
+        hs.GaussianMixture(2, n_init=2, random_state=0).partial_fit(X),
+        hs.LatentClass(2, n_init=2, random_state=0).partial_fit(X),
+        hs.NaiveBayes().partial_fit(X, y),
+        hs.GaussianClassifier().fit(X, y),
+        hs.HMM(2, n_init=2, random_state=0).fit(X),
+        hs.KMeans(2, random_state=0).fit(X),
+        hs.PCFG.from_string(rules),
+        hs.BayesNet([("A", "B")]),
+        hs.WordAligner("ibm1").fit(["a b ||| x y"]),
+    ]
+
+
+def test_what_a_model_does_not_have_is_no_attribute():
+    """A shell that completes names asks for all of them, and so does scikit-learn's `dir`."""
+    for model in built():
+        assert "fit" in dir(model)
+        for name in object.__dir__(model):
+            hasattr(model, name)  # raises what is no AttributeError

@@ -378,6 +378,81 @@ def test_e34_all_missing_column():
     pd.testing.assert_series_equal(model.impute(empty)["e"], empty["e"])  # nothing is known of it
 
 
+def numbers_with_holes() -> tuple[np.ndarray, np.ndarray]:
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    X[:20] += 4
+    X[:, 1] = X[:, 3] = np.nan
+    return X, np.repeat(["a", "b"], 20)
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag", "spherical", "fixed", "identity"])
+def test_e34_all_missing_column_has_no_mean(covariance):
+    """A mean that is not a number is no result: models of numbers refuse the column, and keep what was fitted."""
+    X, _ = numbers_with_holes()
+    given = {"covariance": np.eye(4)} if covariance == "fixed" else {}
+    model = hs.GaussianMixture(2, covariance_type=covariance, n_init=2, random_state=0, **given)
+    with pytest.raises(hs.errors.DataError, match=r"'x1' has no observed cell \(2 such columns\)"):
+        model.fit(X)
+    seen = X.copy()
+    seen[0, [1, 3]] = seen[-1, [1, 3]] = [0.5, 1.5]
+    with pytest.raises(hs.errors.DataError, match="'x1' has no observed cell"):  # a row of weight 0 is absent
+        model.fit(seen, sample_weight=np.r_[0, np.ones(38), 0])
+    with pytest.raises(hs.errors.DataError, match="'x1' has no observed cell"):
+        model.partial_fit(X)
+    if covariance != "fixed":
+        assert np.isfinite(model.fit(X[:, [0, 2]]).means_).all()
+
+
+def test_e34_all_missing_column_in_models_of_numbers():
+    X, y = numbers_with_holes()
+    for model in (hs.GaussianClassifier(), hs.GaussianClassifier(components_per_class=2, n_init=2)):
+        with pytest.raises(hs.errors.DataError, match="'x1' has no observed cell"):
+            model.fit(X, y)
+    with pytest.raises(hs.errors.DataError, match="'x1' has no observed cell"):
+        hs.GaussianClassifier().partial_fit(X, y)
+    with pytest.raises(hs.errors.DataError, match="'x1' cannot be gaussian: all its 40 cells"):
+        hs.HMM(2).fit(X)
+
+
+@pytest.mark.parametrize("model", [hs.LatentClass(2), hs.HMM(2, emission="auto")], ids=lambda one: type(one).__name__)
+def test_e34_no_observed_cell_at_all(model):
+    X = np.full((12, 2), np.nan)
+    with pytest.raises(hs.errors.DataError, match="no cell of the table is observed"):
+        model.fit(X)
+    bayes = hs.NaiveBayes(prior=None).fit(X, ["a", "b", "b"] * 4)  # labels are observed
+    assert_allclose(bayes.predict_proba(X), [[1 / 3, 2 / 3]] * 12)
+
+
+@pytest.mark.parametrize("scale", [1e-155, 1e-165, 1e-200, 1e160])
+def test_numbers_whose_squares_are_beyond_floats_are_refused(scale):
+    """A classifier of such numbers was right half of the time, and a mixture failed inside of an eigenvalue solver."""
+    rng, y = np.random.default_rng(0), np.repeat(["a", "b"], 30)
+    X = scale * (rng.normal(size=(60, 2)) + 5.0 * (y == "b")[:, None])
+    models = [hs.GaussianMixture(2), hs.GaussianMixture(2, covariance_type="diag"), hs.LatentClass(2), hs.HMM(2)]
+    for model in models:
+        with pytest.raises(hs.errors.DataError, match=r"'x0': its numbers are so .* their variance (over|under)flows"):
+            model.set_params(n_init=2).fit(X)
+    for model in (hs.NaiveBayes(), hs.GaussianClassifier()):
+        with pytest.raises(hs.errors.DataError, match=r"'x0': its numbers are so .* their variance (over|under)flows"):
+            model.fit(X, y)
+    assert hs.NaiveBayes().fit(X * (1e-145 / scale), y).score(X * (1e-145 / scale), y) == 1.0
+
+
+@pytest.mark.parametrize("weight", [1.0, "cv"])
+def test_e34_a_column_missing_in_all_labelled_rows(weight):
+    """The guard fits labelled rows alone, where a column may have no cell: that is no reason to fail."""
+    rng = np.random.default_rng(0)
+    y = np.array(["a", "b"] * 30, dtype=object)
+    X = rng.normal(size=(60, 2)) + 4.0 * (y == "b")[:, None]
+    y[20:], X[:20, 1] = None, np.nan
+    kinds = {1: "gaussian"}
+    model = hs.NaiveBayes(columns=kinds, unlabeled_weight=weight, n_init=2, random_state=0).fit(X, y)
+    assert model.guard_ is None
+    assert any("guard: some labelled rows cannot be fitted alone: column 'x1'" in event for event in model.events_)
+    assert model.unlabeled_weight_ > 0
+    assert hs.GaussianClassifier(n_init=2, random_state=0).fit(X, y).guard_["folds"] == 5
+
+
 @pytest.mark.parametrize("prior", ["row", None])
 def test_e34_a_column_missing_within_one_class(prior):
     """Only the first kind of row has c observed: the other class has no data for it."""
@@ -457,3 +532,12 @@ def test_e39_frozen_parameters_are_the_same_bits_after_a_fit(prior, accelerate):
         assert_array_equal(frame.loc["c"].iloc[0], given["c"]["mean"])
         assert_array_equal(frame.loc["c"].iloc[1], np.sqrt(given["c"]["var"]))
         assert model.n_parameters_ == 2 + 4
+
+
+@pytest.mark.parametrize("cells", [["x", "y"] * 5, [True, False] * 5], ids=["text", "bool"])
+def test_models_of_numbers_say_what_to_do_with_other_cells(cells):
+    """Not to fit them as another kind, which such a model does not have."""
+    X = pd.DataFrame({"b": np.arange(10.0), "a": cells})
+    for fit in (hs.GaussianMixture(2).fit, lambda X: hs.GaussianClassifier().fit(X, ["p", "q"] * 5)):
+        with pytest.raises(hs.errors.DataError, match=r"'a', row 0 is .*, not a number\. .* LatentClass or NaiveBayes"):
+            fit(X)

@@ -371,6 +371,36 @@ def test_a_component_that_became_nan_is_not_hidden(kernels):
     assert not np.isfinite([loglik, *used]).all()
 
 
+@pytest.mark.parametrize("wrong", ["mean", "variance"])
+@pytest.mark.parametrize("holes", [False, True])
+def test_a_parameter_that_is_nan_shows_in_rows_that_meet_it(kernels, wrong, holes):
+    """A cell that is NaN is missing, a parameter that is NaN is not: the likelihood says so."""
+    values = np.array([[0.0, 1.0], [1.0, np.nan], [np.nan, np.nan]] if holes else [[0.0, 1.0], [2.0, 2.0]])
+    n, weight, log_mix = len(values), np.ones(len(values)), np.log([0.5, 0.5])
+    mean, var = np.zeros((2, 2)), np.ones((2, 2))
+    (mean if wrong == "mean" else var)[1, 1] = np.nan
+    scores, log_evidence = np.zeros((n, 2)), np.empty(n)
+    kernels.gaussian_score(values, mean, var, scores)
+    np.testing.assert_array_equal(np.isnan(scores), ~np.isnan(values[:, 1:]) * [False, True])
+    kernels.independent_soft(scores, weight, 1.0, log_evidence)
+    np.testing.assert_array_equal(np.isnan(log_evidence), ~np.isnan(values[:, 1]))
+    half, used = (0.5 / var, 0.5 * np.log(2 * np.pi * var)), np.zeros(2)
+    assert np.isnan(kernels.diagonal_soft(values, weight, log_mix, mean, *half, used, np.zeros((3, 2, 2))))
+    factor, precision = np.tile(np.eye(2), (2, 1, 1)), np.tile(np.eye(2), (2, 1, 1))
+    factor[1, 1, 1], precision[1, 1, 1] = var[1, 1] ** -0.5, 1 / var[1, 1]
+    offset, sums = -half[1].sum(axis=1), np.zeros((2, 8))
+    assert np.isnan(kernels.normal_soft(values, weight, log_mix, mean, factor, precision, offset, used, sums))
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize("beta", [1.0, 0.5])
+def test_evidence_passes_on_scores_that_are_no_numbers(kernels, wrong, beta):
+    scores, log_evidence = np.array([[wrong, 0.0], [0.0, wrong], [wrong, wrong], [0.0, 0.0]]), np.empty(4)
+    kernels.independent_soft(scores, np.ones(4), beta, log_evidence)
+    np.testing.assert_array_equal(log_evidence[:3], wrong)
+    np.testing.assert_allclose(log_evidence[3], np.log(2) / beta)
+
+
 # ---- rows of a known component ---------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """LatentClass: every method, every fitted attribute, every option, and what is said when one of them makes no sense."""
 
 import warnings
+from copy import copy
 
 import numpy as np
 import pandas as pd
@@ -617,6 +618,27 @@ def test_soft_evidence_multiplies_the_model():
     resp = np.array([[2 * 0.9, 0.2], [0.1, 0.8]])
     resp /= resp.sum(axis=1, keepdims=True)
     assert_allclose(model.weights_, resp.mean(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("soft", [[0.6, 0.4], [0.5, 0.5], [0.3, 0.5, 0.0]], ids=str)
+@pytest.mark.parametrize("model", ["LatentClass", "GaussianMixture", "NaiveBayes", "GaussianClassifier"])
+def test_soft_evidence_of_two_classes_is_no_certainty(model, soft):
+    """Evidence is what it is up to a factor: with a largest value of 1 or of less, a row stays open."""
+    n_components = len(soft)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) + 3.0 * np.repeat(np.arange(n_components), 60 // n_components)[:, None]
+    evidence = np.tile(soft, (60, 1))
+    evidence[::5] = np.eye(n_components)[np.arange(12) % n_components]
+    whole = evidence / evidence.max(axis=1, keepdims=True)
+    if model in ("NaiveBayes", "GaussianClassifier"):
+        made = getattr(hs, model)(guard=False, n_init=2, random_state=0)
+        one, other = (copy(made).fit(X, y) for y in (evidence, whole))
+    else:
+        made = getattr(hs, model)(n_components, n_init=2, random_state=0)
+        one, other = (copy(made).fit(X, labels=labels) for labels in (evidence, whole))
+    assert_allclose(one.weights_, other.weights_, rtol=1e-3)
+    shift = np.log(evidence.max(axis=1)).sum()
+    assert_allclose(one.loglik_, other.loglik_ + shift, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 
 import gzip
 import itertools
+import signal
 import subprocess
 import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -24,6 +26,7 @@ from halfseen.errors import (
 from halfseen.estimators import corpus
 from halfseen.estimators.corpus import pairs_of
 from halfseen.estimators.symmetry import HEURISTICS, symmetrized
+from halfseen.leaves.places import Jumps
 
 TOY = [("das Haus", "the house"), ("das Buch", "the book"), ("ein Buch", "a book")]
 NLTK = [
@@ -207,7 +210,7 @@ def test_text_without_words_has_no_links(fitted):
 def test_empty_sides_keep_their_line(fitted):
     pairs = [("", "the"), *NLTK, ("das", ""), ("", "")]
     found = hs.WordAligner().fit(pairs)
-    assert found.events_ == ["3 of 9 pairs have an empty side and teach nothing: line 1, 8, 9"]
+    assert found.events_ == ["3 of 9 pairs have an empty side and teach nothing: pair 0, 7, 8"]
     links = found.align(pairs)
     assert len(links) == 9
     assert links[0] == links[7] == links[8] == []
@@ -747,6 +750,96 @@ def test_a_fit_that_is_stopped_in_a_pass_keeps_whole_parameters(monkeypatch, how
     assert found.trace_ == whole.trace_[: len(found.trace_)]
     if "dirichlet" not in how:
         assert found.score(NLTK) == pytest.approx(found.loglik_, rel=1e-9)
+
+
+@pytest.mark.parametrize("how", [{}, {"model": "ibm1"}, {"direction": "forward"}, {"agreement": False}])
+@pytest.mark.parametrize("before_the_end", [1, 2, 3])
+def test_ctrl_c_in_the_last_model_costs_no_other_pass(monkeypatch, how, before_the_end):
+    """The pass under way is made to its end, and no other begins; a second Ctrl-C ends it at once."""
+    from halfseen.engine.words import WordModel
+
+    expected, calls = WordModel.expected, []
+
+    def fitted(at=None, twice=False):
+        def interrupted(self, *args):
+            calls.append(1)
+            if len(calls) == at:
+                signal.raise_signal(signal.SIGINT)
+                if twice:
+                    signal.raise_signal(signal.SIGINT)
+            return expected(self, *args)
+
+        calls.clear()
+        monkeypatch.setattr(WordModel, "expected", interrupted)
+        return hs.WordAligner(max_iter=4, **how).fit(NLTK), len(calls)
+
+    whole, n_calls = fitted()
+    at = n_calls - before_the_end + 1
+    with pytest.warns(InterruptedWarning):
+        found, n_made = fitted(at)
+    assert n_made == at
+    assert found.stop_reason_ == ("iterations" if before_the_end == 1 or how == {"agreement": False} else "interrupted")
+    assert found.stages_[-1]["trace"] == whole.stages_[-1]["trace"][: 5 - before_the_end]
+    assert found.score(NLTK) == pytest.approx(found.loglik_, rel=1e-9)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(at, twice=True)
+    assert len(calls) == at
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_before_the_last_model_ends_at_once(monkeypatch):
+    """What was learned is no model of the kind that was asked for: nothing is worth waiting for."""
+    from halfseen.engine.words import WordModel
+
+    expected, calls = WordModel.expected, []
+
+    def interrupted(self, *args):
+        calls.append(1)
+        if len(calls) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return expected(self, *args)
+
+    monkeypatch.setattr(WordModel, "expected", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        hs.WordAligner(max_iter=4).fit(NLTK)
+    assert len(calls) == 3
+
+
+def test_what_is_told_of_jumps_is_of_those_that_some_sentence_allows(tmp_path):
+    """From the start or one of n words to one of n: -(n - 1) to n, here 1 and 3 words to look for sources in."""
+    found = hs.WordAligner(max_iter=2).fit(["a b c ||| x", "b a ||| x"])
+    for model in (found, hs.load(hs.save(found, tmp_path / "m.halfseen") or tmp_path / "m.halfseen")):
+        assert list(model._made("forward")) == [-2, -1, 0, 1, 2, 3]
+        assert list(model._made("reverse")) == [0, 1]
+        assert sum(model._made("forward").values()) == pytest.approx(1.0)
+        assert "-3" not in model.describe()
+        assert "+4" not in model.describe()
+    assert len(found.jumps_["forward"]) == 15
+    state = found._state()
+    older = state._replace(record={k: v for k, v in state.record.items() if k != "longest"})
+    assert len(type(found)._from_state(older)._made("forward")) == 15
+
+
+def test_weights_of_empty_pairs_alone_teach_nothing():
+    with pytest.raises(DataError, match="all pairs with words on both sides are of weight 0"):
+        hs.WordAligner().fit(["a ||| x", " ||| y"], sample_weight=[0, 1])
+
+
+def test_a_table_is_no_list_of_pairs():
+    """Its columns would be taken for the pairs."""
+    table = pd.DataFrame({"de": ["das Haus"], "en": ["the house"]})
+    with pytest.raises(DataError, match="pairs is a table; give its columns"):
+        hs.WordAligner().fit(table)
+    assert hs.WordAligner().fit(table["de"], table["en"]).source_words_ == ("Haus", "das")
+
+
+@pytest.mark.parametrize("width", [1, 2, 7])
+def test_ways_that_lead_to_a_jump_are_counted(width):
+    """Those to word k = 1 .. n from i = 0 .. n, jumps beyond the width taken for it."""
+    n, reach = 5, np.zeros((6, 2 * width + 1))
+    for i, k in itertools.product(range(n + 1), range(1, n + 1)):
+        reach[i, min(max(k - i, -width), width) + width] += 1
+    assert_array_equal(Jumps([n], width)._reach, reach)
 
 
 def test_under_a_prior_directions_agree_from_the_second_model_on():

@@ -128,6 +128,8 @@ def _pair(pair: Any, where: str) -> Pair:
 
 
 def _listed(value: Any, name: str) -> Iterable[Any]:
+    if hasattr(value, "columns"):
+        raise DataTypeError(f"{name} is a table; give its columns, the source sentences and the target sentences.")
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
         raise DataTypeError(f"{name} is {type(value).__name__}; give a list, or the path of a file.")
     return value
@@ -191,6 +193,18 @@ def where_links(lines: Any, number: int) -> str:
     ('known.txt, line 1', 'links of pair 1')
     """
     return f"{lines}, line {number + 1}" if _is_path(lines) else f"links of pair {number}"
+
+
+def where_pairs(pairs: Any, numbers: Iterable[int]) -> str:
+    """Say where pairs come from, for messages: lines of a file, or entries of a list.
+
+    Examples
+    --------
+    >>> where_pairs("de-en.txt", [0, 4]), where_pairs([("ja", "yes")], [0])
+    ('line 1, 5', 'pair 0')
+    """
+    word, first = ("line", 1) if _is_path(pairs) else ("pair", 0)
+    return f"{word} {', '.join(str(number + first) for number in numbers)}"
 
 
 def _pharaoh(item: str, where: str) -> Link:

@@ -54,10 +54,15 @@ def as_matrix(source: Source) -> NDArray[Any]:
     return out
 
 
+def numbers_only(raw: RawColumn, name: str) -> str:
+    """Say that a column has something else than numbers, where, and what to do."""
+    return (
+        f"column {name!r}, {no_number(raw)}. This model takes numbers only: turn the column into numbers, drop it, or "
+        "use LatentClass or NaiveBayes, which take categories too."
+    )
+
+
 def _numbers(raw: RawColumn, name: str) -> NDArray[np.float64]:
     if raw.type == "text" and not raw.missing.all():
-        raise DataError(
-            f"column {name!r}, {no_number(raw)}. This model takes numbers only: turn the column into numbers, drop it, "
-            "or use LatentClass, which takes categories too."
-        )
+        raise DataError(numbers_only(raw, name))
     return np.where(raw.missing, np.nan, raw.values).astype(np.float64)

@@ -95,7 +95,8 @@ class Chain:
         self._stop_at_cap()
 
     def _check_finite(self, step: Step) -> None:
-        if not np.isfinite(step.objective):
+        hidden = self.assign.mode == "hard" and any(np.isnan(array).any() for array in arrays(step.params))
+        if hidden or not np.isfinite(step.objective):  # the best of several scores may pass over one that is NaN
             raise FitError(_not_finite(step, self))
 
     def _stop_at_cap(self) -> None:

@@ -392,6 +392,8 @@ class Run:
         filled = self._fill_empty(centres, swept)
         if swept.n_changed == 0 and not filled:
             self.reason = "assignments unchanged"
+            if swept.kept.anchors is self.centres:  # summed afresh: sums about far anchors took digits of the centres
+                self.bounds, self.centres = self.bounds.after(centres - self.centres), centres
             return  # these are the means already, and what the labels belong to
         moved = centres - self.centres
         self.bounds = self.bounds.after(moved)

@@ -72,9 +72,9 @@ def all_certain(evidence: Evidence) -> bool:
 
 
 def _single(evidence: Evidence) -> NDArray[np.bool_]:
-    """Whether each pattern leaves one component."""
+    """Whether each pattern leaves one component, with evidence 1."""
     patterns = evidence.patterns
-    single = (patterns == 0).sum(axis=1) + (patterns != -np.inf).sum(axis=1) == 2
+    single = ((patterns != -np.inf).sum(axis=1) == 1) & (patterns.max(axis=1) == 0)
     return single & (patterns.shape[1] > 1)
 
 

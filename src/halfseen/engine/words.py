@@ -18,6 +18,7 @@ from halfseen.assign import SOFT, Assign
 from halfseen.engine.expected import Expected
 from halfseen.engine.model import Model, weighted_sum
 from halfseen.engine.paths import ThreeStep
+from halfseen.engine.patience import Asked
 from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.leaves.translations import Translations
@@ -81,13 +82,20 @@ class PooledPath(ThreeStep):
     model : WordModel
     spend : bool       whether parameters are made in the memory of statistics, and a pass may write over those that
                        were accepted before it: then two arrays serve in turn
+    asked : Asked      whether an end was asked for: then no pass begins
+
+    Attributes
+    ----------
+    begun : params     those of the last pass that began; what was accepted before them may be written over
     """
 
     model: WordModel
 
-    def __init__(self, model: WordModel, spend: bool = False) -> None:
+    def __init__(self, model: WordModel, spend: bool = False, asked: Asked | None = None) -> None:
         super().__init__(model)
         self._turns: deque[Stats] | None = deque(maxlen=TURNS) if spend else None
+        self._asked = asked
+        self.begun: Params | None = None
 
     def held(self, params: Params) -> Params:
         """Return parameters to begin with in memory that a pass may write over."""
@@ -101,6 +109,9 @@ class PooledPath(ThreeStep):
 
     def prepare(self, params: Any) -> Any:
         """Prepare every leaf, and the array."""
+        if self._asked is not None and self._asked.times:
+            raise KeyboardInterrupt
+        self.begun = params
         return self.model.prepare(params), self._empty()
 
     def _empty(self) -> Stats:

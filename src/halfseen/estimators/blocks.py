@@ -50,6 +50,8 @@ DISCRETE = ("categorical", "text")
 
 HEAD = 1000  # rows that say roughly where numbers lie
 
+TINY = 1e-299  # variances below this: a floor of 1e-8 of one has no digits left, and its inverse overflows
+
 
 def read_prior(prior: Any) -> Prior:
     """Check what a user typed: "row", a number of pseudo-counts, or None."""
@@ -138,11 +140,12 @@ def lost_digits(summary: Summary, rough: Summary) -> bool:
 def _check_finite(summary: Summary, schema: Schema) -> Summary:
     for block, (mean, var) in summary.moments.items():
         overflow = np.isinf(mean) | np.isinf(var)  # NaN is another matter: no cell was seen
-        for column, large in zip(schema.block_columns(block), overflow, strict=True):
-            if large:
-                raise DataError(
-                    f"column {column.name!r}: its numbers are so large that their variance overflows. Rescale it."
-                )
+        # a variance of 0 belongs to a constant, unless the squares of its numbers are 0
+        underflow = np.where(var == 0, mean != 0, var > 0) & (var < TINY) & (np.abs(mean) < np.sqrt(TINY))
+        for column, large, small in zip(schema.block_columns(block), overflow, underflow, strict=True):
+            if large or small:
+                how = "large that their variance overflows" if large else "small that their variance underflows"
+                raise DataError(f"column {column.name!r}: its numbers are so {how}. Rescale it.")
     return summary
 
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen.data import Schema, Source
 from halfseen.estimators import joint, numbers, options
 from halfseen.estimators.naive_bayes import NaiveBayes
+from halfseen.estimators.notes import unseen
 from halfseen.leaves.leaf import Floats
 
 
@@ -95,6 +96,9 @@ class GaussianClassifier(NaiveBayes):
     def _check_options(self) -> None:
         options.one_of("covariance_type", self.covariance_type, joint.SHAPES)
         super()._check_options()
+
+    def _check_seen(self) -> None:
+        numbers.check_seen(unseen(self._schema))
 
     def _learn_schema(self, source: Source) -> Schema:
         schema = numbers.number_schema(source)

@@ -13,9 +13,10 @@ from halfseen.data import Schema, Source, Table, read
 from halfseen.data.columns import Column
 from halfseen.engine import Mixture
 from halfseen.engine.model import Reduced
-from halfseen.errors import ParameterError
+from halfseen.errors import AbsentError, ParameterError
 from halfseen.estimators import blocks, joint, numbers, options
 from halfseen.estimators.hidden_classes import HiddenClasses
+from halfseen.estimators.notes import unseen
 from halfseen.estimators.table_mixture import default_name
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, frozen, map_arrays
@@ -207,6 +208,9 @@ class GaussianMixture(HiddenClasses):
         each = self.covariance is not None and np.ndim(self.covariance) == 3
         return bool(self._given) or each or (self.warm_start and hasattr(self, "_params"))
 
+    def _check_seen(self) -> None:
+        numbers.check_seen(unseen(self._schema))
+
     def _learn_schema(self, source: Source) -> Schema:
         return numbers.number_schema(source, keep_constants=set(self._shapes()) <= {"fixed", "identity"})
 
@@ -312,12 +316,18 @@ class GaussianMixture(HiddenClasses):
     @property
     def lower_bound_(self) -> float:
         """Log-likelihood per row of the data it was fitted to."""
-        return self._measured(None)[0] / self._n_rows
+        self._check_whole("lower_bound_")
+        return self.loglik_ / self._n_rows
+
+    def _check_whole(self, name: str) -> None:
+        check_is_fitted(self)
+        if self._n_rows == 0:
+            raise AbsentError(f"{name}: this model was built without data, or in pieces. score(X) measures it on data.")
 
     @property
     def lower_bounds_(self) -> list[float]:
         """Objective per row at each accepted step."""
-        self._measured(None)
+        self._check_whole("lower_bounds_")
         return [objective / self._n_rows for objective in self.trace_]
 
     @classmethod

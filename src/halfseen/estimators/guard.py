@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from halfseen.data import Evidence, Source, Table
-from halfseen.errors import UnlabeledWarning, warn
+from halfseen.errors import DataError, UnlabeledWarning, warn
 
 if TYPE_CHECKING:
     from halfseen.estimators.naive_bayes import NaiveBayes
@@ -29,7 +29,8 @@ def compare(
 ) -> dict[str, Any] | None:
     """Return the cross-validated accuracies with and without unlabelled rows; warn when they are worse with them.
 
-    None, with a note in `events_`, where some class has too few labelled rows to leave one out.
+    None, with a note in `events_`, where some class has too few labelled rows to leave one out, or what is left cannot
+    be fitted alone.
     """
     found = _folds(evidence)
     if found is None:
@@ -41,7 +42,11 @@ def compare(
     for train, test in split:
         for with_all, hits in right.items():
             rows = np.sort(np.append(labelled[train], others)) if with_all else labelled[train]
-            fitted = _fitted(model, source.take(rows), weight[rows], evidence.take(rows))
+            try:
+                fitted = _fitted(model, source.take(rows), weight[rows], evidence.take(rows))
+            except DataError as error:  # a column that was seen in other rows only
+                model.events_.append(f"guard: some labelled rows cannot be fitted alone: {error}")
+                return None
             names = np.arange(len(model.classes_))
             hits[test] = fitted._most_probable(_rows(fitted, source, labelled[test]), names) == truth[test]
     return _judged(model, right[True], right[False], folds)
@@ -63,7 +68,11 @@ def best_weight(model: NaiveBayes, source: Source, weight: NDArray[np.float64], 
             rows = np.sort(np.append(labelled[train], others)) if tried else labelled[train]
             known = evidence.take(rows)
             own = np.where(known.index == 0, tried * weight[rows], weight[rows])
-            fitted = _fitted(model, source.take(rows), own, known)
+            try:
+                fitted = _fitted(model, source.take(rows), own, known)
+            except DataError:  # a column that was seen in other rows only: such a weight will not do
+                hits[tried] = -np.inf
+                continue
             names = np.arange(len(model.classes_))
             right = fitted._most_probable(_rows(fitted, source, labelled[test]), names) == truth[test]
             hits[tried] += float(weight[labelled[test]] @ right)

@@ -92,6 +92,7 @@ class HiddenClasses(TableEM):
 
         used, first = self._encoded(source, weight, known(sizes[0])[0])
         self._remember(used, first.schema)
+        self._check_seen()
         seed = self._seed()
 
         def found(shape: str, n_components: int, smaller: Found | None) -> Found:

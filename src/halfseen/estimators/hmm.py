@@ -15,6 +15,7 @@ from halfseen.estimators import blocks, joint, numbers, options, selection
 from halfseen.estimators.chain_em import ChainEM, Door, Fitted
 from halfseen.estimators.chain_state import ChainRecipe
 from halfseen.estimators.chain_use import default_state
+from halfseen.estimators.notes import check_seen
 from halfseen.estimators.state import Origin
 from halfseen.estimators.topology import Topology
 from halfseen.estimators.unharmed import unharmed
@@ -256,6 +257,7 @@ class HMM(ChainEM):
         self.__dict__.pop("_stats", None)
         self._template = door.source.template()
         self._schema = self._learn_schema(door.source)
+        check_seen(self._schema)
         self._marks = (groups if isinstance(groups, str) else None, time if isinstance(time, str) else None)
         self.columns_ = {column.name: column.kind for column in self._schema.columns}
         self.n_features_in_ = len(door.source.names)

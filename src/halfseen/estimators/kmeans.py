@@ -20,7 +20,7 @@ from halfseen.engine.lloyd import CONVERGED, PARTS, Plan, Rows, Run, move, parts
 from halfseen.engine.seeding import STARTS, sample
 from halfseen.errors import DataError, InterruptedWarning, ParameterError, warn
 from halfseen.estimators import centres as words
-from halfseen.estimators import options
+from halfseen.estimators import numbers, options
 from halfseen.estimators.pickled import Pickled
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table_mixture import lasting_seed
@@ -427,12 +427,7 @@ def _centred(source: Source, values: NDArray[Any], weight: Floats, run: Runner) 
         swept = sweep(rows, centre, labels, run)
         if not np.isfinite(swept.inertia):
             _find_infinity(source)
-        if not (swept.mass > 0).all():
-            names = [name for name, mass in zip(source.names, swept.mass[0], strict=True) if not mass > 0]
-            raise DataError(
-                f"column {names[0]!r} has no observed cell ({len(names)} such columns): no centre has a place in it. "
-                "Drop the column."
-            )
+        numbers.check_seen([name for name, mass in zip(source.names, swept.mass[0], strict=True) if not mass > 0])
         pivot = rows.pivot + move(centre, swept)[0]
     if not swept.inertia > 0 and _vary(values[weight > 0]):
         raise DataError("X has numbers whose squares are too small for float64. Multiply the columns by some constant.")

@@ -187,6 +187,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
             self.unlabeled_weight_ = guard.best_weight(self, source, weight, evidence)
         source, weight, evidence = self._weighed(source, weight, evidence)
         self._fit_rows(source, weight, evidence)
+        self._check_seen()  # not within: of the rows that the guard leaves in, a column may have no cell
         self.guard_ = None
         if self.guard and not evidence.complete:
             self.guard_ = guard.compare(self, source, weight, evidence)
@@ -200,6 +201,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
             return
         if not options.number("unlabeled_weight", self.unlabeled_weight) <= 1:
             raise ParameterError(f"unlabeled_weight={self.unlabeled_weight!r} is above 1. Use a number from 0 to 1.")
+
+    def _check_seen(self) -> None:
+        """Take any table: where no cell is observed, the shares of the classes are left to learn."""
 
     def _check_rule(self, evidence: Evidence) -> None:
         if self.text == "complement" and not (all_certain(evidence) and self.components_per_class == 1):
@@ -319,6 +323,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         table = schema.encode(source, weight, evidence)
         if first:
             self._remember(source, schema)
+            self._check_seen()
             summary = blocks.summarise(table)
             self.events_ = column_notes(schema, summary.frequencies)
             self._recipe = self._recipe_for(summary, len(self.classes_), self._covariance)

@@ -26,7 +26,7 @@ from halfseen.engine.network import (
     posterior,
     split,
 )
-from halfseen.errors import DataError, ImpossibleRowWarning, ParameterError, warn
+from halfseen.errors import AbsentError, DataError, ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import options
 from halfseen.estimators.labelled import Labelled, position
 from halfseen.estimators.pickled import Pickled
@@ -106,7 +106,7 @@ class NetworkUse(Pickled):
         """Expected counts of every family in the data it was fitted to, in the shapes of `params_`."""
         check_is_fitted(self, "_params")
         if not hasattr(self, "_stats"):
-            raise ParameterError("this network was built without data: it has no counts.")
+            raise AbsentError("this network was built without data: it has no counts.")
         return self._by_family(self._stats)
 
     def _by_family(self, cells: Floats) -> dict[str, Floats]:

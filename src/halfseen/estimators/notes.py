@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from halfseen.data import Column, Schema
+from halfseen.errors import DataError
 from halfseen.leaves.leaf import Floats
 
 MANY_SPACES = 2  # in what may be a sentence
@@ -33,6 +34,17 @@ def column_notes(schema: Schema, frequencies: Mapping[str, Floats]) -> list[str]
                 f"NaiveBayes and LatentClass count their words with columns={{{column.name!r}: 'text'}}"
             )
     return notes
+
+
+def unseen(schema: Schema) -> list[str]:
+    """Name the columns without any observed cell."""
+    return [column.name for column in schema.columns if column.categories == ()]
+
+
+def check_seen(schema: Schema) -> None:
+    """Refuse a table without any observed cell."""
+    if len(unseen(schema)) == len(schema.columns):
+        raise DataError("no cell of the table is observed: there is nothing to learn from it.")
 
 
 def _categorical(schema: Schema, frequencies: Mapping[str, Floats]) -> Iterator[tuple[Column, Floats]]:

@@ -15,7 +15,8 @@ from scipy.linalg import solve_triangular
 
 from halfseen.data import Schema, Source
 from halfseen.data.columns import Column
-from halfseen.errors import ParameterError
+from halfseen.data.matrix import numbers_only
+from halfseen.errors import DataError, ParameterError
 from halfseen.leaves import GaussianParams, NormalParams
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
@@ -33,6 +34,9 @@ def number_schema(source: Source, keep_constants: bool = False) -> Schema:
         Treat columns that never vary as numbers too: their variance is given, not estimated.
     """
     schema = Schema.learn(source)
+    for j, column in enumerate(schema.columns):
+        if not source.streams and any(isinstance(value, str | bool) for value in column.categories or ()):
+            raise DataError(numbers_only(source.column(j), column.name))
     codes = {j: len(c.categories or ()) for j, c in enumerate(schema.columns) if c.kind == "categorical"}
     if any(n > 1 for n in codes.values()):
         schema = Schema.learn(source, {j: "gaussian" for j, n in codes.items() if n > 1})
@@ -43,6 +47,16 @@ def number_schema(source: Source, keep_constants: bool = False) -> Schema:
         columns = [Column(c.name, "gaussian") if c.categories else c for c in schema.columns]
         schema = replace(Schema.of(columns), named=schema.named)
     return schema
+
+
+def check_seen(empty: Sequence[str]) -> None:
+    """Refuse columns without any observed cell, given by name: nothing can be said of their means."""
+    if empty:
+        others = f" ({len(empty)} such columns)" if len(empty) > 1 else ""
+        raise DataError(
+            f"column {empty[0]!r} has no observed cell{others}: no mean can be learned in it. Drop it; at the command "
+            f"line: --ignore {empty[0]}."
+        )
 
 
 def check_size(covariance: str, n_components: int, n_columns: int) -> None:

@@ -19,7 +19,7 @@ from halfseen.data.grammar_text import symbol_text
 from halfseen.data.trees import Tree, Word
 from halfseen.engine import ContextFree
 from halfseen.engine.grammar import SentenceChunk, cut_sentences
-from halfseen.errors import DataError, FitError, ImpossibleRowWarning, ParameterError, warn
+from halfseen.errors import AbsentError, DataError, FitError, ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import grammar_read, options
 from halfseen.estimators.grammar_read import Corpus
 from halfseen.estimators.pickled import Pickled
@@ -86,7 +86,7 @@ class GrammarUse(Pickled):
         """Expected number of uses of every rule in the sentences it was fitted to."""
         check_is_fitted(self, "_params")
         if not hasattr(self, "_stats"):
-            raise ParameterError("this grammar was not fitted to sentences: it has no counts.")
+            raise AbsentError("this grammar was not fitted to sentences: it has no counts.")
         return dict(zip(self.rules_, self._stats.tolist(), strict=True))
 
     @property

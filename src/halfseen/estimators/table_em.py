@@ -27,7 +27,7 @@ from halfseen.engine.stopping import read_rule
 from halfseen.errors import CollapseWarning, ParameterError, warn
 from halfseen.estimators import blocks, options, state
 from halfseen.estimators.ended import take_over, warn_of_end
-from halfseen.estimators.notes import column_notes
+from halfseen.estimators.notes import check_seen, column_notes
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table_mixture import TableMixture, default_name, lasting_seed, measure
 from halfseen.leaves.leaf import NO_MASS, Floats, Stats
@@ -144,6 +144,10 @@ class TableEM(TableMixture):
                 raise ParameterError(f"text={self.text!r}: its words can be neither fixed nor tied.")
             treatment |= dict.fromkeys(texts, self.text)
         return schema.arrange(treatment)
+
+    def _check_seen(self) -> None:
+        """Refuse a table that cannot be learned from because cells are missing."""
+        check_seen(self._schema)
 
     def _remember(self, source: Source, schema: Schema) -> None:
         """Keep what later calls need to know of the table: its columns, never its rows."""

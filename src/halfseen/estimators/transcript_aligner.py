@@ -22,6 +22,7 @@ from halfseen.estimators import blocks, options
 from halfseen.estimators.alignment import Aligner, Alignment, Typical, table_of
 from halfseen.estimators.ended import take_over, warn_of_end
 from halfseen.estimators.lexicon import Layout, Lexicon, read_pronunciations
+from halfseen.estimators.notes import check_seen
 from halfseen.estimators.pickled import Pickled
 from halfseen.estimators.spoken import Corpus, is_lazy, read_corpus, tell_short, too_short
 from halfseen.estimators.state import Origin, State
@@ -240,6 +241,7 @@ class TranscriptAligner(Pickled):
         corpus, layouts = self._fitting(corpus)
         first = corpus.first
         self._template, self._schema = first.template(), self._learn_schema(first)
+        check_seen(self._schema)
         self.n_features_in_ = len(first.names)
         summary = corpus.summary(self._schema)
         seed, n_emissions = seed_of(self.random_state), self._lexicon.n_emissions

@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike
 
 from halfseen.assign import SOFT, Assign, child
 from halfseen.data import check_sequence_weight
-from halfseen.data.bitext import Bitext, encode_pairs, read_links, where_links
+from halfseen.data.bitext import Bitext, encode_pairs, read_links, where_links, where_pairs
 from halfseen.data.files import read_memory
 from halfseen.engine import Reduced, Search, evaluate, fit
 from halfseen.engine.chain import Chain
 from halfseen.engine.journal import current
+from halfseen.engine.patience import patience
 from halfseen.engine.search import Plan
 from halfseen.engine.stopping import read_rule
 from halfseen.engine.words import PooledPath, WordModel, n_blocks, one_chunk, pair_chunks
@@ -260,14 +261,17 @@ class WordAligner(WordUse):
         room = read_memory(self.memory)
         text = encode_pairs(pairs, target, lowercase=self.lowercase, room=room // 8)
         weight = check_sequence_weight(sample_weight, text.n_pairs)[text.filled]
+        if len(weight) and not weight.any():
+            raise DataError("sample_weight: all pairs with words on both sides are of weight 0: nothing is learned.")
         known = None if links is None else Known(read_links(links, nulls=True), partial(where_links, links))
         self.events_: list[str] = []
-        self._check_pairs(text, known)
+        self._check_pairs(text, known, partial(where_pairs, pairs))
         seed = seed_of(self.random_state)
         self._origin = Origin(None, seed.entropy, datetime.now(UTC).isoformat(timespec="seconds"))
         ready = {name: self._prepared(text, name, known, room // 8) for name in self._directions()}
         self.source_words_, self.target_words_ = text.source_words, text.target_words
         self._n_pairs = text.n_pairs
+        self._longest = {name: int(one.sides.pairs[:, 1].max()) for name, one in ready.items()}
         del text  # what training needs of it is ready; the rest is memory
         plan = Plan(assign, rule, int(self.max_iter), accelerate=False, seed=child(seed, 1))
         found = self._trained(ready, weight, plan)
@@ -277,17 +281,15 @@ class WordAligner(WordUse):
     def _directions(self) -> tuple[str, ...]:
         return ("forward", "reverse") if self.direction == "both" else (self.direction,)
 
-    def _check_pairs(self, text: Bitext, known: Known | None) -> None:
+    def _check_pairs(self, text: Bitext, known: Known | None, where: Callable[[Sequence[int]], str]) -> None:
         """Refuse a corpus without pairs, and links that cannot be; note pairs with an empty side."""
         kept = text.filled
         if not len(kept):
             raise DataError(f"there are {text.n_pairs} pairs, and in none of them do both sides have words.")
         if len(kept) < text.n_pairs:
-            empty = np.setdiff1d(np.arange(text.n_pairs), kept) + 1
-            named = ", ".join(map(str, empty[:SAID])) + (", ..." if len(empty) > SAID else "")
-            self.events_.append(
-                f"{len(empty)} of {text.n_pairs} pairs have an empty side and teach nothing: line {named}"
-            )
+            empty = np.setdiff1d(np.arange(text.n_pairs), kept)
+            named = where(empty[:SAID].tolist()) + (", ..." if len(empty) > SAID else "")
+            self.events_.append(f"{len(empty)} of {text.n_pairs} pairs have an empty side and teach nothing: {named}")
         if known is None:
             return
         if len(known.links) != text.n_pairs:
@@ -316,10 +318,8 @@ class WordAligner(WordUse):
         for number, word in enumerate(self._sequence()):
             last = []
             for names in [tuple(ready)] if self._agrees_in(number) else [(name,) for name in ready]:
-                stage = self._trained_one(word, {name: ready[name] for name in names}, before, weight, plan)
                 more = number + 1 < len(self._sequence()) or names[-1] != tuple(ready)[-1]
-                if stage.search.interrupted and more:
-                    raise KeyboardInterrupt  # what was found so far is no model of this kind yet
+                stage = self._trained_one(word, {name: ready[name] for name in names}, before, weight, plan, more)
                 before |= _lexicons(stage)
                 self.stages_.append(_told(stage))
                 last.append(stage)
@@ -327,14 +327,19 @@ class WordAligner(WordUse):
         return last
 
     def _trained_one(
-        self, word: str, ready: dict[str, Prepared], before: dict[str, Params], weight: Floats, plan: Plan
+        self, word: str, ready: dict[str, Prepared], before: dict[str, Params], weight: Floats, plan: Plan, more: bool
     ) -> Stage:
-        """Train one model in one direction, or in both together; takes what it begins with out of `before`."""
+        """Train one model in one direction, or in both together; takes what it begins with out of `before`.
+
+        Unless there are `more` to come, an interrupt keeps what was learned: it waits for the end of a pass, as passes
+        write over what was accepted before them.
+        """
         kind = KINDS[word]
-        with runner(self.n_jobs, PARTS) as run:  # workers share every chunk, and chunks go one after the other
+        # workers share every chunk, and chunks go one after the other
+        with patience(plan.plain and not more) as asked, runner(self.n_jobs, PARTS) as run:
             sides, leaves = self._leaves(kind, [one.sides for one in ready.values()], run, plan.plain)
             model = WordModel(Agreed(kind, run) if len(ready) > 1 else Links(kind, run), leaves)
-            path = PooledPath(model, plan.plain)
+            path = PooledPath(model, plan.plain, asked)
             data = Reduced(self._chunks(sides, kind, weight, plan, run), path=path)
             # lexicons are large: nobody holds the first ones but the search, which lets go of them
             first = self._start(model, data, [before.pop(name) for name in ready])
@@ -345,7 +350,10 @@ class WordAligner(WordUse):
             search = fit(model, data, starts, plan, trace)
             del starts
             model.structure.room.clear()  # a worker of a pass that was cut short may still write there
-            if search.interrupted and plan.plain:
+            if (search.interrupted and more) or asked.times > 1:
+                raise KeyboardInterrupt  # what was found so far is no model of this kind yet, or nobody waits for it
+            search = replace(search, interrupted=search.interrupted or asked.times > 0)
+            if search.interrupted and plan.plain and path.begun is not search.best.accepted.params:
                 _mend(search.best, model, data)
             _forget(search.best)
             loglik = search.best.accepted.loglik
@@ -445,9 +453,10 @@ class Stage(NamedTuple):
 
 
 def _mend(chain: Chain, model: WordModel, data: Reduced) -> None:
-    """Accept the parameters of a pass that was cut short, by another pass: it wrote over those accepted before it."""
-    if chain.params is chain.accepted.params:
-        return  # no pass was under way
+    """Accept the parameters of a pass that was cut short, by another pass: it wrote over those accepted before it.
+
+    An interrupt that waits for the end of its pass needs none: this is for those that could not be held back.
+    """
     [chain.step] = evaluate(model, replace(data, path=PooledPath(model)), [chain.params])
     chain.trace.append(chain.objective)
     chain.n_passes += 1

@@ -26,6 +26,7 @@ RECORD = {
     *("options", "columns", "source_words", "target_words", "n_pairs", "stages", "training"),
     *("data_fingerprint", "seed", "fitted_at", "command", "reading"),
 }
+LATER = {"longest"}  # entries that older files do not have
 OWN = ("loglik_", "objective_", "trace_", "n_iter_", "converged_", "stop_reason_", "events_")
 PARTS = ("firsts", "columns", "table", "place")
 
@@ -40,6 +41,7 @@ def taken(model: WordAligner) -> State:
         "target_words": list(model.target_words_),
         "n_pairs": model._n_pairs,
         "stages": model.stages_,
+        "longest": model._longest,
         "training": {name: vars(model)[name] for name in OWN},
         "data_fingerprint": origin.fingerprint,
         "seed": origin.seed,
@@ -57,8 +59,8 @@ def taken(model: WordAligner) -> State:
 def restored(cls: type[Estimator], state: State) -> Estimator:
     """Return the aligner whose state this is; raise `ParameterError` for what cannot be one."""
     record, tensors = state
-    if set(record) != RECORD:
-        raise ParameterError(f"its record has too many or too few entries: {sorted(set(record) ^ RECORD)}.")
+    if set(record) - LATER != RECORD:
+        raise ParameterError(f"its record has too many or too few entries: {sorted(set(record) - LATER ^ RECORD)}.")
     model = cls(**_known_options(cls, record["options"]))
     model._check_options()
     model.source_words_, model.target_words_ = (_words(record, side) for side in ("source_words", "target_words"))
@@ -72,6 +74,8 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
         "reverse": (model.target_words_, model.source_words_),
     }
     model._learned = {name: _direction(model, name, tensors, *map(len, words[name])) for name in names}
+    longest = options.mapping("longest", record.get("longest")) or {}
+    model._longest = {name: options.whole("longest", longest[name]) for name in names if name in longest}
     restore_stages(model, record, OWN)
     model._origin = _origin(record)
     return model

@@ -57,6 +57,7 @@ class WordUse(Pickled):
     source_words_: tuple[str, ...]
     target_words_: tuple[str, ...]
     _learned: dict[str, Direction]
+    _longest: dict[str, int]  # words of the longest sentence to look for source words in, by direction
 
     # ---- use -----------------------------------------------------------------------------------------------------
 
@@ -250,7 +251,7 @@ class WordUse(Pickled):
             if self.model == "diagonal":
                 lines.append(f"{name}: tension {one.place[1]:.2f}, {one.place[0]:.0%} of the words have no source")
             elif self.model == "hmm":
-                shares = ", ".join(f"{d:+d} {c:.0%}" for d, c in self.jumps_[name].items() if c >= SHOWN_JUMP)
+                shares = ", ".join(f"{d:+d} {c:.0%}" for d, c in self._made(name).items() if c >= SHOWN_JUMP)
                 lines.append(f"{name}: jumps {shares}; {one.place[0]:.0%} of the words have no source")
         lines += [f"{word}: {', '.join(f'{f} {p:.2f}' for f, p in found)}" for word, found in self._frequent()]
         return "\n".join(lines)
@@ -282,6 +283,17 @@ class WordUse(Pickled):
         self._need("hmm")
         widths = range(-self.max_jump, self.max_jump + 1)
         return {name: dict(zip(widths, one.place[1:].tolist(), strict=True)) for name, one in self._learned.items()}
+
+    def _made(self, name: str) -> dict[int, float]:
+        """Return the chances of the jumps that some sentence of the training allows, of all such.
+
+        A jump comes from a word of 1 .. n or from the start, 0, and leads to one of 1 .. n. Wider ones have the chances
+        they began with.
+        """
+        longest = self._longest.get(name, self.max_jump + 1)
+        found = {width: chance for width, chance in self.jumps_[name].items() if -longest < width <= longest}
+        total = sum(found.values())
+        return {width: chance / total for width, chance in found.items()}
 
     def _need(self, model: str) -> None:
         check_is_fitted(self)

@@ -216,12 +216,10 @@ def gaussian_score(
 ) -> None:
     """scores[n, k] -= 1/2 sum_d seen[n, d] (log(2 pi var[k, d]) + (values[n, d] - mean[k, d])^2 / var[k, d])."""
     missing = np.isnan(values)
-    scores -= 0.5 * (~missing @ np.log(2 * np.pi * var).T)
-    filled = np.where(missing, 0.0, values)
-    for k, (centre, scale) in enumerate(zip(mean, np.sqrt(var), strict=True)):
-        deviation = (filled - centre) / scale
-        deviation[missing] = 0.0
-        scores[:, k] -= 0.5 * np.einsum("nd,nd->n", deviation, deviation)
+    for k, (centre, spread) in enumerate(zip(mean, var, strict=True)):
+        loss = np.log(2 * np.pi * spread) + ((values - centre) / np.sqrt(spread)) ** 2
+        loss[missing] = 0.0  # of cells, not of what else is NaN: parameters that are no numbers must show
+        scores[:, k] -= 0.5 * loss.sum(axis=1)
 
 
 def gaussian_expect(
@@ -278,11 +276,15 @@ def complete_rows(
     """Return deviations from the mean, expected where missing, and L with L L' = precision of the missing cells."""
     deviation = np.where(missing, 0.0, values - mean)
     inner = precision[np.ix_(missing, missing)]
-    if not np.isfinite(inner).all():  # a singular covariance
-        return np.full(values.shape, np.nan), np.full(inner.shape, np.nan)
-    factor = np.asarray(np.linalg.cholesky(inner), dtype=np.float64)
+    try:
+        factor = np.asarray(np.linalg.cholesky(inner), dtype=np.float64)
+    except np.linalg.LinAlgError:  # a singular covariance
+        factor = np.full(inner.shape, np.nan)
+    if not np.isfinite(factor).all():
+        return np.full(values.shape, np.nan), factor
     if missing.any():
-        deviation[:, missing] = -cho_solve((factor, True), (deviation @ precision[:, missing]).T).T
+        known = (deviation @ precision[:, missing]).T
+        deviation[:, missing] = -cho_solve((factor, True), known, check_finite=False).T  # NaN must come out as NaN
     return deviation, factor
 
 
@@ -328,7 +330,8 @@ def normal_expect(
             deviation, inner = complete_rows(values[rows], missing, mean[k], precision[k])
             second = (used[:, None] * deviation).T @ deviation
             if missing.any():
-                second[np.ix_(missing, missing)] += used.sum() * cho_solve((inner, True), np.eye(len(inner)))
+                spread = cho_solve((inner, True), np.eye(len(inner)), check_finite=False)
+                second[np.ix_(missing, missing)] += used.sum() * spread
             total[0] += used.sum()
             total[2 : 2 + width] += used @ deviation
             total[2 + width :] += second.ravel()
@@ -371,17 +374,19 @@ def independent_soft(
 ) -> None:
     """usage[n, k] = outer[n] p[n, k], p ~ exp(beta scores); log_evidence[n] = log(sum_k exp(beta scores[n, k])) / beta.
 
-    A row that is impossible under every component (-inf throughout) has evidence -inf and no usage.
+    A row that is impossible under every component (-inf throughout) has evidence -inf and no usage. Nor has one with a
+    score of NaN or +inf, which its evidence passes on.
     """
     if beta != 1.0:
         scores *= beta
     best = scores.max(axis=1)
     possible = np.isfinite(best)
+    scores[~possible] = -np.inf
     scores -= np.where(possible, best, 0.0)[:, None]
     np.exp(scores, out=scores)
-    total = scores.sum(axis=1)
-    log_evidence[:] = np.where(possible, (best + np.log(np.where(possible, total, 1.0))) / beta, -np.inf)
-    scores *= (outer / np.where(possible, total, 1.0))[:, None]
+    total = np.where(possible, scores.sum(axis=1), 1.0)
+    log_evidence[:] = (best + np.log(total)) / beta
+    scores *= (outer / total)[:, None]
 
 
 def independent_hard(
@@ -640,8 +645,8 @@ def diagonal_soft(
     moments: Floats,  # (3, K, D)  added to, about `mean`
 ) -> float:
     """Score, infer and expect a mixture of independent normal columns at once; return the log-likelihood."""
-    deviation = values[:, None] - mean
-    usage = -np.nansum(half_precision * deviation**2 + half_log, axis=2)
+    loss = half_precision * (values[:, None] - mean) ** 2 + half_log
+    usage = -np.where(np.isnan(values)[:, None], 0.0, loss).sum(axis=2)
     loglik = _infer(usage, log_mix, weight, mix_usage)
     gaussian_expect(values, mean, usage, moments)
     return loglik

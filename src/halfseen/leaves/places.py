@@ -235,9 +235,11 @@ class Jumps(Place):
         """Return for each cell (n, i') how many k lead to each jump, (C, 2 w + 1)."""
         w, parts = self.width, [np.zeros((0, 2 * self.width + 1))]
         for n in self.lengths:
-            reach = np.zeros((n + 1, 2 * w + 1))
-            jump = np.clip(np.arange(1, n + 1) - np.arange(n + 1)[:, None], -w, w) + w
-            np.add.at(reach, (np.arange(n + 1)[:, None], jump), 1.0)
+            i = np.arange(n + 1)[:, None]
+            k = i + np.arange(-w, w + 1)
+            reach = ((k >= 1) & (k <= n)).astype(np.float64)
+            reach[:, :1] = np.maximum(i - w, 0)  # all k from 1 up to i - w
+            reach[:, -1:] = np.maximum(n - i - w + 1, 0)  # and from i + w up to n
             parts.append(reach)
         return np.concatenate(parts)
 

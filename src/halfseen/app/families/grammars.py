@@ -135,9 +135,9 @@ def parse(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     draws = request["draws"] or None
     found = model.parse(corpus.sentences, brackets=corpus.brackets, draws=draws, random_state=request["seed"])
     listed: list[list[Parse]] = [[] if own is None else own if draws else [own] for own in found]
-    for number, own in enumerate(listed, start=1):
+    for number, (words, own) in enumerate(zip(corpus.sentences, listed, strict=True)):
         if not own:
-            console.note(f"note: sentence {number} has no parse: {' '.join(corpus.sentences[number - 1])}")
+            console.note(f"note: sentence {number} has no parse: {' '.join(words)}")
     _write(request["output"], request["form"], corpus, listed)
 
 

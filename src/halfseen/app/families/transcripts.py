@@ -140,14 +140,15 @@ def read_said(path: str) -> dict[str, str]:
     """
     text = read_text(path)
     tab = "\t" in text.partition("\n")[0]
-    rows = [row for row in csv.reader(text.splitlines(), delimiter="\t" if tab else ",") if any(row)]
+    reader = csv.reader(text.splitlines(), delimiter="\t" if tab else ",")
+    rows = [(reader.line_num, row) for row in reader if any(row)]
     heads = {"transcript", "text", "words", "units", "unit", "word", "phase", "phases", "activity", "step", "steps"}
-    if rows and len(rows[0]) > 1 and rows[0][1].strip().lower() in heads:
+    if rows and len(rows[0][1]) > 1 and rows[0][1][1].strip().lower() in heads:
         rows = rows[1:]
     found: dict[str, str] = {}
-    for number, row in enumerate(rows, start=1):
+    for number, row in rows:
         if len(row) < 2:
-            raise DataError(f"{path}, row {number}: {row!r:.80} has no transcript after the name.")
+            raise DataError(f"{path}, line {number}: {row!r:.80} has no transcript after the name.")
         name = _name(row[0])
         found[name] = f"{found[name]} {row[1].strip()}" if name in found else row[1].strip()
     if not found:

@@ -111,7 +111,8 @@ def pairs(model: Any, material: PairMaterial) -> Section:
         source, target = _lists(material.X[p])
         draw = partial(_drawn, source, target, material.links[p], material.proba[p])
         size = (1.6 + 0.36 * len(target), 1.3 + 0.3 * len(source))
-        parts.append(Figure(svg(draw, f"pair{p}", size, f"links of pair {p}"), f"Pair {p + 1}: {' '.join(source)}"))
+        drawn = svg(draw, f"pair{p}", size, f"links of line {p + 1}")
+        parts.append(Figure(drawn, f"Line {p + 1}: {' '.join(source)}"))
     lead = "Dots are links, shades their probabilities." if parts else "No pair is short enough to be drawn."
     return Section("pairs", "Pairs and their links", lead, parts)
 
@@ -136,8 +137,9 @@ def order(model: Any, material: PairMaterial) -> Section | None:
     if model.model == "diagonal":
         rows.append(["tension of the diagonal", *(f"{model.tension_[name]:.2f}" for name in names)])
     else:
-        widths = model.jumps_[names[0]]
-        rows += [[f"jump {d:+d}", *(percent(model.jumps_[name][d]) for name in names)] for d in widths]
+        made = {name: model._made(name) for name in names}
+        widths = sorted(set().union(*made.values()))
+        rows += [[f"jump {d:+d}", *(percent(made[name].get(d, 0.0)) for name in names)] for d in widths]
     lead = {
         "diagonal": "How strongly words keep to the place of their source word in the sentence.",
         "hmm": "How far a word's source lies from that of the word before it.",
