@@ -217,7 +217,8 @@ def gaussian_score(
     """scores[n, k] -= 1/2 sum_d seen[n, d] (log(2 pi var[k, d]) + (values[n, d] - mean[k, d])^2 / var[k, d])."""
     missing = np.isnan(values)
     for k, (centre, spread) in enumerate(zip(mean, var, strict=True)):
-        loss = np.log(2 * np.pi * spread) + ((values - centre) / np.sqrt(spread)) ** 2
+        with np.errstate(over="ignore"):  # a cell too far away for a square is impossible
+            loss = np.log(2 * np.pi * spread) + ((values - centre) / np.sqrt(spread)) ** 2
         loss[missing] = 0.0  # of cells, not of what else is NaN: parameters that are no numbers must show
         scores[:, k] -= 0.5 * loss.sum(axis=1)
 
@@ -645,7 +646,8 @@ def diagonal_soft(
     moments: Floats,  # (3, K, D)  added to, about `mean`
 ) -> float:
     """Score, infer and expect a mixture of independent normal columns at once; return the log-likelihood."""
-    loss = half_precision * (values[:, None] - mean) ** 2 + half_log
+    with np.errstate(over="ignore"):  # a cell too far away for a square is impossible
+        loss = half_precision * (values[:, None] - mean) ** 2 + half_log
     usage = -np.where(np.isnan(values)[:, None], 0.0, loss).sum(axis=2)
     loglik = _infer(usage, log_mix, weight, mix_usage)
     gaussian_expect(values, mean, usage, moments)
