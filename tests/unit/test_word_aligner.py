@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 
 import halfseen as hs
 from halfseen.data.bitext import Bitext, encode_pairs
@@ -286,6 +287,20 @@ def test_options_that_cannot_be_are_refused():
     ):
         with pytest.raises(ParameterError, match=match):
             hs.WordAligner(**how).fit(TOY)
+
+
+def test_a_fit_is_settled_where_both_directions_are():
+    """Here one stops by itself and the other is cut short, whichever comes first: that is said, and said once."""
+    rng = np.random.default_rng(0)
+    pairs = [
+        ([f"s{k}" for k in rng.integers(5, size=4)], [f"t{k}" for k in rng.integers(9, size=2)]) for _ in range(30)
+    ]
+    how = {"agreement": False, "stop": "gain", "tol": 1, "max_iter": 6}
+    for own in (pairs, [pair[::-1] for pair in pairs]):
+        with pytest.warns(ConvergenceWarning, match="max_iter=6") as told:
+            found = hs.WordAligner("ibm1", **how).fit(own)
+        assert sorted(stage["n_iter"] for stage in found.stages_) == [5, 6]
+        assert (found.stop_reason_, found.converged_, len(told)) == ("max_iter", False, 1)
 
 
 # ---- evidence --------------------------------------------------------------------------------------------------------
@@ -778,7 +793,7 @@ def test_ctrl_c_in_the_last_model_costs_no_other_pass(monkeypatch, how, before_t
     with pytest.warns(InterruptedWarning):
         found, n_made = fitted(at)
     assert n_made == at
-    assert found.stop_reason_ == ("iterations" if before_the_end == 1 or how == {"agreement": False} else "interrupted")
+    assert found.stop_reason_ == ("iterations" if before_the_end == 1 else "interrupted")
     assert found.stages_[-1]["trace"] == whole.stages_[-1]["trace"][: 5 - before_the_end]
     assert found.score(NLTK) == pytest.approx(found.loglik_, rel=1e-9)
     with pytest.raises(KeyboardInterrupt):

@@ -422,10 +422,11 @@ class WordAligner(WordUse):
         longest = max(map(len, traces))
         self.trace_ = np.sum([[*t, *[t[-1]] * (longest - len(t))] for t in traces], axis=0).tolist()
         self.n_iter_ = max(stage.search.best.n_passes for stage in last)
-        self.stop_reason_ = last[0].search.best.reason
-        self.converged_ = all(stage.search.best.reason in CONVERGED for stage in last)
-        for stage in last:
-            warn_of_end(self, stage.search)
+        reasons = [stage.search.best.reason for stage in last]
+        unsettled = [reason for reason in reasons if reason not in CONVERGED]
+        self.stop_reason_ = (unsettled or reasons)[-1]
+        self.converged_ = not unsettled
+        warn_of_end(self, last[-1].search)  # before the last one an interrupt ends the fit
         log.info("aligned %d pairs: %s", self._n_pairs, self.stop_reason_)
 
     # ---- model files ---------------------------------------------------------------------------------------------
