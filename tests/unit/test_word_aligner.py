@@ -266,6 +266,11 @@ def test_lines_that_cannot_be_are_named(tmp_path):
     (tmp_path / "bad.gz").write_bytes(b"no gzip")
     with pytest.raises(DataError, match="no gzip file"):
         hs.WordAligner().fit(tmp_path / "bad.gz")
+    whole = gzip.compress(b"das Haus ||| the house\n" * 9)
+    for damaged in (whole[:-9], whole[:10] + b"\xff" + whole[11:], whole[:-8] + bytes(8)):
+        (tmp_path / "bad.gz").write_bytes(damaged)
+        with pytest.raises(DataError, match=r"bad.gz: after line \d+ it is no gzip file"):
+            hs.WordAligner().fit(tmp_path / "bad.gz")
 
 
 def test_options_that_cannot_be_are_refused():

@@ -13,6 +13,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ def open_lines(path: str | os.PathLike[str]) -> Iterator[str]:
                 f"{path}, line {number}: not UTF-8 ({error.reason} at byte {error.start}). Convert the file, for "
                 "instance: iconv -f latin1 -t utf-8."
             ) from None
-        except (gzip.BadGzipFile, EOFError) as error:
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise DataError(f"{path}: after line {number} it is no gzip file: {error}.") from None
 
 
