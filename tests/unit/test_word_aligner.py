@@ -341,6 +341,15 @@ def test_known_links_that_cannot_be():
         hs.WordAligner().fit(TOY, links=[None, "0_1", None])
 
 
+def test_known_links_that_contradict_each_other():
+    """A word that has none has no link; several links of one word are the ones that it may have."""
+    with pytest.raises(DataError, match="links of pair 1: target word 0 has none and a link, 1-0"):
+        hs.WordAligner().fit(TOY, links=[None, [(1, 0), (None, 0)], None])
+    with pytest.raises(DataError, match="links of pair 0: source word 1 has none and a link, 1-0"):
+        hs.WordAligner().fit(TOY, links=[[(1, 0), (1, None), (None, 1)], None, None])
+    hs.WordAligner().fit(TOY, links=[[(0, 0), (1, 0), (None, 1)], [(0, None), (None, 0)], None])
+
+
 def test_known_links_of_a_file_are_named_by_their_line(tmp_path):
     path = tmp_path / "known"
     path.write_text("0-0\n\n7-0\n")

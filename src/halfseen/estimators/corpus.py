@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,7 +150,7 @@ def place_of(kind: int, cells: Any, width: int, p_null: float | None, null: bool
 
 
 def check_known(text: Bitext, known: Sequence[Any], where: Callable[[int], str]) -> None:
-    """Refuse known links of words that are not there, also in pairs that have an empty side."""
+    """Refuse known links of words that are not there, or that have none, also in pairs that have an empty side."""
     sizes = np.stack([np.diff(text.source_ends), np.diff(text.target_ends)], axis=1).tolist()
     for number, links in enumerate(known):
         for link in links or ():
@@ -159,6 +159,19 @@ def check_known(text: Bitext, known: Sequence[Any], where: Callable[[int], str])
                     raise DataError(
                         f"{where(number)}: there is no {side} word {index}; the sentence has {size}, counted from 0."
                     )
+        if links:
+            _check_nulls(links, where(number))
+
+
+def _check_nulls(links: Iterable[Any], where: str) -> None:
+    """Refuse links of words that are said to have none."""
+    without = {link for link in links if None in link}
+    if not without:
+        return
+    for one, two in sorted(set(links) - without):
+        for side, index, said in (("source", one, (one, None)), ("target", two, (None, two))):
+            if said in without:
+                raise DataError(f"{where}: {side} word {index} has none and a link, {one}-{two}. Leave one out.")
 
 
 def with_known(
