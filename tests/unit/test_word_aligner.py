@@ -406,6 +406,14 @@ def test_directions_that_were_not_fitted_are_refused():
     assert found.translations("house", 1, reverse=True)
 
 
+def test_a_way_to_make_one_of_two_directions_needs_two():
+    """The default is nobody's wish."""
+    with pytest.raises(ParameterError, match="symmetrize='union' needs direction='both', got 'forward'"):
+        hs.WordAligner(direction="forward", symmetrize="union").fit(TOY)
+    for how in ("reverse", hs.WordAligner().symmetrize):
+        hs.WordAligner(direction="reverse", symmetrize=how).fit(TOY)
+
+
 def test_words_that_were_not_seen_have_no_translations(fitted):
     with pytest.raises(DataError, match=r"the word 'hous' was not seen when fitting. Did you mean 'house'"):
         fitted["ibm1"].translations("hous")

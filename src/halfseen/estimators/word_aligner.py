@@ -205,6 +205,11 @@ class WordAligner(WordUse):
                     "agreement=False to train them apart."
                 )
 
+    def _check_symmetry(self) -> None:
+        """Refuse a way to make one of two directions where one is fitted; model files of such fits can be read."""
+        if self.direction != "both" and self.symmetrize not in (self.direction, WordAligner().symmetrize):
+            raise ParameterError(f"symmetrize={self.symmetrize!r} needs direction='both', got {self.direction!r}.")
+
     def _sequence(self) -> tuple[str, ...]:
         if self.sequence is None:
             return BEFORE[self.model]
@@ -256,6 +261,7 @@ class WordAligner(WordUse):
             How often each pair counts.
         """
         self._check_options()
+        self._check_symmetry()
         assign = Assign.read(self.assign, self.draws)
         rule = read_rule(self.stop, self.tol, self.assign)
         room = read_memory(self.memory)
