@@ -509,6 +509,23 @@ def test_a_classifier_learns_in_pieces():
     assert_allclose(pieces.means_, whole.means_, rtol=1e-8)
 
 
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize("shape", ["full", "tied", "diag", "spherical"])
+def test_a_class_may_come_in_a_later_piece(shape, holes):
+    """Its share was 0 until then; its rows count all the same, those with holes completed under what was known."""
+    X, y = blobs(300)
+    whole = hs.GaussianClassifier(covariance_type=shape).fit(X, y)
+    if holes:
+        X[::50, 0] = np.nan
+    pieces = hs.GaussianClassifier(covariance_type=shape).partial_fit(X[y == 0], y[y == 0], classes=np.unique(y))
+    pieces.partial_fit(X[y > 0], y[y > 0])
+    assert_allclose(pieces.class_count_, whole.class_count_, rtol=1e-12)
+    assert (pieces.predict(X) == y).mean() > 0.9
+    if not holes:
+        assert_allclose(pieces.means_, whole.means_, rtol=1e-8)
+        assert_allclose(pieces.covariances_, whole.covariances_, rtol=1e-8, atol=1e-8)
+
+
 def test_posterior_of_means_and_variances_where_cells_are_hidden():
     """Gibbs draws cells too: intervals are wider than those of the completed table, and hold the estimates."""
     rng = np.random.default_rng(0)

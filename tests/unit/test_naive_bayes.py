@@ -259,6 +259,19 @@ def test_a_batch_may_lack_a_class_and_no_batch_may_bring_a_new_one():
         model.partial_fit(X[:5], [0, 1, 2, 7, 0])
 
 
+def test_a_class_may_come_in_a_later_batch():
+    """Its share was 0 until then, or the probability of a category: that does not make labelled rows impossible."""
+    X, y = some_table()
+    whole = hs.NaiveBayes(columns=KINDS, prior=None).fit(X, y)
+    early = X["color"] == "red"
+    declared = X.assign(color=pd.Categorical(X["color"], ["red", "green", "blue"]))
+    for first in (y < 2, early):
+        model = hs.NaiveBayes(columns=KINDS, prior=None).partial_fit(declared[first], y[first], classes=[0, 1, 2])
+        model.partial_fit(declared[~first], y[~first])
+        assert_allclose(model.class_count_, whole.class_count_, rtol=1e-12)
+        assert_allclose(model.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+
+
 def test_missing_cells_say_nothing(melons):
     model = hs.NaiveBayes().fit(*melons)
     empty = pd.DataFrame([[None] * 6], columns=melons[0].columns)

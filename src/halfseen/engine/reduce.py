@@ -32,15 +32,28 @@ def reduce(model: Mixture, table: Table, runner: Runner = serial) -> Reduced:
     table = _arranged(model, table)
     if table.evidence is None:
         return _packed(model, table)
+    counted, rest = known_apart(model, table, runner)
+    if counted is None:
+        return Reduced(table.chunks())
+    reduced = Reduced([]) if rest is None else _packed(model, rest)
+    return replace(reduced, known=counted, about=model.blank())
+
+
+def known_apart(model: Mixture, table: Table, runner: Runner = serial) -> tuple[Expected | None, Table | None]:
+    """Return the statistics of the rows in which nothing is hidden, about `model.blank()`, and the table of the others.
+
+    None for no such rows.
+    """
+    if table.evidence is None:
+        return None, table
     about = model.blank()
     if all_countable(model, table):
-        return Reduced([], _counted(model, table, about, runner), about)
+        return _counted(model, table, about, runner), None
     known = _countable(model, table)
     if not known.any():
-        return Reduced(table.chunks())
+        return None, table
     counted = _counted(model, table.take(np.flatnonzero(known)), about, runner)
-    rest = _packed(model, table.take(np.flatnonzero(~known)))
-    return replace(rest, known=counted, about=about)
+    return counted, table.take(np.flatnonzero(~known))
 
 
 def _countable(model: Mixture, table: Table) -> NDArray[np.bool_]:

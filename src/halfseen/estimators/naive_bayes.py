@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read_target, row_weight
 from halfseen.engine import Mixture
-from halfseen.engine.reduce import all_certain
+from halfseen.engine.reduce import all_certain, known_apart
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import blocks, guard, options
 from halfseen.estimators.notes import column_notes
@@ -25,7 +25,7 @@ from halfseen.estimators.table_em import TableEM
 from halfseen.estimators.table_mixture import TableMixture, in_one_pass
 from halfseen.estimators.unharmed import unharmed
 from halfseen.leaves.categorical import read_table
-from halfseen.leaves.leaf import Floats, Stats
+from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.leaves.multinomial import Bernoulli, Complement, Multinomial
 from halfseen.leaves.product import Product
@@ -337,10 +337,14 @@ class NaiveBayes(ClassifierMixin, TableEM):
         """Add the statistics of a batch and estimate anew."""
         pivot = self._model.blank()  # alike in all classes, so that moments of the whole table can be read off
         stats = self._model.recentre(self._stats, self._params, pivot)
-        prepared = self._model.prepare(self._params)
-        for chunk in table.chunks():
-            batch = self._model.expected(prepared, chunk, SOFT).stats
-            stats = stats + self._model.recentre(batch, self._params, pivot)
+        counted, rest = known_apart(self._model, table)  # about the pivot; nothing of what was learned is needed
+        if counted is not None:
+            stats = stats + counted.stats
+        if rest is not None:
+            prepared = self._model.prepare(_all_possible(self._params))
+            for chunk in rest.chunks():
+                batch = self._model.expected(prepared, chunk, SOFT).stats
+                stats = stats + self._model.recentre(batch, self._params, pivot)
         summary = blocks.summary_of(self._model, stats, pivot, self._schema)
         self._recipe = self._recipe_for(summary, len(self.classes_), self._covariance)
         self._model, self._origin = self._recipe.model(), self._origin.in_pieces()
@@ -527,6 +531,11 @@ class NaiveBayes(ClassifierMixin, TableEM):
         """Draw rows and their classes from the model."""
         X, components = super().sample(n_samples, random_state)
         return X, self.classes_[components // int(self.components_per_class)]
+
+
+def _all_possible(params: Params) -> Params:
+    """Return the parameters with next to no share of classes that have none: a label may bring their first row."""
+    return {**params, "mix": frozen(np.maximum(params["mix"], np.finfo(np.float64).tiny))}
 
 
 def target_of(y: Any, source: Source | None = None) -> Any:
