@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from numpy.testing import assert_allclose
+from sklearn.exceptions import NotFittedError
 
 import halfseen as hs
 from halfseen.errors import ParameterError
@@ -53,7 +54,18 @@ def test_columns_by_name_and_given_axes():
         hs.plot_mixture(model, columns=["mass", "body_mass_g"])
 
 
+def test_rows_lie_at_the_value_of_a_constant_column():
+    X = np.column_stack([np.random.default_rng(0).normal(size=20), np.full(20, 7.0)])
+    ax = hs.plot_mixture(hs.GaussianMixture(1).fit(X), X)
+    assert_allclose(ax.collections[0].get_offsets(), X)
+    assert hs.plot_mixture(hs.GaussianMixture(1).fit(np.ones((5, 3)))).get_xlabel().endswith(": 0% of the variance")
+    still = np.full((5, 2), 7.0)
+    assert_allclose(hs.plot_mixture(hs.GaussianMixture(1).fit(still), still).collections[0].get_offsets(), still)
+
+
 def test_what_cannot_be_drawn():
+    with pytest.raises(NotFittedError, match="GaussianMixture"):
+        hs.plot_mixture(hs.GaussianMixture(2))
     with pytest.raises(ParameterError, match="got LatentClass"):
         hs.plot_mixture(hs.LatentClass())
     with pytest.raises(ParameterError, match="this model has one"):

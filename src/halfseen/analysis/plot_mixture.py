@@ -59,7 +59,7 @@ def plot_mixture(
     >>> ax.get_xlabel(), len(ax.patches)
     ('x0', 4)
     """
-    if not isinstance(model, TableMixture) or not hasattr(model, "covariances_"):
+    if not isinstance(model, TableMixture) or not hasattr(type(model), "covariances_"):
         raise ParameterError(f"plot_mixture draws a GaussianMixture or GaussianClassifier, got {type(model).__name__}.")
     check_is_fitted(model)
     means, covs = numbers.all_means(model._params, model._schema), _covariances(model)
@@ -67,7 +67,7 @@ def plot_mixture(
     drawn = axes(ax, "plot_mixture", (6.4, 5.4))
     colours = optional("matplotlib", "plot_mixture").colormaps["tab10"](np.arange(len(means)) % 10)[:, :3]
     if X is not None:
-        _draw_rows(drawn, model, X, plane, colours, random_state)
+        _draw_rows(drawn, model, X, means[0], plane, colours, random_state)
     _draw_ellipses(drawn, model, means, covs, plane, colours)
     drawn.set(xlabel=plane.names[0], ylabel=plane.names[1], title=f"{len(means)} components")
     drawn.autoscale_view()
@@ -101,13 +101,13 @@ def _plane(model: Any, means: Floats, covs: Floats, columns: Sequence[str] | Non
     total = np.einsum("k,kde->de", model.weights_, covs + apart[:, :, None] * apart[:, None])
     scale = np.sqrt(np.where(np.diag(total) > 0, np.diag(total), 1.0))
     values, vectors = np.linalg.eigh(total / np.outer(scale, scale))
-    shares = values[::-1][:2] / values.sum()
+    shares = values[::-1][:2] / (values.sum() or 1.0)  # nothing varies where all columns are constant
     across = vectors[:, ::-1][:, :2] / scale[:, None]
     first, second = (f"direction {i + 1}: {share:.0%} of the variance" for i, share in enumerate(shares))
     return Plane(centre, across, (first, second))
 
 
-def _draw_rows(ax: Axes, model: Any, X: Any, plane: Plane, colours: Floats, seed: int) -> None:
+def _draw_rows(ax: Axes, model: Any, X: Any, constants: Floats, plane: Plane, colours: Floats, seed: int) -> None:
     table = model._encode(X)
     if table.n_rows == 0:
         raise DataError("plot_mixture: X has no rows.")
@@ -115,15 +115,14 @@ def _draw_rows(ax: Axes, model: Any, X: Any, plane: Plane, colours: Floats, seed
         table = table.take(np.sort(np.random.default_rng(seed).choice(table.n_rows, MOST_ROWS, replace=False)))
     resp = np.concatenate(model._infer(table, lambda found: found.usage["emit"]))
     [chunk] = table.chunks(size=table.n_rows)
-    filled = np.tile(np.nan_to_num(plane.centre), (table.n_rows, 1))
-    for name, members in model._schema.blocks.items():
-        if name == numbers.BLOCK:
-            filled[:, list(members)] = model._filled(chunk, resp, None)[name]
-    whole = ~np.isnan(table.blocks[numbers.BLOCK]).any(axis=1)
+    filled, whole = np.tile(constants, (table.n_rows, 1)), np.ones(table.n_rows, dtype=bool)
+    if numbers.BLOCK in model._schema.blocks:
+        filled[:, list(model._schema.blocks[numbers.BLOCK])] = model._filled(chunk, resp, None)[numbers.BLOCK]
+        whole = ~np.isnan(table.blocks[numbers.BLOCK]).any(axis=1)
     places, mixed = (filled - plane.centre) @ plane.across, resp @ colours
     across, up = places.T
     ax.scatter(across[whole], up[whole], c=mixed[whole], s=14, alpha=0.6, linewidths=0)
-    holed = {"facecolors": "none", "edgecolors": mixed[~whole], "alpha": 0.8, "linewidths": 0.9}
+    holed: dict[str, Any] = {"facecolors": "none", "edgecolors": mixed[~whole], "alpha": 0.8, "linewidths": 0.9}
     ax.scatter(across[~whole], up[~whole], s=18, **holed)
 
 
