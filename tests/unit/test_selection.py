@@ -73,7 +73,7 @@ def test_fewer_rows_than_classes_end_the_search():
     assert hs.LatentClass("auto", random_state=0, n_init=1).fit([[0.5], [1.5]]).n_components_ <= 2
 
 
-@pytest.mark.parametrize("wrong", ["all", 0, 2.5, [], [1, 0], [1, 2.5], True, None])
+@pytest.mark.parametrize("wrong", ["all", 0, 2.5, [], [1, 0], [1, 2.5], [1, "a"], [1, [2]], np.array(2.5), True, None])
 def test_nonsense_is_refused(three, wrong):
     with pytest.raises(ParameterError, match="n_components="):
         hs.LatentClass(wrong).fit(three)

@@ -59,12 +59,12 @@ def read_sizes(n_components: Any) -> Sequence[int]:
         if n_components != "auto":
             raise ParameterError(f"n_components={n_components!r} is not a number, a range, a list or 'auto'.")
         return range(1, MOST + 1)
-    several = isinstance(n_components, range | list | tuple | np.ndarray)
-    sizes = sorted(set(n_components)) if several else [n_components]
+    several = isinstance(n_components, range | list | tuple) or np.ndim(n_components) == 1
+    sizes = list(n_components) if several else [n_components]
     whole = [isinstance(size, int | np.integer) and not isinstance(size, bool | np.bool_) for size in sizes]
-    if not sizes or not all(whole) or sizes[0] < 1:
+    if not sizes or not all(whole) or min(sizes) < 1:
         raise ParameterError(f"n_components={n_components!r} is not a whole number of at least 1, nor a range of such.")
-    return [int(size) for size in sizes]
+    return sorted({int(size) for size in sizes})
 
 
 class Tried(NamedTuple, Generic[Fitted]):
