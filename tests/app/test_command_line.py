@@ -169,6 +169,7 @@ def test_a_gaussian_mixture_and_its_classifier(tmp_path):
     assert all(row["bill_length_mm"] for row in filled)
     assert "species" in halfseen(*birds, "-k", 2, code=1).stderr  # not a number
     assert "--model gaussian" in halfseen("fit", "example:votes", "--covariance", "full", code=2).stderr
+    assert "only Python takes" in halfseen(*birds, "-k", "2", "--covariance", "fixed", code=2).stderr
 
 
 # ---- k-means -------------------------------------------------------------------------------------------------------

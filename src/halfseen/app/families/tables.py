@@ -114,6 +114,11 @@ def _gaussian(request: Mapping[str, Any], kinds: Mapping[str | int, str], common
     if kinds:
         raise ParameterError("--columns has no meaning with --model gaussian: all its columns are numbers.")
     shapes = options.names(request["covariance"]) or ["full"]
+    if "fixed" in shapes:
+        raise ParameterError(
+            "--covariance fixed needs the covariance itself, which only Python takes: "
+            "GaussianMixture(covariance_type='fixed', covariance=...)."
+        )
     prior = options.prior(request["prior"], None)
     if request["target"] is None:
         shape = shapes[0] if len(shapes) == 1 else shapes
