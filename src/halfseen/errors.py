@@ -148,8 +148,8 @@ class InterruptedWarning(HalfseenWarning):
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line outside halfseen that led here, wherever in the library the reason was found."""
-    here = str(Path(__file__).parent)
-    level, frame = 1, sys._getframe(1)
+    here = str(Path(__file__).parent / "_")[:-1]  # with the separator: a neighbour's name may begin alike
+    level, frame = 2, sys._getframe(1)  # level 1 is this function
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

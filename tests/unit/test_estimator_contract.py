@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -238,6 +239,16 @@ def test_a_fit_that_fails_leaves_the_last_one(model):
         model.fit(wrong, np.append(y, 0))
     assert all(vars(model)[name] is value for name, value in before.items())
     assert len(model.predict(X)) == 40
+
+
+@pytest.mark.parametrize("model", [hs.LatentClass(3), hs.GaussianMixture(3), hs.KMeans(3)], ids=repr)
+@pytest.mark.parametrize("method", ["fit", "fit_predict"])
+def test_a_warning_shows_the_line_that_led_to_it(model, method):
+    """The user's own, not one of the library."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.warns(ConvergenceWarning) as caught:
+        getattr(clone(model).set_params(max_iter=1, random_state=0), method)(X)
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 def built() -> list:
