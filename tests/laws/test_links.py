@@ -478,15 +478,18 @@ def test_each_row_of_a_lexicon_is_divided_by_its_sum(spend, kernels, monkeypatch
     sizes = np.array([0, 30, 1, 0, 17, 52, 0])
     firsts, owner = np.concatenate([[0], np.cumsum(sizes)]), np.repeat(np.arange(7), sizes)
     stats, old = rng.random((1, 100)), rng.random((1, 100))
-    stats[0, owner == 4] = 0.0
+    kept, blank = owner == 4, owner == 1
+    stats[0, kept | blank] = 0.0
     given = stats.copy()
     leaf = Translations(firsts, 60, spend=spend)
+    old[0, blank] = leaf.blank()[0, blank]
     found = leaf.maximise(given, old)
     sums = np.bincount(owner, stats[0], minlength=7)
     assert_allclose(leaf.sums(stats), sums, rtol=1e-14)
-    kept = owner == 4
     assert_array_equal(found[0, kept], old[0, kept])
-    assert_allclose(found[0, ~kept], (stats[0] / np.where(sums > 0, sums, 1)[owner])[~kept], rtol=1e-14)
+    assert_allclose(found[0, blank], 1 / 30, rtol=1e-14)  # all alike, of 60 words of which 30 have a cell
+    used = ~kept & ~blank
+    assert_allclose(found[0, used], (stats[0] / np.where(sums > 0, sums, 1)[owner])[used], rtol=1e-14)
     assert np.shares_memory(found, given) == spend
     if not spend:
         assert_array_equal(given, stats)

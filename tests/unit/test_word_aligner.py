@@ -80,10 +80,16 @@ def test_the_numbers_of_another_library():
     assert found.align([NLTK[2]]) == [[(0, 0), (1, 1), (2, 2), (2, 3), (3, 4)]]
 
 
-@pytest.mark.parametrize("agreement", [False, True])
+SUMS = [{"agreement": False}, {"agreement": True}, {"assign": "hard"}, {"assign": "sample", "random_state": 0}]
+
+
+@pytest.mark.parametrize("how", SUMS, ids=str)
 @pytest.mark.parametrize("model", MODELS)
-def test_translations_sum_to_one(model, agreement):
-    found = hs.WordAligner(model, agreement=agreement).fit(NLTK)
+def test_translations_sum_to_one(model, how):
+    """Also those of words that no link is counted for: never chosen, of no weight, or known to have none."""
+    pairs, links = [*NLTK, ("a b", "x y"), ("c d", "x z"), ("e", "y")], [None] * (len(NLTK) + 2) + [[(0, None)]]
+    weight = np.arange(len(pairs)) % 3
+    found = hs.WordAligner(model, **how).fit(pairs, links=links, sample_weight=weight)
     for reverse, words in ((False, found.source_words_), (True, found.target_words_)):
         for word in (None, *words):
             total = sum(p for _, p in found.translations(word, None, reverse=reverse))

@@ -20,12 +20,13 @@ namespace {
 
 constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr std::size_t PAD = 8;
-constexpr double GONE = 1e-100;   // a source word that is used less is not used
-constexpr double SMALL = 1e-100;  // products are kept above it: logarithms are dear
-constexpr double LOW = 1e-200;    // chances of a target word that are all lower are lifted: products would vanish
+constexpr double GONE = 1e-100;     // a source word that is used less is not used
+constexpr double WHOLE = 1 - 1e-9;  // a row that sums to less is not made of counts
+constexpr double SMALL = 1e-100;    // products are kept above it: logarithms are dear
+constexpr double LOW = 1e-200;      // chances of a target word that are all lower are lifted: products would vanish
 const double LIFT = std::ldexp(1.0, 600), LOG_LIFT = 600 * std::log(2.0);
-constexpr double MOST = 1e300;    // by which a chance is multiplied
-constexpr std::size_t KEPT = 128; // words of sentences whose moves are kept: those of long ones are large
+constexpr double MOST = 1e300;      // by which a chance is multiplied
+constexpr std::size_t KEPT = 128;   // words of sentences whose moves are kept: those of long ones are large
 
 // The logarithm of a product of many factors, taken now and then.
 struct LogProduct {
@@ -615,6 +616,12 @@ inline void read_row(const Lexicon& lexicon, std::size_t e, const Span<const dou
     }
 }
 
+// Ask for the row of a source word before its links are read: their cells are in no order.
+inline void ask_row(const Lexicon& lexicon, std::size_t e, const Span<const double>& table) {
+    const double* row = table.data + lexicon.firsts[e];
+    for (std::size_t s = 0; s < row_size(lexicon, e); s += LINE / sizeof(double)) ask(row + s);
+}
+
 // What is in a cell, which is empty then.
 inline double emptied(double& cell) {
     const double value = cell;
@@ -651,11 +658,13 @@ void links_chances(const Lexicon& lexicon, Span<const double> table, Span<double
 
 void links_sums(const Lexicon& lexicon, Span<const double> table, Span<double> sums) {
     std::vector<double> dense(lexicon.n_target);
-    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e)
+    for (std::size_t e = lexicon.begin; e < lexicon.end; ++e) {
+        if (e + 1 < lexicon.end) ask_row(lexicon, e + 1, table);
         read_row(lexicon, e, table, sums.data, dense.data(),
                  [](const double* row, const auto* at, double* to, std::size_t m) {
                      for (std::size_t j = 0; j < m; ++j) to[j] += row[at[j]];
                  });
+    }
 }
 
 void links_counts(const Lexicon& lexicon, Span<const double> usage, Span<double> counts) {
@@ -705,22 +714,30 @@ void links_uniform(bool null, Matrix<const std::int64_t> pairs, Span<const doubl
     }
 }
 
+namespace {
+
+inline double row_total(const double* row, std::size_t size) {
+    const std::size_t padded = size / PAD * PAD;
+    double total = sum(row, padded);
+    for (std::size_t s = padded; s < size; ++s) total += row[s];
+    return total;
+}
+
+}  // namespace
+
 void links_divide(Span<const std::int64_t> firsts, std::size_t begin, std::size_t end, Span<const double> before,
                   Span<const double> counts, Span<double> table) {
     for (std::size_t e = begin; e < end; ++e) {
-        const std::size_t first = firsts[e], last = firsts[e + 1];
-        double part[PAD] = {};
-        std::size_t s = first;
-        for (; s + PAD <= last; s += PAD)
-            for (std::size_t l = 0; l < PAD; ++l) part[l] += counts[s + l];
-        double total = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
-        for (; s < last; ++s) total += counts[s];
-        if (total > GONE) {
-            const double factor = 1 / total;
-            for (s = first; s < last; ++s) table[s] = counts[s] * factor;
-        } else {
-            std::copy(before.data + first, before.data + last, table.data + first);
+        const std::size_t first = firsts[e], size = firsts[e + 1] - first;
+        const double* from = counts.data + first;
+        double total = row_total(from, size);
+        if (!(total > GONE)) {
+            from = before.data + first;
+            total = row_total(from, size);
+            if (!(total > GONE && total < WHOLE)) total = 1;
         }
+        const double factor = 1 / total;
+        for (std::size_t s = 0; s < size; ++s) table[first + s] = from[s] * factor;
     }
 }
 

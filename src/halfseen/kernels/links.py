@@ -45,6 +45,7 @@ Steps = NDArray[np.uint16]
 
 UNIFORM, DIAGONAL, JUMPS = 0, 1, 2
 GONE = 1e-100  # a source word that is used less is not used
+WHOLE = 1 - 1e-9  # a row that sums to less is not made of counts
 LOW = 1e-200  # chances of a target word that are all lower are lifted: products would vanish
 LIFT = 2.0**600
 MOST = 1e300  # by which a chance is multiplied
@@ -454,11 +455,18 @@ def links_divide(
     counts: Floats,  # (S,)  in
     table: Floats,  # (S,)  out; may be `counts`
 ) -> None:
-    """table[s] = counts[s] / sum over the row of s; what was `before` in a row without counts."""
+    """table[s] = counts[s] / sum over the row of s; what was `before` in a row without counts.
+
+    Before the first counts all target words are alike, also those without a cell: then such a row is made to sum to one.
+    """
     for e in range(begin, end):
         row = slice(firsts[e], firsts[e + 1])
         total = counts[row].sum()
-        table[row] = counts[row] * (1 / total) if total > GONE else before[row]
+        if total > GONE:
+            table[row] = counts[row] * (1 / total)
+        else:
+            total = before[row].sum()
+            table[row] = before[row] * (1 / total) if GONE < total < WHOLE else before[row]
 
 
 def links_find(

@@ -82,7 +82,10 @@ class Translations(Leaf):
         return sums
 
     def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
-        """params[s] = stats[s] / sum of stats over the source word of s; one without mass keeps its values."""
+        """params[s] = stats[s] / sum of stats over the source word of s.
+
+        One without mass keeps its values; those of `blank` are made to sum to one.
+        """
         counts, before = np.ascontiguousarray(stats[0]), np.ascontiguousarray(params[0])
         table = counts if self.spend and counts.flags.writeable else np.empty_like(counts)
 
