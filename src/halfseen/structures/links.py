@@ -33,6 +33,7 @@ Words = NDArray[np.int32]
 Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
 NONE = np.zeros(0)
+NO_ORDER = np.zeros(0, dtype=np.int64)
 NO_STEPS = np.zeros(0, dtype=np.uint16)
 PARTS = 16  # of a block, in which workers share it
 LANES = 16  # of a block without a matrix, at most
@@ -52,12 +53,21 @@ class Sides(NamedTuple):
     allowed: NDArray[np.uint8]
 
     def block(self, first: int = 0, last: int | None = None, matrix: bool = True) -> Block:
-        """Return the pairs first .. last as the kernels read them; Model 1 alone can do without a matrix of chances."""
+        """Return the pairs first .. last as the kernels read them; Model 1 alone can do without a matrix of chances.
+
+        Without one, pairs stand in the order of their target lengths: loops end where the last ones did, as processors
+        foresee.
+        """
         pairs, cells = self.pairs[first:last], self.cells[first:last]
         begin, sizes = int(pairs[:1, 4].sum()), (pairs[:, 1] + 1) * pairs[:, 3]
         if begin:
             pairs = pairs - np.array([0, 0, 0, 0, begin])
         lanes = cut(np.concatenate([[0], np.cumsum(sizes)]), 1 if matrix else self._n_lanes(int(sizes.sum())))
+        order, target = NO_ORDER, self.target
+        if not matrix:
+            order = np.lexsort((pairs[:, 3], np.repeat(np.arange(len(lanes) - 1), np.diff(lanes))))
+            cells, sizes = cells[order], sizes[order]
+            pairs, target = _moved(pairs[order], target)
         stood = np.concatenate([[0], np.cumsum(pairs[:, 1] + self.null)])[lanes]
         ends, spans = np.empty((len(lanes) - 1, len(self.firsts)), dtype=np.int64), np.empty(stood[-1], dtype=np.int64)
         places = np.empty(stood[-1] if matrix else 0, dtype=np.int64)
@@ -77,11 +87,12 @@ class Sides(NamedTuple):
             places,
             np.zeros((len(ends), 0), dtype=np.int64),
             NO_STEPS,
-            self.target,
+            target,
             self.n_words,
             cut((reached - reached[:, :1]).sum(axis=0), PARTS),
             cut(np.concatenate([[0], np.cumsum(sizes)]), PARTS),
             lanes,
+            order,
         )
 
     def _n_lanes(self, n_links: int) -> int:
@@ -91,7 +102,10 @@ class Sides(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Neighbouring pairs in one direction, where their source words stand, and the bounds of what workers share."""
+    """Neighbouring pairs in one direction, where their source words stand, and the bounds of what workers share.
+
+    Without a matrix, `order` says which pair of the corpus each of them is.
+    """
 
     null: bool
     pairs: Ints
@@ -109,6 +123,7 @@ class Block(NamedTuple):
     word_parts: Ints
     pair_parts: Ints
     lanes: Ints
+    order: Ints
 
     @property
     def lexicon(self) -> tuple[Any, ...]:
@@ -194,6 +209,15 @@ def cut(reached: Ints, n_parts: int) -> Ints:
     """Return bounds that cut what `reached[k]` counts up to k into about equal parts, none of them empty."""
     wanted = reached[-1] * np.arange(1, n_parts) / n_parts
     return np.unique(np.concatenate([[0], np.searchsorted(reached, wanted), [len(reached) - 1]]))
+
+
+def _moved(pairs: Ints, target: Words) -> tuple[Ints, Words]:
+    """Return pairs whose target words stand in the order of the pairs, and these words."""
+    m = pairs[:, 3]
+    firsts = np.cumsum(m) - m
+    words = target[np.arange(int(m.sum())) + np.repeat(pairs[:, 2] - firsts, m)]
+    pairs[:, 2] = firsts
+    return pairs, words
 
 
 def _slices(bounds: Ints) -> list[slice]:
@@ -406,7 +430,7 @@ def use_uniform(
     block: Block, table: Floats, weight: Floats, counts: Floats, run: Run = map, room: Room | None = None
 ) -> Floats:
     """Write the usage of cells under Model 1, without chances of single links; return the log-evidence of pairs."""
-    log_evidence = np.empty(len(weight))
+    weight, log_evidence = weight[block.order], np.empty(len(weight))
     sums = (room or Room()).empty("sums", len(block.target))
 
     def add(lane: int) -> None:
@@ -421,7 +445,9 @@ def use_uniform(
         for _ in run(task, parts):
             pass
     _each(run, block.word_parts, lambda words: kernels.links_shares(*block.lexicon, *words, table, sums, counts))
-    return log_evidence
+    of_corpus = np.empty(len(weight))
+    of_corpus[block.order] = log_evidence
+    return of_corpus
 
 
 # ---- links of pairs --------------------------------------------------------------------------------------------------
