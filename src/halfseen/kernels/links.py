@@ -457,7 +457,7 @@ def links_divide(
 ) -> None:
     """table[s] = counts[s] / sum over the row of s; what was `before` in a row without counts.
 
-    Before the first counts all target words are alike, also those without a cell: then such a row is made to sum to one.
+    Before the first counts all target words are alike, also those without a cell: then it is made to sum to one.
     """
     for e in range(begin, end):
         row = slice(firsts[e], firsts[e + 1])

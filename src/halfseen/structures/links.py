@@ -215,9 +215,10 @@ def _moved(pairs: Ints, target: Words) -> tuple[Ints, Words]:
     """Return pairs whose target words stand in the order of the pairs, and these words."""
     m = pairs[:, 3]
     firsts = np.cumsum(m) - m
-    words = target[np.arange(int(m.sum())) + np.repeat(pairs[:, 2] - firsts, m)]
+    at = np.repeat(pairs[:, 2] - firsts, m)
+    at += np.arange(len(at))
     pairs[:, 2] = firsts
-    return pairs, words
+    return pairs, target[at]
 
 
 def _slices(bounds: Ints) -> list[slice]:
