@@ -686,11 +686,11 @@ def packed(centres, unit):
     """Centres side by side as the C++ kernel takes them, cell by cell."""
     n_centres, n_columns = centres.shape
     n_padded = -(-n_centres // 16) * 16
-    rounded, panels = (centres * unit).astype(np.float32), np.zeros((n_padded // 4, 2 * n_columns, 4), np.float32)
+    rounded, panels = (centres * unit).astype(np.float32), np.zeros((n_padded // 16, 2 * n_columns, 16), np.float32)
     half = np.full((2, n_padded), -np.inf, np.float32)
     for k, centre in enumerate(centres * unit):
-        panels[k // 4, :n_columns, k % 4] = centre
-        panels[k // 4, n_columns:, k % 4] = -(centre**2) / 2
+        panels[k // 16, :n_columns, k % 16] = centre
+        panels[k // 16, n_columns:, k % 16] = -(centre**2) / 2
         half[:, k] = -(centre @ centre) / 2, 0.0
     return rounded, panels, half
 
@@ -726,7 +726,7 @@ class Swept:
         went = np.zeros(len(centres), np.float32) if went is None else went
         near = pivot.astype(values.dtype)
         panels = packed(centres + (pivot - near), unit)
-        workspace = np.full((96, 5 * n_columns + panels[-1].shape[1]), np.nan, np.float32)
+        workspace = np.full((96, 3 * n_columns + panels[-1].shape[1]), np.nan, np.float32)
         self.labels = np.full(n_rows, -1, dtype=np.int32) if labels is None else labels.copy()
         self.bounds, self.own = np.zeros((n_rows, n_groups), np.float32), np.full(n_rows, np.inf, np.float32)
         self.sums, self.mass, self.totals = np.ones(shape), np.ones((2, len(centres))), np.ones(3)

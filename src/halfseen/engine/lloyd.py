@@ -30,8 +30,7 @@ from halfseen.leaves.leaf import Floats
 
 PARTS = 16
 SMALLEST = 1024  # rows; below, handing a part to a worker costs more than the part
-QUAD = 4  # centres that lie side by side: what the kernel takes at once
-PANEL = 16  # centres that are never apart: a group has some panels
+PANEL = 16  # centres that lie side by side, and are never apart: a group has some panels
 GROUPS = (1, 2, 4, 8)  # numbers of groups with a bound of their own; each costs 4 bytes a row
 QUEUE = 96  # rows that the kernel holds back
 BEYOND = 1e24  # squared numbers, in units, that float32 is not used for
@@ -261,20 +260,18 @@ def sweep(
     rounded, panels, half = pack(centres + (rows.pivot - near), bounds.unit)
     inputs = rows.pivot, centres, before.anchors, fresh, bounds.unit, near, rounded, panels, half
     ways = bounds.moved, bounds.went
-    shapes = centres.shape, (2, len(centres)), centres.shape, centres.shape, 3
 
-    def task(part: slice) -> list[Floats]:
-        out = [np.zeros(shape) for shape in shapes]
-        workspace = np.empty((QUEUE, 5 * centres.shape[1] + half.shape[1]), np.float32)
+    def task(part: slice) -> Floats:
+        whole, out = _zeros(centres.shape)
+        workspace = np.empty((QUEUE, 3 * centres.shape[1] + half.shape[1]), np.float32)
         weight = np.ascontiguousarray(rows.weight[part])  # equal weights may be one number, repeated
         own = labels[part], bounds.least[part], bounds.own[part]
         kernels.lloyd(rows.values[part], weight, *inputs, *ways, workspace, *own, *out)
-        return out
+        return whole
 
-    sums, mass, cell_sums, cell_mass, totals = out = [np.zeros(shape) for shape in shapes]
+    total, (sums, mass, cell_sums, cell_mass, totals) = _zeros(centres.shape)
     for found in runner(task, parts(len(rows.values))):
-        for total, part in zip(out, found, strict=True):
-            total += part
+        total += found
     squares, holed, n_changed = totals.tolist()
     with np.errstate(invalid="ignore"):  # infinities: the inertia says so
         after = before.plus(sums, mass, squares, 0 if fresh else int(n_changed))
@@ -287,12 +284,22 @@ def sweep(
     return Swept(about, whole, inertia + holed, int(n_changed), after)
 
 
+def _zeros(shape: tuple[int, int]) -> tuple[Floats, tuple[Floats, ...]]:
+    """Return zeros for what a sweep of centres of this shape adds up: in one piece, and one array for each thing."""
+    n_centres, n_columns = shape
+    size = n_centres * n_columns
+    whole = np.zeros(3 * size + 2 * n_centres + 3)
+    sums, cell_sums, cell_mass = whole[: 3 * size].reshape(3, *shape)
+    mass = whole[3 * size : -3].reshape(2, n_centres)
+    return whole, (sums, mass, cell_sums, cell_mass, whole[-3:])
+
+
 class Packed(NamedTuple):
     """Centres as the kernel takes them, all times `unit` or its square."""
 
     rounded: NDArray[np.float32]  # (K, D)
-    panels: NDArray[np.float32]  # (P, 2 D, 4)  four side by side, then -c^2 / 2
-    half: NDArray[np.float32]  # (2, 4 P)  -|c|^2 / 2, and 0; -inf in the padding
+    panels: NDArray[np.float32]  # (P, 2 D, 16)  sixteen side by side, then -c^2 / 2
+    half: NDArray[np.float32]  # (2, 16 P)  -|c|^2 / 2, and 0; -inf in the padding
 
 
 def pack(centres: Floats, unit: float) -> Packed:
@@ -302,7 +309,7 @@ def pack(centres: Floats, unit: float) -> Packed:
     --------
     >>> rounded, panels, half = pack(np.array([[3.0], [4.0]]), 1.0)
     >>> panels.shape, panels[0, :, :2].tolist(), half[:, 1:3].tolist()
-    ((4, 2, 4), [[3.0, 4.0], [-4.5, -8.0]], [[-8.0, -inf], [0.0, -inf]])
+    ((1, 2, 16), [[3.0, 4.0], [-4.5, -8.0]], [[-8.0, -inf], [0.0, -inf]])
     """
     n_centres, n_columns = centres.shape
     n_padded = -(-n_centres // PANEL) * PANEL
@@ -312,12 +319,12 @@ def pack(centres: Floats, unit: float) -> Packed:
         squares = (centres * unit) ** 2
         if not (squares.sum(axis=1) < BEYOND).all():  # NaN tells the kernel to leave float32 alone
             half[:] = np.nan
-            return Packed(padded[:n_centres, :n_columns].copy(), padded.reshape(-1, 2 * n_columns, QUAD), half)
+            return Packed(padded[:n_centres, :n_columns].copy(), padded.reshape(-1, 2 * n_columns, PANEL), half)
     half[0, :n_centres] = -squares.sum(axis=1) / 2
     half[1, :n_centres] = 0.0
     padded[:n_centres, :n_columns] = centres * unit
     padded[:n_centres, n_columns:] = -squares / 2
-    panels = np.ascontiguousarray(padded.reshape(-1, QUAD, 2 * n_columns).transpose(0, 2, 1))
+    panels = np.ascontiguousarray(padded.reshape(-1, PANEL, 2 * n_columns).transpose(0, 2, 1))
     return Packed(padded[:n_centres, :n_columns].copy(), panels, half)
 
 

@@ -238,15 +238,14 @@ struct Lloyd {
     double unit;                        // a power of two: numbers times this are of moderate size
     Span<const T> near;                 // (D,)     the pivot as a T, which float32 is used about: all that follows too
     Matrix<const float> rounded;        // (K, D)   centres times unit
-    Stack<const float> panels;          // (P, 2 D, 4) centres times unit, 4 side by side, then their -c^2 / 2; P is a
-                                        //          multiple of 4
-    Matrix<const float> half;           // (2, 4 P) -|centre|^2 / 2 times unit^2, and 0; -inf in the padding
+    Stack<const float> panels;          // (P, 2 D, 16)  centres times unit, 16 side by side, then their -c^2 / 2
+    Matrix<const float> half;           // (2, 16 P) -|centre|^2 / 2 times unit^2, and 0; -inf in the padding
     Matrix<const float> moved;          // (K, G)   how far centres of each group went so far, k apart, times unit
     Span<const float> went;             // (K,)     how far each centre went so far, times unit
 };
 
 struct LloydSums {
-    Matrix<float> workspace;            // (96, 5 D + 4 P)  overwritten
+    Matrix<float> workspace;            // (96, 3 D + 16 P)  overwritten
     Span<std::int32_t> labels;          // (N,)     in: the last ones, or -1; out: the nearest centre
     Matrix<float> bounds;               // (N, G)   in, out: less `moved` of its centre, times unit, no centre of the group
                                         //          but the row's own is nearer (0 is always true); G is 1, 2, 4 or 8

@@ -8,7 +8,7 @@
 //   above. While the own centre is nearer than all others the row stays, and is not even read; otherwise the own distance
 //   is computed, and if that is not enough the groups whose bounds are too low are looked at.
 // - float32. These groups are compared by |x - c|^2 = |x|^2 - 2 (x . c - |c|^2 / 2), as a small matrix product that stays
-//   in registers: BLOCK rows times a panel of PANEL centres. What rounding may have done is bounded, see `Rounding`, and
+//   in registers: SEVERAL rows times a panel of PANEL centres. What rounding may have done is bounded, see `Rounding`, and
 //   centres that it leaves possible are compared in float64. So the nearest is the nearest, whatever the numbers.
 //
 // Of a row with holes the product has twice the columns: its cells (0 in a hole) beside the centres', and a 1 for each
@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "kernels.hpp"
@@ -48,8 +49,7 @@ inline Lanes smaller(Lanes a, Lanes b) { return __builtin_ia32_minps256(a, b); }
 inline Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
 inline Lanes smaller(Lanes a, Lanes b) { return a < b ? a : b; }
 #endif
-inline Lanes if_equal(Lanes a, Lanes b, Lanes yes, Lanes no) { return a == b ? yes : no; }
-inline Lanes if_above(Lanes a, Lanes b, Lanes yes, Lanes no) { return a > b ? yes : no; }
+inline Lanes plus(Lanes a, Lanes b) { return a + b; }
 
 #else
 
@@ -69,12 +69,8 @@ inline Lanes smaller(Lanes a, Lanes b) {
     for (int i = 0; i < WIDTH; ++i) a.v[i] = std::min(a.v[i], b.v[i]);
     return a;
 }
-inline Lanes if_equal(Lanes a, Lanes b, Lanes yes, Lanes no) {
-    for (int i = 0; i < WIDTH; ++i) a.v[i] = a.v[i] == b.v[i] ? yes.v[i] : no.v[i];
-    return a;
-}
-inline Lanes if_above(Lanes a, Lanes b, Lanes yes, Lanes no) {
-    for (int i = 0; i < WIDTH; ++i) a.v[i] = a.v[i] > b.v[i] ? yes.v[i] : no.v[i];
+inline Lanes plus(Lanes a, Lanes b) {
+    for (int i = 0; i < WIDTH; ++i) a.v[i] += b.v[i];
     return a;
 }
 
@@ -95,14 +91,13 @@ inline Lanes load(const float* from) {
 }
 inline void store(float* to, Lanes x) { std::memcpy(to, &x, sizeof x); }
 
-constexpr int QUADS = 4;           // centres that are multiplied at once,
-constexpr int VECTORS = 3;         // by so many registers of rows: 12 of sums, which leaves a few for the rest
-constexpr int TILE = VECTORS * WIDTH;
-constexpr int QUEUE = 96;          // rows that wait until there are enough for tiles
-constexpr int BLOCK = 256;         // rows whose bounds are compared before any of them is read
-constexpr int AHEAD = 12;          // rows that are asked for before they are read
-constexpr std::size_t PANEL = 16;  // centres that are never apart: a group has some panels
-static_assert(QUEUE % TILE == 0 && PANEL % QUADS == 0);
+constexpr std::size_t PANEL = 16;            // centres that are never apart: a group has some panels
+constexpr int VECTORS = int(PANEL) / WIDTH;  // registers that hold a panel
+constexpr int SEVERAL = 12 / VECTORS;        // rows multiplied at once: 12 registers of sums leave a few for the rest
+constexpr int QUEUE = 96;                    // rows that wait until there are enough
+constexpr int BLOCK = 256;                   // rows whose bounds are compared before any of them is read
+constexpr int AHEAD = 12;                    // rows that are asked for before they are read
+static_assert(QUEUE % SEVERAL == 0 && PANEL % WIDTH == 0);
 
 // A register of float64, from float32 too, and back.
 #if defined(__GNUC__) || defined(__clang__)
@@ -135,6 +130,14 @@ inline float sum(Lanes x) {
     std::memcpy(halves, &x, sizeof halves);
     return sum(halves[0] + halves[1]);
 }
+inline float largest(Lanes x) {
+    Narrow halves[2];
+    std::memcpy(halves, &x, sizeof halves);
+    const Narrow y = halves[0] > halves[1] ? halves[0] : halves[1];
+    float most = std::max(y[0], y[1]);
+    for (std::size_t i = 2; i < sizeof y / sizeof(float); i += 2) most = std::max(most, std::max(y[i], y[i + 1]));
+    return most;
+}
 
 // Some cells of a row less the pivot, in units, as float32.
 inline Lanes cells_of(const float* row, const float* pivot, double unit) {
@@ -154,6 +157,7 @@ float cells_of(const T* row, const T* pivot, double unit) {
     return float(row[0] - pivot[0]) * float(unit);
 }
 inline float sum(float x) { return x; }
+inline float largest(Lanes x) { return *std::max_element(x.v, x.v + WIDTH); }
 #endif
 
 // The sum of a few squares. A function of its own, so that rows of float32 and the same numbers in float64 have the same
@@ -170,34 +174,6 @@ template <bool HOLES>
     return total;
 }
 
-// to[d, r] = rows[r, d] for WIDTH rows; columns of `to` are TILE apart.
-inline void turn(const float* const* rows, std::size_t n_columns, float* to) {
-    std::size_t d = 0;
-#if defined(__GNUC__) && !defined(__clang__) && HALFSEEN_BYTES == 32
-    typedef std::int32_t Places __attribute__((vector_size(32)));
-    constexpr Places low = {0, 8, 1, 9, 4, 12, 5, 13}, high = {2, 10, 3, 11, 6, 14, 7, 15};
-    constexpr Places left = {0, 1, 8, 9, 4, 5, 12, 13}, right = {2, 3, 10, 11, 6, 7, 14, 15};
-    constexpr Places front = {0, 1, 2, 3, 8, 9, 10, 11}, back = {4, 5, 6, 7, 12, 13, 14, 15};
-    for (; d + WIDTH <= n_columns; d += WIDTH) {
-        Lanes x[8], y[8];
-        for (int r = 0; r < 8; ++r) x[r] = load(rows[r] + d);
-        for (int r = 0; r < 8; r += 2)
-            y[r] = __builtin_shuffle(x[r], x[r + 1], low), y[r + 1] = __builtin_shuffle(x[r], x[r + 1], high);
-        for (int r = 0; r < 8; r += 4)
-            for (int i = 0; i < 2; ++i) {
-                x[r + 2 * i] = __builtin_shuffle(y[r + i], y[r + i + 2], left);
-                x[r + 2 * i + 1] = __builtin_shuffle(y[r + i], y[r + i + 2], right);
-            }
-        for (int i = 0; i < 4; ++i) {
-            store(to + (d + i) * TILE, __builtin_shuffle(x[i], x[i + 4], front));
-            store(to + (d + i + 4) * TILE, __builtin_shuffle(x[i], x[i + 4], back));
-        }
-    }
-#endif
-    for (; d < n_columns; ++d)
-        for (int r = 0; r < WIDTH; ++r) to[d * TILE + r] = rows[r][d];
-}
-
 // Rows that some centre but their own may be nearest to, and some that none is.
 struct Queue {
     float* rows;            // (QUEUE, n_columns), in units
@@ -212,12 +188,24 @@ struct Queue {
     unsigned need[QUEUE] = {};  // a bit for each group that is to be looked at; none: the row stays
 };
 
-// What was found in a group about the rows of a queue.
+// The best score of each row of a queue in each group, but the own centre's; -inf if the group was not looked at.
+template <int G>
 struct Found {
-    float best[QUEUE], next[QUEUE];  // the two best scores, but the own centre's; -inf if it was not looked at
-    float first[QUEUE];              // the centre of the best
-    int list[QUEUE + TILE], size;    // rows that were looked at, in the order of their scores
+    float best[QUEUE][G];
 };
+
+// -inf stands where the own centre's score is not to count: read from OWN - its place in the panel on, or from OTHERS.
+constexpr int OWN = int(PANEL) - 1, OTHERS = int(PANEL);
+struct Masks {
+    float at[2 * PANEL] = {};
+    constexpr Masks() { at[OWN] = -INFINITE; }
+};
+constexpr Masks MASKS;
+
+constexpr float BEYOND = 1e24f;          // squared numbers, in units, that float32 is not used for
+constexpr std::size_t WIDEST = 1 << 20;  // columns up to which `Rounding` holds
+constexpr float LESS = 1 - 0x1p-22f;     // times this, what was rounded to float32 is not above what it was
+constexpr float MORE = 1 + 0x1p-20f;     // and times this not below, and above what float64 rounds to the same
 
 // What float32 may do to a score x . c - |c|^2 / 2 of n products.
 //
@@ -239,16 +227,13 @@ struct Rounding {
     // The squared distance of a centre with this score is not below `least` and not above `most`.
     float least(float norm, float score) const { return ((norm - 2 * score) - (off * norm + under)) * wide; }
     float most(float norm, float score) const { return ((norm - 2 * score) + (off * norm + under)) * narrow; }
+    // The distance of a centre with this score is not below this.
+    float bound(float norm, float score) const { return std::sqrt(std::max(least(norm, score), 0.0f)) * LESS; }
     // Centres with lower scores than this are not nearer than the squared distance.
     float score_at(float norm, float squared) const {
         return 0.5f * ((norm - (off * norm + under)) - squared / wide) - 0x1p-20f * (norm + squared);
     }
 };
-
-constexpr float BEYOND = 1e24f;          // squared numbers, in units, that float32 is not used for
-constexpr std::size_t WIDEST = 1 << 20;  // columns up to which `Rounding` holds
-constexpr float LESS = 1 - 0x1p-22f;     // times this, what was rounded to float32 is not above what it was
-constexpr float MORE = 1 + 0x1p-20f;     // and times this not below, and above what float64 rounds to the same
 
 // The first number if `yes` is 1, the second if it is 0: without a branch, which would be a guess each time.
 inline float either(unsigned yes, float a, float b) {
@@ -272,7 +257,7 @@ struct Sweep {
     Sweep(const Lloyd<T>& in, const LloydSums& out)
         : in(in),
           out(out),
-          per_group(PANEL * ((in.panels.layers * QUADS / PANEL + G - 1) / G)),
+          per_group(PANEL * ((in.panels.layers + G - 1) / G)),
           whole(in.values.cols),
           holed(2 * in.values.cols) {}
 
@@ -371,68 +356,63 @@ struct Sweep {
 
     // ---- float32 -------------------------------------------------------------------------------------------------
 
-    // Compare the rows of V registers of a tile with QUADS centres from k on; keeps their scores, QUEUE apart.
-    template <int V>
-    static void compare(const float* tile, std::size_t n_columns, const float* panel, const float* half, std::size_t k,
-                        const float* label, float* scores, float* best, float* next, float* first) {
-        Lanes sums[QUADS][V];
-        for (int c = 0; c < QUADS; ++c)
-            for (int v = 0; v < V; ++v) sums[c][v] = all(half[c]);
-        for (std::size_t d = 0; d < n_columns; ++d, tile += TILE, panel += QUADS)
-            for (int c = 0; c < QUADS; ++c)
-                for (int v = 0; v < V; ++v) multiply_add(sums[c][v], panel[c], load(tile + v * WIDTH));
-        for (int v = 0; v < V; ++v) {
-            const Lanes own = load(label + v * WIDTH);
-            Lanes high = load(best + v * WIDTH), low = load(next + v * WIDTH), which = load(first + v * WIDTH);
-            for (int c = 0; c < QUADS; ++c) {
-                const Lanes centre = all(float(k + c)), score = if_equal(own, centre, all(-INFINITE), sums[c][v]);
-                store(scores + c * QUEUE + v * WIDTH, score);
-                which = if_above(score, high, centre, which);
-                low = larger(low, smaller(score, high));
-                high = larger(score, high);
+    // Scores of R rows and a panel of centres from k on; keeps them, and the best of each lane.
+    template <int R>
+    static void compare(const float* const (&rows)[R], std::size_t n_columns, const float* panel, const float* half,
+                        const int (&own)[R], float* const (&scores)[R], std::size_t k, Lanes (&best)[R]) {
+        Lanes sums[R][VECTORS];
+        for (int r = 0; r < R; ++r)
+            for (int v = 0; v < VECTORS; ++v) sums[r][v] = load(half + k + v * WIDTH);
+        for (std::size_t d = 0; d < n_columns; ++d, panel += PANEL)
+            for (int r = 0; r < R; ++r)
+                for (int v = 0; v < VECTORS; ++v) multiply_add(sums[r][v], rows[r][d], load(panel + v * WIDTH));
+        for (int r = 0; r < R; ++r) {
+            const int place = own[r] - int(k);
+            const float* mask = MASKS.at + (place >= 0 && place < int(PANEL) ? OWN - place : OTHERS);
+            for (int v = 0; v < VECTORS; ++v) {
+                const Lanes score = plus(sums[r][v], load(mask + v * WIDTH));
+                store(scores[r] + k + v * WIDTH, score);
+                best[r] = larger(score, best[r]);
             }
-            store(best + v * WIDTH, high), store(next + v * WIDTH, low), store(first + v * WIDTH, which);
         }
     }
 
+    // Compare R rows of a queue with the centres of a group.
+    template <int R>
+    void look_at(const Queue& queue, const int* list, std::size_t group, float* scores, Found<G>& found) const {
+        const float* rows[R];
+        float* to[R];
+        int own[R];
+        Lanes best[R];
+        const std::size_t n_padded = in.panels.layers * PANEL, layer = in.panels.rows * PANEL;
+        for (int r = 0; r < R; ++r) {
+            rows[r] = queue.rows + std::size_t(list[r]) * queue.n_columns;
+            to[r] = scores + std::size_t(list[r]) * n_padded;
+            own[r] = int(queue.label[list[r]]);
+            best[r] = all(-INFINITE);
+        }
+        const std::size_t end = std::min(n_padded, (group + 1) * per_group);
+        for (std::size_t k = group * per_group; k < end; k += PANEL)
+            compare<R>(rows, queue.n_columns, in.panels.data + k / PANEL * layer, queue.half, own, to, k, best);
+        for (int r = 0; r < R; ++r) found.best[list[r]][group] = largest(best[r]);
+    }
+
     // Compare the rows of a queue with the centres of the groups that they need.
-    void look(const Queue& queue, float* scores, float* tiles, Found (&found)[G]) const {
-        const std::size_t layer = in.panels.rows * QUADS;
-        bool turned = false;  // the tiles hold all rows of the queue
-        for (Found& here : found) here.size = 0;
-        for (int r = 0; r < queue.size; ++r)
-            for (int g = 0; g < G; ++g) {
-                found[g].list[found[g].size] = r;
-                found[g].size += queue.need[r] >> g & 1;
-            }
+    void look(const Queue& queue, float* scores, Found<G>& found) const {
+        constexpr int HALF = SEVERAL / 2;
+        std::fill(found.best[0], found.best[queue.size], -INFINITE);
+        int list[QUEUE + SEVERAL];
         for (int g = 0; g < G; ++g) {
-            Found& here = found[g];
-            const bool all_rows = here.size == queue.size;
-            for (int r = here.size; r < here.size + TILE; ++r) here.list[r] = 0;
-            float label[QUEUE], best[QUEUE], next[QUEUE], first[QUEUE];
-            for (int i = 0; i < QUEUE; ++i) best[i] = next[i] = -INFINITE, first[i] = -1;
-            for (int i = 0; i < here.size; ++i) label[i] = queue.label[here.list[i]];
-            for (int i = 0; i < here.size; i += TILE) {
-                float* tile = tiles + i * queue.n_columns;
-                const int n_vectors = std::min(VECTORS, (here.size - i + WIDTH - 1) / WIDTH);
-                for (int v = 0; v < n_vectors && !(all_rows && turned); ++v) {
-                    const float* rows[WIDTH];
-                    for (int r = 0; r < WIDTH; ++r)
-                        rows[r] = queue.rows + std::size_t(here.list[i + v * WIDTH + r]) * queue.n_columns;
-                    turn(rows, queue.n_columns, tile + v * WIDTH);
-                }
-                const std::size_t end = std::min(in.panels.layers * QUADS, (g + 1) * per_group);
-                const auto by = n_vectors == 1 ? compare<1> : n_vectors == 2 ? compare<2> : compare<VECTORS>;
-                for (std::size_t k = g * per_group; k < end; k += QUADS)
-                    by(tile, queue.n_columns, in.panels.data + k / QUADS * layer, queue.half + k, k, label + i,
-                       scores + k * QUEUE + i, best + i, next + i, first + i);
+            int size = 0;
+            for (int r = 0; r < queue.size; ++r) {
+                list[size] = r;
+                size += queue.need[r] >> g & 1;
             }
-            turned = all_rows;
-            for (int r = 0; r < QUEUE; ++r) here.best[r] = here.next[r] = -INFINITE, here.first[r] = -1;
-            for (int i = 0; i < here.size; ++i) {
-                const int r = here.list[i];
-                here.best[r] = best[i], here.next[r] = next[i], here.first[r] = first[i];
-            }
+            if (size == 0) continue;
+            std::fill(list + size, list + size + SEVERAL, list[0]);  // looked at twice, to no harm
+            for (int i = 0; i < size; i += SEVERAL)
+                if (size - i > HALF) look_at<SEVERAL>(queue, list + i, g, scores, found);
+                else look_at<HALF>(queue, list + i, g, scores, found);
         }
     }
 
@@ -440,82 +420,95 @@ struct Sweep {
     template <bool HOLES>
     void flush(Queue& queue) {
         const Rounding& rounding = HOLES ? holed : whole;
-        float* tiles = out.workspace.data + QUEUE * 3 * in.values.cols;
-        float* scores = tiles + QUEUE * 2 * in.values.cols;
-        Found found[G];
-        look(queue, scores, tiles, found);
-
-        float own[QUEUE], above[QUEUE], label[QUEUE];
-        bool moves[QUEUE], sure[QUEUE];
-        for (int r = 0; r < QUEUE; ++r) {
-            float best = -INFINITE, next = -INFINITE, first = -1;
-            for (int g = 0; g < G; ++g) {
-                const float score = found[g].best[r];
-                first = score > best ? found[g].first[r] : first;
-                next = std::max(next, std::max(found[g].next[r], std::min(score, best)));
-                best = std::max(best, score);
-            }
-            const float norm = queue.norm[r];
-            own[r] = std::min(rounding.most(norm, best) * MORE, queue.high[r]);
-            moves[r] = (queue.need[r] != 0) & !(rounding.least(norm, best) > queue.high[r]);
-            above[r] = rounding.score_at(norm, own[r]);
-            sure[r] = (next < above[r]) & (queue.low[r] > own[r] * MORE);
-            label[r] = moves[r] ? first : queue.label[r];
-        }
+        float* scores = out.workspace.data + QUEUE * 3 * in.values.cols;
+        Found<G> found;
+        look(queue, scores, found);
         for (int r = 0; r < queue.size; ++r) {
-            if (!moves[r] || sure[r]) continue;
-            const auto [k, squared] = nearest<HOLES>(queue, r, found, scores, above[r]);
-            label[r] = float(k), own[r] = in_units(squared);
-        }
-        float bounds[G][QUEUE];
-        for (int g = 0; g < G; ++g)
-            for (int r = 0; r < QUEUE; ++r) {
-                const float other = found[g].first[r] == label[r] ? found[g].next[r] : found[g].best[r];
-                bounds[g][r] = std::sqrt(std::max(rounding.least(queue.norm[r], other), 0.0f)) * LESS;
-            }
-        for (int r = 0; r < queue.size; ++r) {
-            const std::size_t n = queue.at[r], k = std::size_t(label[r]);
-            if (!HOLES && !(queue.norm[r] < BEYOND)) {
-                if (queue.norm[r] == queue.norm[r]) compare_all(n);
+            const std::size_t n = queue.at[r];
+            const float norm = queue.norm[r], *best = found.best[r];
+            if (!HOLES && !(norm < BEYOND)) {
+                if (norm == norm) compare_all(n);
                 continue;
             }
-            const float* moved = in.moved[k];
-            float* to = out.bounds[n];
-            const bool changes = label[r] != queue.label[r];
-            if (changes && queue.label[r] >= 0) leave(queue, r, bounds, k);
-            for (int g = 0; g < G; ++g) to[g] = either(queue.need[r] >> g & 1, (bounds[g][r] + moved[g]) * LESS, to[g]);
-            if (changes) out.own[n] = HOLES ? INFINITE : upper(std::sqrt(own[r]) * MORE, k);
-            if (changes || HOLES || in.fresh) join<HOLES>(n, in.values[n], k);
+            const bool stays =
+                queue.need[r] == 0 || rounding.least(norm, *std::max_element(best, best + G)) > queue.high[r];
+            const std::size_t k = stays ? std::size_t(queue.label[r])
+                                        : settle<HOLES>(queue, r, scores + r * in.panels.layers * PANEL, best);
+            if (stays) renew(rounding, norm, best, in.moved[k], queue.need[r], out.bounds[n]);
+            if (HOLES || in.fresh || float(k) != queue.label[r]) join<HOLES>(n, in.values[n], k);
         }
         queue.size = 0;
     }
 
-    // A row goes to another centre: its old one is in the bound of a group, others are measured from the new one.
-    void leave(const Queue& queue, int r, float (&bounds)[G][QUEUE], std::size_t k) const {
+    // Write the bounds of the groups that were looked at, one for each bit.
+    static void renew(const Rounding& rounding, float norm, const float* best, const float* moved, unsigned need,
+                      float* to) {
+        float bounds[G];
+        for (int g = 0; g < G; ++g) bounds[g] = (rounding.bound(norm, best[g]) + moved[g]) * LESS;
+        for (int g = 0; g < G; ++g) to[g] = either(need >> g & 1, bounds[g], to[g]);
+    }
+
+    // The nearest centre of a row that may change its own, whose bounds it writes.
+    template <bool HOLES>
+    std::size_t settle(const Queue& queue, int r, const float* scores, const float* best) {
+        const Rounding& rounding = HOLES ? holed : whole;
+        const float norm = queue.norm[r];
+        const int home = int(std::max_element(best, best + G) - best);
+        float own = std::min(rounding.most(norm, best[home]) * MORE, queue.high[r]);
+        const float above = rounding.score_at(norm, own), *first = scores + home * per_group;
+        std::size_t k = std::find(first, first + per_group, best[home]) - scores;
+        float next = but(scores, k);
+        for (int g = 0; g < G; ++g)
+            if (g != home) next = std::max(next, best[g]);
+        if (!(next < above && queue.low[r] > own * MORE)) {
+            double squared;
+            std::tie(k, squared) = nearest<HOLES>(queue, r, scores, above);
+            own = in_units(squared);
+        }
+        const std::size_t n = queue.at[r];
+        if (float(k) == queue.label[r]) {
+            renew(rounding, norm, best, in.moved[k], queue.need[r], out.bounds[n]);
+            return k;
+        }
+        float bounds[G];
+        for (int g = 0; g < G; ++g) bounds[g] = rounding.bound(norm, best[g]);
+        bounds[k / per_group] = rounding.bound(norm, but(scores, k));
+        if (queue.label[r] >= 0) leave(queue, r, bounds);
+        for (int g = 0; g < G; ++g) out.bounds[n][g] = (bounds[g] * LESS + in.moved[k][g]) * LESS;
+        out.own[n] = HOLES ? INFINITE : upper(std::sqrt(own) * MORE, k);
+        return k;
+    }
+
+    // The best score of a row in the group of a centre, but that centre's.
+    float but(const float* row, std::size_t k) const {
+        const std::size_t first = k / per_group * per_group, end = std::min(in.panels.layers * PANEL, first + per_group);
+        float best = -INFINITE;
+        for (std::size_t i = first; i < end; ++i) best = std::max(best, i == k ? -INFINITE : row[i]);
+        return best;
+    }
+
+    // A row goes to another centre: the old one is in the bound of its group, and others are not measured from it any more.
+    void leave(const Queue& queue, int r, float (&bounds)[G]) const {
         const float distance = std::sqrt(std::max(queue.low[r], 0.0f));
         const std::size_t old = std::size_t(queue.label[r]), home = old / per_group;
-        float* kept = out.bounds[queue.at[r]];
-        for (std::size_t g = 0; g < G; ++g) {
-            if (!(queue.need[r] >> g & 1)) bounds[g][r] = kept[g] * LESS - in.moved[old][g];
-            if (g == home) bounds[g][r] = std::min(bounds[g][r], distance * LESS);
-            kept[g] = (bounds[g][r] * LESS + in.moved[k][g]) * LESS;
-        }
+        const float* kept = out.bounds[queue.at[r]];
+        for (std::size_t g = 0; g < G; ++g)
+            if (!(queue.need[r] >> g & 1)) bounds[g] = kept[g] * LESS - in.moved[old][g];
+        bounds[home] = std::min(bounds[home], distance * LESS);
     }
 
     // The nearest of the own centre and of those that rounding leaves possible, by differences; and its squared distance.
     template <bool HOLES>
-    std::pair<std::size_t, double> nearest(const Queue& queue, int r, const Found (&found)[G], const float* scores,
-                                           float above) const {
+    std::pair<std::size_t, double> nearest(const Queue& queue, int r, const float* scores, float above) const {
         const T* row = in.values[queue.at[r]];
         const bool none = queue.label[r] < 0;
         std::size_t best = none ? 0 : std::size_t(queue.label[r]);
         double squared = none ? std::numeric_limits<double>::infinity() : apart<HOLES>(row, best);
-        for (int g = 0; g < G; ++g) {
+        for (std::size_t g = 0; g < G; ++g) {
             if (!(queue.need[r] >> g & 1)) continue;
-            const std::size_t i = std::find(found[g].list, found[g].list + found[g].size, r) - found[g].list;
             const std::size_t end = std::min(in.centres.rows, (g + 1) * per_group);
             for (std::size_t k = g * per_group; k < end; ++k) {
-                if (scores[k * QUEUE + i] < above) continue;
+                if (scores[k] < above) continue;
                 const double other = apart<HOLES>(row, k);
                 if (other < squared || (other == squared && k < best)) squared = other, best = k;
             }

@@ -551,11 +551,11 @@ def lloyd(
     unit: float,  # in, a power of two: numbers times this are of moderate size; used in C++, as all that follows
     near: NDArray[Any],  # (D,)    in, T: the pivot as a T, which float32 is used about
     rounded: NDArray[np.float32],  # (K, D)  in: centres times unit
-    panels: NDArray[np.float32],  # (P, 2 D, 4)  in: centres times unit, 4 side by side, then their -c^2 / 2
-    half: NDArray[np.float32],  # (2, 4 P)  in: -|centre|^2 / 2 times unit^2, and 0; -inf in the padding
+    panels: NDArray[np.float32],  # (P, 2 D, 16)  in: centres times unit, 16 side by side, then their -c^2 / 2
+    half: NDArray[np.float32],  # (2, 16 P)  in: -|centre|^2 / 2 times unit^2, and 0; -inf in the padding
     moved: NDArray[np.float32],  # (K, G)  in, how far centres of each group went so far, k apart, times unit
     went: NDArray[np.float32],  # (K,)    in, how far each centre went so far, times unit
-    workspace: NDArray[np.float32],  # (96, 5 D + 4 P)  overwritten
+    workspace: NDArray[np.float32],  # (96, 3 D + 16 P)  overwritten
     labels: NDArray[np.int32],  # (N,)    in: the last ones, or -1; out: the nearest centre, the lowest index of equals
     bounds: NDArray[np.float32],  # (N, G)  in, out: less `moved`, no centre of the group but the own is nearer; 0 here
     own: NDArray[np.float32],  # (N,)    in, out: plus `went`, the own centre is not farther; infinity here
