@@ -290,7 +290,7 @@ def _gmm_sklearn(work: Normals, X: Array, start: dict[str, Array]) -> dict[str, 
             warnings.simplefilter("ignore")
             return float(model.fit(X).score(X)) * len(X) if n == CHECKED else float(model.fit(X).lower_bound_)
 
-    return timed(run, work.peer_iterations, repeats=1)
+    return timed(run, work.iterations, repeats=1)
 
 
 def _gmm_daal4py(work: Normals, X: Array, start: dict[str, Array]) -> dict[str, Any] | None:
@@ -307,7 +307,7 @@ def _gmm_daal4py(work: Normals, X: Array, start: dict[str, Array]) -> dict[str, 
         found = method.compute(X, start["weights"][None], start["means"], covariances)
         return float(found.goalFunction[0, 0])
 
-    return timed(run, work.peer_iterations, repeats=2) | {"loglik": None}  # its own scale: not compared
+    return timed(run, work.iterations, repeats=2) | {"loglik": None}  # its own scale: not compared
 
 
 def gmm(name: str, work: Normals) -> dict[str, Any] | None:

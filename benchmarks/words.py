@@ -126,7 +126,7 @@ def eflomal(sources: Any, targets: Any, model: int) -> float | None:
             call = [program, *files, "-m", str(model), *lengths, "--n-samplers", "1", "--overwrite"]
             subprocess.run(call, check=True, capture_output=True)
 
-        return timed(run, 2, 12, repeats=1)
+        return timed(run, 2, 12, repeats=2)
 
 
 def links(sources: Any, targets: Any) -> int:

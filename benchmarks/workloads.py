@@ -103,7 +103,6 @@ class Normals:
     missing: float = 0.0
     seed: int = 0
     iterations: tuple[int, int] = (2, 22)
-    peer_iterations: tuple[int, int] = (1, 9)
 
     @property
     def size(self) -> str:
