@@ -44,10 +44,8 @@ typedef float Lanes __attribute__((vector_size(HALFSEEN_BYTES)));
 inline void multiply_add(Lanes& sum, float x, Lanes c) { sum += x * c; }
 #if HALFSEEN_BYTES == 32
 inline Lanes larger(Lanes a, Lanes b) { return __builtin_ia32_maxps256(a, b); }
-inline Lanes smaller(Lanes a, Lanes b) { return __builtin_ia32_minps256(a, b); }
 #else
 inline Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
-inline Lanes smaller(Lanes a, Lanes b) { return a < b ? a : b; }
 #endif
 inline Lanes plus(Lanes a, Lanes b) { return a + b; }
 
@@ -63,10 +61,6 @@ inline void multiply_add(Lanes& sum, float x, Lanes c) {
 }
 inline Lanes larger(Lanes a, Lanes b) {
     for (int i = 0; i < WIDTH; ++i) a.v[i] = std::max(a.v[i], b.v[i]);
-    return a;
-}
-inline Lanes smaller(Lanes a, Lanes b) {
-    for (int i = 0; i < WIDTH; ++i) a.v[i] = std::min(a.v[i], b.v[i]);
     return a;
 }
 inline Lanes plus(Lanes a, Lanes b) {
