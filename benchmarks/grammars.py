@@ -84,8 +84,8 @@ def numpy_step(rules: Any, lexicon: Any, corpus: list[list[int]]) -> tuple[float
 def dense() -> dict[str, Any]:
     """Time one iteration of EM of a dense grammar: a pass over the sentences and the M-step."""
     import halfseen as hs
-    from halfseen.engine import evaluate
-    from halfseen.engine.grammar import reduce_sentences
+    from halfseen.engine.loop.em import evaluate
+    from halfseen.families.grammar.model import reduce_sentences
     from halfseen.runners import runner
     from halfseen.structures.tree import pack
 

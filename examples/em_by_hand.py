@@ -21,9 +21,11 @@ from itertools import islice, product
 import numpy as np
 
 from halfseen.data import Chunk
-from halfseen.engine import Mixture, Reduced, steps
+from halfseen.engine.loop.em import steps
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Categorical, Cells
-from halfseen.structures import Independent
+from halfseen.structures.independent import Independent
 
 model = Mixture(Independent(), {"mix": Cells(1, [2], axes=(1,)), "emit": Categorical(2, [2, 2])})
 start = {

@@ -2,37 +2,37 @@ from halfseen import errors as errors
 from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.explain import explain
-from halfseen.analysis.hidden import hidden_cells
-from halfseen.analysis.links import score_links
-from halfseen.analysis.plot_alignment import plot_alignment
-from halfseen.analysis.plot_links import link_matrix, plot_links
-from halfseen.analysis.plot_mixture import plot_mixture
-from halfseen.analysis.plots import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
+from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.analysis.posterior import posterior
-from halfseen.analysis.timeline import plot_timeline
 from halfseen.app.model_file import load, save
 from halfseen.app.report.page import report
 from halfseen.app.versions import show_versions
-from halfseen.data.audio import mfcc, read_wav
-from halfseen.data.audio_folder import AudioFolder, read_dictionary
-from halfseen.data.bitext import read_gold, read_links
-from halfseen.data.captions import read_captions
 from halfseen.data.files import open_table
-from halfseen.data.textgrid import read_textgrid
-from halfseen.data.trees import Tree, read_brackets, read_trees
 from halfseen.datasets import load_penguins, load_votes
-from halfseen.engine.journal import checkpoint
-from halfseen.estimators.bayes_net import BayesNet
-from halfseen.estimators.bif import read_bif, write_bif
-from halfseen.estimators.gaussian_classifier import GaussianClassifier
-from halfseen.estimators.gaussian_mixture import GaussianMixture
-from halfseen.estimators.hmm import HMM
-from halfseen.estimators.kmeans import KMeans
-from halfseen.estimators.latent_class import LatentClass
-from halfseen.estimators.naive_bayes import NaiveBayes
-from halfseen.estimators.pcfg import PCFG
-from halfseen.estimators.transcript_aligner import TranscriptAligner
-from halfseen.estimators.word_aligner import WordAligner
+from halfseen.engine.services.checkpoint import checkpoint
+from halfseen.families.grammar.estimator import PCFG
+from halfseen.families.hmm.estimator import HMM
+from halfseen.families.hmm.plots import plot_timeline
+from halfseen.families.kmeans.estimator import KMeans
+from halfseen.families.mixture.gaussian_classifier import GaussianClassifier
+from halfseen.families.mixture.gaussian_mixture import GaussianMixture
+from halfseen.families.mixture.latent_class import LatentClass
+from halfseen.families.mixture.naive_bayes import NaiveBayes
+from halfseen.families.network.estimator import BayesNet
+from halfseen.families.network.files import read_bif, write_bif
+from halfseen.families.transcript.audio import mfcc, read_wav
+from halfseen.families.transcript.audio_folder import AudioFolder, read_dictionary
+from halfseen.families.transcript.captions import read_captions
+from halfseen.families.transcript.estimator import TranscriptAligner
+from halfseen.families.transcript.plots import plot_alignment
+from halfseen.families.transcript.textgrid import read_textgrid
+from halfseen.families.words.bitext import read_gold, read_links
+from halfseen.families.words.estimator import WordAligner
+from halfseen.families.words.link_scores import score_links
+from halfseen.families.words.plots import link_matrix, plot_links
+from halfseen.plots.gaussian import plot_mixture
+from halfseen.plots.tables import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
+from halfseen.structures.trees import Tree, read_brackets, read_trees
 
 __version__: str
 

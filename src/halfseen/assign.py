@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from halfseen.errors import ParameterError
+from halfseen.seeds import child
 
 MODES = ("soft", "hard", "sample")
 
@@ -63,11 +64,6 @@ class Assign:
         if self.mode != "sample":
             return self
         return replace(self, rng=np.random.default_rng(child(seed, *key)))
-
-
-def child(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
-    """Return the seed of `key` under `seed`: the same whatever was spawned before."""
-    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
 
 
 SOFT = Assign("soft")

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import halfseen as hs
-from halfseen.app.report.graph import drawn
 from halfseen.errors import ModelFileError
+from halfseen.families.network.report_graph import drawn
 from tests.app.test_command_line import halfseen, table
 
 TABLES = {

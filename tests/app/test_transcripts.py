@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import halfseen as hs
-from halfseen.data.captions import Caption, write_captions
 from halfseen.errors import CheckpointError
+from halfseen.families.transcript.captions import Caption, write_captions
 from tests.app.test_command_line import halfseen
 from tests.sounds import WORDS, corpus
 
@@ -212,7 +212,7 @@ def test_an_interrupted_fit_goes_on_only_with_the_same_transcripts(machine, tmp_
 
 def test_a_line_without_a_transcript_is_named_by_its_line(tmp_path):
     """Lines of a file count from 1, its head and blank ones too."""
-    from halfseen.app.families.transcripts import read_said
+    from halfseen.families.transcript.cli import read_said
 
     path = tmp_path / "said.csv"
     path.write_text("name,text\n\na,yes no\nb\n")

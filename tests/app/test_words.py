@@ -6,7 +6,7 @@ import json
 import pytest
 
 import halfseen as hs
-from halfseen.app.families.words import compare_links, is_links
+from halfseen.families.words.cli import compare_links, is_links
 from tests.app.test_command_line import halfseen
 
 SOURCE = ["das Haus", "das Buch", "ein Buch", "das Haus ist klein", "ein Haus", ""]

@@ -21,10 +21,15 @@ from hypothesis import strategies as st
 
 from halfseen.assign import SOFT, Assign
 from halfseen.data import Sequences, Table
-from halfseen.engine import HiddenMarkov, Mixture, Model, Reduced, Step, evaluate
-from halfseen.estimators.blocks import mixture, summarise
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.expected import Step
+from halfseen.engine.loop.model import Model, Reduced
+from halfseen.engine.tables.mixture import Mixture
+from halfseen.estimators.table.emission_builder import mixture, summarise
+from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, NormalParams, Product, Tied
-from halfseen.structures import Independent, MarkovChain
+from halfseen.structures.chain import MarkovChain
+from halfseen.structures.independent import Independent
 from tests.strategies import FRACTIONS, WHOLE, anywhere, generators, present, tables
 
 _sizes = st.sampled_from([2, 3, 2, 3, 1])

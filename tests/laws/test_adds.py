@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfseen.assign import HARD, SOFT, Assign
-from halfseen.engine import Expected, Reduced, evaluate
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.expected import Expected
+from halfseen.engine.loop.model import Reduced
 from halfseen.runners import runner
 from tests.laws.closeness import close, same_bits, same_step
 from tests.laws.models import every_model

@@ -10,10 +10,12 @@ from scipy.special import logsumexp
 
 from halfseen.assign import HARD, SOFT, Assign
 from halfseen.data import Evidence, Schema, Sequences, Steps, Table
-from halfseen.engine import HiddenMarkov, Mixture, evaluate
-from halfseen.engine.hidden_markov import reduce_sequences
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.tables.mixture import Mixture
+from halfseen.families.hmm.model import HiddenMarkov, reduce_sequences
 from halfseen.leaves import Categorical, Cells, Product
-from halfseen.structures import Independent, MarkovChain
+from halfseen.structures.chain import MarkovChain
+from halfseen.structures.independent import Independent
 from tests.laws.closeness import close, same_step
 from tests.laws.models import MODELS, Case, chains
 from tests.reference.enumerate import enumerate_sequences

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfseen.assign import HARD, SOFT
-from halfseen.engine import Chain, em, evaluate
-from halfseen.engine.squarem import Squarem
+from halfseen.engine.loop.em import em, evaluate
+from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.squarem import Squarem
 from tests.laws.closeness import close
 from tests.laws.models import every_model
 from tests.strategies import examples

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfseen.assign import HARD, SOFT, Assign
-from halfseen.engine import Mixture
+from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Bernoulli, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
 from halfseen.leaves.wrappers import Wrapped
 from tests.laws.closeness import close

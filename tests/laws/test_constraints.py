@@ -3,8 +3,9 @@
 import numpy as np
 from hypothesis import given
 
-from halfseen.engine import Chain, em, evaluate
-from halfseen.engine.squarem import Squarem
+from halfseen.engine.loop.em import em, evaluate
+from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.squarem import Squarem
 from halfseen.leaves import Categorical, Floored, Frozen, Gaussian, Tied
 from halfseen.leaves.leaf import arrays
 from halfseen.leaves.wrappers import Wrapped

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from halfseen.assign import HARD, SOFT
-from halfseen.structures import Independent
+from halfseen.structures.independent import Independent
 from tests.laws.closeness import close
 from tests.laws.models import every_model
 from tests.strategies import examples, seeds

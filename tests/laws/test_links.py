@@ -10,12 +10,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import halfseen as hs
 from halfseen.assign import HARD, SOFT, Assign
-from halfseen.data.bitext import Bitext, encode_pairs
-from halfseen.engine import Reduced, evaluate
-from halfseen.engine.words import PooledPath, WordModel, one_chunk, pair_chunks
-from halfseen.estimators import corpus as made
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.model import Reduced
+from halfseen.families.words import corpus as made
+from halfseen.families.words.bitext import Bitext, encode_pairs
+from halfseen.families.words.model import PooledPath, WordModel, one_chunk, pair_chunks
 from halfseen.kernels import active, plain
-from halfseen.leaves.places import LOOSE, TIGHT, Diagonal, Jumps, diagonal_sums
+from halfseen.leaves.positions import LOOSE, TIGHT, Diagonal, Jumps, diagonal_sums
 from halfseen.leaves.translations import DirichletTranslations, Translations
 from halfseen.structures import links as structure
 from halfseen.structures.links import Agreed, Both, Links, best, draw, posterior

@@ -11,11 +11,11 @@ from scipy import stats as distributions
 import halfseen as hs
 from halfseen.assign import HARD, SOFT
 from halfseen.data import Column, Evidence, Schema, Table
-from halfseen.engine import Mixture
-from halfseen.engine.lloyd import Rows, move, sweep
-from halfseen.estimators.blocks import mixture
+from halfseen.engine.tables.lloyd import Rows, move, sweep
+from halfseen.engine.tables.mixture import Mixture
+from halfseen.estimators.table.emission_builder import mixture
 from halfseen.leaves import Categorical, Cells, Frozen, Gaussian, GaussianParams, Poisson, Product
-from halfseen.structures import Independent
+from halfseen.structures.independent import Independent
 from tests.laws.closeness import close, same_step
 from tests.laws.models import FLOOR, Case, every_model, inner_mixture, mixtures, mixtures_of_mixtures, summary
 from tests.strategies import anywhere, examples, generators, tables

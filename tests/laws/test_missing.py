@@ -11,8 +11,9 @@ from scipy.sparse import csr_array
 from halfseen.assign import HARD, SOFT, Assign
 from halfseen.data import Evidence
 from halfseen.data.counts import Counts
-from halfseen.engine import Step, evaluate
-from halfseen.engine.reduce import reduce
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.expected import Step
+from halfseen.engine.tables.preprocess import reduce
 from tests.laws.closeness import close, same_step
 from tests.laws.models import every_model
 from tests.reference.enumerate import rows_of

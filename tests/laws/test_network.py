@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import halfseen as hs
 from halfseen.assign import HARD, SOFT, Assign
-from halfseen.engine import BayesianNetwork, evaluate, steps
-from halfseen.engine import network as engine
-from halfseen.engine.network import (
+from halfseen.engine.loop.em import evaluate, steps
+from halfseen.families.network import model as engine
+from halfseen.families.network.model import (
+    BayesianNetwork,
     Likelihoods,
     completed,
     log_table,
@@ -26,9 +27,10 @@ from halfseen.engine.network import (
 )
 from halfseen.kernels import plain
 from halfseen.leaves import Tables
-from halfseen.structures import Network, elimination
+from halfseen.structures import elimination
 from halfseen.structures import network as structure
 from halfseen.structures.graph import Graph
+from halfseen.structures.network import Network
 from tests.reference.enumerate_network import network_row
 from tests.strategies import examples
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats as distributions
 from scipy.integrate import quad
 
-from halfseen.engine import Model
-from halfseen.engine.gibbs import gibbs
+from halfseen.engine.loop.gibbs import gibbs
+from halfseen.engine.loop.model import Model
 from halfseen.errors import FitError, ParameterError
 from halfseen.leaves import (
     Categorical,

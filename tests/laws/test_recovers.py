@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from halfseen.data import Schema, Table
-from halfseen.engine import Chain, Mixture, Reduced, em, evaluate
-from halfseen.engine.squarem import Squarem
-from halfseen.engine.stopping import gain
+from halfseen.engine.loop.em import em, evaluate
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.squarem import Squarem
+from halfseen.engine.loop.stopping import gain
+from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Categorical, Cells, Gaussian, GaussianParams, Poisson, Product
-from halfseen.structures import Independent
+from halfseen.structures.independent import Independent
 from tests.laws.models import inner_mixture
 
 N = 3000

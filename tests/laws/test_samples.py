@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import halfseen as hs
-from halfseen.assign import SOFT, Assign, child
-from halfseen.engine import Step, steps
-from halfseen.engine.chain import Average
+from halfseen.assign import SOFT, Assign
+from halfseen.engine.loop.em import steps
+from halfseen.engine.loop.expected import Step
+from halfseen.engine.loop.run import Average
 from halfseen.errors import ParameterError
+from halfseen.seeds import child
 from tests.laws.closeness import close, same_bits
 from tests.laws.models import every_model
 from tests.laws.test_stops import X, slow_case

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from halfseen.engine import Ascent, Chain, Model, em, evaluate
-from halfseen.engine.ascent import sure_gain
-from halfseen.engine.squarem import Squarem
-from halfseen.engine.stopping import gain
+from halfseen.engine.loop.em import em, evaluate
+from halfseen.engine.loop.gradient import Ascent, sure_gain
+from halfseen.engine.loop.model import Model
+from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.squarem import Squarem
+from halfseen.engine.loop.stopping import gain
 from halfseen.leaves import Categorical, Floored, Frozen, Gaussian, GaussianParams, Leaf, Normal, Poisson, Tied
 from halfseen.leaves.leaf import arrays, map_arrays
 from halfseen.leaves.limits import FREE

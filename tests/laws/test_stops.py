@@ -6,10 +6,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 import halfseen as hs
 from halfseen.assign import HARD, SOFT
-from halfseen.engine import Chain, em, evaluate
-from halfseen.engine.search import Plan, fit
-from halfseen.engine.squarem import Squarem
-from halfseen.engine.stopping import assignments, counts, gain, never, parameters, read_rule
+from halfseen.engine.loop.em import em, evaluate
+from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.search import Plan, fit
+from halfseen.engine.loop.squarem import Squarem
+from halfseen.engine.loop.stopping import assignments, counts, gain, never, parameters, read_rule
 from halfseen.errors import FitError, ObjectiveFell, ParameterError
 from tests.laws.closeness import close
 from tests.laws.models import Case

@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from halfseen.assign import HARD, SOFT, Assign
-from halfseen.data import Sequences, Utterances
-from halfseen.engine import Model, Reduced, evaluate
-from halfseen.estimators.blocks import mixture
-from halfseen.estimators.lexicon import Lexicon
+from halfseen.data import Sequences
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.model import Model, Reduced
+from halfseen.estimators.table.emission_builder import mixture
+from halfseen.families.transcript.chunks import Utterances
+from halfseen.families.transcript.lexicon import Lexicon
 from halfseen.leaves import Cells
 from halfseen.leaves.leaf import frozen
 from halfseen.runners import runner
-from halfseen.structures import LeftRight
+from halfseen.structures.transcript import LeftRight
 from tests.laws.closeness import close, same_bits, same_step
 from tests.laws.models import FLOOR, Case, cuts, inner_mixture, summary
 from tests.strategies import WHOLE, anywhere, examples, generators, tables

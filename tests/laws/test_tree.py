@@ -11,15 +11,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import halfseen as hs
 from halfseen.assign import HARD, SOFT, Assign
-from halfseen.data.trees import Word
-from halfseen.engine import ContextFree, evaluate, steps
-from halfseen.engine.grammar import reduce_sentences
+from halfseen.engine.loop.em import evaluate, steps
+from halfseen.families.grammar.model import ContextFree, reduce_sentences
 from halfseen.kernels import plain
 from halfseen.leaves import Tables
-from halfseen.structures import Derivations
 from halfseen.structures import tree as structure
 from halfseen.structures.grammar import Grammar
-from halfseen.structures.tree import best, draw, n_trees, pack, parsable, soft
+from halfseen.structures.tree import Derivations, best, draw, n_trees, pack, parsable, soft
+from halfseen.structures.trees import Word
 from tests.reference.enumerate_trees import all_trees, uses_of
 from tests.strategies import examples
 

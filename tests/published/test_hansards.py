@@ -3,7 +3,7 @@
 import pytest
 
 import halfseen as hs
-from halfseen.analysis.links import compared
+from halfseen.families.words.link_scores import compared
 from tests.shared_data import shared_data
 
 PUBLISHED = {  # alignment error rates of links that others made

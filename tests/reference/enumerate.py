@@ -21,7 +21,7 @@ import numpy as np
 from scipy import stats as distributions
 from scipy.special import gammaln, logsumexp
 
-from halfseen.engine import Mixture
+from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Bernoulli, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
 from halfseen.leaves.wrappers import Wrapped
 

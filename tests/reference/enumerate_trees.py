@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halfseen.data.trees import Tree, Word
+from halfseen.structures.trees import Tree, Word
 
 
 class Trees(NamedTuple):

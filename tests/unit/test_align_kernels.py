@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from halfseen.estimators.lexicon import Lexicon
+from halfseen.families.transcript.lexicon import Lexicon
 from halfseen.kernels import plain
 from halfseen.kernels.align import align_rows
-from halfseen.structures import Graph
+from halfseen.structures.transcript import Graph
 
 
 @pytest.fixture(params=["plain", "compiled"])

@@ -12,10 +12,10 @@ from sklearn.metrics import confusion_matrix, log_loss
 
 import halfseen as hs
 from halfseen.analysis.contrast import contrasts, spread
-from halfseen.analysis.holes import holes, holes_by_class
+from halfseen.analysis.missing_values import holes, holes_by_class
 from halfseen.analysis.residuals import residuals
 from halfseen.analysis.rows import surprise, surprising_rows, uncertain_rows
-from halfseen.analysis.seen import look
+from halfseen.analysis.scored_table import look
 from halfseen.analysis.validation import (
     Validated,
     calibration,

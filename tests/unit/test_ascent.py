@@ -5,9 +5,10 @@ import pytest
 
 import halfseen as hs
 from halfseen.assign import HARD
-from halfseen.engine import Reduced, evaluate
-from halfseen.engine.ascent import remaining, two_loops
-from halfseen.engine.search import Plan
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.gradient import remaining, two_loops
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.loop.search import Plan
 from halfseen.errors import ParameterError
 
 

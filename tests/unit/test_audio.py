@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import halfseen as hs
-from halfseen.data.audio import spectrogram
-from halfseen.data.audio_folder import words_of
-from halfseen.data.captions import Caption, write_captions
-from halfseen.data.textgrid import Interval, write_textgrid
 from halfseen.errors import DataError
+from halfseen.families.transcript.audio import spectrogram
+from halfseen.families.transcript.audio_folder import words_of
+from halfseen.families.transcript.captions import Caption, write_captions
+from halfseen.families.transcript.textgrid import Interval, write_textgrid
 from tests.shared_data import shared_data
 from tests.sounds import CHORDS, WORDS, corpus, sound, write_wav
 

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import halfseen as hs
-from halfseen.data.bif import parse_bif
 from halfseen.errors import DataError, ParameterError
+from halfseen.families.network.bif import parse_bif
 
 HEAD = """
 network "dog-problem" { property "author me"; }   // a comment

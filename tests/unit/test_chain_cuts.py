@@ -13,8 +13,7 @@ import pytest
 import halfseen as hs
 from halfseen.assign import HARD, Assign
 from halfseen.kernels import plain
-from halfseen.structures import MarkovChain
-from halfseen.structures.chain import Potentials, filtered, soft
+from halfseen.structures.chain import MarkovChain, Potentials, filtered, soft
 from tests.unit.test_chain_kernels import filtered as scaled_filter
 from tests.unit.test_chain_kernels import logs
 from tests.unit.test_chain_kernels import soft as scaled_soft

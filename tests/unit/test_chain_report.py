@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import halfseen as hs
-from halfseen.analysis.chain_seen import look_along
-from halfseen.analysis.timeline import draw_paths
 from halfseen.errors import DataError, ParameterError
+from halfseen.families.hmm.plots import draw_paths
+from halfseen.families.hmm.scored_sequences import look_along
 from tests.unit.test_report import check, sections_of
 
 pytest.importorskip("matplotlib")

@@ -16,7 +16,7 @@ import halfseen as hs
 from halfseen.data import Schema, learn_column, open_table, read, read_target
 from halfseen.data.spill import scratch
 from halfseen.data.stream import StreamSource, learn_columns
-from halfseen.engine.reduce import Later
+from halfseen.engine.tables.preprocess import Later
 from halfseen.errors import DataError, UnknownCategoryWarning
 
 SMALL = 30_000  # bytes: the least that makes many buckets and many batches of small tables

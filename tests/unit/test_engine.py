@@ -11,15 +11,19 @@ from threadpoolctl import threadpool_info
 
 from halfseen.assign import HARD, SOFT, Assign
 from halfseen.data import Chunk
-from halfseen.engine import Chain, Expected, Mixture, Reduced, Step, em, evaluate, fit, steps
-from halfseen.engine.search import Plan
-from halfseen.engine.starts import STARTS, Start, whole
-from halfseen.engine.stopping import gain
+from halfseen.engine.loop.em import em, evaluate, steps
+from halfseen.engine.loop.expected import Expected, Step
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.search import Plan, fit
+from halfseen.engine.loop.stopping import gain
+from halfseen.engine.tables.mixture import Mixture
+from halfseen.engine.tables.starts import STARTS, Start, whole
 from halfseen.errors import FitError, ParameterError
 from halfseen.leaves import Categorical, Cells, Floored, Gaussian, GaussianParams, Poisson, Product
 from halfseen.runners import runner
 from halfseen.runners.threads import read_jobs
-from halfseen.structures import Independent
+from halfseen.structures.independent import Independent
 
 
 def mixture(emit):

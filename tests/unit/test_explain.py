@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import halfseen as hs
-from halfseen.engine import Mixture
+from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, FitError, ParameterError
 
 ROUND = 5e-7  # figures printed with six digits

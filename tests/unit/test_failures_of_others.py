@@ -13,10 +13,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 import halfseen as hs
-from halfseen.engine import Mixture, Reduced, steps
+from halfseen.engine.loop.em import steps
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import CollapseWarning, ObjectiveFell, UnknownCategoryWarning
 from halfseen.leaves import Categorical, Cells, Product
-from halfseen.structures import Independent
+from halfseen.structures.independent import Independent
 from tests.unit.test_worked_numbers import Rows
 
 SEEDS = range(12)

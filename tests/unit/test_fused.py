@@ -7,12 +7,12 @@ from numpy.testing import assert_allclose
 
 import halfseen as hs
 from halfseen.data import Schema, read
-from halfseen.engine import evaluate, steps
-from halfseen.engine.fused import GROUP, MOST, FusedMixture
-from halfseen.engine.model import Reduced
-from halfseen.engine.reduce import reduce
+from halfseen.engine.loop.em import evaluate, steps
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.tables.fused import GROUP, MOST, FusedMixture
+from halfseen.engine.tables.preprocess import reduce
 from halfseen.errors import ImpossibleRowWarning
-from halfseen.estimators import blocks
+from halfseen.estimators.table import emission_builder
 from halfseen.kernels import active, plain
 
 compiled = pytest.importorskip("halfseen.kernels.compiled")
@@ -37,7 +37,7 @@ def some_table(rng, n_rows, kinds="cgp", missing=0.2, n_columns=3):
 
 
 def some_model(rng, table, n_components):
-    model = blocks.mixture(table.schema, blocks.summarise(table), n_components, "row", 1e-8)
+    model = emission_builder.mixture(table.schema, emission_builder.summarise(table), n_components, "row", 1e-8)
     params = model.jitter(model.blank(), 0.7, rng)
     return model, params
 
@@ -88,9 +88,9 @@ def test_far_values_do_not_vanish():
     """A value thousands of standard deviations from every class still has a most probable one."""
     X = np.array([[0.5], [1.5], [1e6], [-1e6], [np.nan]])
     table = Schema.learn(read(X)).encode(read(X)).canonical()
-    model = blocks.mixture(table.schema, blocks.summarise(table), 2)
+    model = emission_builder.mixture(table.schema, emission_builder.summarise(table), 2)
     start = {"weights": [0.3, 0.7], "x0": {"mean": [0.0, 1.0], "sd": [1.0, 2.0]}}
-    params = blocks.overlay(model.blank(), start, table.schema, 2)
+    params = emission_builder.overlay(model.blank(), start, table.schema, 2)
     [fused] = evaluate(model, reduce(model, table), [params])
     [plainly] = evaluate(model, Reduced(table.chunks()), [params])
     assert_allclose(fused.loglik, plainly.loglik, rtol=SAME)
@@ -101,9 +101,9 @@ def test_far_values_do_not_vanish():
 def test_an_impossible_row_is_impossible_on_both_paths():
     X = np.array([["a", "b"], ["b", "a"], ["a", "a"]], dtype=object)
     table = Schema.learn(read(X)).encode(read(X)).canonical()
-    model = blocks.mixture(table.schema, blocks.summarise(table), 2)
+    model = emission_builder.mixture(table.schema, emission_builder.summarise(table), 2)
     start = {"weights": [0.5, 0.5], "x0": [[1.0, 0.0], [0.0, 1.0]], "x1": [[0.0, 1.0], [1.0, 0.0]]}
-    params = blocks.overlay(model.blank(), start, table.schema, 2)
+    params = emission_builder.overlay(model.blank(), start, table.schema, 2)
     for data in (reduce(model, table), Reduced(table.chunks())):
         [step] = evaluate(model, data, [params])
         assert step.loglik == -np.inf

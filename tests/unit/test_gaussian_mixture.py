@@ -10,10 +10,10 @@ from sklearn.datasets import make_spd_matrix
 from sklearn.exceptions import ConvergenceWarning
 
 import halfseen as hs
-from halfseen.engine import evaluate
-from halfseen.engine.fused_normal import FusedNormal
-from halfseen.engine.model import Reduced
-from halfseen.engine.reduce import reduce
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.tables.fused_normal import FusedNormal
+from halfseen.engine.tables.preprocess import reduce
 from halfseen.errors import CollapseWarning, DataError, ParameterError
 from halfseen.kernels import active, plain
 

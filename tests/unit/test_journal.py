@@ -14,8 +14,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import halfseen as hs
-from halfseen.engine import journal as journals
-from halfseen.engine.watch import watching
+from halfseen.engine.services import checkpoint as journals
+from halfseen.engine.services.progress import watching
 from halfseen.errors import CheckpointError, InterruptedWarning
 
 RNG = np.random.default_rng(0)
@@ -135,7 +135,7 @@ def test_several_fits_in_a_row(path):
 
 def test_a_complete_journal_needs_no_pass(path, monkeypatch):
     whole, _ = leave(path, FITS["soft"])
-    monkeypatch.setattr(import_module("halfseen.engine.em"), "_pass", None)
+    monkeypatch.setattr(import_module("halfseen.engine.loop.em"), "_pass", None)
     with hs.checkpoint(path):
         assert same(whole, FITS["soft"]())
 

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import halfseen as hs
-from halfseen.engine import seeding
-from halfseen.engine.lloyd import Cells
+from halfseen.engine.tables import seeding
+from halfseen.engine.tables.lloyd import Cells
 from halfseen.errors import DataError, DataTypeError, InterruptedWarning, ParameterError
 from tests.strategies import examples, generators
 
@@ -503,7 +503,7 @@ def test_in_a_pipeline_with_names():
 
 @pytest.mark.parametrize("at", [0, 3, 30])
 def test_an_interrupt_keeps_the_best_centres_so_far(monkeypatch, at):
-    from halfseen.engine import lloyd
+    from halfseen.engine.tables import lloyd
 
     calls, real = [], lloyd.sweep
 

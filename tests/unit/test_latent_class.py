@@ -14,7 +14,7 @@ from scipy.stats import norm, poisson
 from sklearn.exceptions import ConvergenceWarning
 
 import halfseen as hs
-from halfseen.engine import search
+from halfseen.engine.loop import search
 from halfseen.errors import (
     DataError,
     FitError,

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from halfseen.assign import SOFT
-from halfseen.data import Spoken
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators.lexicon import Lexicon, read_pronunciations, read_transcripts
-from halfseen.structures import LeftRight
+from halfseen.families.transcript.chunks import Spoken
+from halfseen.families.transcript.lexicon import Lexicon, read_pronunciations, read_transcripts
+from halfseen.structures.transcript import LeftRight
 
 WAYS = {"ab": (("a", "b"), ("b",)), "c": (("c",),)}
 

@@ -14,8 +14,11 @@ import halfseen as hs
 
 ROOT = Path(hs.__file__).parent
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-LAYERS = ("kernels", "data", "leaves", "structures", "engine", "runners", "estimators", "analysis", "app")
-APART = ("assign", "errors", "datasets", "optional", "whole_file")  # small modules that any layer may use
+LAYERS = (
+    *("kernels", "data", "leaves", "structures", "engine", "runners", "estimators", "families"),
+    *("analysis", "plots", "app", "faces"),
+)
+APART = ("assign", "errors", "datasets", "optional", "seeds", "whole_file")  # small modules that any layer may use
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py") if path.name != "__main__.py")  # a door, no room
 
 
@@ -78,6 +81,8 @@ def test_type_hints_are_shipped():
 def layer_of(module):
     """Position of a dotted module in the order of the layers; None for those apart."""
     parts = module.split(".")
+    if parts[1:2] == ["families"] and parts[-1].startswith(("report", "cli", "plots", "rows", "scored_sequences")):
+        return LAYERS.index("faces")  # what a family shows
     return LAYERS.index(parts[1]) if len(parts) > 1 and parts[1] in LAYERS else None
 
 

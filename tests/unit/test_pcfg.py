@@ -14,8 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 import halfseen as hs
 from halfseen.app import model_file
-from halfseen.data.grammar_text import read_grammar, rule_text
-from halfseen.data.trees import Word
 from halfseen.errors import (
     DataError,
     FitError,
@@ -24,7 +22,10 @@ from halfseen.errors import (
     ParameterError,
     UnknownCategoryWarning,
 )
+from halfseen.families.grammar.grammar_text import read_grammar
 from halfseen.kernels import active, plain
+from halfseen.structures.rules import rule_text
+from halfseen.structures.trees import Word
 from tests.shared_data import shared_data
 
 ASTRONOMERS = """
@@ -113,7 +114,7 @@ def test_all_modes_fit_and_the_objective_belongs_to_the_result(assign):
 
 @pytest.mark.parametrize("assign", ["soft", "hard", "sample"])
 def test_same_seed_same_bits_for_any_number_of_workers(assign, monkeypatch):
-    monkeypatch.setattr("halfseen.engine.grammar.WORK", 1)  # a chunk for every sentence
+    monkeypatch.setattr("halfseen.families.grammar.model.WORK", 1)  # a chunk for every sentence
     how = {"assign": assign, "random_state": 1, "n_init": 2, "max_iter": 12}
     one, two = (quiet(hs.PCFG.from_string(BLANK, n_jobs=n, **how), CORPUS) for n in (1, 2))
     assert one.probabilities_ == two.probabilities_

@@ -12,7 +12,7 @@ from halfseen.errors import ParameterError
 pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
 
-from halfseen.analysis.plots_validation import plot_calibration, plot_cost, plot_reject
+from halfseen.plots.validation import plot_calibration, plot_cost, plot_reject
 
 
 @pytest.fixture

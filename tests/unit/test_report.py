@@ -262,7 +262,7 @@ def test_clusters_from_params_with_weights_and_a_sample(monkeypatch):
     html = hs.report(hs.KMeans.from_params([[-1.0, 0.0], [1.0, 0.0]]), X, sample_weight=np.arange(300))
     check(html)
     assert "given by its centres" in html
-    monkeypatch.setattr("halfseen.app.report.clusters.MOST_ROWS", 100)
+    monkeypatch.setattr("halfseen.families.kmeans.report.MOST_ROWS", 100)
     html = hs.report(hs.KMeans(2, random_state=0).fit(X), X)
     assert "random sample of 100 of the 300 rows" in "".join(check(html).text)
     with pytest.warns(UserWarning, match="max_iter"):

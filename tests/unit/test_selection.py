@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import halfseen as hs
-from halfseen.engine import search
+from halfseen.engine.loop import search
 from halfseen.errors import DataError, ParameterError
 
 

@@ -13,11 +13,11 @@ import halfseen as hs
 from halfseen.data import Schema, Table
 from halfseen.data.columns import Column
 from halfseen.data.counts import Counts, joined
-from halfseen.engine import evaluate
-from halfseen.engine.model import Reduced
-from halfseen.engine.reduce import reduce
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.tables.preprocess import reduce
 from halfseen.errors import DataError, DataTypeError, ParameterError
-from halfseen.estimators.blocks import mixture, summarise
+from halfseen.estimators.table.emission_builder import mixture, summarise
 from halfseen.kernels import active, plain
 
 DOCUMENTS = ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"]

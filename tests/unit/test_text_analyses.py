@@ -12,12 +12,12 @@ from sklearn.feature_extraction.text import CountVectorizer
 import halfseen as hs
 from halfseen.analysis import comparison
 from halfseen.analysis.contrast import contrasts, most_telling
-from halfseen.analysis.holes import holes
+from halfseen.analysis.missing_values import holes
 from halfseen.analysis.residuals import residuals
 from halfseen.analysis.rows import surprise, surprising_rows, typical_rows, uncertain_rows
-from halfseen.analysis.seen import look
+from halfseen.analysis.scored_table import look
 from halfseen.errors import DataTypeError, ParameterError
-from halfseen.estimators.profile import profiles
+from halfseen.estimators.table.profile import profiles
 
 matplotlib.use("Agg")
 

@@ -9,8 +9,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import halfseen as hs
-from halfseen.data import Spoken, read
+from halfseen.data import read
 from halfseen.errors import DataError, ParameterError
+from halfseen.families.transcript.chunks import Spoken
 from halfseen.structures.transcript import best, posterior
 
 CENTRES = {"a": [0.0, 0.0], "b": [4.0, 0.0], "c": [0.0, 4.0], "sil": [-5.0, -5.0]}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import halfseen as hs
-from halfseen.engine.watch import Progress, watching
+from halfseen.engine.services.progress import Progress, watching
 from halfseen.errors import InterruptedWarning
 
 ROWS = np.random.default_rng(0).integers(0, 3, size=(200, 4))

@@ -14,7 +14,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 import halfseen as hs
-from halfseen.data.bitext import Bitext, encode_pairs
 from halfseen.data.spill import scratch
 from halfseen.errors import (
     CheckpointError,
@@ -24,10 +23,11 @@ from halfseen.errors import (
     ModelFileError,
     ParameterError,
 )
-from halfseen.estimators import corpus
-from halfseen.estimators.corpus import pairs_of
-from halfseen.estimators.symmetry import HEURISTICS, symmetrized
-from halfseen.leaves.places import Jumps
+from halfseen.families.words import corpus
+from halfseen.families.words.bitext import Bitext, encode_pairs
+from halfseen.families.words.corpus import pairs_of
+from halfseen.families.words.symmetrize import HEURISTICS, symmetrized
+from halfseen.leaves.positions import Jumps
 
 TOY = [("das Haus", "the house"), ("das Buch", "the book"), ("ein Buch", "a book")]
 NLTK = [
@@ -131,7 +131,7 @@ def test_a_rule_may_stop_earlier():
 @pytest.mark.parametrize("null", [True, False])
 def test_a_pass_counts_every_word_once(model, null):
     """In training too, whatever the directions make of each other: with NULL by agreeing, without it apart."""
-    from halfseen.engine.words import WordModel
+    from halfseen.families.words.model import WordModel
 
     counted, add = [], WordModel.expected
 
@@ -195,12 +195,14 @@ def test_beyond_its_memory_a_corpus_lies_in_files():
 
 
 def test_a_corpus_in_blocks_gives_the_same(monkeypatch):
-    from halfseen.engine import words
+    from halfseen.families.words import model as word_model
 
     known = [[(0, 1)], None, [(1, 0), (0, None)], *[[(0, 0)]] * 3][: len(NLTK)]
     one = hs.WordAligner().fit(NLTK, links=known)
-    monkeypatch.setattr(words, "LEAST", 8)
-    monkeypatch.setattr("halfseen.estimators.word_aligner.n_blocks", lambda links, cells: words.n_blocks(links, 3))
+    monkeypatch.setattr(word_model, "LEAST", 8)
+    monkeypatch.setattr(
+        "halfseen.families.words.estimator.n_blocks", lambda links, cells: word_model.n_blocks(links, 3)
+    )
     two = hs.WordAligner().fit(NLTK, links=known)
     assert_allclose(one.trace_, two.trace_, rtol=1e-12)
     assert_allclose(one._learned["reverse"].table, two._learned["reverse"].table, rtol=1e-9, atol=1e-15)
@@ -392,10 +394,10 @@ def test_new_words_are_linked_by_their_place(fitted):
 
 
 def test_many_pairs_are_aligned_bit_by_bit(fitted, monkeypatch):
-    from halfseen.estimators import word_use
+    from halfseen.families.words import methods
 
     whole = fitted["hmm"].align(NLTK), fitted["hmm"].score_samples(NLTK)
-    monkeypatch.setattr(word_use, "BATCH", 10)
+    monkeypatch.setattr(methods, "BATCH", 10)
     assert fitted["hmm"].align(NLTK) == whole[0]
     assert_allclose(fitted["hmm"].score_samples(NLTK), whole[1], rtol=1e-12)
 
@@ -608,9 +610,9 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
 def _large():
     """Take every lexicon for a large one, and keep where it stands before each pass."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("halfseen.engine.journal.LARGE", 0)
-        patched.setattr("halfseen.engine.journal.SPARE", 0)
-        patched.setattr("halfseen.engine.journal.PATIENCE", -1)  # records are in the file at once
+        patched.setattr("halfseen.engine.services.checkpoint.LARGE", 0)
+        patched.setattr("halfseen.engine.services.checkpoint.SPARE", 0)
+        patched.setattr("halfseen.engine.services.checkpoint.PATIENCE", -1)  # records are in the file at once
         yield
 
 
@@ -618,7 +620,7 @@ def _large():
 @pytest.mark.parametrize("how", [{}, {"agreement": False}, {"dirichlet": 0.1}, {"dirichlet": 0.1, "agreement": False}])
 @pytest.mark.parametrize("passes", [1, 3, 5, 7])
 def test_a_checkpoint_of_a_large_lexicon_does_not_grow(tmp_path, monkeypatch, how, passes):
-    from halfseen.engine.words import WordModel
+    from halfseen.families.words.model import WordModel
 
     whole = hs.WordAligner(max_iter=4, **how).fit(NLTK)
     expected, calls, sizes = WordModel.expected, iter(range(1000)), []
@@ -699,7 +701,7 @@ def test_a_process_killed_outright_goes_on(tmp_path):
     namespace = {}
     with pytest.MonkeyPatch.context() as patched:
         for name in ("LARGE", "SPARE"):
-            patched.setattr(f"halfseen.engine.journal.{name}", 0)
+            patched.setattr(f"halfseen.engine.services.checkpoint.{name}", 0)
         exec(KILLED, namespace)
         whole = namespace["fit"]()
         with hs.checkpoint(path) as journal:
@@ -712,7 +714,7 @@ def test_a_process_killed_outright_goes_on(tmp_path):
 
 @pytest.mark.parametrize("how", [{}, {"agreement": False}, {"assign": "sample", "random_state": 0}, {"dirichlet": 0.1}])
 def test_an_interrupted_fit_goes_on_to_the_same_result(tmp_path, monkeypatch, how):
-    from halfseen.engine.words import WordModel
+    from halfseen.families.words.model import WordModel
 
     whole = hs.WordAligner(max_iter=4, **how).fit(NLTK)
     expected, calls = WordModel.expected, iter(range(1000))
@@ -742,7 +744,7 @@ def test_what_is_told_is_of_the_last_model_also_where_it_came_before(agreement):
 
 def test_an_interrupted_fit_is_kept_only_once_it_is_a_model_of_its_kind(monkeypatch):
     """An aligner of Model 1 alone, or of one direction, is not what was asked for."""
-    from halfseen.engine.words import WordModel
+    from halfseen.families.words.model import WordModel
 
     whole = WordModel.expected
 
@@ -774,7 +776,7 @@ def test_an_interrupted_fit_is_kept_only_once_it_is_a_model_of_its_kind(monkeypa
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_a_fit_that_is_stopped_in_a_pass_keeps_whole_parameters(monkeypatch, how, n_jobs):
     """A pass writes over the parameters that were accepted before it."""
-    from halfseen.engine.words import WordModel
+    from halfseen.families.words.model import WordModel
 
     how = {"sequence": [how["model"]], "direction": "forward", "n_jobs": n_jobs, **how}
     whole = hs.WordAligner(max_iter=9, **how).fit(NLTK)
@@ -799,7 +801,7 @@ def test_a_fit_that_is_stopped_in_a_pass_keeps_whole_parameters(monkeypatch, how
 @pytest.mark.parametrize("before_the_end", [1, 2, 3])
 def test_ctrl_c_in_the_last_model_costs_no_other_pass(monkeypatch, how, before_the_end):
     """The pass under way is made to its end, and no other begins; a second Ctrl-C ends it at once."""
-    from halfseen.engine.words import WordModel
+    from halfseen.families.words.model import WordModel
 
     expected, calls = WordModel.expected, []
 
@@ -832,7 +834,7 @@ def test_ctrl_c_in_the_last_model_costs_no_other_pass(monkeypatch, how, before_t
 
 def test_ctrl_c_before_the_last_model_ends_at_once(monkeypatch):
     """What was learned is no model of the kind that was asked for: nothing is worth waiting for."""
-    from halfseen.engine.words import WordModel
+    from halfseen.families.words.model import WordModel
 
     expected, calls = WordModel.expected, []
 

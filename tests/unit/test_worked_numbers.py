@@ -15,9 +15,11 @@ from scipy.special import xlog1py, xlogy
 
 import halfseen as hs
 from halfseen.assign import SOFT
-from halfseen.engine import Mixture, Reduced, evaluate, steps
+from halfseen.engine.loop.em import evaluate, steps
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import FREE, Categorical, Cells, Frozen, Leaf, Poisson, Product, Tied
-from halfseen.structures import Independent
+from halfseen.structures.independent import Independent
 from tests.shared_data import shared_data
 
 ROUND = 5e-7  # figures printed with six digits

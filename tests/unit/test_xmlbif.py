@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import halfseen as hs
-from halfseen.data.xmlbif import parse_xmlbif
 from halfseen.errors import DataError, ParameterError
+from halfseen.families.network.xmlbif import parse_xmlbif
 
 HEAD = """<?xml version="1.0" encoding="US-ASCII"?>
 <!-- as JavaBayes writes it -->

@@ -25,11 +25,12 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.engine import Mixture, Reduced, evaluate
-from halfseen.engine.model import Chunk
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.model import Chunk, Reduced
+from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators import blocks
-from halfseen.estimators.table_mixture import TableMixture
+from halfseen.estimators.table import emission_builder
+from halfseen.estimators.table.table_mixture import TableMixture
 from halfseen.kernels.plain import complete_rows, patterns
 from halfseen.leaves import Leaf, Normal, Product
 from halfseen.leaves.leaf import Floats
@@ -247,9 +248,9 @@ def read_params(model: TableMixture, params: Mapping[str, Any] | TableMixture | 
         params = params.params_
     if not isinstance(params, Mapping):
         raise ParameterError(f"params={params!r:.80} is neither a mapping in the form of params_ nor a fitted model.")
-    blocks.read_names(list(params), model._schema, "params")
+    emission_builder.read_names(list(params), model._schema, "params")
     given = {name: value for name, value in params.items() if not _empty(value)}
-    return blocks.overlay(model._params, given, model._schema, len(model.weights_))
+    return emission_builder.overlay(model._params, given, model._schema, len(model.weights_))
 
 
 def _empty(value: Any) -> bool:

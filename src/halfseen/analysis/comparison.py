@@ -16,10 +16,10 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score
 
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators import profile
-from halfseen.estimators.centres import names_of
-from halfseen.estimators.chain_use import ChainUse
-from halfseen.estimators.kmeans import KMeans
+from halfseen.estimators.table import profile
+from halfseen.families.hmm.methods import ChainUse
+from halfseen.families.kmeans.centers import names_of
+from halfseen.families.kmeans.estimator import KMeans
 
 SHOWN = 12  # moves that a person reads
 

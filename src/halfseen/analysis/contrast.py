@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halfseen.estimators.profile import ColumnProfile, number, profiles, telling_words
-from halfseen.estimators.table_mixture import TableMixture
+from halfseen.estimators.table.profile import ColumnProfile, number, profiles, telling_words
+from halfseen.estimators.table.table_mixture import TableMixture
 from halfseen.leaves.leaf import Floats
 
 MOST_WORDS = 20  # of a column of text

@@ -30,17 +30,20 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import clone
 
-from halfseen.assign import SOFT, Assign, child
+from halfseen.assign import SOFT, Assign
 from halfseen.data import Table, read_labels
-from halfseen.engine import Mixture, Reduced, Step, evaluate
-from halfseen.engine.model import Chunk
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.expected import Step
+from halfseen.engine.loop.model import Chunk, Reduced
+from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.latent_class import LatentClass
-from halfseen.estimators.table_mixture import default_name, seed_of
+from halfseen.estimators.table.table_mixture import default_name
+from halfseen.families.mixture.latent_class import LatentClass
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.optional import optional
+from halfseen.seeds import child, seed_of
 from halfseen.whole_file import whole_file
 
 MOST_ROWS = 30  # more than this nobody reads

@@ -18,12 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.data import Source, Table, frame_from_dict, read_labels
-from halfseen.engine import Reduced, evaluate
-from halfseen.engine.gibbs import gibbs
-from halfseen.engine.reduce import reduce
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.gibbs import gibbs
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.engine.tables.preprocess import reduce
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.table_mixture import TableMixture, lasting_seed, matching
+from halfseen.estimators.table.table_mixture import TableMixture, matching
 from halfseen.leaves.leaf import Floats, map_arrays
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner

@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.analysis.contrast import cut, most_telling
-from halfseen.analysis.seen import Seen, look, missing_cells, text_lengths
+from halfseen.analysis.scored_table import Seen, look, missing_cells, text_lengths
 from halfseen.data import Column, Table
-from halfseen.estimators.profile import profiles
-from halfseen.estimators.why import spelt
+from halfseen.estimators.table.profile import profiles
+from halfseen.estimators.table.why import spelt
 from halfseen.leaves import NormalParams
 from halfseen.leaves.leaf import Floats
 

@@ -24,11 +24,11 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp, xlogy
 
 from halfseen.analysis.contrast import cut, percent, spread
-from halfseen.analysis.seen import Mask, Seen, look, missing_cells, text_lengths
+from halfseen.analysis.scored_table import Mask, Seen, look, missing_cells, text_lengths
 from halfseen.data import Table
-from halfseen.estimators.profile import number
-from halfseen.estimators.table_mixture import TableMixture
-from halfseen.estimators.why import ABSENT, TextScores, Why, _values, _without_each, cell_scores, texts_of, why
+from halfseen.estimators.table.profile import number
+from halfseen.estimators.table.table_mixture import TableMixture
+from halfseen.estimators.table.why import ABSENT, TextScores, Why, _values, _without_each, cell_scores, texts_of, why
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.multinomial import Multinomial
 from halfseen.leaves.product import Product

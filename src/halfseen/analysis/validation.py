@@ -20,12 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from halfseen.analysis.decisions import decide
-from halfseen.analysis.seen import check_mixture
+from halfseen.analysis.scored_table import check_mixture
 from halfseen.data import Source, check_weight, read_target
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.guard import _fitted, _rows
-from halfseen.estimators.naive_bayes import NaiveBayes, target_of
+from halfseen.families.mixture.naive_bayes import NaiveBayes, target_of
+from halfseen.families.mixture.semi_supervised_check import _fitted, _rows
 from halfseen.leaves.leaf import Floats
 
 Ints = NDArray[np.int64]

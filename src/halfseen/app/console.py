@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from halfseen.engine.watch import Progress
+    from halfseen.engine.services.progress import Progress
 
 QUIET = 1.5  # seconds before progress is shown: what is over at once needs none
 

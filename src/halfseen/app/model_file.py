@@ -47,16 +47,16 @@ __all__ = ["FAMILIES", "load", "read_record", "save"]
 FORMAT = "halfseen model"
 FORMAT_VERSION = 1
 FAMILIES = {  # class -> its module
-    "BayesNet": "halfseen.estimators.bayes_net",
-    "GaussianClassifier": "halfseen.estimators.gaussian_classifier",
-    "GaussianMixture": "halfseen.estimators.gaussian_mixture",
-    "HMM": "halfseen.estimators.hmm",
-    "KMeans": "halfseen.estimators.kmeans",
-    "LatentClass": "halfseen.estimators.latent_class",
-    "NaiveBayes": "halfseen.estimators.naive_bayes",
-    "PCFG": "halfseen.estimators.pcfg",
-    "TranscriptAligner": "halfseen.estimators.transcript_aligner",
-    "WordAligner": "halfseen.estimators.word_aligner",
+    "BayesNet": "halfseen.families.network.estimator",
+    "GaussianClassifier": "halfseen.families.mixture.gaussian_classifier",
+    "GaussianMixture": "halfseen.families.mixture.gaussian_mixture",
+    "HMM": "halfseen.families.hmm.estimator",
+    "KMeans": "halfseen.families.kmeans.estimator",
+    "LatentClass": "halfseen.families.mixture.latent_class",
+    "NaiveBayes": "halfseen.families.mixture.naive_bayes",
+    "PCFG": "halfseen.families.grammar.estimator",
+    "TranscriptAligner": "halfseen.families.transcript.estimator",
+    "WordAligner": "halfseen.families.words.estimator",
 }
 KEYS = {"format", "format_version", "halfseen_version", "class", "record", "checksum"}
 LONGEST = 100_000_000  # bytes of a header, as in safetensors itself

@@ -153,3 +153,8 @@ def read_costs(path: str, classes: Sequence[str]) -> tuple[list[str], NDArray[np
             except ValueError:
                 raise DataError(f"{path}, line {i + 2}: {cell!r} is not a number.") from None
     return [row[0].strip() for row in rows[1:]], cost
+
+
+def class_names(model: Any) -> list[str]:
+    """Return the names of the classes that a model tells apart."""
+    return [str(name) for name in getattr(model, "classes_", model.class_names_)]

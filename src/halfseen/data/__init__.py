@@ -12,7 +12,6 @@ Vocabulary, in the order in which data passes through:
 `Table`         encoded blocks, row weights, evidence; `Table.canonical` merges equal rows
 `Chunk`         some consecutive rows of a table: the unit of work
 `Sequences`     steps of sequences, one after the other; `read_sequences`; their chunks hold whole sequences
-`Utterances`    sequences with a graph of what was said in each
 ==============  ======================================================================================
 
 Examples
@@ -39,7 +38,6 @@ from halfseen.data.sequences import (
     rows_of,
 )
 from halfseen.data.table import CHUNK, Chunk, Schema, Table, check_weight, row_weight
-from halfseen.data.transcripts import Spoken, Utterances
 from halfseen.data.write import TableWriter, write_table
 
 __all__ = [
@@ -54,12 +52,10 @@ __all__ = [
     "SequenceChunk",
     "Sequences",
     "Source",
-    "Spoken",
     "Steps",
     "Table",
     "TableWriter",
     "Unsettled",
-    "Utterances",
     "check_sequence_weight",
     "check_weight",
     "encode_column",

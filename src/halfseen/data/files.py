@@ -31,7 +31,7 @@ import numpy as np
 
 from halfseen.data import sqlite
 from halfseen.data.columns import MAX_DISTINCT, is_whole
-from halfseen.data.duck import (
+from halfseen.data.duckdb_reader import (
     BATCH,
     CsvScan,
     Dialect,

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from halfseen.data.duck import BATCH, COUNT, CellKind, Scan, ScanColumn, is_number, quoted_name, quoted_text
+from halfseen.data.duckdb_reader import BATCH, COUNT, CellKind, Scan, ScanColumn, is_number, quoted_name, quoted_text
 from halfseen.errors import DataError
 from halfseen.optional import optional
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data.columns import MAX_DISTINCT, Column, distinct_numbers, is_whole, learn_column, read_counts
-from halfseen.data.duck import BATCH, COUNT, Scan
+from halfseen.data.duckdb_reader import BATCH, COUNT, Scan
 from halfseen.data.frames import Cells, CodedColumn, RawColumn, Source, read
 from halfseen.errors import DataError
 

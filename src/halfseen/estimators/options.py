@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from halfseen.engine.search import STAGE
+from halfseen.engine.loop.search import STAGE
 from halfseen.errors import ParameterError
 
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from halfseen.data import Source, frame_from_dict
-from halfseen.engine.journal import current
+from halfseen.engine.services.checkpoint import current
 from halfseen.errors import ParameterError
 
 

@@ -30,8 +30,9 @@ from halfseen.data.counts import Counts
 from halfseen.data.template import described, rebuilt
 from halfseen.data.text import read_options
 from halfseen.errors import ParameterError
-from halfseen.estimators import blocks, options
-from halfseen.estimators.cells import decoded
+from halfseen.estimators import options
+from halfseen.estimators.table import emission_builder
+from halfseen.estimators.table.cells import decoded
 from halfseen.leaves import Leaf, Normal
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.leaves.limits import Params
@@ -40,7 +41,7 @@ from halfseen.leaves.wrappers import unwrapped
 from halfseen.runners.threads import read_jobs
 
 if TYPE_CHECKING:
-    from halfseen.estimators.table_em import TableEM
+    from halfseen.families.mixture.fit import TableEM
 
 Estimator = TypeVar("Estimator", bound="TableEM")
 Shape = tuple[int, ...]
@@ -109,7 +110,7 @@ class Learned(Protocol):
         """The columns."""
 
     @property
-    def summary(self) -> blocks.Summary:
+    def summary(self) -> emission_builder.Summary:
         """Moments and frequencies."""
 
 
@@ -208,7 +209,7 @@ def _training(model: Any, training: Training) -> dict[str, Any]:
     return found
 
 
-def arrays_of(model: Any, summary: blocks.Summary) -> dict[str, Floats]:
+def arrays_of(model: Any, summary: emission_builder.Summary) -> dict[str, Floats]:
     """Return parameters, statistics and summary as named arrays."""
     found = _named("params", model._params)
     for block, (mean, var) in summary.moments.items():
@@ -356,7 +357,7 @@ def _read_text(name: str, words: list[Any], found: Any) -> Column:
     return Column(name, "text", tuple(words), kept if length is None else (*kept, ("document_length", length)))
 
 
-def _recipe(schema: Schema, found: Any, tensors: Mapping[str, Floats]) -> blocks.Recipe:
+def _recipe(schema: Schema, found: Any, tensors: Mapping[str, Floats]) -> emission_builder.Recipe:
     """Return the recipe, once the arrays it is made of are known to have the shapes it implies."""
     n_components = options.whole("n_components", found["n_components"])
     shares = {name: array for name, array in tensors.items() if name == "params/mix"}
@@ -368,14 +369,14 @@ def _recipe(schema: Schema, found: Any, tensors: Mapping[str, Floats]) -> blocks
     check_shapes({} if masses is None else {"masses": masses}, {} if masses is None else {"masses": (groups,)})
     if masses is not None and not (masses.min() >= 0 and abs(masses.sum() - 1) < 1e-6):
         raise ParameterError(f"masses: given shares must be at least 0 and sum to 1, got {masses.tolist()!r:.80}.")
-    covariance = options.one_of("covariance", found.get("covariance", "diag"), blocks.COVARIANCES)
-    return blocks.Recipe(
+    covariance = options.one_of("covariance", found.get("covariance", "diag"), emission_builder.COVARIANCES)
+    return emission_builder.Recipe(
         schema,
         read_summary(schema, tensors),
         n_components,
-        blocks.read_prior(found["prior"]),
+        emission_builder.read_prior(found["prior"]),
         options.number("variance_floor", found["variance_floor"], 0, 1),
-        blocks.read_names(found["fixed"], schema, "fixed"),
+        emission_builder.read_names(found["fixed"], schema, "fixed"),
         masses,
         covariance,
         options.number("ridge", found.get("ridge", 0.0)),
@@ -387,8 +388,8 @@ def summary_shapes(schema: Schema) -> dict[str, Shape]:
     """Return the name and shape of every array of a summary."""
     shapes: dict[str, Shape] = {}
     for block, members in schema.blocks.items():
-        if block.startswith(blocks.DISCRETE):
-            shapes[f"summary/{block}/counts"] = (blocks.n_frequencies(schema, block),)
+        if block.startswith(emission_builder.DISCRETE):
+            shapes[f"summary/{block}/counts"] = (emission_builder.n_frequencies(schema, block),)
         else:
             shapes |= {f"summary/{block}/{part}": (len(members),) for part in ("mean", "var")}
     return shapes
@@ -405,14 +406,14 @@ def check_shapes(tensors: Mapping[str, Floats], shapes: Mapping[str, Shape]) -> 
             raise ParameterError(f"array {name!r} has entries that are not finite.")
 
 
-def read_summary(schema: Schema, tensors: Mapping[str, Floats]) -> blocks.Summary:
+def read_summary(schema: Schema, tensors: Mapping[str, Floats]) -> emission_builder.Summary:
     """Return the summary among the arrays, checked."""
     check_shapes(
         {name: array for name, array in tensors.items() if name.startswith("summary/")}, summary_shapes(schema)
     )
     moments, frequencies = {}, {}
     for block in schema.blocks:
-        if block.startswith(blocks.DISCRETE):
+        if block.startswith(emission_builder.DISCRETE):
             frequencies[block] = tensors[f"summary/{block}/counts"]
             continue
         moments[block] = (tensors[f"summary/{block}/mean"], tensors[f"summary/{block}/var"])
@@ -421,7 +422,7 @@ def read_summary(schema: Schema, tensors: Mapping[str, Floats]) -> blocks.Summar
     low += [mean.min() < 0 for block, (mean, _) in moments.items() if block.startswith("poisson")]
     if any(low):
         raise ParameterError("summary: a count or a variance is negative, or a variance 0.")
-    return blocks.Summary(moments, frequencies)
+    return emission_builder.Summary(moments, frequencies)
 
 
 def _rebuilt(name: str, blank: Params, tensors: Mapping[str, Floats]) -> Params:

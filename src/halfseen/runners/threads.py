@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from halfseen.engine.em import Runner, serial
+from halfseen.engine.loop.em import Runner, serial
 from halfseen.errors import ParameterError
 
 Result = TypeVar("Result")

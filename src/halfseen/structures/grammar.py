@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from halfseen.data.grammar_text import Right, rule_text
-from halfseen.data.trees import Tree, Word
 from halfseen.errors import ParameterError
+from halfseen.structures.rules import Right, rule_text
+from halfseen.structures.trees import Tree, Word
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

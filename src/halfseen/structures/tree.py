@@ -86,7 +86,7 @@ class Derivations:
     --------
     >>> import numpy as np
     >>> from halfseen.assign import SOFT
-    >>> from halfseen.data.trees import Word
+    >>> from halfseen.structures.trees import Word
     >>> grammar = Grammar.of("S", [("S", ("S", "S")), ("S", (Word("a"),))])
     >>> sentences = pack(grammar, [["a", "a", "a"]])
     >>> found = Derivations().infer({"rules": np.log([[0.4, 0.6]])}, np.ones((1, 1)), SOFT, data=sentences)

@@ -8,31 +8,31 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from halfseen.analysis import plots
 from halfseen.optional import optional
+from halfseen.plots import tables as table_plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = {  # of the plots, and the page's own that take their place
-    plots.INK: "currentColor",
-    plots.PAPER: "var(--paper)",
-    plots.SOFT: "var(--soft)",
-    plots.BLUE: "var(--blue)",
-    plots.RED: "var(--red)",
-    plots.GOLD: "var(--gold)",
-    plots.FAINT: "var(--faint)",
-} | {colour: f"var(--grade{i})" for i, (_, colour, _) in enumerate(plots.GRADES)}
+    table_plots.INK: "currentColor",
+    table_plots.PAPER: "var(--paper)",
+    table_plots.SOFT: "var(--soft)",
+    table_plots.BLUE: "var(--blue)",
+    table_plots.RED: "var(--red)",
+    table_plots.GOLD: "var(--gold)",
+    table_plots.FAINT: "var(--faint)",
+} | {colour: f"var(--grade{i})" for i, (_, colour, _) in enumerate(table_plots.GRADES)}
 SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "halfseen",
     "font.size": 10.5,
-    "text.color": plots.INK,
-    "axes.edgecolor": plots.INK,
-    "axes.labelcolor": plots.INK,
+    "text.color": table_plots.INK,
+    "axes.edgecolor": table_plots.INK,
+    "axes.labelcolor": table_plots.INK,
     "axes.titlesize": 11.5,
-    "xtick.color": plots.INK,
-    "ytick.color": plots.INK,
+    "xtick.color": table_plots.INK,
+    "ytick.color": table_plots.INK,
 }
 NO_METADATA: dict[str, Any] = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 USED = re.compile(r'(?:url\(#|href="#)([^)"]+)')

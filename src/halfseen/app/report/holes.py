@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from halfseen.analysis import plots
 from halfseen.app.report.figures import svg
 from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.parts import Figure, Grid, Part, Section, Text
 from halfseen.app.report.words import chance, count, cut, listed, number, percent, plural
+from halfseen.plots import tables as table_plots
 
 MOST_GRID_ROWS = 30
 
@@ -42,14 +42,17 @@ ASSUMED = (
 def holes_figure(material: Any) -> Figure:
     """Return the map of the holes."""
     found = material.holes
-    n_columns, n_patterns = min(len(found.names), plots.MOST_COLUMNS), min(len(found.patterns), plots.MOST_PATTERNS)
+    n_columns, n_patterns = (
+        min(len(found.names), table_plots.MOST_COLUMNS),
+        min(len(found.patterns), table_plots.MOST_PATTERNS),
+    )
     size = (min(max(4.5, 2.2 + 0.62 * n_columns), 11.0), 1.7 + 0.3 * n_patterns)
     worst = int(np.argmax(found.share))
     label = (
         f"Map of {len(found.patterns)} patterns of missing cells; {found.names[worst]} is missing most often, in "
         f"{percent(float(found.share[worst]))} of the rows."
     )
-    drawing = svg(partial(plots.draw_missing, found), "missing", size, label)
+    drawing = svg(partial(table_plots.draw_missing, found), "missing", size, label)
     complete = sum(pattern.n_rows for pattern in found.patterns if not pattern.missing)
     share = percent(complete / found.n_rows)
     caption = f"{plural(len(found.patterns), 'pattern')} of missing cells. {share} of the rows are complete."

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.analysis.contrast import Contrast, contrasts
-from halfseen.analysis.hidden import HiddenCells, hidden_in
-from halfseen.analysis.holes import Holes, HolesByClass, count, holes_by_class_of
+from halfseen.analysis.imputation_check import HiddenCells, hidden_in
+from halfseen.analysis.missing_values import Holes, HolesByClass, count, holes_by_class_of
 from halfseen.analysis.residuals import Residual, residuals_of, telling
 from halfseen.analysis.rows import Surprising, Typical, Uncertain, surprising_of, typical_of, uncertain_of
-from halfseen.analysis.seen import Seen, look
+from halfseen.analysis.scored_table import Seen, look
 from halfseen.analysis.validation import Validated, cross_validate
 from halfseen.data import read
 from halfseen.errors import DataError
-from halfseen.estimators.profile import ColumnProfile, profiles
+from halfseen.estimators.table.profile import ColumnProfile, profiles
 
 MOST_ROWS = 50_000  # looked at one by one: a second or two
 MOST_FOLD_ROWS = 20_000  # of a cross-validation, which fits five times

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
-from halfseen.app.report import aligner, chain, clusters, grammar, mixture, network  # noqa: F401  they register
 from halfseen.app.report.parts import Section
 from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, family_of
 from halfseen.errors import ParameterError
@@ -16,6 +16,7 @@ from halfseen.optional import optional
 from halfseen.whole_file import whole_file
 
 TEMPLATES = Path(__file__).parent / "templates"
+FAMILIES = ("grammar", "hmm", "kmeans", "mixture", "network", "words")  # whose reports register themselves
 LONGEST = 32  # letters of a name; the rest is in the title of the element
 
 
@@ -94,6 +95,8 @@ def report(
     >>> page.startswith("<!doctype html>"), len(page) < 1_000_000
     (True, True)
     """
+    for family in FAMILIES:
+        import_module(f"halfseen.families.{family}.report")
     family = family_of(model)
     if title is not None and not isinstance(title, str):
         raise ParameterError(f"title={title!r} is not text.")

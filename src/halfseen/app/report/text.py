@@ -8,7 +8,7 @@ from typing import Any
 from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.parts import Grid, Part, Section, Text
 from halfseen.app.report.words import percent, plural
-from halfseen.estimators.profile import ColumnProfile, telling_words
+from halfseen.estimators.table.profile import ColumnProfile, telling_words
 
 TOP = 12  # words of each class
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import narwhals as nw
 
-from halfseen.analysis import plots
 from halfseen.analysis.residuals import UNLIKELY
 from halfseen.app.report.figures import svg
 from halfseen.app.report.material import MOST_PAIRED, TableMaterial
 from halfseen.app.report.parts import Beside, Figure, Grid, Part, Section, Text
 from halfseen.app.report.words import count, listed, percent, plural
+from halfseen.plots import tables as table_plots
 
 
 def tried_sizes(model: Any) -> dict[str, list[Any]]:
@@ -68,7 +68,9 @@ def selection_figure(model: Any, what: tuple[str, str] = ("class", "classes")) -
     several = len(set(tried["n_components"])) > 1
     axis = f"the number of {what[1]}" if several else "the shape of covariance"
     label = f"Information criteria against {axis}; the {model.criterion.upper()} chosen is at {_named(tried, what)}."
-    drawing = svg(partial(plots.draw_selection, tried, model.criterion, what=what[1]), "selection", (5.6, 3.6), label)
+    drawing = svg(
+        partial(table_plots.draw_selection, tried, model.criterion, what=what[1]), "selection", (5.6, 3.6), label
+    )
     title = f"Number of {what[1]}" if several else "Shape of covariance"
     return Figure(drawing, _chosen(tried, model.criterion, what), title)
 
@@ -99,7 +101,7 @@ def trace_figure(model: Any) -> Figure | None:
     if len(trace) < 4:  # with nothing hidden there is no climb to speak of
         return None
     label = f"Objective after each of {len(trace)} steps, rising to {trace[-1]:,.1f}."
-    drawing = svg(partial(plots.draw_trace, trace), "trace", (5.6, 3.6), label)
+    drawing = svg(partial(table_plots.draw_trace, trace), "trace", (5.6, 3.6), label)
     return Figure(drawing, f"The climb of the best start, which ended by “{model.stop_reason_}”.", "Climb")
 
 
@@ -123,7 +125,7 @@ def _certainty_figure(material: TableMaterial) -> Figure:
     seen = material.seen
     names = seen.class_names
     label = f"Bars of how sure the rows of each class are; on average {percent(material.mean_certainty)}."
-    draw = partial(plots.draw_certainty, seen.proba, names, seen.table.weight)
+    draw = partial(table_plots.draw_certainty, seen.proba, names, seen.table.weight)
     drawing = svg(draw, "certainty", (8.2, 1.3 + 0.36 * len(names)), label)
     caption = (
         f"Rows by their most probable class, and how probable it is. The mean is {percent(material.mean_certainty)}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from halfseen.analysis.contrast import cut, percent, spread
-from halfseen.estimators.profile import number
+from halfseen.estimators.table.profile import number
 
 __all__ = ["chance", "count", "cut", "listed", "number", "one_in", "percent", "plural", "spread"]
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from halfseen.analysis import comparison
-from halfseen.analysis.links import LinkScores
 from halfseen.app import console, families
 from halfseen.app.model_file import load
 from halfseen.errors import ModelFileError
+from halfseen.families.words.link_scores import LinkScores
 
 
 def run(model: str, other: str, truth: str | None, json: bool, **request: Any) -> None:
     """Compare with another model, or with a column of a file; links with other links."""
-    from halfseen.app.families import words
+    from halfseen.families.words import cli
 
-    if truth is None and words.is_links(model):
-        _show_links(words.compare_links(model, other), json)
+    if truth is None and cli.is_links(model):
+        _show_links(cli.compare_links(model, other), json)
         return
     loaded = load(model)
     if truth is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from halfseen.analysis.explain import explain
 from halfseen.app import console, options
 from halfseen.app.tables import open_rows, without_identifiers
-from halfseen.estimators.latent_class import LatentClass
+from halfseen.families.mixture.latent_class import LatentClass
 
 
 def run(**request: Any) -> None:

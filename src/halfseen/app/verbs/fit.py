@@ -10,8 +10,8 @@ from typing import Any
 
 from halfseen.app import console, families
 from halfseen.app.model_file import save
-from halfseen.engine.journal import checkpoint
-from halfseen.engine.watch import watching
+from halfseen.engine.services.checkpoint import checkpoint
+from halfseen.engine.services.progress import watching
 from halfseen.errors import ParameterError
 
 

@@ -12,7 +12,7 @@ from halfseen.errors import ParameterError
 def run(model: str, variables: list[str], given: list[str] | None, json: bool) -> None:
     """Load the network, from a model file or a BIF file, and print the distribution."""
     if families.is_network_file(model):
-        from halfseen.estimators.bif import read_bif
+        from halfseen.families.network.files import read_bif
 
         loaded: Any = read_bif(model)
     else:

@@ -20,8 +20,7 @@ def run(model: str, output: str, cost: str | None, **request: Any) -> None:
     if cost is not None:
         if not hasattr(loaded, "predict_proba"):
             raise ParameterError(f"--cost has no meaning for a {type(loaded).__name__} model: it has no probabilities.")
-        from halfseen.app.families.tables import class_names
-        from halfseen.app.tables import read_costs
+        from halfseen.app.tables import class_names, read_costs
 
         costs = read_costs(cost, class_names(loaded))[1]
     report(loaded, found.X, output, cost=costs, command=loaded._origin.command)

@@ -1,0 +1,162 @@
+"""What a fitted mixture sees in a table: the encoded rows, their posteriors and log-likelihoods, looked at once.
+
+Vocabulary
+----------
+seen       a table with posteriors, for the analyses that follow to share
+resp       posterior of each row and *component*, (N, K)
+proba      posterior of each row and *class*, (N, C); the same unless a classifier has several components per class
+rows       where the rows stand in the user's table: a sample of them, where there are very many
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from halfseen.data import Source, Table, check_weight
+from halfseen.errors import DataError, ParameterError
+from halfseen.estimators.table.table_mixture import TableMixture
+from halfseen.families.mixture.naive_bayes import NaiveBayes
+from halfseen.leaves.leaf import Floats
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A table as a fitted model sees it.
+
+    Attributes
+    ----------
+    model : the fitted mixture
+    source : Source              the rows looked at, as they came
+    table : Table                the same, encoded
+    rows : (N,) array            their positions in the table given
+    n_given : int                rows in the table given; more than N where a sample was taken
+    resp : (N, K) array          posterior of each component
+    loglik : (N,) array          log p(observed cells)
+    names : sequence of str      the words of a sparse matrix, where they were given
+    """
+
+    model: TableMixture
+    source: Source
+    table: Table
+    rows: NDArray[np.int64]
+    n_given: int
+    resp: Floats
+    loglik: Floats
+    names: Sequence[str] | None = None
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Names of the classes, as many as `proba` has columns."""
+        return class_names(self.model)
+
+    @cached_property
+    def proba(self) -> Floats:
+        """Posterior of each class, (N, C)."""
+        return by_class(self.model, self.resp)
+
+    @cached_property
+    def missing(self) -> Mask:
+        """Which cells are holes, (N, D), columns in the order of the table."""
+        return missing_cells(self.table)
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether some rows were left out."""
+        return len(self.rows) < self.n_given
+
+
+def look(
+    model: Any,
+    X: Any,
+    sample_weight: ArrayLike | None = None,
+    most: int | None = None,
+    random_state: int = 0,
+    names: Sequence[str] | None = None,
+) -> Seen:
+    """Look at a table through a fitted model.
+
+    Parameters
+    ----------
+    model : fitted LatentClass or NaiveBayes
+    X : table
+    sample_weight : (N,) array, optional
+    most : int, optional
+        Look at a random sample of so many rows where there are more.
+    random_state : int
+        Seed of the sample.
+    names : sequence of str, optional
+        The words of a sparse matrix.
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> model = hs.LatentClass.from_params([0.5, 0.5], {"x": {"a": [0.9, 0.3], "b": [0.1, 0.7]}})
+    >>> look(model, [["a"], ["b"], [None]]).proba.round(3)
+    array([[0.75 , 0.25 ],
+           [0.125, 0.875],
+           [0.5  , 0.5  ]])
+    """
+    check_mixture(model)
+    source: Source = model._read(X, reset=False)
+    weight = check_weight(sample_weight, source.n_rows)
+    n_given = source.n_rows
+    rows = np.arange(n_given)
+    if most is not None and n_given > most:
+        rows = np.sort(np.random.default_rng(random_state).choice(n_given, most, replace=False))
+        source, weight = source.take(rows), weight[rows]
+        if not weight.any():
+            raise DataError(f"all of the {most} rows drawn from {n_given} have weight 0. Leave such rows out of X.")
+    table = model._schema.encode(source, weight)
+    found = model._infer(table, lambda part: (part.usage["emit"], part.log_evidence[:, 0]))
+    resp, loglik = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return Seen(model, source, table, rows, n_given, resp, loglik, names)
+
+
+def check_mixture(model: Any) -> None:
+    """Refuse what is not a fitted mixture over a table."""
+    if not isinstance(model, TableMixture):
+        raise ParameterError(f"{type(model).__name__} is not a fitted mixture over a table, such as LatentClass.")
+    check_is_fitted(model)
+
+
+def class_names(model: TableMixture) -> tuple[str, ...]:
+    """Return the names of the classes; of a classifier, its labels."""
+    return tuple(map(str, model.classes_)) if isinstance(model, NaiveBayes) else model.class_names_
+
+
+def class_shares(model: TableMixture) -> Floats:
+    """Return the shares of the classes, (C,)."""
+    return by_class(model, model.weights_)
+
+
+def by_class(model: TableMixture, by_component: Floats) -> Floats:
+    """Sum over the components of each class, along the last axis."""
+    return model._by_class(by_component) if isinstance(model, NaiveBayes) else by_component
+
+
+def missing_cells(table: Table) -> Mask:
+    """Return which cells of an encoded table are holes, (N, D), columns in the order of the table."""
+    found = np.zeros((table.n_rows, len(table.schema.columns)), dtype=bool)
+    for name, members in table.schema.blocks.items():
+        block = table.blocks[name]
+        if name.startswith("text"):  # which has no holes
+            continue
+        found[:, list(members)] = block < 0 if name.startswith("categorical") else np.isnan(block)
+    return found
+
+
+def text_lengths(table: Table, block: str) -> Floats:
+    """Return how many words each text of a block has, (D, N)."""
+    words = table.blocks[block].matrix()
+    stops = np.cumsum([0, *table.schema.cardinalities(block)]).tolist()
+    return np.array([words[:, start:stop].sum(axis=1) for start, stop in pairwise(stops)], dtype=np.float64)

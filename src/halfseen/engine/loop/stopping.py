@@ -1,0 +1,107 @@
+"""When to stop: rules that look at two consecutive plain steps and the parameters that follow.
+
+A rule returns the reason, in the words that `stop_reason_` shows, or None to go on.
+
+`gain`          the estimated remaining gain of the objective is below tol (default)
+`counts`        no expected count moved by tol or more
+`parameters`    no parameter moved by tol or more (numbers in units of their column's spread)
+`assignments`   hard mode: no row changed its component
+`iterations`    never: run max_iter passes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from halfseen.engine.loop.em_pair import Walk
+from halfseen.engine.loop.model import Model
+from halfseen.errors import ParameterError
+
+Rule = Callable[[Model, Walk], str | None]
+
+NOISE = 4 * np.finfo(np.float64).eps  # relative change of a sum that cannot be told from rounding
+QUICKEST = 0.75  # a rate below this is not believed: two steps say too little about a third
+SLOWEST = 1 - 1e-6  # a squared rate above this is not believed either: it would ask for gains below rounding
+
+
+def never(model: Model, walk: Walk) -> str | None:
+    """Never stop."""
+    return None
+
+
+def gain(tol: float) -> Rule:
+    """Stop when what is left to gain is estimated below `tol`, in units of the total objective.
+
+    If the steps shrink by the factor `rate` the gains shrink by its square, and the remaining gains are a geometric
+    series: left = gain * rate^2 / (1 - rate^2). The change of the objective alone says little: at a rate of 0.99 it
+    understates what is left fiftyfold. The slowest rate seen lately counts: just after a leap the quick directions
+    hide the slow one.
+
+    Gradient methods take steps of all lengths, of which no two compare; they make their own estimate, `walk.left`.
+    """
+
+    def rule(model: Model, walk: Walk) -> str | None:
+        if walk.left is not None:
+            return "tolerance" if walk.left < tol else None
+        if walk.rate >= 1:  # steps grow: leaving a saddle
+            return None
+        squared = min(max(QUICKEST, walk.slowest) ** 2, SLOWEST)
+        if max(walk.gain, 0.0) * squared / (1 - squared) < tol:
+            return "tolerance"
+        return "rounding" if walk.gain <= NOISE * abs(walk.after.objective) else None
+
+    return rule
+
+
+def counts(tol: float) -> Rule:
+    """Stop when no statistic moved by `tol` or more."""
+
+    def rule(model: Model, walk: Walk) -> str | None:
+        before, after = walk.before, walk.after
+        restated = model.recentre(before.expected.stats, before.params, after.params)
+        return "counts stable" if np.abs(after.expected.stats - restated).max(initial=0.0) < tol else None
+
+    return rule
+
+
+def parameters(tol: float) -> Rule:
+    """Stop when no parameter is about to move by `tol` or more."""
+
+    def rule(model: Model, walk: Walk) -> str | None:
+        moved = np.abs(walk.vectors[2] - walk.vectors[1])
+        return "parameters stable" if moved.max(initial=0.0) < tol else None
+
+    return rule
+
+
+def assignments(otherwise: Rule = never) -> Rule:
+    """Stop when the best completions are the same as in the step before; until then ask another rule."""
+
+    def rule(model: Model, walk: Walk) -> str | None:
+        same = walk.after.expected.digest == walk.before.expected.digest
+        return "assignments unchanged" if same else otherwise(model, walk)
+
+    return rule
+
+
+RULES = ("gain", "counts", "parameters", "assignments", "iterations")
+
+
+def read_rule(name: str, tol: float, mode: str) -> Rule:
+    """Return the rule a user asked for; hard mode always ends when the assignments no longer change."""
+    if name not in RULES:
+        raise ParameterError(f"stop={name!r} is not one of {', '.join(map(repr, RULES))}.")
+    if name == "assignments" and mode != "hard":
+        raise ParameterError(f"stop='assignments' needs assign='hard', got assign={mode!r}.")
+    if mode == "sample" and name != "iterations":
+        if name == "gain":
+            return never  # the default: draws make every measure noisy, a sampled run has a fixed length
+        raise ParameterError(f"stop={name!r} has no meaning with assign='sample': a sampled run makes max_iter passes.")
+    if name == "iterations":
+        return never
+    if name == "assignments":
+        return assignments()
+    chosen = {"gain": gain, "counts": counts, "parameters": parameters}[name](tol)
+    return assignments(chosen) if mode == "hard" and name == "gain" else chosen

@@ -1,0 +1,503 @@
+"""Checkpoints: a journal of passes over the data, from which an interrupted fit goes on to the identical result.
+
+Every search here is a function of data, options and seed, and the passes are all that takes time. So nothing of a
+chain's state is stored. The journal keeps what each pass found; resuming runs the same search again with recorded
+results in the place of passes until the journal ends, and then goes on. It holds for every mode, method, number of
+starts and range of sizes alike, and for several fits in a row.
+
+The file
+--------
+One line of JSON (format, versions, kernels), then records:
+
+    mark (4 bytes)  kind (1)  length of the payload (8)  CRC-32 of kind, length and payload (4)  payload
+
+kind   payload
+S      the seed of a fit, as JSON
+D      fingerprint of the data and of the kind of model that the following passes are about
+P      fingerprint of all that goes into a pass, then what came out: log-likelihoods, digests, statistics
+
+Where statistics are large and a chain never looks back (a lexicon, plain passes), what passes found is not kept: in a
+file beside the journal, `path.1` for the first such chain, is where it stands, and that file is written anew: whole, or
+not at all. Resuming goes on from there.
+
+Fingerprints tell a journal of another fit. A damaged end, as a killed process leaves it, is cut off; damage before an
+intact record is an error. Records reach the system within a second of recorded work: a killed process loses no more,
+beside the pass it was in.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import struct
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+from weakref import ref
+
+import numpy as np
+import safetensors.numpy
+from safetensors import SafetensorError, safe_open
+
+from halfseen.assign import Assign
+from halfseen.data.counts import Counts
+from halfseen.engine.loop.expected import Expected
+from halfseen.engine.loop.model import Model, Reduced
+from halfseen.errors import CheckpointError
+from halfseen.leaves.leaf import Leaf, arrays, frozen
+from halfseen.leaves.limits import Params
+from halfseen.seeds import seed_of
+from halfseen.structures.tree import Sentences
+from halfseen.whole_file import whole_file
+
+__all__ = ["Journal", "checkpoint", "current", "lasting_seed"]
+
+log = logging.getLogger("halfseen")
+
+FORMAT = "halfseen checkpoint"
+VERSION = 1
+MARK = b"\xffhs\n"
+HEAD = struct.Struct("<4scQ")
+CRC = struct.Struct("<I")
+PRINT = 16  # bytes of a fingerprint
+BUFFER = 1 << 20  # bytes gathered before they are handed to the system, unless a second has passed
+LARGE = 1 << 20  # statistics of a pass that are not kept where a chain never looks back
+SPARE = 9  # times as long as keeping took is worked before it is done again
+PATIENCE = 1.0  # seconds of work that a killed process may lose beside the pass it was in
+
+_current: ContextVar[Journal | None] = ContextVar("halfseen_journal", default=None)
+
+
+def current() -> Journal | None:
+    """Return the journal that passes are to be recorded in, or None."""
+    return _current.get()
+
+
+@contextmanager
+def checkpoint(path: str | os.PathLike[str]) -> Iterator[Journal]:
+    """Keep the progress of the fits inside in a file, and go on from it when run again.
+
+    Run the same lines again after a crash, a kill or an interruption: what was done is taken from the file, and the
+    result is bit for bit that of an uninterrupted run on this machine. When the block ends well the file is removed.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; made if it is not there. Its size is that of the statistics, for each pass and running start. Of a
+        `WordAligner` with a large lexicon, files beside it keep where each of its models stands, not every pass.
+
+    Yields
+    ------
+    Journal
+        `n_replayed` and `n_recorded` count passes taken from the file, and passes made.
+
+    Raises
+    ------
+    CheckpointError
+        The file belongs to another fit (other data, options or seed) or to another version, is damaged before its
+        end, or cannot be written.
+
+    Notes
+    -----
+    The order of fits in the block must be the same each time. Seeds drawn where `random_state` is None or a generator
+    are in the file, so that such fits go on too. Fits in other threads or processes are not recorded. An interrupted
+    fit that returns its best model so far leaves the file, and what follows in the block is no longer recorded.
+
+    Examples
+    --------
+    >>> import halfseen as hs, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "run.checkpoint")
+    >>> with hs.checkpoint(path) as journal:
+    ...     model = hs.LatentClass(2, random_state=0).fit([["a", 1]] * 5 + [["b", 0]] * 4)
+    >>> journal.n_replayed, journal.n_recorded > model.n_iter_, os.path.exists(path)
+    (0, True, False)
+    """
+    journal = Journal(os.fspath(path))
+    token = _current.set(journal)
+    try:
+        yield journal
+    except BaseException:
+        journal.close()
+        raise
+    else:
+        journal.close(done=not journal.stopped)
+    finally:
+        _current.reset(token)
+
+
+def lasting_seed(random_state: Any) -> np.random.SeedSequence:
+    """Return a seed that an interrupted run finds again: inside `checkpoint` a drawn seed is kept in the file.
+
+    A seed chosen by the user must be the recorded one.
+    """
+    seed, journal = seed_of(random_state), current()
+    return seed if journal is None else journal.seed(seed, chosen=isinstance(random_state, int | np.integer))
+
+
+class Stood(NamedTuple):
+    """Where a chain stood: the objectives of its passes, and the parameters that were to be evaluated next."""
+
+    trace: list[float]
+    params: dict[str, Any]
+
+
+class Journal:
+    """An open checkpoint; made by `checkpoint`.
+
+    Attributes
+    ----------
+    path : str
+    n_replayed, n_recorded : int    passes taken from the file, and passes made
+    stopped : bool                  whether a fit was interrupted: nothing is replayed or recorded any more
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.n_replayed = self.n_recorded = 0
+        self.stopped = False
+        self._about: tuple[Any, bytes] = (lambda: None, b"")  # the data last seen, weakly, and their fingerprint
+        self._flushed = time.monotonic()
+        self._beside: list[Path] = []  # files of chains that stand somewhere
+        self._standing: Callable[[], Any] = lambda: None  # the data of the chain that is kept so, weakly
+        self._took = self._kept_at = 0.0
+        self._name = ""
+        self._new = not os.path.exists(path)
+        try:
+            self._file: BinaryIO = open(path, "w+b" if self._new else "r+b", buffering=BUFFER)  # noqa: SIM115
+        except OSError as error:
+            raise CheckpointError(
+                f"{path}: cannot be opened for writing: {error.strerror}. Use another path."
+            ) from error
+        try:
+            self._check_header()
+            self._end = self._check_records()
+        except BaseException:
+            self._file.close()
+            raise
+        self._writing = False
+
+    # ---- opening and closing -------------------------------------------------------------------------------------
+
+    def _check_header(self) -> None:
+        """Read the first line and refuse what is not a checkpoint of this version; write it into an empty file."""
+        expected = _header()
+        found = self._file.readline(len(expected) + 1000)
+        if expected != found and expected.startswith(found):  # a new file, or one whose first line was being written
+            self._file.seek(0)
+            self._file.truncate()
+            self._file.write(expected)
+            self._file.flush()
+        elif expected != found:
+            raise CheckpointError(_foreign(self.path, found))
+
+    def _check_records(self) -> int:
+        """Return where the intact records end; refuse a file in which an intact one follows after damage."""
+        first = self._file.tell()
+        size = self._file.seek(0, os.SEEK_END)
+        self._file.seek(first)
+        end = first
+        while _read_record(self._file, size) is not None:
+            end = self._file.tell()
+        self._file.seek(end)
+        if _intact_later(self._file.read()):
+            raise CheckpointError(
+                f"{self.path}: this checkpoint is damaged at byte {end}, with intact records behind. Delete it to "
+                "begin anew, or restore it from a copy."
+            )
+        if end > first:
+            log.info("resuming from %s, %d bytes", self.path, end)
+        self._file.seek(first)
+        return end
+
+    def close(self, done: bool = False) -> None:
+        """Close the file; remove it if all is done, or if nothing was begun."""
+        try:
+            self._file.close()
+        except OSError as error:
+            raise CheckpointError(f"{self.path}: cannot be written: {error.strerror}.") from error
+        if done or (self._new and not self.n_recorded):
+            for path in (Path(self.path), *self._beside):
+                path.unlink(missing_ok=True)
+
+    def stop(self) -> None:
+        """Leave the journal as it is: a fit was interrupted, and what comes after it belongs to no later run."""
+        self.stopped = True
+
+    # ---- what is recorded ----------------------------------------------------------------------------------------
+
+    def seed(self, seed: np.random.SeedSequence, chosen: bool) -> np.random.SeedSequence:
+        """Return the recorded seed, or record this one."""
+        entropy = json.dumps(seed.entropy).encode()
+        recorded = self._next(b"S")
+        if recorded is None:
+            self._write(b"S", entropy)
+            return seed
+        if chosen and recorded != entropy:
+            raise self._mismatch(f"its seed is {recorded.decode()}, not {entropy.decode()}")
+        return np.random.SeedSequence(json.loads(recorded))
+
+    def expected(
+        self,
+        model: Model,
+        data: Reduced,
+        candidates: Sequence[Params],
+        assign: Assign,
+        draw: tuple[np.random.SeedSequence, Sequence[tuple[int, ...]]],
+        one_pass: Callable[[], list[Expected]],
+    ) -> list[Expected]:
+        """Return what a pass found: from the file, or by making the pass and recording it."""
+        if self.stopped:
+            return one_pass()
+        if self._standing() is data:
+            self.n_recorded += 1
+            return one_pass()
+        about = self._fingerprint(model, data)
+        fingerprint = _of_pass(about, candidates, assign, draw)
+        recorded = self._next(b"P")
+        if recorded is None:
+            found = one_pass()
+            self._write(b"P", fingerprint + _packed(found))
+            self.n_recorded += 1
+            return found
+        if recorded[:PRINT] != fingerprint:
+            raise self._mismatch(f"pass {self.n_replayed + 1} was about other parameters")
+        self.n_replayed += 1
+        return _unpacked(recorded[PRINT:], len(candidates))
+
+    def stood(self, model: Model, data: Reduced, max_iter: int) -> Stood | None:
+        """Return where a chain stood that never looks back, if it did; from now on `keep` keeps it, not its passes."""
+        if self.stopped or model.stats_shape[0] < LARGE:
+            return None
+        about = self._fingerprint(model, data).hex()
+        path = Path(f"{self.path}.{len(self._beside) + 1}")
+        self._beside.append(path)
+        self._standing, self._kept_at = ref(data), 0.0
+        self._name = about
+        if self._new or not path.exists():
+            return None
+        try:
+            with safe_open(path, framework="numpy") as file:
+                known = (file.metadata() or {}).get("about")
+                params = {name: frozen(file.get_tensor(name)) for name in set(file.keys())}
+        except (SafetensorError, OSError) as error:
+            raise CheckpointError(f"{path}: this part of a checkpoint cannot be read: {error}.") from error
+        if known != about:
+            raise self._mismatch(f"{path} is about other data")
+        trace = params.pop("trace").tolist()
+        if len(trace) >= max_iter:
+            raise self._mismatch(f"{len(trace)} passes were made, and there are to be {max_iter} only")
+        self.n_replayed += len(trace)
+        return Stood(trace, params)
+
+    def keep(self, data: Reduced, trace: Sequence[float], params: Mapping[str, Any]) -> None:
+        """Keep where the chain of these data stands, in the place of where it stood before; not after every pass."""
+        begun = time.monotonic()
+        if self.stopped or self._standing() is not data or begun - self._kept_at < SPARE * self._took:
+            return
+        tensors = {name: np.ascontiguousarray(part) for name, part in params.items()}
+        tensors["trace"] = np.array(trace, dtype=np.float64)
+        try:
+            self._file.flush()  # what the chain began with is there before it
+            with whole_file(self._beside[-1]) as file:
+                file.write(safetensors.numpy.save(tensors, {"about": self._name}))
+        except OSError as error:
+            self.stop()
+            raise CheckpointError(f"{self.path}: cannot be written: {error.strerror}. The fit was ended.") from error
+        self._kept_at = time.monotonic()
+        self._took = self._kept_at - begun
+
+    def _fingerprint(self, model: Model, data: Reduced) -> bytes:
+        """Return the fingerprint of the data, and record or check it when they are new."""
+        known, fingerprint = self._about
+        if known() is data:
+            return fingerprint
+        fingerprint = _of_data(model, data)
+        recorded = self._next(b"D")
+        if recorded is None:
+            self._write(b"D", fingerprint)
+        elif recorded != fingerprint:
+            raise self._mismatch("its data are others, or another number or kind of components was fitted to them")
+        self._about = (ref(data), fingerprint)
+        return fingerprint
+
+    def _mismatch(self, what: str) -> CheckpointError:
+        return CheckpointError(
+            f"{self.path}: this checkpoint is of another run: {what}. Use the same data, options and seed to go on "
+            "with it, or delete it to begin anew."
+        )
+
+    # ---- records -------------------------------------------------------------------------------------------------
+
+    def _next(self, kind: bytes) -> bytes | None:
+        """Return the payload of the next record, which must be of this kind; None at the end of the journal."""
+        if self.stopped or self._writing:
+            return None
+        if self._file.tell() >= self._end:
+            self._file.seek(self._end)
+            self._file.truncate()
+            self._writing = True
+            return None
+        record = _read_record(self._file, self._end)
+        if record is None or record[0] != kind:
+            raise self._mismatch("its fits came in another order")
+        return record[1]
+
+    def _write(self, kind: bytes, payload: bytes) -> None:
+        if self.stopped:
+            return
+        head = HEAD.pack(MARK, kind, len(payload))
+        try:
+            self._file.write(head + CRC.pack(_checksum(head, payload)) + payload)
+            if time.monotonic() - self._flushed > PATIENCE:
+                self._file.flush()
+                self._flushed = time.monotonic()
+        except OSError as error:
+            self.stop()
+            raise CheckpointError(f"{self.path}: cannot be written: {error.strerror}. The fit was ended.") from error
+        except BaseException:  # an interrupt, maybe in the middle of a record: nothing may follow it
+            self.stop()
+            raise
+
+
+def _header() -> bytes:
+    """Return the first line: results are the same bit for bit only with the same version and kernels."""
+    from halfseen import __version__
+    from halfseen.kernels import active
+
+    kernels = active.__name__.rpartition(".")[2]
+    instructions = getattr(active, "instruction_set", lambda: "")()
+    header = {"format": FORMAT, "format_version": VERSION, "halfseen": __version__, "numpy": np.__version__}
+    return json.dumps({**header, "kernels": f"{kernels} {instructions}".strip()}).encode() + b"\n"
+
+
+def _foreign(path: str, found: bytes) -> str:
+    """Say what a file is that does not begin as a checkpoint of this version does."""
+    try:
+        header = json.loads(found)
+    except ValueError:
+        header = None
+    if not isinstance(header, Mapping) or header.get("format") != FORMAT:
+        return f"{path}: this is not a checkpoint of halfseen, and is left alone. Use another path."
+    ours = json.loads(_header())
+    differing = [name for name in ours if header.get(name) != ours[name]]
+    parts = [f"{name.replace('_', ' ')} {header.get(name)!r}, here {ours[name]!r}" for name in differing]
+    return (
+        f"{path}: this checkpoint was written under other conditions: {'; '.join(parts)}. Go on with it there, or "
+        "delete it to begin anew."
+    )
+
+
+def _checksum(head: bytes, payload: bytes) -> int:
+    return zlib.crc32(payload, zlib.crc32(head))
+
+
+def _read_record(file: BinaryIO, size: int) -> tuple[bytes, bytes] | None:
+    """Return kind and payload of the record that begins here, or None if no intact one does."""
+    start = file.tell()
+    head = file.read(HEAD.size)
+    crc = file.read(CRC.size)
+    if len(head) < HEAD.size or len(crc) < CRC.size:
+        return None
+    mark, kind, length = HEAD.unpack(head)
+    if mark != MARK or length > size - start - HEAD.size - CRC.size:
+        return None
+    payload = file.read(length)
+    return (kind, payload) if _checksum(head, payload) == CRC.unpack(crc)[0] else None
+
+
+def _intact_later(rest: bytes) -> bool:
+    """Whether an intact record begins anywhere in `rest`."""
+    start = rest.find(MARK)
+    while start >= 0:
+        body = start + HEAD.size + CRC.size
+        if body <= len(rest):
+            length = HEAD.unpack_from(rest, start)[2]
+            crc = CRC.unpack_from(rest, start + HEAD.size)[0]
+            head, payload = rest[start : start + HEAD.size], rest[body : body + length]
+            if body + length <= len(rest) and _checksum(head, payload) == crc:
+                return True
+        start = rest.find(MARK, start + 1)
+    return False
+
+
+def _packed(found: Sequence[Expected]) -> bytes:
+    """Return log-likelihoods, digests and statistics of all candidates as bytes."""
+    logliks = np.array([each.loglik for each in found], dtype="<f8").tobytes()
+    digests = np.array([each.digest for each in found], dtype="<u8").tobytes()
+    return b"".join([logliks, digests, *(each.stats.astype("<f8", copy=False).tobytes() for each in found)])
+
+
+def _unpacked(payload: bytes, n_candidates: int) -> list[Expected]:
+    """Invert `_packed`."""
+    numbers = np.frombuffer(payload, dtype="<f8")
+    digests = numbers[n_candidates : 2 * n_candidates].view("<u8").tolist()
+    stats = numbers[2 * n_candidates :].reshape(n_candidates, -1).astype(np.float64)
+    logliks = numbers[:n_candidates].tolist()
+    return [Expected(*each) for each in zip(stats, logliks, digests, strict=True)]
+
+
+# ---- fingerprints ------------------------------------------------------------------------------------------------
+
+
+def _of_pass(
+    about: bytes,
+    candidates: Sequence[Params],
+    assign: Assign,
+    draw: tuple[np.random.SeedSequence, Sequence[tuple[int, ...]]],
+) -> bytes:
+    """Return the fingerprint of all that goes into a pass."""
+    digest = blake2b(about, digest_size=PRINT)
+    seed, keys = draw
+    drawn = (seed.entropy, seed.spawn_key, list(keys)) if assign.mode == "sample" else ()
+    digest.update(repr((assign.mode, assign.draws, assign.beta, len(candidates), drawn)).encode())
+    digest.update(b"".join([array.tobytes() for params in candidates for array in arrays(params)]))
+    return digest.digest()
+
+
+def _of_data(model: Model, data: Reduced) -> bytes:
+    """Return the fingerprint of data, of what kind of model reads them, and on which path."""
+    digest = blake2b(digest_size=PRINT)
+    _feed(digest, [_kinds(model), model.stats_shape, type(data.path).__name__])
+    known = None if data.known is None else (data.known.stats, data.known.loglik)
+    _feed(digest, [known, data.about])
+    for chunk in data.chunks:
+        _feed(digest, [chunk.index, getattr(chunk, "told", chunk.blocks), chunk.weight, chunk.log_evidence])
+        if hasattr(chunk.blocks, "lengths"):  # sequences: the same steps may be cut otherwise
+            _feed(digest, chunk.blocks.lengths)
+        _feed(digest, [graph.arrays for graph in getattr(chunk.blocks, "graphs", ())])
+    return digest.digest()
+
+
+def _kinds(leaf: Leaf) -> str:
+    """Return the names of a leaf's class and of those inside it."""
+    inside = dict(getattr(leaf, "leaves", {})) | ({"": leaf.leaf} if hasattr(leaf, "leaf") else {})
+    structure = repr(getattr(leaf, "structure", ""))
+    return f"{type(leaf).__name__}{structure}({', '.join(f'{name}={_kinds(inside[name])}' for name in inside)})"
+
+
+def _feed(digest: Any, value: Any) -> None:
+    """Add a tree of arrays and plain values to a fingerprint, shapes and names included."""
+    if isinstance(value, np.ndarray):
+        digest.update(f"{value.dtype.str}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).view(np.uint8).data if value.size else b"")
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            _feed(digest, [name, part])
+    elif isinstance(value, list | tuple):
+        digest.update(f"[{len(value)}".encode())
+        for part in value:
+            _feed(digest, part)
+    elif isinstance(value, Counts):
+        held = value.matrix()
+        _feed(digest, [held.indptr.astype(np.int64), held.indices.astype(np.int64), held.data.astype(np.float64)])
+    elif isinstance(value, Sentences):
+        _feed(digest, value.arrays)
+    else:
+        assert value is None or isinstance(value, str | int | float), f"no fingerprint of a {type(value).__name__}"
+        digest.update(repr(value).encode())

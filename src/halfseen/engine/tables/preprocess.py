@@ -1,0 +1,148 @@
+"""Make data ready for many passes: rows whose component is known are counted once, the others are packed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import reduce as fold
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.data import Chunk, Evidence, Table
+from halfseen.engine.loop.em import Runner, serial
+from halfseen.engine.loop.expected import Expected, Step
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.tables.fused import FusedMixture
+from halfseen.engine.tables.fused_normal import FusedNormal
+from halfseen.engine.tables.fused_text import FusedText
+from halfseen.engine.tables.mixture import Mixture
+from halfseen.kernels import active as kernels
+from halfseen.leaves.limits import Params
+
+
+def reduce(model: Mixture, table: Table, runner: Runner = serial) -> Reduced:
+    """Return the chunks in which something is hidden, and the statistics of the rows in which nothing is.
+
+    A row whose labels leave one component has the same usage under any parameters. With labels for all rows nothing
+    is left to iterate over, and EM is counting.
+    """
+    table = _arranged(model, table)
+    if table.evidence is None:
+        return _packed(model, table)
+    counted, rest = known_apart(model, table, runner)
+    if counted is None:
+        return Reduced(table.chunks())
+    reduced = Reduced([]) if rest is None else _packed(model, rest)
+    return replace(reduced, known=counted, about=model.blank())
+
+
+def known_apart(model: Mixture, table: Table, runner: Runner = serial) -> tuple[Expected | None, Table | None]:
+    """Return the statistics of the rows in which nothing is hidden, about `model.blank()`, and the table of the others.
+
+    None for no such rows.
+    """
+    if table.evidence is None:
+        return None, table
+    about = model.blank()
+    if all_countable(model, table):
+        return _counted(model, table, about, runner), None
+    known = _countable(model, table)
+    if not known.any():
+        return None, table
+    counted = _counted(model, table.take(np.flatnonzero(known)), about, runner)
+    return counted, table.take(np.flatnonzero(~known))
+
+
+def _countable(model: Mixture, table: Table) -> NDArray[np.bool_]:
+    """Whether each row has the same statistics under any parameters: its component is known, nothing else is hidden."""
+    assert table.evidence is not None
+    settled = model.leaves["emit"].settled(table.blocks)
+    known = certain(table.evidence)
+    return known if settled is None else known & settled
+
+
+def all_countable(model: Mixture, table: Table) -> bool:
+    """Whether all rows have; without a look at each where their labels alone say so."""
+    assert table.evidence is not None
+    settled = model.leaves["emit"].settled(table.blocks)
+    return all_certain(table.evidence) and (settled is None or bool(settled.all()))
+
+
+def certain(evidence: Evidence) -> NDArray[np.bool_]:
+    """Whether the labels of each row leave one component, with evidence 1; never so with one component in all."""
+    return _single(evidence)[evidence.index]
+
+
+def all_certain(evidence: Evidence) -> bool:
+    """Whether they do so in all rows."""
+    single = _single(evidence)
+    if evidence.complete and single[1:].all():  # pattern 0 is that of rows of which nothing is known
+        return True
+    return bool(single[evidence.index].all())
+
+
+def _single(evidence: Evidence) -> NDArray[np.bool_]:
+    """Whether each pattern leaves one component, with evidence 1."""
+    patterns = evidence.patterns
+    single = ((patterns != -np.inf).sum(axis=1) == 1) & (patterns.max(axis=1) == 0)
+    return single & (patterns.shape[1] > 1)
+
+
+def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Expected:
+    """Return the statistics of rows whose components are known."""
+    assert table.evidence is not None
+    owner = table.evidence.patterns.argmax(axis=1)
+    prepared = model.prepare(about)
+
+    def count(chunk: Chunk) -> Expected:
+        assert chunk.evidence is not None
+        component = np.empty(chunk.n_rows, dtype=np.int64)
+        kernels.components_of(owner, np.ascontiguousarray(chunk.evidence.index, np.int32), component)
+        return model.known(prepared, chunk, component)
+
+    parts: Iterable[Expected] = runner(count, table.chunks(light=True))
+    return fold(add, parts)
+
+
+def counted(model: Mixture, data: Reduced, params: Params) -> Params:
+    """Return the parameters that the statistics of known rows ask for, `params` what limits keep."""
+    assert data.known is not None
+    stats = model.recentre(data.known.stats, data.about, params)
+    return model.improved(Step(params, Expected(stats, 0.0)))
+
+
+def _arranged(model: Mixture, table: Table) -> Table:
+    """Return the table with rows that share work one after the other: those with the same cells missing."""
+    order = model.leaves["emit"].arrange(table.blocks)
+    return table if order is None else table.take(order)
+
+
+def _packed(model: Mixture, table: Table) -> Reduced:
+    """Return the chunks of a table, packed for the fused path where there is one and no row has labels."""
+    if table.evidence is not None and not table.evidence.index.any():  # pattern 0: nothing is known
+        table = replace(table, evidence=None)
+    path: Any = None
+    if table.evidence is None:
+        path = FusedText.find(model) or FusedNormal.find(model, table) or FusedMixture.find(model, table)
+    chunks = table.chunks()
+    if path is None:
+        return Reduced(chunks)
+    packed = Later(chunks, path.pack) if table.room is not None else [path.pack(chunk) for chunk in chunks]
+    return Reduced(packed, path=path)
+
+
+class Later(Sequence[Any]):
+    """Chunks that are made each time they are asked for: those of a table that does not fit into memory."""
+
+    def __init__(self, chunks: Sequence[Any], make: Callable[[Any], Any]) -> None:
+        self._chunks = chunks
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._chunks)
+
+    def __getitem__(self, i: Any) -> Any:
+        return Later(self._chunks[i], self._make) if isinstance(i, slice) else self._make(self._chunks[i])

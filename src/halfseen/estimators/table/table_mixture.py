@@ -1,0 +1,519 @@
+"""What every fitted mixture over a table can do: posteriors, scores, samples, imputation, criteria, relabelling.
+
+All of it comes from the model and the structures that training uses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from scipy.special import entr
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from halfseen.assign import SOFT
+from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read
+from halfseen.data.counts import SparseSource, joined
+from halfseen.engine.loop.em import Runner, serial
+from halfseen.engine.loop.model import Chunk as AnyChunk
+from halfseen.engine.loop.model import weighted_sum
+from halfseen.engine.tables.fused import FusedMixture
+from halfseen.engine.tables.fused_text import FusedText
+from halfseen.engine.tables.mixture import Mixture
+from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
+from halfseen.estimators import options
+from halfseen.estimators.pickling import Pickled
+from halfseen.estimators.state import Origin, is_sparse
+from halfseen.estimators.table import html_repr, profile, why
+from halfseen.estimators.table.cells import decoded, holes_filled
+from halfseen.estimators.table.emission_builder import Recipe
+from halfseen.leaves.categorical import draw
+from halfseen.leaves.leaf import Floats, Stats
+from halfseen.leaves.limits import Params
+from halfseen.runners import runner
+from halfseen.seeds import generator
+from halfseen.structures.structure import Inference
+
+Result = TypeVar("Result")
+
+MANY = 2000  # rows from which the fused path is worth its preparation
+
+
+class TableMixture(Pickled):
+    """A mixture over a table, once it has a model, parameters and a schema."""
+
+    _recipe: Recipe
+    _origin: Origin = Origin()
+    _model: Mixture
+    _params: Params
+    _schema: Schema
+    _template: Source
+    n_jobs: int | None
+    _n_rows: float
+    _without_data: bool = False  # built from parameters
+    _takes_text: bool = False  # and sparse matrices of counts
+    _entropy: float
+    _stats: Stats
+    loglik_: float
+    class_names_: tuple[str, ...]
+
+    # ---- what is in it -------------------------------------------------------------------------------------------
+
+    @property
+    def weights_(self) -> Floats:
+        """Shares of the components, (K,)."""
+        check_is_fitted(self)
+        return self._params["mix"][0]
+
+    @property
+    def params_(self) -> dict[str, Any]:
+        """All parameters by name, in the form that `start=` and `from_params` take.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.LatentClass.from_params([0.3, 0.7], {"size": {"mean": [1, 5], "sd": [1, 2]}})
+        >>> {name: value.tolist() for name, value in model.params_["size"].items()}
+        {'mean': [1.0, 5.0], 'sd': [1.0, 2.0]}
+        """
+        check_is_fitted(self)
+        return {"weights": self.weights_, **profile.columns(self)}
+
+    def to_frame(self) -> Any:
+        """Return all parameters as a table: a row per category, mean, sd or rate; a column per class."""
+        check_is_fitted(self)
+        return profile.to_frame(self)
+
+    def describe(self, top: int = 3) -> str:
+        """Return the classes in words: share, and the `top` columns that set each apart most.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> X = [["red", 1]] * 6 + [["blue", 0]] * 3
+        >>> print(hs.LatentClass(2, random_state=0).fit(X).describe(top=1))
+        class 0 (65%): x0 = red in 97% (all 66%)
+        class 1 (35%): x0 = blue in 90% (all 34%)
+        """
+        check_is_fitted(self)
+        return profile.describe(self, options.whole("top", top))
+
+    # ---- rows in, answers out ------------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the posterior probability of each class for each row, (N, K)."""
+        return np.concatenate(self._over(X, lambda table: self._posteriors(table, lambda resp: resp)))
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the most probable class of each row; the lowest index among equals."""
+        return self._over(X, lambda table: self._most_probable(table, np.arange(len(self.weights_))))
+
+    def _most_probable(self, table: Table, names: NDArray[Any]) -> NDArray[Any]:
+        """Return the name of the most probable component of each row; the first among equals."""
+        fused: Any = FusedText.find(self._model)
+        if fused is None and table.n_rows > MANY:
+            fused = FusedMixture.find(self._model)
+        if fused is None:
+            return names[np.concatenate(self._posteriors(table, lambda resp: resp.argmax(axis=1)))]
+        prepared = fused.prepare_best(self._params)
+        likely = self.weights_.argmax()
+        out = np.empty(table.n_rows, names.dtype)
+
+        def task(piece: tuple[Chunk, NDArray[Any]]) -> int:
+            chunk, own = piece
+            best = fused.best(prepared, chunk)
+            impossible = best < 0
+            if impossible.any():
+                chunk.settle()
+                best[impossible] = likely
+            names.take(best, out=own, mode="clip")  # the other modes would copy
+            return int(np.count_nonzero(impossible))
+
+        chunks = table.chunks(light=True)
+        pieces = list(zip(chunks, np.split(out, np.cumsum([chunk.n_rows for chunk in chunks])), strict=False))
+        with runner(self.n_jobs, len(pieces)) as run:
+            self._warn_impossible(sum(run(task, pieces)))
+        return out
+
+    def _posteriors(self, table: Table, use: Callable[[Floats], Any]) -> list[Any]:
+        """Return what `use` makes of the (n, K) posteriors of each chunk."""
+        found = self._infer(table, lambda part: (use(part.usage["emit"]), int(np.isneginf(part.log_evidence).sum())))
+        self._warn_impossible(sum(impossible for _, impossible in found))
+        return [used for used, _ in found]
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return log p(observed cells) of each row; 0 for a row in which nothing was observed."""
+        self._check_probable("score_samples")
+        return self._over(X, self._logliks)
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the mean log-likelihood per row."""
+
+        def mean(table: Table) -> float:
+            return weighted_sum(table.weight, self._logliks(table)) / float(table.weight.sum())
+
+        return self._over(X, mean, sample_weight)
+
+    def _logliks(self, table: Table) -> Floats:
+        return np.concatenate(self._infer(table, lambda found: found.log_evidence[:, 0]))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[np.int64]]:
+        """Draw rows from the model.
+
+        Returns
+        -------
+        X : container like the one fitted
+        labels : (n_samples,) array    the class of each row
+        """
+        self._check_probable("sample")
+        options.whole("n_samples", n_samples)
+        rng = generator(self.random_state if random_state is None else random_state)
+        labels = self._model.draw_components(self._params, np.zeros(n_samples, dtype=np.int64), rng)
+        blocks = self._model.leaves["emit"].sample(self._params["emit"], labels, rng)
+        return self._template.like(self._decoded(blocks)), labels
+
+    def impute(self, X: Any, draw: bool = False, random_state: Any = None) -> Any:
+        """Fill the holes of `X` from what is seen in the same row.
+
+        Parameters
+        ----------
+        X : table
+        draw : bool
+            False: numbers get their expected value, categories the most probable one. True: a random draw from the
+            model given the row, so that variation and relations between columns are kept.
+        random_state : seed of the draws; by default the estimator's
+
+        Returns
+        -------
+        The same container, columns and dtypes; observed cells are untouched.
+        """
+        check_is_fitted(self)
+        source = self._read(X, reset=False)
+        rng = generator(self.random_state if random_state is None else random_state) if draw else None
+        table = self._schema.encode(source)
+        pairs = zip(table.chunks(), self._posteriors(table, lambda resp: resp), strict=True)
+        parts = [self._filled(chunk, resp, rng) for chunk, resp in pairs]
+        full = {name: joined([part[name] for part in parts]) for name in table.blocks}
+        return source.fill({j: (rows, values) for j, rows, values in holes_filled(source, self._schema, full)})
+
+    def _filled(self, chunk: Chunk, resp: Floats, rng: np.random.Generator | None) -> Any:
+        if rng is not None:
+            resp = np.eye(resp.shape[1])[draw(resp, rng)]
+        return self._model.leaves["emit"].impute(self._params["emit"], chunk.blocks, resp, rng)
+
+    def why(self, X: Any, against: Any = None, names: Sequence[str] | None = None) -> why.Why:
+        """Explain the class of one row: what each column, and of text each word, adds to the log-odds of its class.
+
+        Parameters
+        ----------
+        X : table with one row
+        against : name of a class, optional
+            The class to compare with; the second most probable by default.
+        names : sequence of str, optional
+            The words of a sparse matrix, such as `CountVectorizer.get_feature_names_out()`.
+
+        Returns
+        -------
+        Why
+            Prints as a sentence for each column; `contributions` and `words` have the numbers.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.LatentClass.from_params([0.5, 0.5], {"x": {"a": [0.9, 0.3], "b": [0.1, 0.7]}})
+        >>> print(model.why([["a"]]))
+        class 0 (75%) rather than class 1 (25%): log-odds +1.10
+          +1.10  x = a  3.0 times as probable in class 0
+        """
+        check_is_fitted(self)
+        return why.why(self, self._encode(X), against, names)
+
+    def unknown_words(self, X: Any) -> dict[str, int]:
+        """Return the words of `X` that were not seen when fitting, most frequent first; every use ignores them.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.NaiveBayes(columns={"x0": "text"}).fit([["a cat"], ["a dog"]], [0, 1])
+        >>> model.unknown_words([["the cat, the mouse"]])
+        {'the': 2, 'mouse': 1}
+        """
+        check_is_fitted(self)
+        source = self._read(X, reset=False)
+        unknown: Counter[str] = Counter()
+        for block in self._schema.blocks:
+            if block.startswith("text"):
+                unknown += self._schema.counts(source, block)[1]
+        return dict(unknown.most_common())
+
+    def top_words(self, n: int = 10, names: Sequence[str] | None = None) -> dict[str, list[str]]:
+        """Return for each class the words that set it apart most from the whole, over all columns of text.
+
+        Parameters
+        ----------
+        n : int
+        names : sequence of str, optional
+            The words of a sparse matrix, such as `CountVectorizer.get_feature_names_out()`.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.NaiveBayes(columns={"x0": "text"}).fit([["a cat sat"], ["a dog ran"]], ["c", "d"])
+        >>> model.top_words(2)
+        {'c': ['cat', 'sat'], 'd': ['dog', 'ran']}
+        """
+        check_is_fitted(self)
+        texts = [column for column in profile.profiles(self) if column.kind == "text"]
+        if not texts:
+            raise ParameterError("top_words: the model has no column of text.")
+        found: dict[str, list[str]] = {}
+        for k, name in enumerate(self.class_names_):
+            found[name] = [
+                str(column.rows[v] if names is None else names[column.rows[v]])
+                for column in texts
+                for v in profile.telling_words(column, k, options.whole("n", n))
+            ]
+        return found
+
+    # ---- how good, how sure --------------------------------------------------------------------------------------
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of free parameters."""
+        check_is_fitted(self)
+        return self._model.n_free()
+
+    def bic(self, X: Any = None) -> float:
+        """Return -2 loglik + n_parameters log N; lower is better. N is the sum of the weights.
+
+        Without `X`, of the data it was fitted to. After a fit with a prior, loglik is that of the MAP estimate.
+        """
+        loglik, _, n_rows = self._measured(X)
+        return -2 * loglik + self.n_parameters_ * float(np.log(n_rows))
+
+    def aic(self, X: Any = None) -> float:
+        """Return -2 loglik + 2 n_parameters; lower is better."""
+        return -2 * self._measured(X)[0] + 2 * self.n_parameters_
+
+    def icl(self, X: Any = None) -> float:
+        """Return bic + 2 EN, EN = -sum resp log resp: BIC with a charge for classes that overlap; lower is better."""
+        return self.bic(X) + 2 * self._measured(X)[1]
+
+    def entropy(self, X: Any = None) -> float:
+        """Return the relative entropy 1 - EN / (N log K): 1 when every row is sure of its class, 0 when none is."""
+        _, uncertain, n_rows = self._measured(X)
+        n_components = len(self.weights_)
+        return 1.0 if n_components == 1 else 1.0 - uncertain / (n_rows * float(np.log(n_components)))
+
+    def _measured(self, X: Any) -> tuple[float, float, float]:
+        """Return loglik, classification entropy EN and number of rows, of `X` or of the training data."""
+        self._check_probable("bic, aic, icl or entropy")
+        if X is None and self._n_rows == 0:
+            raise ParameterError(
+                "this model was built without data, or in pieces; give the data to measure it on, as X."
+            )
+        if X is None:
+            return self.loglik_, self._entropy, self._n_rows
+        return measure(self._model, self._params, self._encode(X).chunks())
+
+    # ---- the order and the names of classes ----------------------------------------------------------------------
+
+    def relabel(self, order: Sequence[int]) -> Self:
+        """Return a copy in which class i is the former class order[i]."""
+        check_is_fitted(self)
+        places = np.asarray(order)
+        n_components = len(self.weights_)
+        if sorted(places.tolist()) != list(range(n_components)):
+            raise ParameterError(f"order={order!r} does not name each of the {n_components} classes once.")
+        relabelled = copy(self)
+        relabelled._params = self._model.relabel(self._params, places)
+        if hasattr(self, "_stats"):
+            relabelled._stats = self._model.reorder(self._stats, places)
+        relabelled.class_names_ = _carry(self.class_names_, places)
+        return relabelled
+
+    def match_to(self, other: TableMixture) -> Self:
+        """Return a copy whose classes stand in the order of those of `other` that they resemble most.
+
+        Resemblance is the Bhattacharyya overlap of the classes' distributions; all classes are matched at once.
+        """
+        check_is_fitted(self)
+        check_is_fitted(other)
+        same = self._schema.columns == other._schema.columns and list(self._schema.blocks) == list(other._schema.blocks)
+        if not same or len(self.weights_) != len(other.weights_):
+            raise ParameterError("match_to: the two models differ in their columns, categories or number of classes.")
+        return self.relabel(matching(self._model.overlap(self._params, other._params)).tolist())
+
+    def rename(self, names: Sequence[str]) -> Self:
+        """Return a copy whose classes have these names, in every table, text and file made from it."""
+        check_is_fitted(self)
+        named = tuple(str(name) for name in names)
+        if len(named) != len(self.weights_) or len(set(named)) != len(named):
+            raise ParameterError(
+                f"names={names!r} does not give each of the {len(self.weights_)} classes its own name."
+            )
+        renamed = copy(self)
+        renamed.class_names_ = named
+        return renamed
+
+    # ---- doors ---------------------------------------------------------------------------------------------------
+
+    def _read(self, X: Any, reset: bool) -> Source:
+        """Read a table, and remember or check what scikit-learn wants to know of it."""
+        source = read(X, counts=self._takes_text)
+        if not reset and hasattr(self, "_schema") and is_sparse(self._schema) and source.numbers() is not None:
+            source = SparseSource(sparse.csr_array(source.numbers()))  # the same counts, zeros and all
+        face = source.face(X)
+        if not reset and self._without_data:  # the schema checks names, if there are any
+            face = np.empty((1, len(source.names)))
+        validate_data(self, face, reset=reset, skip_check_array=True)
+        return self._worded(source) if reset else source
+
+    def _worded(self, source: Source) -> Source:
+        """Return a table to be fitted to with its text cut into words."""
+        return source
+
+    def _encode(self, X: Any, weight: ArrayLike | None = None) -> Table:
+        check_is_fitted(self)
+        return self._schema.encode(self._read(X, reset=False), weight)
+
+    def _over(self, X: Any, use: Callable[[Table], Result], weight: ArrayLike | None = None) -> Result:
+        """Return what `use` makes of a table in one pass over its chunks."""
+        check_is_fitted(self)
+        return in_one_pass(use, self._schema, self._read(X, reset=False), weight)
+
+    def _decoded(self, blocks: Mapping[str, Any]) -> list[Any]:
+        """Return blocks as columns of values in the order of the table."""
+        return decoded(self._schema, blocks)
+
+    def _infer(self, table: Table, use: Callable[[Inference], Any]) -> list[Any]:
+        """Infer chunk by chunk and keep what `use` makes of it.
+
+        A row that is impossible under every class falls back on the shares of the classes.
+        """
+        fused = FusedMixture.find(self._model) if table.n_rows > MANY else None
+        prepared = (fused or self._model).prepare(self._params)
+
+        def task(chunk: Chunk) -> Any:
+            if fused is not None:
+                found = fused.infer(prepared, chunk)
+            else:
+                found = self._model.infer(prepared, chunk.blocks, np.ones((chunk.n_rows, 1)), SOFT)
+            if not np.isfinite(found.log_evidence).all():
+                chunk.settle()
+                found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self._params["mix"]
+            return use(found)
+
+        chunks = table.chunks()
+        with runner(self.n_jobs, len(chunks)) as run:
+            return list(run(task, chunks))
+
+    def _class_joint(self, table: Table) -> tuple[tuple[str, ...], Floats]:
+        """Return the names of the classes and log p(observed cells, class) of each row, (N, C)."""
+        prepared = self._model.prepare(self._params)
+        joints = [self._model.joint(prepared, chunk.blocks) for chunk in table.chunks()]
+        return self._by_class_joint(np.concatenate(joints))
+
+    def _by_class_joint(self, joint: Floats) -> tuple[tuple[str, ...], Floats]:
+        """Return the names of the classes and log p(row, class), (N, C), given that of the components."""
+        return self.class_names_, joint
+
+    def _check_probable(self, what: str) -> None:
+        """Refuse what needs the probability of a row from a rule that has none."""
+        check_is_fitted(self)
+        if "text.complement" in self._schema.blocks:
+            raise ParameterError(
+                f"text='complement' is a rule, no probability model: there is no {what}. Use text='multinomial'."
+            )
+
+    def _warn_impossible(self, impossible: int) -> None:
+        if impossible:
+            warn(
+                f"{impossible} rows are impossible under every class; they get the classes' overall shares. "
+                "Fit with a prior to leave no probability at zero.",
+                ImpossibleRowWarning,
+            )
+
+    # ---- in a notebook -------------------------------------------------------------------------------------------
+
+    def _repr_html_inner(self) -> str:
+        """Return a card of the classes; before the fit, the diagram of scikit-learn."""
+        if hasattr(self, "class_names_"):
+            return html_repr.card(self)
+        diagram: str = super()._repr_html_inner()
+        return diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = False
+        tags.input_tags.sparse = self._takes_text
+        return tags
+
+
+def in_one_pass(
+    use: Callable[[Table], Result],
+    schema: Schema,
+    source: Source,
+    weight: ArrayLike | None = None,
+    evidence: Evidence | None = None,
+) -> Result:
+    """Return what `use` makes of a table in one pass over its chunks, which are encoded on the way.
+
+    Where a cell has to be complained about, the table is encoded first, and `use` begins again.
+    """
+    try:
+        return use(schema.encode(source, weight, evidence, once=True))
+    except Unsettled:
+        pass
+    return use(schema.encode(source, weight, evidence))
+
+
+def matching(overlap: Floats) -> NDArray[np.int64]:
+    """Return the order of the rows of `overlap` (K, K) in which they overlap most with columns 0, 1, ..., in sum."""
+    lowest = overlap[np.isfinite(overlap)].min(initial=0.0) - 1e6
+    rows, columns = linear_sum_assignment(np.where(np.isfinite(overlap), overlap, lowest), maximize=True)
+    return rows[np.argsort(columns)]
+
+
+def measure(
+    model: Mixture, params: Params, chunks: Sequence[AnyChunk], run: Runner = serial
+) -> tuple[float, float, float]:
+    """Return log-likelihood, classification entropy -sum resp log resp, and number of rows, all weighted."""
+    prepared = model.prepare(params) if len(chunks) else None
+
+    def one(chunk: AnyChunk) -> tuple[float, float, float]:
+        found = model.infer(prepared, chunk.blocks, np.ones((len(chunk.weight), 1)), SOFT, chunk.log_evidence)
+        uncertain = float(chunk.weight @ entr(found.usage["emit"]).sum(axis=1))
+        return weighted_sum(chunk.weight, found.log_evidence[:, 0]), uncertain, float(chunk.weight.sum())
+
+    loglik = uncertain = n_rows = 0.0
+    for found in run(one, chunks):
+        loglik, uncertain, n_rows = loglik + found[0], uncertain + found[1], n_rows + found[2]
+    return loglik, uncertain, n_rows
+
+
+def _carry(names: tuple[str, ...], order: NDArray[np.int64]) -> tuple[str, ...]:
+    """Return the names in a new order; names that only count ('class 2') stay with their place."""
+    return tuple(
+        default_name(i) if names[j] == default_name(int(j)) else names[j] for i, j in enumerate(order.tolist())
+    )
+
+
+def default_name(k: int) -> str:
+    """Return the name of class k until it is given another."""
+    return f"class {k}"

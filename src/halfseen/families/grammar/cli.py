@@ -1,0 +1,284 @@
+"""Grammars: from files of rules and sentences, and trees back to files.
+
+``--model`` takes rules in NLTK's syntax (.cfg, .pcfg) or trees in brackets to read them off (.mrg, .trees). A corpus
+has a sentence on each line, words with blanks between; with ``--brackets`` round brackets stand around known phrases.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halfseen.app import console, options
+from halfseen.app.families import Fitted
+from halfseen.data.encodings import read_text
+from halfseen.errors import DataError, ParameterError
+from halfseen.families.grammar.estimator import PCFG
+from halfseen.families.grammar.methods import Parse
+from halfseen.families.mixture.cli import of_fit
+from halfseen.structures.trees import read_brackets
+from halfseen.whole_file import whole_file
+
+TREES = (".mrg", ".trees")
+FOREIGN = {  # options of fit that other families have
+    "target": "there is no column to predict",
+    "columns": "a corpus has no columns",
+    "covariance": "it has no covariances",
+    "k": "the rules say which symbols there are",
+    "ignore": "a corpus has no columns",
+    "missing": "a corpus has no cells",
+    "weight": "a corpus has no columns",
+    "sql": "a corpus is a text file",
+    "memory": "a corpus is read whole",
+    "criterion": "there is nothing to choose",
+}
+FORMATS = ("brackets", "picture", "svg")
+
+
+class Corpus(NamedTuple):
+    """Sentences of a file, and the brackets in them where they were asked for."""
+
+    sentences: list[list[str]]
+    brackets: list[list[tuple[int, int]]] | None
+
+
+def fit(request: Mapping[str, Any]) -> Fitted:
+    """Fit the probabilities of rules to a file of sentences."""
+    paths = request["data"] or []
+    if len(paths) != 1:
+        raise ParameterError(f"one file of sentences is needed, got {len(paths)}.")
+    for option, why in FOREIGN.items():
+        if option in request["given"]:
+            raise ParameterError(f"--{option} has no meaning with a grammar as --model: {why}.")
+    model = _estimator(request)
+    corpus = read_corpus(paths[0], request["brackets"])
+    model.fit(corpus.sentences, brackets=corpus.brackets)
+    n_words = sum(map(len, corpus.sentences))
+    console.note(f"{len(corpus.sentences):,} sentences, {n_words:,} words, {len(model.rules_):,} rules")
+    reading = {"data": paths[0], "grammar": request["model"], "brackets": "yes" if request["brackets"] else None}
+    return Fitted(model, corpus, reading)
+
+
+def _estimator(request: Mapping[str, Any]) -> PCFG:
+    given = {
+        "assign": request["assign"],
+        "prior": options.prior(request["prior"], None),
+        "unknown": request["unknown"] or "unparsable",
+        "on_unparsable": request["unparsable"] or "error",
+        "n_init": request["restarts"],
+        "max_iter": request["max_iter"],
+        "n_jobs": request["jobs"],
+        "random_state": request["seed"],
+    }
+    if given["prior"] == "row":
+        raise ParameterError("--prior row has no meaning with a grammar: give pseudo-counts, such as 0.1, or none.")
+    text = read_text(request["model"])
+    try:
+        build = PCFG.from_trees if request["model"].lower().endswith(TREES) else PCFG.from_string
+        return build(text, **given)
+    except DataError as error:
+        raise DataError(f"{request['model']}: {error}") from error
+
+
+def read_corpus(path: str, brackets: Any = None) -> Corpus:
+    """Read a sentence from each line that is not blank; - is standard input."""
+    text = sys.stdin.read() if path == "-" else read_text(path)
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    if not lines:
+        raise DataError(
+            f"{path}: there are no sentences in it. A sentence is a line of words with blanks between them."
+        )
+    if not brackets:
+        return Corpus([line.split() for _, line in lines], None)
+    found = []
+    for number, line in lines:
+        try:
+            found.append(read_brackets(line))
+        except DataError as error:
+            raise DataError(f"{path}, line {number}: {error}") from error
+    return Corpus([words for words, _ in found], [spans for _, spans in found])
+
+
+def data(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
+    """Return the sentences of a file, read as those of the fit were: for the report."""
+    _refuse(request, ("sql", "missing"))
+    return Fitted(model, read_corpus(request["data"], reading.get("brackets")), dict(reading))
+
+
+def _refuse(request: Mapping[str, Any], foreign: Sequence[str]) -> None:
+    for option in foreign:
+        if request.get(option) is not None:
+            raise ParameterError(f"--{option} has no meaning for a PCFG model.")
+
+
+# ---- use -------------------------------------------------------------------------------------------------------------
+
+
+def parse(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Write the trees of sentences."""
+    if request["form"] not in FORMATS:
+        raise ParameterError(f"--format {request['form']!r} is not one of {', '.join(FORMATS)}.")
+    if request["form"] == "svg" and request["output"] == "-":
+        raise ParameterError("--format svg needs -o: a file trees.html for all, or trees.svg for one sentence.")
+    if request["text"] is not None:
+        words, spans = read_brackets(request["text"]) if request["brackets"] else (request["text"].split(), [])
+        if not words:
+            raise ParameterError("--text has no words.")
+        corpus = Corpus([words], [spans] if request["brackets"] else None)
+    else:
+        corpus = read_corpus(request["data"], request["brackets"])
+    model.set_params(n_jobs=request["jobs"], on_unparsable="skip")
+    draws = request["draws"] or None
+    found = model.parse(corpus.sentences, brackets=corpus.brackets, draws=draws, random_state=request["seed"])
+    listed: list[list[Parse]] = [[] if own is None else own if draws else [own] for own in found]
+    for number, (words, own) in enumerate(zip(corpus.sentences, listed, strict=True)):
+        if not own:
+            console.note(f"note: sentence {number} has no parse: {' '.join(words)}")
+    _write(request["output"], request["form"], corpus, listed)
+
+
+def _write(output: str, form: str, corpus: Corpus, listed: Sequence[Sequence[Parse]]) -> None:
+    if form == "svg":
+        _write_svg(output, corpus, listed)
+        return
+    _put(output, _as_brackets(listed) if form == "brackets" else _as_pictures(corpus, listed))
+
+
+def _as_brackets(listed: Sequence[Sequence[Parse]]) -> Iterator[str]:
+    for own in listed:
+        yield from [f"{one.log_probability:.6f}\t{one.tree}" for one in own] or ["-inf\t"]
+
+
+def _as_pictures(corpus: Corpus, listed: Sequence[Sequence[Parse]]) -> Iterator[str]:
+    for words, own in zip(corpus.sentences, listed, strict=True):
+        for one in own:
+            yield f"{one.tree.picture()}\nlog-probability {one.log_probability:.4f}\n"
+        if not own:
+            yield f"{' '.join(words)}\nno parse\n"
+
+
+def _write_svg(output: str, corpus: Corpus, listed: Sequence[Sequence[Parse]]) -> None:
+    trees = [one for own in listed for one in own]
+    if output.lower().endswith(".svg"):
+        if len(trees) != 1:
+            raise ParameterError(
+                f"-o {output}: a .svg file holds one tree, and there are {len(trees)}. Use trees.html."
+            )
+        _save(output, trees[0].tree.to_svg())
+        return
+    body = "".join(f"<p>log-probability {one.log_probability:.4f}</p>{one.tree.to_svg()}" for one in trees)
+    _save(
+        output, f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Trees</title><body>{body}</body></html>'
+    )
+
+
+def _put(output: str, lines: Iterable[str]) -> None:
+    """Write lines to a file, or as they are to standard output."""
+    text = "".join(f"{line}\n" for line in lines)
+    if output == "-":
+        sys.stdout.write(text)
+    else:
+        _save(output, text)
+
+
+def _save(path: str, text: str) -> None:
+    if not Path(path).parent.is_dir():
+        raise ParameterError(f"-o: there is no directory {Path(path).parent}.")
+    with whole_file(path) as file:
+        file.write(text.encode())
+
+
+def sample(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Write sentences drawn from the grammar, one on each line."""
+    sentences, _ = model.sample(request["n"], random_state=request["seed"])
+    _put(request["output"], (" ".join(words) for words in sentences))
+
+
+def score(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how well the grammar describes the sentences of a file."""
+    _refuse(request, ("sql", "missing", "weight"))
+    corpus = read_corpus(request["data"], reading.get("brackets"))
+    found = model.score_samples(corpus.sentences, brackets=corpus.brackets)
+    parsed = np.isfinite(found)
+    n_words = sum(len(words) for words, ok in zip(corpus.sentences, parsed, strict=True) if ok)
+    told: dict[str, Any] = {"sentences": len(found), "without a parse": int((~parsed).sum())}
+    if n_words:
+        total = float(found[parsed].sum())
+        told |= {"loglik": total, "per sentence": total / int(parsed.sum()), "per word": total / n_words}
+    return told
+
+
+# ---- what was found --------------------------------------------------------------------------------------------------
+
+
+def describe(model: PCFG) -> None:
+    """Print the most probable rules of every left-hand side."""
+    lines = model.describe().splitlines()
+    for line in lines[:MOST]:
+        console.show(line)
+    if len(lines) > MOST:
+        console.show(f"... and {len(lines) - MOST} more symbols: halfseen info --parameters has all rules")
+
+
+MOST = 40  # left-hand sides shown
+
+
+def outcome(model: PCFG) -> str:
+    """Return how the fit went, in one sentence."""
+    lost = f"; {model.n_unparsable_} sentences without a parse were left out" if model.unparsable_ else ""
+    return f"log-likelihood {model.loglik_:,.2f}; stopped by {model.stop_reason_} after {model.n_iter_} passes{lost}"
+
+
+def summary(model: PCFG) -> dict[str, Any]:
+    """Return the fit as plain values."""
+    return {
+        "estimator": "PCFG",
+        "start": model.start_,
+        "rules": model.probabilities_,
+        "unparsable": list(model.unparsable_),
+        **of_fit(model),
+    }
+
+
+def facts(model: PCFG, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return what to say first of a model file."""
+    training = record["training"]
+    return [
+        ("rules", len(model.rules_)),
+        ("symbols", len(model._grammar.full)),
+        ("words", len(model._grammar.words)),
+        ("start", model.start_),
+        ("parameters", model.n_parameters_),
+        ("sentences", f"{training['n_rows']:,.10g}" if "n_rows" in training else None),
+        ("without a parse", len(training.get("unparsable_", ())) or None),
+        ("log-likelihood", f"{training['loglik_']:,.2f}" if "loglik_" in training else None),
+    ]
+
+
+def code(model: PCFG) -> str:
+    """Return the Python that reads the same files and fits the same grammar."""
+    defaults = PCFG().get_params()
+    own = {name: value for name, value in model.get_params().items() if name not in ("grammar", "fixed")}
+    given = "".join(f", {name}={value!r}" for name, value in own.items() if repr(value) != repr(defaults[name]))
+    reading = model._origin.reading
+    if reading is None:
+        lines = ["rules, sentences = ...  # what this model was fitted to"]
+        return "\n".join(
+            [*lines, f"model = hs.PCFG.from_string(rules{given}).fit(sentences)", "print(model.describe())"]
+        )
+    build = "from_trees" if reading["grammar"].lower().endswith(TREES) else "from_string"
+    lines = [
+        "from pathlib import Path\n",
+        f"rules = Path({reading['grammar']!r}).read_text()",
+        f"sentences = [line for line in Path({reading['data']!r}).read_text().splitlines() if line.strip()]",
+    ]
+    if reading.get("brackets"):
+        lines.append("sentences, brackets = zip(*map(hs.read_brackets, sentences))")
+        fitted = "fit(sentences, brackets=brackets)"
+    else:
+        fitted = "fit(sentences)"
+    return "\n".join([*lines, f"model = hs.PCFG.{build}(rules{given}).{fitted}", "print(model.describe())"])

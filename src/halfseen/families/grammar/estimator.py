@@ -1,0 +1,461 @@
+"""Probabilistic context-free grammars, learned by EM from sentences whose trees were never seen."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from halfseen.assign import SOFT, Assign
+from halfseen.data import check_sequence_weight
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.gradient import METHODS
+from halfseen.engine.loop.search import Plan as SearchPlan
+from halfseen.engine.loop.search import fit
+from halfseen.engine.loop.stopping import read_rule
+from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.errors import DataError, ParameterError
+from halfseen.estimators import options
+from halfseen.estimators.convergence import take_over, warn_of_end
+from halfseen.estimators.rollback import unharmed
+from halfseen.estimators.state import Origin, State
+from halfseen.families.grammar import reading, state
+from halfseen.families.grammar.methods import GrammarUse, Ints
+from halfseen.families.grammar.model import ContextFree, reduce_sentences
+from halfseen.families.grammar.reading import Corpus, Given
+from halfseen.leaves import Frozen, Leaf, Tables
+from halfseen.leaves.leaf import NO_MASS, Floats, frozen
+from halfseen.leaves.limits import Params
+from halfseen.runners import runner
+from halfseen.seeds import child, seed_of
+from halfseen.structures.grammar import Grammar
+from halfseen.structures.rules import rule_text, symbol_text
+from halfseen.structures.tree import Derivations, Sentences, pack, soft
+from halfseen.structures.trees import Tree, Word, read_trees
+
+log = logging.getLogger("halfseen")
+
+LOST = ("error", "skip")
+
+
+class Built(NamedTuple):
+    """All that a model is built from beside its grammar: options changed later do not change it."""
+
+    prior: Any
+    fixed: tuple[str, ...]
+
+    def model(self, grammar: Grammar) -> ContextFree:
+        """Return the model."""
+        leaf: Leaf = Tables(grammar.rows, reading.read_prior(self.prior, grammar))
+        if self.fixed:
+            mask = np.zeros((1, grammar.n_cells), dtype=bool)
+            mask[0, reading.read_cells("fixed", self.fixed, grammar)] = True
+            leaf = Frozen(leaf, mask)
+        return ContextFree(Derivations(), {"rules": leaf})
+
+
+class Door(NamedTuple):
+    """Distinct sentences with their weights, and which of them each of the user's is; -1 for those of weight 0."""
+
+    data: Sentences
+    weight: Floats
+    which: Ints
+
+
+class PCFG(GrammarUse):
+    """Learn the probabilities of the rules of a grammar from sentences, by expectation-maximization.
+
+    A sentence has a probability under every tree that the rules allow; which of them it was, is hidden:
+
+        p(sentence) = sum over its trees of prod over their nodes of p(rule)
+
+    Rules may have right-hand sides of any length, of symbols and words in any order. Chains of unary rules are summed
+    over exactly, also where they go round. Rules that lead to nothing at all (empty productions) are refused.
+
+    Parameters
+    ----------
+    grammar : str
+        Rules in NLTK's syntax: ``"S -> NP VP [1.0]"``, words in quotes, alternatives behind ``|``. Probabilities may be
+        left out: such rules start with random shares of what the others leave. The first left-hand side is the top of
+        every tree, unless ``%start`` names another.
+    assign : {"soft", "hard", "sample"}, default "soft"
+        How the hidden trees are completed: by all trees in expectation (inside-outside), by the best tree (Viterbi
+        training), or by one drawn from the top down.
+    draws : int, default 1
+        With assign="sample": use the mean of this many trees.
+    prior : None, float or mapping, default None
+        None: maximum likelihood. A number: so many pseudo-counts for every rule (1.0 = add one). A mapping names rules
+        or left-hand sides: {"NP": 0.5, "VP -> V NP": 2}.
+    fixed : list of str, optional
+        Rules, or left-hand sides for all of their rules, that keep the probability in `grammar`.
+    unknown : str, default "unparsable"
+        What to do with words that the grammar does not have. "unparsable": a sentence with one has no parse. "missing":
+        as if the word had not been seen, with a warning. Any word of the grammar, such as "<unk>": it stands for them.
+    on_unparsable : {"error", "skip"}, default "error"
+        A sentence without a parse: an error that names it, or leave it out and note it in `events_`.
+    n_init : int, default 16
+        Number of random starts, raced as in `LatentClass`; one where the grammar gives every probability.
+    stop, tol, max_iter, method, accelerate, anneal, n_jobs, random_state :
+        As in `LatentClass`. Work is shared between threads by sentences.
+
+    Attributes
+    ----------
+    rules_ : list of str             rules as text
+    probabilities_ : dict            by rule
+    counts_ : dict                   expected uses of each rule in the training sentences
+    loglik_ : float                  log-likelihood of the sentences that have a parse
+    unparsable_ : list of int        sentences that had none
+    objective_, trace_, n_iter_, converged_, stop_reason_, restarts_, events_ : as in `LatentClass`
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> grammar = hs.PCFG.from_string(
+    ...     '''
+    ...     S -> NP VP [1.0]
+    ...     VP -> V NP [0.7] | VP PP [0.3]
+    ...     NP -> NP PP [0.4] | 'astronomers' [0.1] | 'ears' [0.18] | 'saw' [0.04] | 'stars' [0.18] | 'telescopes' [0.1]
+    ...     PP -> P NP [1.0]
+    ...     P -> 'with' [1.0]
+    ...     V -> 'saw' [1.0]
+    ...     '''
+    ... )
+    >>> sentence = "astronomers saw stars with ears"
+    >>> float(grammar.score_samples([sentence])[0]).__round__(4), grammar.n_parses(sentence)
+    (-6.4455, 2)
+    >>> print(grammar.parse(sentence).tree)
+    (S (NP astronomers) (VP (V saw) (NP (NP stars) (PP (P with) (NP ears)))))
+    >>> fitted = grammar.fit([sentence, "astronomers saw telescopes"])
+    >>> round(fitted.probabilities_["VP -> VP PP"], 3)
+    0.333
+    """
+
+    def __init__(
+        self,
+        grammar: Any = None,
+        *,
+        assign: str = "soft",
+        draws: int = 1,
+        prior: float | Mapping[str, float] | None = None,
+        fixed: Collection[str] = (),
+        unknown: str = "unparsable",
+        on_unparsable: str = "error",
+        n_init: int = 16,
+        stop: str = "gain",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        method: str = "em",
+        accelerate: bool = True,
+        anneal: Sequence[float] = (),
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.grammar = grammar
+        self.assign = assign
+        self.draws = draws
+        self.prior = prior
+        self.fixed = fixed
+        self.unknown = unknown
+        self.on_unparsable = on_unparsable
+        self.n_init = n_init
+        self.stop = stop
+        self.tol = tol
+        self.max_iter = max_iter
+        self.method = method
+        self.accelerate = accelerate
+        self.anneal = anneal
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ---- without sentences ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_string(cls, text: str, **options: Any) -> Self:
+        """Build a grammar from text in NLTK's syntax; it can parse at once, and be fitted.
+
+        Parameters
+        ----------
+        text : str
+        options : of the constructor
+            Where probabilities are left out, `random_state` says which random ones the rules begin with.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> hs.PCFG.from_string("S -> 'a' S [0.25] | 'a'").probabilities_
+        {"S -> 'a' S": 0.25, "S -> 'a'": 0.75}
+        """
+        return cls(text, **options)._begun()
+
+    @classmethod
+    def from_trees(cls, trees: Any, *, start: str | None = None, **options: Any) -> Self:
+        """Read a grammar off trees: its rules are those used in them, with their relative frequencies.
+
+        Parameters
+        ----------
+        trees : list of Tree or of str, or str
+            In brackets: ``"(S (NP dogs) (VP bark))"``; a text may hold many.
+        start : str, optional
+            The symbol at the top; that of the trees by default.
+        options : of the constructor
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> grammar = hs.PCFG.from_trees("(S (NP dogs) (VP bark)) (S (NP cats) (VP bark)) (S (NP dogs) (VP sleep))")
+        >>> grammar.probabilities_["NP -> 'dogs'"]
+        0.6666666666666666
+        """
+        counts: dict[tuple[str, tuple[str | Word, ...]], int] = {}
+        tops: dict[str, None] = {}
+        for tree in _trees(trees):
+            tops[tree.label] = None
+            for rule in tree.rules():
+                counts[rule] = counts.get(rule, 0) + 1
+        if not counts:
+            raise DataError("there are no trees.")
+        if start is None and len(tops) > 1:
+            raise DataError(f"the trees have different symbols at the top: {', '.join(tops)}. Say which, start=.")
+        totals: dict[str, int] = {}
+        for (left, _), count in counts.items():
+            totals[left] = totals.get(left, 0) + count
+        lines = [f"{_writable(left, right)} [{count / totals[left]!r}]" for (left, right), count in counts.items()]
+        return cls.from_string("\n".join([f"%start {symbol_text(start or next(iter(tops)))}", *lines]), **options)
+
+    @classmethod
+    def random(
+        cls, n_symbols: int, words: Iterable[str], *, n_preterminals: int | None = None, **options_of: Any
+    ) -> Self:
+        """Build a grammar with all rules over so many symbols, their probabilities random.
+
+        Parameters
+        ----------
+        n_symbols : int
+            Symbols "S", "X1", "X2", ...; every pair of symbols may stand below each of them.
+        words : list of str
+        n_preterminals : int, optional
+            Have words below so many symbols of their own, "P0", "P1", ...; by default words may stand below all.
+        options_of : of the constructor, `random_state` among them
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> hs.PCFG.random(2, ["a", "b"], random_state=0).rules_[:3]
+        ['S -> S S', 'S -> S X1', 'S -> X1 S']
+        """
+        names = ["S", *(f"X{m}" for m in range(1, options.whole("n_symbols", n_symbols)))]
+        below = (
+            [] if n_preterminals is None else [f"P{m}" for m in range(options.whole("n_preterminals", n_preterminals))]
+        )
+        ends = [(Word(str(word)),) for word in dict.fromkeys(words)]
+        if not ends:
+            raise ParameterError("words: there are none.")
+        every = [*names, *below]
+        lines = [f"{a} -> {b} {c}" for a in names for b in every for c in every]
+        lines += [_writable(a, end) for a in below or names for end in ends]
+        return cls.from_string("\n".join(lines), **options_of)
+
+    def _begun(self) -> Self:
+        """Give the rules their first probabilities, without sentences."""
+        self._check_options()
+        given = reading.read_given(self.grammar)
+        self._grammar = given.grammar
+        built = self._built()
+        self._model, self._recipe = built.model(given.grammar), built
+        reading.check_unknown(given.grammar, self.unknown)
+        rng = np.random.default_rng(child(seed_of(self.random_state), 0, 0))
+        self._params = {"rules": frozen(reading.filled(given, rng))}
+        given.grammar.closure(np.append(self._params["rules"][0], 1.0))  # refuse chains that never end
+        return self
+
+    # ---- fit -----------------------------------------------------------------------------------------------------
+
+    @unharmed
+    def fit(
+        self,
+        sentences: Any,
+        y: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        brackets: Any = None,
+        tags: Any = None,
+    ) -> Self:
+        """Fit to sentences.
+
+        Parameters
+        ----------
+        sentences : list of str, or of lists of words
+            Texts are split at blanks. A word that is None was not seen.
+        y : ignored
+        sample_weight : (S,) array, optional
+            How often each sentence counts.
+        brackets : list, optional
+            What is known of the phrases of each sentence, None where nothing: spans (start, end), end excluded; a text
+            ``"(the dog) barks"``; or a `Tree`, whose labels are not looked at. No phrase of a tree may cross them.
+        tags : list, optional
+            What is known of the symbols directly above the words of each sentence: "Det N V", or a list with a symbol,
+            a set of symbols, or None for each word.
+        """
+        self._check_options()
+        given = reading.read_given(self.grammar)
+        grammar, built, seed = given.grammar, self._built(), lasting_seed(self.random_state)
+        model = built.model(grammar)
+        corpus = reading.read_corpus(grammar, sentences, brackets, tags, self.unknown)
+        weight = check_sequence_weight(sample_weight, len(corpus))
+        starts = self._starts(model, given, child(seed, 0))
+        self.events_: list[str] = []
+        door = self._parsable(_door(grammar, corpus, weight), corpus, starts[0])
+        data = reduce_sentences(door.data, door.weight)
+        with runner(self.n_jobs, len(data.chunks)) as run:
+            plan = SearchPlan(
+                assign=Assign.read(self.assign, self.draws),
+                rule=read_rule(self.stop, self.tol, self.assign),
+                max_iter=self.max_iter,
+                accelerate=self.accelerate,
+                method=self.method,
+                anneal=tuple(self.anneal),
+                runner=run,
+                seed=child(seed, 1),
+            )
+            search = fit(model, data, starts, plan)
+            accepted = search.best.accepted
+            [step] = evaluate(model, data, [accepted.params], SOFT, run)
+        self._grammar, self._model, self._recipe = grammar, model, built
+        self._params, self._stats = accepted.params, step.expected.stats
+        self.loglik_ = accepted.loglik if self.assign == "soft" else step.loglik
+        self._n_rows = float(door.weight.sum())
+        self._first = starts[0]["rules"]
+        self._note_unused()
+        self._origin = Origin.now(reading.fingerprint(grammar, corpus, weight), seed)
+        take_over(self, search)
+        warn_of_end(self, search)
+        log.info("fitted %d rules to %d sentences: %s", grammar.n_cells, len(corpus), self.stop_reason_)
+        return self
+
+    def _check_options(self) -> None:
+        options.whole("n_init", self.n_init)
+        options.whole("max_iter", self.max_iter)
+        options.number("tol", self.tol)
+        options.one_of("method", self.method, METHODS)
+        options.flag("accelerate", self.accelerate)
+        options.one_of("on_unparsable", self.on_unparsable, LOST)
+        Assign.read(self.assign, self.draws)
+        options.annealing(self.anneal, self.assign, self.max_iter)
+
+    def _built(self) -> Built:
+        """Return what the options say of the rules."""
+        if isinstance(self.fixed, str):
+            raise ParameterError(f"fixed={self.fixed!r} is not a list.")
+        prior = dict(self.prior) if isinstance(self.prior, Mapping) else self.prior
+        return Built(prior, tuple(self.fixed or ()))
+
+    def _starts(self, model: ContextFree, given: Given, seed: np.random.SeedSequence) -> list[Params]:
+        """Return the probabilities that the restarts begin with."""
+        grammar, absent = given.grammar, np.isnan(given.probabilities)
+        if grammar.is_cyclic and self.anneal:
+            raise ParameterError("anneal= cannot be used with unary rules that lead back to where they came from.")
+        if self.fixed:
+            cells = reading.read_cells("fixed", self.fixed, grammar)
+            if absent[cells].any():
+                first = grammar.text(next(c for c in cells if absent[c]))
+                raise ParameterError(f"fixed: {first!r} has no probability in the grammar to keep.")
+        starts = []
+        for i in range(self.n_init if absent.any() else 1):
+            params = {"rules": frozen(reading.filled(given, np.random.default_rng(child(seed, i))))}
+            starts.append(model.conform(params, params))
+        grammar.closure(np.append(starts[0]["rules"][0], 1.0))  # refuse chains that never end
+        return starts
+
+    def _parsable(self, door: Door, corpus: Corpus, start: Params) -> Door:
+        """Return the sentences that have a parse; name those that have none."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.append(start["rules"][0], 1.0))
+        found = np.isfinite(soft(logs, door.data, np.zeros(len(door.data)))[1])
+        self.unparsable_: list[int] = np.flatnonzero((door.which >= 0) & ~found[door.which]).tolist()
+        if found.all():
+            return door
+        told = reading.tell_unparsable(door.data.grammar, corpus, self.unparsable_)
+        if self.on_unparsable == "error" or not found.any():
+            advice = " unknown= says what to do with unknown words." if "not in the grammar" in told else ""
+            skip = " on_unparsable='skip' (--unparsable skip) leaves them out."
+            rest = skip if found.any() else " There is nothing to fit."
+            raise DataError(f"{told}{advice}{rest}")
+        self.events_.append(f"left out: {told[:-1]}")
+        kept = np.flatnonzero(found)
+        return Door(door.data.taken(kept), door.weight[kept], door.which)
+
+    def _note_unused(self) -> None:
+        grammar = self._grammar
+        mass = np.bincount(grammar.owner, self._stats, minlength=len(grammar.full))
+        empty = [name for name, own in zip(grammar.full, mass.tolist(), strict=True) if own < NO_MASS]
+        if empty and self.prior is None:
+            listed = ", ".join(empty[:5]) + (" ..." if len(empty) > 5 else "")
+            self.events_.append(
+                f"{len(empty)} of {len(mass)} symbols stand in no tree, and their rules keep their start: {listed}"
+            )
+
+    @property
+    def n_unparsable_(self) -> int:
+        """Number of sentences of the fit that had no parse."""
+        return len(self.unparsable_)
+
+    # ---- model files ---------------------------------------------------------------------------------------------
+
+    def _state(self) -> State:
+        """Return all that makes up the grammar, as plain values and arrays: what a model file holds."""
+        return state.taken(self)
+
+    @classmethod
+    def _from_state(cls, found: State) -> Self:
+        """Return the grammar that `_state` was taken of; refuse what cannot be one."""
+        return state.restored(cls, found)
+
+
+def _trees(trees: Any) -> list[Tree]:
+    if isinstance(trees, str):
+        return read_trees(trees)
+    if isinstance(trees, Tree):
+        return [trees]
+    if not isinstance(trees, Iterable):
+        raise DataError(f"trees={trees!r:.60} is not a list of trees, nor text in brackets.")
+    found: list[Tree] = []
+    for t, tree in enumerate(trees):
+        if not isinstance(tree, Tree | str):
+            raise DataError(f"tree {t}: {tree!r:.60} is neither a Tree nor text in brackets.")
+        found += [tree] if isinstance(tree, Tree) else read_trees(tree)
+    return found
+
+
+def _writable(left: str, right: Sequence[str | Word]) -> str:
+    """Return a rule as text; refuse what the syntax of grammars has no place for."""
+    for part in (left, *right):
+        text = part.text if isinstance(part, Word) else part
+        wrong = "'" in text and '"' in text if isinstance(part, Word) else text.split() != [text] or text in ("->", "→")
+        if wrong or not text:
+            what = "word" if isinstance(part, Word) else "symbol"
+            raise DataError(f"the {what} {text!r} cannot be written in a grammar: rename it.")
+    return rule_text(left, right)
+
+
+def _door(grammar: Grammar, corpus: Corpus, weight: Floats) -> Door:
+    """Merge equal sentences, drop those of weight 0, and order the rest by their content."""
+    number: dict[tuple[Any, ...], list[int]] = {}
+    for s in np.flatnonzero(weight > 0).tolist():
+        number.setdefault(corpus.key(s), []).append(s)
+    if not number:
+        raise DataError("all sentences are of weight 0: there is nothing to fit.")
+    which = np.full(len(corpus), -1)
+    own = [number[key] for key in sorted(number)]
+    for place, members in enumerate(own):
+        which[members] = place
+    first = [members[0] for members in own]
+    data = pack(
+        grammar,
+        [corpus.tokens[s] for s in first],
+        [corpus.brackets[s] for s in first],
+        [corpus.tags[s] for s in first],
+    )
+    return Door(data, np.array([weight[members].sum() for members in own]), which)

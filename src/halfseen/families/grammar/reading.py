@@ -1,0 +1,304 @@
+"""What users say about sentences and grammars, read and checked: words, brackets, tags, priors, fixed rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
+from halfseen.estimators import options
+from halfseen.families.grammar.grammar_text import read_grammar, read_rule
+from halfseen.leaves.leaf import Floats, frozen
+from halfseen.structures.grammar import Grammar
+from halfseen.structures.trees import Tree, read_brackets
+
+Words = tuple["str | None", ...]
+Spans = tuple[tuple[int, int], ...]
+Tags = tuple["frozenset[str] | None", ...]
+
+SUM_OFF = 0.01  # by which probabilities of a left-hand side may miss 1, as in NLTK: they are divided by their sum
+POLICIES = ("unparsable", "missing")
+
+
+class Given(NamedTuple):
+    """A grammar with what was said of its probabilities: NaN where nothing was."""
+
+    grammar: Grammar
+    probabilities: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Sentences with what is known of their trees.
+
+    Attributes
+    ----------
+    words : for each sentence its words as they were given; None is a word that was not seen
+    tokens : the same, with unknown words replaced
+    brackets, tags : for each sentence; None where nothing is known
+    """
+
+    words: list[Words]
+    tokens: list[Words]
+    brackets: list[Spans | None]
+    tags: list[Tags | None]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def key(self, s: int) -> tuple[Any, ...]:
+        """Return all that a chart sees of a sentence, such that it can be ordered."""
+        tags = self.tags[s]
+        listed = () if tags is None else tuple("" if own is None else "\t".join(sorted(own)) for own in tags)
+        tokens = tuple(("", "missing") if token is None else (token, "") for token in self.tokens[s])
+        return len(tokens), tokens, self.brackets[s] or (), listed
+
+
+# ---- grammars ----------------------------------------------------------------------------------------------------
+
+
+def read_given(text: Any) -> Given:
+    """Read a grammar, and check that what is given of its probabilities can be."""
+    if text is None:
+        raise ParameterError(
+            'grammar= is needed: rules such as "S -> NP VP [1.0]". See PCFG.from_string and from_trees.'
+        )
+    if not isinstance(text, str):
+        raise ParameterError(f'grammar={text!r:.60} is not a text of rules such as "S -> NP VP [1.0]".')
+    return _read(text)
+
+
+@lru_cache(maxsize=4)  # a grammar is read when it is made, when it is fitted, and in every clone
+def _read(text: str) -> Given:
+    found = read_grammar(text)
+    grammar = Grammar.of(found.start, found.rules)
+    given = np.array([np.nan if (p := found.rules[rule]) is None else p for rule in grammar.rules])
+    for m, left in enumerate(grammar.full):
+        own = grammar.owner == m
+        total, whole = float(np.nansum(given[own])), not np.isnan(given[own]).any()
+        if total > 1 + SUM_OFF or (whole and total < 1 - SUM_OFF):
+            raise ParameterError(
+                f"the probabilities of {left} sum to {total:.6g}, not 1 ({int(own.sum())} rules). Correct them, or "
+                "leave some out to have them learned."
+            )
+        if total > 1 or (whole and abs(total - 1) > 1e-12):
+            given[own] /= total
+    return Given(grammar, frozen(given))
+
+
+def filled(given: Given, rng: np.random.Generator) -> Floats:
+    """Return probabilities: those not given share what is left at random, (1, C)."""
+    table = given.probabilities.copy()
+    draws = rng.standard_gamma(1.0, len(table)) + 1e-12
+    for m in range(len(given.grammar.full)):
+        own = np.flatnonzero((given.grammar.owner == m) & np.isnan(given.probabilities))
+        if len(own):
+            left = 1.0 - float(np.nansum(given.probabilities[given.grammar.owner == m]))
+            table[own] = max(left, 0.0) * draws[own] / draws[own].sum()
+    return table[None]
+
+
+def read_cells(what: str, names: Any, grammar: Grammar) -> list[int]:
+    """Return the rules that are named: one as text, ``NP -> Det N``, or all of a left-hand side, ``NP``."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ParameterError(
+            f"{what}={names!r} is not a list of rules or left-hand sides, such as ['NP', 'VP -> V NP']."
+        )
+    found: list[int] = []
+    for name in names:
+        if not isinstance(name, str):
+            raise ParameterError(f"{what}: {name!r} is not a rule or a left-hand side.")
+        if name in grammar.number:
+            found += np.flatnonzero(grammar.owner == grammar.number[name]).tolist()
+            continue
+        rule = read_rule(name) if "->" in name else None
+        if rule not in grammar.cell:
+            raise ParameterError(f"{what}: {name!r} is no rule and no left-hand side of the grammar.")
+        found.append(grammar.cell[rule])
+    return found
+
+
+def read_prior(prior: Any, grammar: Grammar) -> Floats | None:
+    """Return pseudo-counts of all rules, (1, C): one number for all, or some by rule or left-hand side."""
+    if prior is None:
+        return None
+    if not isinstance(prior, Mapping):
+        return np.full((1, grammar.n_cells), options.number("prior", prior))
+    found = np.zeros((1, grammar.n_cells))
+    for name, pseudo in prior.items():
+        found[0, read_cells("prior", [name], grammar)] = options.number(f"prior[{name!r}]", pseudo)
+    return found
+
+
+# ---- sentences ---------------------------------------------------------------------------------------------------
+
+
+def is_one(sentences: Any) -> bool:
+    """Whether a single sentence was given: a text, or a list of words none of which has a blank."""
+    if isinstance(sentences, str | Tree):
+        return True
+    if not isinstance(sentences, list | tuple) or not sentences:
+        return False
+    return all(word is None or (isinstance(word, str) and not word.split()[1:]) for word in sentences)
+
+
+def read_words(sentences: Any) -> list[Words]:
+    """Return the words of every sentence: texts are split at blanks, lists taken as they are, of trees the words."""
+    if isinstance(sentences, str | bytes | Tree) or not isinstance(sentences, Iterable):
+        raise DataError(f"sentences={sentences!r:.60} is not a list of sentences: put one into a list, [sentence].")
+    found = [_words(sentence, s) for s, sentence in enumerate(sentences)]
+    if not found:
+        raise DataError("there are no sentences.")
+    return found
+
+
+def _words(sentence: Any, s: int) -> Words:
+    if isinstance(sentence, Tree):
+        return tuple(sentence.words())
+    if isinstance(sentence, str):
+        words: Words = tuple(sentence.split())
+    elif isinstance(sentence, Iterable) and not isinstance(sentence, bytes | Mapping):
+        words = tuple(_word(word, s) for word in sentence)
+    else:
+        raise DataError(f"sentence {s}: {sentence!r:.60} is not a text or a list of words.")
+    if not words:
+        raise DataError(f"sentence {s} has no words. Leave it out: grammars here have no empty productions.")
+    return words
+
+
+def _word(word: Any, s: int) -> str | None:
+    if word is None or (isinstance(word, float) and word != word):
+        return None
+    if not isinstance(word, str):
+        raise DataError(f"sentence {s}: {word!r:.60} is not a word. Words are texts; None is one that was not seen.")
+    return str(word)
+
+
+def read_corpus(grammar: Grammar, sentences: Any, brackets: Any, tags: Any, unknown: str) -> Corpus:
+    """Read sentences for a grammar."""
+    words = read_words(sentences)
+    tokens = _known(grammar, words, unknown)
+    return Corpus(words, tokens, _brackets(brackets, words), _tags(tags, words, grammar))
+
+
+def check_unknown(grammar: Grammar, unknown: Any) -> str:
+    """Return what to do with words that the grammar does not have."""
+    if not isinstance(unknown, str) or (unknown not in POLICIES and unknown not in grammar.words):
+        raise ParameterError(
+            f"unknown={unknown!r} is not 'unparsable', 'missing', or a word of the grammar to stand for unknown ones."
+        )
+    return unknown
+
+
+def _known(grammar: Grammar, words: Sequence[Words], unknown: str) -> list[Words]:
+    check_unknown(grammar, unknown)
+    strangers = dict.fromkeys(word for own in words for word in own if word is not None and word not in grammar.words)
+    if not strangers or unknown == "unparsable":
+        return list(words)
+    stand_in = None if unknown == "missing" else unknown
+    if stand_in is None:
+        listed = ", ".join(map(repr, list(strangers)[:5])) + (" ..." if len(strangers) > 5 else "")
+        warn(f"{len(strangers)} words are not in the grammar and count as missing: {listed}.", UnknownCategoryWarning)
+    return [tuple(stand_in if word in strangers else word for word in own) for own in words]
+
+
+def _brackets(brackets: Any, words: Sequence[Words]) -> list[Spans | None]:
+    if brackets is None:
+        return [None] * len(words)
+    given = _one_each("brackets", brackets, words)
+    return [_spans(own, words[s], s) for s, own in enumerate(given)]
+
+
+def _one_each(what: str, given: Any, words: Sequence[Words]) -> list[Any]:
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise DataError(f"{what}= is not a list with an entry for each sentence; None says nothing.")
+    found = list(given)
+    if len(found) != len(words):
+        raise DataError(
+            f"{what} has {len(found)} entries for {len(words)} sentences. Give one each; None says nothing."
+        )
+    return found
+
+
+def _spans(own: Any, words: Words, s: int) -> Spans | None:
+    """Return brackets of more than one word and less than the sentence, ordered."""
+    if own is None:
+        return None
+    if isinstance(own, str | Tree):
+        said, spans = (own.words(), [span[1:] for span in own.spans()]) if isinstance(own, Tree) else read_brackets(own)
+        if tuple(said) != tuple(words):
+            raise DataError(
+                f"brackets of sentence {s}: their words {' '.join(said)!r:.60} are not those of the sentence."
+            )
+    elif not isinstance(own, Iterable):
+        raise DataError(f"brackets of sentence {s}: {own!r:.40} is neither a list of spans nor a text with brackets.")
+    else:
+        spans = [_span(pair, words, s) for pair in own]
+    for a, b in spans:
+        for c, d in spans:
+            if a < c < b < d:
+                raise DataError(f"brackets of sentence {s}: ({a}, {b}) and ({c}, {d}) cross each other.")
+    return tuple(sorted({(a, b) for a, b in spans if 1 < b - a < len(words)}))
+
+
+def _span(pair: Any, words: Words, s: int) -> tuple[int, int]:
+    try:
+        a, b = (int(end) for end in pair)
+    except (TypeError, ValueError):
+        raise DataError(f"brackets of sentence {s}: {pair!r:.40} is not a pair (start, end).") from None
+    if not 0 <= a < b <= len(words):
+        raise DataError(f"brackets of sentence {s}: ({a}, {b}) is not within its {len(words)} words.")
+    return a, b
+
+
+def _tags(tags: Any, words: Sequence[Words], grammar: Grammar) -> list[Tags | None]:
+    if tags is None:
+        return [None] * len(words)
+    found: list[Tags | None] = []
+    for s, own in enumerate(_one_each("tags", tags, words)):
+        if not (own is None or isinstance(own, Iterable)):
+            raise DataError(f"tags of sentence {s}: {own!r:.40} is not a list with a tag for each word.")
+        listed = own if own is None else own.split() if isinstance(own, str) else list(own)
+        if listed is not None and len(listed) != len(words[s]):
+            raise DataError(f"tags of sentence {s}: {len(listed)} tags for {len(words[s])} words; None says nothing.")
+        found.append(None if listed is None else tuple(_tag(tag, s, grammar) for tag in listed))
+    return found
+
+
+def _tag(tag: Any, s: int, grammar: Grammar) -> frozenset[str] | None:
+    if tag is None:
+        return None
+    own = frozenset([tag] if isinstance(tag, str) else tag)
+    wrong = [name for name in own if name not in grammar.number]
+    if wrong or not own:
+        raise DataError(f"tags of sentence {s}: {next(iter(wrong), tag)!r} is no symbol of the grammar.")
+    return own
+
+
+def tell_unparsable(grammar: Grammar, corpus: Corpus, lost: Sequence[int]) -> str:
+    """Say how many sentences have no parse, which the first are, and why."""
+    listed = []
+    for s in lost[:3]:
+        text = " ".join("_" if word is None else word for word in corpus.words[s])
+        strangers = dict.fromkeys(w for w in corpus.tokens[s] if w is not None and w not in grammar.words)
+        why = f" (not in the grammar: {', '.join(map(repr, list(strangers)[:4]))})" if strangers else ""
+        given = [name for name, own in (("brackets", corpus.brackets[s]), ("tags", corpus.tags[s])) if own]
+        if given and not strangers:
+            why = f" (given its {' and '.join(given)})"
+        listed.append(f"sentence {s} {text!r:.70}{why}")
+    more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+    verb = "has" if len(lost) == 1 else "have"
+    return f"{len(lost)} of {len(corpus)} sentences {verb} no parse: {'; '.join(listed)}{more}."
+
+
+def fingerprint(grammar: Grammar, corpus: Corpus, weight: Floats) -> str:
+    """Return a fingerprint of rules and sentences, which the order of the sentences does not change."""
+    digest = blake2b(repr(grammar.rules).encode("utf-8", "surrogatepass"), digest_size=16)
+    for line in sorted(repr((own, float(w))) for own, w in zip(corpus.words, weight, strict=True)):
+        digest.update(line.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

@@ -1,0 +1,152 @@
+"""The report on a grammar: the answer, which rules changed most, sentences and their trees, those without a parse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from halfseen.app.report.material import Material
+from halfseen.app.report.parts import Check, Checks, Figure, Grid, Part, Section, Text
+from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, reproduce
+from halfseen.app.report.words import count, cut, plural
+from halfseen.families.mixture.report import capital, converged
+
+MOST_RULES = 30  # that changed most
+MOST_LOST = 20  # sentences without a parse that are shown
+DRAWN = 3  # trees
+LONGEST = 25  # words of a sentence that is drawn
+
+
+class GrammarMaterial(Material):
+    """A grammar and sentences, and what was found in them."""
+
+    @classmethod
+    def gathered(cls, model: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *more: Any) -> Self:
+        """Take sentences as they are; a corpus may bring brackets."""
+        return cls(model, X, y, sample_weight, *more)
+
+    @cached_property
+    def words(self) -> list[tuple[str | None, ...]]:
+        """The sentences."""
+        from halfseen.families.grammar.reading import read_words
+
+        return read_words(getattr(self.X, "sentences", self.X))
+
+    @cached_property
+    def brackets(self) -> Any:
+        """What is known of their phrases."""
+        return getattr(self.X, "brackets", None)
+
+    @cached_property
+    def loglik(self) -> Any:
+        """Log-probability of each sentence."""
+        return self.model.score_samples(self.words, brackets=self.brackets)
+
+    @cached_property
+    def parsed(self) -> Any:
+        """The sentences that have a parse."""
+        return np.flatnonzero(np.isfinite(self.loglik))
+
+
+def answer(model: Any, material: GrammarMaterial) -> Section:
+    """What the grammar is, how well it describes the sentences, and what to be careful about."""
+    parsed, total = material.parsed, len(material.words)
+    n_words = sum(len(material.words[s]) for s in parsed)
+    sentences = [
+        f"The grammar has {plural(len(model.rules_), 'rule')} for {plural(len(model._grammar.full), 'symbol')} and "
+        f"{plural(len(model._grammar.words), 'word')}."
+    ]
+    if len(parsed):
+        loglik = float(material.loglik[parsed].sum())
+        sentences.append(
+            f"{count(len(parsed))} of {plural(total, 'sentence')} have a parse; their log-likelihood is {loglik:,.2f}, "
+            f"{loglik / n_words:.3f} per word (perplexity {np.exp(-loglik / n_words):,.1f})."
+        )
+    checks = sorted(_checks(model, material), key=lambda check: check.fine)
+    return Section("answer", "The answer", " ".join(sentences), [Checks(checks, "Before you rely on it")])
+
+
+def _checks(model: Any, material: GrammarMaterial) -> Iterator[Check]:
+    yield converged(model)
+    restarts = getattr(model, "restarts_", {"n_finalists": 1})
+    if restarts["n_finalists"] > 1:
+        agree = restarts["n_reached_best"]
+        text = f"{agree} of the last {restarts['n_finalists']} starts reached the best log-likelihood."
+        yield Check(agree > 1, "Starts", text)
+    yield from (Check(False, "Event", f"{capital(event)}.") for event in getattr(model, "events_", ()))
+    lost = len(material.words) - len(material.parsed)
+    text = (
+        f"{plural(lost, 'sentence')} of {count(len(material.words))} have no parse."
+        if lost
+        else "Every sentence has one."
+    )
+    yield Check(lost == 0, "Parses", text)
+
+
+def changed(model: Any, material: GrammarMaterial) -> Section | None:
+    """The rules whose probability moved most from where the fit began."""
+    if not hasattr(model, "_first"):
+        return None
+    before, after = model._first[0], model._params["rules"][0]
+    ranked = np.argsort(-np.abs(after - before), kind="stable")[:MOST_RULES]
+    rules, counts = model.rules_, model._stats
+    rows = [
+        [cut(rules[c], 80), f"{before[c]:.4f}", f"{after[c]:.4f}", f"{after[c] - before[c]:+.4f}", f"{counts[c]:,.1f}"]
+        for c in ranked.tolist()
+        if after[c] != before[c]
+    ]
+    if not rows:
+        return Section("changed", "Rules that changed most", "No rule changed.", [])
+    head = ["rule", "before", "after", "change", "uses"]
+    lead = "Probabilities where the fit began, and where it ended; and how often each rule is used in expectation."
+    return Section("changed", "Rules that changed most", lead, [Grid("Rules that changed most", head, rows)])
+
+
+def trees(model: Any, material: GrammarMaterial) -> Section | None:
+    """Some sentences with their best trees."""
+    short = [s for s in material.parsed.tolist() if len(material.words[s]) <= LONGEST]
+    if not short:
+        return None
+    chosen = sorted(short, key=lambda s: (-len(material.words[s]), s))
+    chosen = sorted(chosen[:: max(1, len(chosen) // DRAWN)][:DRAWN])
+    parts: list[Part] = []
+    for s in chosen:
+        own = None if material.brackets is None else [material.brackets[s]]
+        [found] = model.parse([material.words[s]], brackets=own)
+        caption = f"Sentence {s}: log-probability {found.log_probability:.2f}, {_ways(model, material, s)}."
+        parts.append(Figure(found.tree.to_svg(), caption))
+    return Section("trees", "Trees", "The most probable trees of some sentences.", parts)
+
+
+def _ways(model: Any, material: GrammarMaterial, s: int) -> str:
+    own = None if material.brackets is None else [material.brackets[s]]
+    [number] = model.n_parses([material.words[s]], brackets=own)
+    return (
+        "infinitely many trees" if number == np.inf else "one tree" if number == 1 else f"the best of {number:,} trees"
+    )
+
+
+def lost(model: Any, material: GrammarMaterial) -> Section:
+    """The sentences without a parse, and words that the grammar does not have."""
+    missing = np.setdiff1d(np.arange(len(material.words)), material.parsed).tolist()
+    if not missing:
+        return Section("unparsable", "Sentences without a parse", "Every sentence has a parse.", [])
+    rows = []
+    for s in missing[:MOST_LOST]:
+        strangers = dict.fromkeys(w for w in material.words[s] if w is not None and w not in model._grammar.words)
+        rows.append([str(s), cut(" ".join(w or "_" for w in material.words[s]), 120), ", ".join(strangers) or "none"])
+    note = f"{count(len(missing) - len(rows))} more are left out." if len(missing) > len(rows) else ""
+    head = ["sentence", "words", "not in the grammar"]
+    grid = Grid("Sentences without a parse", head, rows, "", frozenset({1, 2}), note)
+    lead = f"{count(len(missing))} of {plural(len(material.words), 'sentence')}, counted from 0."
+    advice = Text("A sentence without a parse says nothing in a fit. Add rules or words, or a word for unknown ones.")
+    return Section("unparsable", "Sentences without a parse", lead, [grid, advice])
+
+
+SECTIONS["PCFG"] = [answer, changed, trees, lost, reproduce]
+MATERIAL["PCFG"] = GrammarMaterial.gathered
+TITLES["PCFG"] = "Report on a grammar"

@@ -1,0 +1,303 @@
+"""Sequences: hidden Markov models, from files and back to files.
+
+A file has a row for each step. `--group` names the column that says which sequence a row belongs to, `--time` the one
+that says when it was; both are kept in the model file, so that later verbs find them by themselves. Answers stand in
+the order of the file's rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from halfseen.analysis.imputation_check import hidden_cells
+from halfseen.app import console, options
+from halfseen.app.families import Fitted
+from halfseen.app.tables import (
+    column,
+    extended,
+    features,
+    filled,
+    open_rows,
+    opened,
+    read_costs,
+    show_columns,
+    without_identifiers,
+)
+from halfseen.data.files import FileTable
+from halfseen.data.sequences import plainly
+from halfseen.data.write import TableWriter
+from halfseen.errors import DataError, FitError, ParameterError
+from halfseen.families.hmm.estimator import HMM
+from halfseen.families.mixture import cli
+
+WORDS = ("state", "states")
+MARKS = ("group", "time")
+NOT_HERE = {  # options of other models, and why they are none of this one's
+    "target": "labels of steps are given in Python, as labels=",
+    "weight": "weights of sequences are given in Python, as sample_weight=",
+    "memory": "sequences are read whole",
+}
+
+
+def fit(request: Mapping[str, Any]) -> Fitted:
+    """Fit hidden states to the sequences of a file."""
+    paths = request["data"] or [None]
+    if len(paths) > 1:
+        raise ParameterError(f"one file of steps is needed, got {len(paths)}: {', '.join(paths)}.")
+    for option, why in NOT_HERE.items():
+        if request[option] is not None:
+            raise ParameterError(f"--{option} has no meaning with --model hmm: {why}.")
+    kinds = options.kinds(request["columns"])
+    reading = {
+        "data": paths[0],
+        "sql": request["sql"],
+        "missing": options.names(request["missing"]),
+        "ignore": options.names(request["ignore"]),
+        "group": request["group"],
+        "time": request["time"],
+    }
+    model = _estimator(request, kinds)
+    table = open_rows(paths[0], reading["sql"], reading["missing"], ignore=reading["ignore"])
+    table = table.without(_known_marks(table, reading, paths[0] or "the query"))
+    table, apart = without_identifiers(table, kinds)
+    reading["ignore"] += apart
+    with _about(paths[0]):
+        model.fit(table, groups=reading["group"], time=reading["time"])
+    show_columns(model)
+    return Fitted(model, table, reading)
+
+
+def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> HMM:
+    given: dict[str, Any] = {"transitions": request["transitions"]}
+    shapes = options.names(request["covariance"])
+    if shapes:
+        given["covariance_type"] = shapes[0] if len(shapes) == 1 else shapes
+    if request["min_dwell"] is not None:
+        given["min_dwell"] = request["min_dwell"]
+    return HMM(
+        options.sizes(request["k"]),
+        request["emission"] or "auto",
+        columns=dict(kinds) or None,
+        prior=options.prior(request["prior"], None),
+        criterion=request["criterion"],
+        assign=request["assign"],
+        n_init=request["restarts"],
+        max_iter=request["max_iter"],
+        n_jobs=request["jobs"],
+        random_state=request["seed"],
+        **given,
+    )
+
+
+def _known_marks(table: FileTable, reading: Mapping[str, Any], where: str) -> list[str]:
+    """Return the columns of group and time, which the file must have."""
+    names = [(option, reading[option]) for option in MARKS if reading.get(option) is not None]
+    for option, name in names:
+        if name not in table.columns:
+            listed = ", ".join(table.columns[:12])
+            raise DataError(f"--{option} {name}: {where} has no such column. It has: {listed}.")
+    if len({name for _, name in names}) < len(names):
+        raise ParameterError(f"--group and --time are both {names[0][1]}: they need a column each.")
+    return [name for _, name in names]
+
+
+@contextmanager
+def _about(path: str | None) -> Iterator[None]:
+    """Name the file in what is said of its sequences."""
+    try:
+        yield
+    except (DataError, FitError) as error:
+        if path is None or path in str(error):
+            raise
+        raise type(error)(f"{path}: {error}") from error
+
+
+# ---- steps in, answers out ----------------------------------------------------------------------------------------
+
+
+def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Write the steps with their state, its probabilities given the whole sequence, and what else was asked for."""
+    if request["why"]:
+        raise ParameterError("--why has no meaning for an HMM: the steps around a step have their say too.")
+    names = list(model.state_names_)
+    cost = None if request["cost"] is None else read_costs(request["cost"], names)
+    model.set_params(n_jobs=request["jobs"])
+    rows, steps = _steps(model, reading, request)
+    with _about(request["data"]):
+        proba = model.predict_proba(steps, **_marks(model, reading))
+        found: dict[str, Any] = {"state": [names[k] for k in proba.argmax(axis=1).tolist()]}
+        found |= {f"p_{name}": proba[:, k] for k, name in enumerate(names)}
+        found["certainty"] = proba.max(axis=1)
+        if request["path"]:
+            found["path"] = [names[k] for k in model.predict(steps, **_marks(model, reading)).tolist()]
+    found |= cli.decided(proba, names, cost, request["reject"])
+    with TableWriter(request["output"]) as out:
+        out.append(extended(rows, found))
+
+
+def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Write the steps with their holes filled; with draws, so many completed tables one below the other."""
+    rows, steps = _steps(model, reading, request)
+    marks, n_draws = _marks(model, reading), request["draws"]
+    n_holes = sum(steps.column(name).null_count for name in model._schema.names)
+    with _about(request["data"]), TableWriter(request["output"]) as out:
+        if not n_draws:
+            out.append(filled(rows, model.impute(steps, **marks)))
+        for i in range(n_draws):
+            rng = np.random.default_rng([request["seed"], i])
+            drawn = filled(rows, model.impute(steps, draw=True, random_state=rng, **marks))
+            out.append(drawn.add_column(0, "draw", pa.array(np.full(len(drawn), i + 1))))
+    if request["output"] != "-":
+        done = f"{n_draws} completed tables" if n_draws else f"{n_holes:,} holes filled"
+        console.note(f"{done}: {request['output']}")
+
+
+def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Hide known cells, impute them, and print how far off the guesses are, beside those of column means."""
+    with _about(request["data"]):
+        console.show(str(hidden_cells(model, _steps(model, reading, request)[1], random_state=request["seed"])))
+
+
+def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Write sequences drawn from the model: group, time, the columns, and the state of each step."""
+    n_steps, n_sequences = request["n"], request["sequences"] or 1
+    X, states = model.sample(lengths=[n_steps] * n_sequences, random_state=request["seed"])
+    drawn = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(cli.unnamed(model, X))
+    group, time = _mark_names(model, reading)
+    columns = {
+        group: np.repeat(np.arange(n_sequences), n_steps),
+        time: np.tile(np.arange(n_steps), n_sequences),
+        **drawn,
+    }
+    with TableWriter(request["output"]) as out:
+        out.append(extended(pa.table(columns), {"state": [model.state_names_[k] for k in states.tolist()]}))
+
+
+def forecast(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Write what follows the last step of each sequence: probabilities of states, and what they lead to."""
+    _, steps = _steps(model, reading, request)
+    marks = _marks(model, reading)
+    with _about(request["data"]):
+        ahead = model.forecast(steps, request["steps"], **marks)
+        names = model._sequences(steps, None, **marks)[1].names
+    frame = nw.from_native(ahead.to_frame()).to_dict(as_series=False)
+    numbers, when = frame.pop("sequence"), frame.pop("step")
+    found: dict[str, Any] = {_mark_names(model, reading)[0]: [plainly(names[b]) for b in numbers] if names else numbers}
+    found |= {"steps_ahead": when} | {f"p_{name}": frame.pop(name) for name in model.state_names_}
+    with TableWriter(request["output"]) as out:
+        out.append(extended(pa.table(found), frame))
+
+
+def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how well the model describes the sequences of a file, in all and one by one."""
+    if request["weight"] is not None:
+        raise ParameterError(f"--weight has no meaning for an HMM: {NOT_HERE['weight']}.")
+    _, steps = _steps(model, reading, request)
+    sequences, cut = model._sequences(steps, None, **_marks(model, reading))
+    each = model.score_samples(steps, **_marks(model, reading))
+    with _about(request["data"]):
+        model._refuse_impossible(each, sequences, cut)
+    total, n_steps, n_observed = float(each.sum()), int(cut.lengths.sum()), sequences.n_observed
+    names = cut.names or range(len(each))
+    rows = zip(names, cut.lengths.tolist(), each.tolist(), strict=True)
+    return {
+        "sequences": len(each),
+        "steps": n_steps,
+        "loglik": total,
+        "loglik_per_step": total / n_steps,
+        "bic": -2 * total + model.n_parameters_ * float(np.log(max(n_observed, 1.0))),
+        "aic": -2 * total + 2 * model.n_parameters_,
+        "each": [{"sequence": str(plainly(b)), "steps": t, "loglik": v, "loglik_per_step": v / t} for b, t, v in rows],
+    }
+
+
+def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
+    """Return the state of each step, and what a column says is true."""
+    rows, steps = _steps(model, reading, request)
+    labels = column(rows, request["truth"], "--truth", request["data"])
+    with _about(request["data"]):
+        best = model.predict_proba(steps, **_marks(model, reading)).argmax(axis=1)
+    return [model.state_names_[k] for k in best.tolist()], labels
+
+
+def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
+    """Return the steps of a file as the model takes them, for the report."""
+    if request["cost"] is not None:
+        raise ParameterError("--cost has no meaning for an HMM: its report has no decisions.")
+    return Fitted(model, _steps(model, reading, request)[1], dict(reading))
+
+
+def _steps(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[pa.Table, pa.Table]:
+    """Return the rows of a file with all their columns, and with those that the model takes, group and time first."""
+    table = opened(reading, request)
+    known = _marks(model, reading)
+    marks = _known_marks(table, {"group": known["groups"], "time": known["time"]}, request["data"] or "the query")
+    batches = list(table.batches(everything=True))
+    if not batches or not sum(batch.num_rows for batch in batches):
+        raise DataError(f"{request['data'] or 'the query'} has no rows: there is nothing to answer.")
+    rows = pa.concat_tables(batches)
+    found = features(model, rows, request["data"])
+    for name in reversed(marks):
+        found = found.add_column(0, name, rows.column(name))
+    return rows, found
+
+
+def _marks(model: Any, reading: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the columns of group and time: as said when fitting, at the command line or in Python."""
+    group, time = (reading.get(option) or mark for option, mark in zip(MARKS, model._marks, strict=True))
+    return {"groups": group, "time": time}
+
+
+def _mark_names(model: Any, reading: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what to call the columns of group and time of a file that is written."""
+    found = _marks(model, reading)
+    return found["groups"] or "sequence", found["time"] or "step"
+
+
+# ---- what was found --------------------------------------------------------------------------------------------------
+
+
+def describe(model: Any) -> None:
+    """Print what was found."""
+    if hasattr(model, "selection_"):
+        cli.show_selection(model, "states")
+    console.show_classes(model.describe(top=3))
+
+
+outcome = cli.outcome
+
+
+def summary(model: Any) -> dict[str, Any]:
+    """Return the fit as plain values."""
+    names = list(model.state_names_)
+    dwell = [steps if np.isfinite(steps) else None for steps in model.dwell_.tolist()]
+    return {
+        "estimator": type(model).__name__,
+        "states": dict(zip(names, model.occupancy_.tolist(), strict=True)),
+        "startprob": model.startprob_.tolist(),
+        "transmat": model.transmat_.tolist(),
+        "dwell": dict(zip(names, dwell, strict=True)),
+        "stationary": dict(zip(names, model.stationary_.tolist(), strict=True)),
+        "columns": dict(model.columns_),
+        **cli.of_fit(model),
+    }
+
+
+def facts(model: Any, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return what to say first of a model file."""
+    training = record["training"]
+    group, time = record["marks"]
+    return [
+        ("states", len(model.state_names_)),
+        ("parameters", model.n_parameters_),
+        ("sequences by", group),
+        ("in the order of", time),
+        ("observed steps", f"{training['n_steps']:,.10g}" if "n_steps" in training else None),
+        ("log-likelihood", f"{training['loglik_']:,.2f}" if "loglik_" in training else None),
+    ]

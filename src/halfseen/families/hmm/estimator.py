@@ -1,0 +1,357 @@
+"""Hidden states behind sequences: hidden Markov models over mixed columns with holes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from halfseen.data import Cut, Evidence, check_sequence_weight, read, read_labels, read_sequences, rows_of
+from halfseen.errors import InterruptedWarning, ParameterError, warn
+from halfseen.estimators import options, selection
+from halfseen.estimators.rollback import unharmed
+from halfseen.estimators.state import Origin
+from halfseen.estimators.table import covariance_types, emission_builder, numeric_schema
+from halfseen.estimators.table.column_events import check_seen
+from halfseen.families.hmm.fit import ChainEM, Door, Fitted
+from halfseen.families.hmm.methods import default_state
+from halfseen.families.hmm.state import ChainRecipe
+from halfseen.families.hmm.topology import Topology
+from halfseen.leaves.categorical import read_table
+from halfseen.seeds import child
+
+
+class HMM(ChainEM):
+    """Find hidden states in sequences, by expectation-maximization (Baum-Welch, Viterbi training, sampling).
+
+    Behind every step of a sequence is one of K states that nobody recorded; each state depends on the one before.
+    Given the state, numbers are jointly normal, categories have their own probabilities, counts are Poisson, and these
+    three are independent. Missing cells, and whole missing steps, are summed out exactly, in fitting and in use.
+
+        p(z, x) = startprob[z_1] p(x_1 | z_1) prod_t transmat[z_t-1, z_t] p(x_t | z_t)
+
+    Parameters
+    ----------
+    n_components : int, range, list of int or "auto", default 2
+        Number of states. Of a range the best by `criterion` is kept; "auto" goes up from 1 until the criterion has
+        risen twice. `selection_` shows all that were tried.
+    emission : {"gaussian", "categorical", "poisson", "auto"}, default "gaussian"
+        Kind of the columns. "auto" finds the kind of each by value, as for tables: text, True/False and whole numbers
+        with at most 12 distinct values are categories, other numbers are normal.
+    covariance_type : {"full", "tied", "diag", "spherical"} or a list of these, default "full"
+        How numbers vary within a state. "full": each state has its own covariance; "tied": all states (and all their
+        components) share one; "diag": each state has a variance per column, and numbers are independent given the
+        state; "spherical": each state has one variance. Of a list the best by `criterion` is kept. Columns that are
+        fixed or tied one by one are independent of the others always.
+    columns : mapping, optional
+        Kinds of single columns by name, {"visits": "poisson"}.
+    transitions : "left-right", (K, K) array or None, default None
+        Which states may follow which: True or 1 where they may, or probabilities to begin with, whose zeros stay.
+        "left-right": a state stays or goes on to the next, and the first comes first.
+    min_dwell : int or list of int, default 1
+        Fewest steps of a stay in each state.
+    n_mix : int, default 1
+        Components of the emission of each state: with more than one it is a mixture.
+    criterion : {"bic", "aic", "icl"}, default "bic"
+        What chooses among several numbers of states and covariance types; lower is better.
+    assign : {"soft", "hard", "sample"}, default "soft"
+        How the hidden states are completed: in expectation (Baum-Welch), by the best path (Viterbi training), or by a
+        path drawn backwards.
+    draws : int, default 1
+        With assign="sample": use the mean of this many paths.
+    prior : float, "row" or None, default None
+        A number: so many pseudo-counts added to every start, transition that may happen, and category, and so many
+        pseudo-rows for numbers and counts: those of numbers lie about the state's own mean, uncorrelated and with the
+        columns' variances (inverse Wishart, flat in the mean). "row": one pseudo-row in all. None: maximum likelihood.
+    init : {"mixed", "rows", "spread", "parameters", "posteriors", "kmeans"}, default "mixed"
+        How the emissions of random starts are made. Where states come in order ("left-right"), every other start
+        cuts each sequence into equal pieces instead.
+    start : mapping, optional
+        Parameters to start from, any subset: {"startprob": [...], "transmat": [[...]], "x": {"mean": [...],
+        "sd": [...]}, "color": {"red": [p, q], ...}, "visits": [rate, rate]}, one number per state in each list
+        ("mixture": (K, n_mix), and K * n_mix numbers for columns, with n_mix > 1). "means" and "covariances" give those
+        of all numbers at once, in the shapes of `means_` and `covars_`.
+    fixed : list of str, optional
+        Columns, "startprob", "transmat", "means" or "covariances" that keep their `start` exactly.
+    tied : list of str, optional
+        Columns with the same parameters in all states.
+    n_init, stop, tol, max_iter, method, accelerate, anneal, variance_floor, n_jobs, random_state :
+        As in `LatentClass`. Work is shared between threads by sequences.
+
+    Attributes
+    ----------
+    startprob_, transmat_ : (K,) and (K, K) arrays
+    params_ : dict                   all parameters by name
+    means_, emissionprob_, lambdas_ : arrays      the same in the names of hmmlearn, (K, D) or (K, V)
+    covars_ : array                  full (K, D, D); tied (D, D); diag (K, D); spherical (K,); with n_mix > 1, `means_`
+                                     and `covars_` have an axis for the components after that for the states
+    covariance_type_ : str           the type chosen
+    occupancy_ : (K,) array          expected share of the steps in each state; largest first, from our own starts
+    stationary_ : (K,) array         share of time in each state in the long run
+    dwell_ : (K,) array              expected number of steps of a stay
+    loglik_ : float                  log-likelihood of all sequences under the returned parameters
+    objective_, trace_, n_iter_, converged_, stop_reason_, restarts_, events_, selection_ : as in `LatentClass`
+    n_components_ : int
+    columns_ : dict                  the kind of each column
+    state_names_ : tuple of str
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> X = [[0.1], [0.3], [-0.2], [5.1], [4.8], [None], [5.2], [0.2], [0.0], [-0.1]]
+    >>> model = hs.HMM(2, random_state=0).fit(X)
+    >>> model.predict(X).tolist()
+    [0, 0, 0, 1, 1, 1, 1, 0, 0, 0]
+    >>> model.means_.round(2).ravel().tolist()
+    [0.05, 5.03]
+    """
+
+    def __init__(
+        self,
+        n_components: int | Sequence[int] | str = 2,
+        emission: str = "gaussian",
+        *,
+        covariance_type: str | Sequence[str] = "full",
+        columns: Mapping[str | int, str] | None = None,
+        transitions: Any = None,
+        min_dwell: int | Sequence[int] = 1,
+        n_mix: int = 1,
+        criterion: str = "bic",
+        assign: str = "soft",
+        draws: int = 1,
+        prior: str | float | None = None,
+        init: str = "mixed",
+        start: Mapping[str, Any] | None = None,
+        fixed: Collection[str] = (),
+        tied: Collection[str] = (),
+        n_init: int = 16,
+        stop: str = "gain",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        method: str = "em",
+        accelerate: bool = True,
+        anneal: Sequence[float] = (),
+        variance_floor: float = 1e-8,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.emission = emission
+        self.covariance_type = covariance_type
+        self.columns = columns
+        self.transitions = transitions
+        self.min_dwell = min_dwell
+        self.n_mix = n_mix
+        self.criterion = criterion
+        self.assign = assign
+        self.draws = draws
+        self.prior = prior
+        self.init = init
+        self.start = start
+        self.fixed = fixed
+        self.tied = tied
+        self.n_init = n_init
+        self.stop = stop
+        self.tol = tol
+        self.max_iter = max_iter
+        self.method = method
+        self.accelerate = accelerate
+        self.anneal = anneal
+        self.variance_floor = variance_floor
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @unharmed
+    def fit(
+        self,
+        X: Any,
+        lengths: ArrayLike | None = None,
+        *,
+        groups: Any = None,
+        time: Any = None,
+        labels: Any = None,
+        sample_weight: ArrayLike | None = None,
+        classes: Sequence[Any] | None = None,
+        unlabeled: Any = None,
+    ) -> Self:
+        """Fit to sequences.
+
+        Parameters
+        ----------
+        X : table, list of tables, or 1-D array
+            A table (array, pandas, Polars, Arrow, list of rows) is one sequence, or several with `lengths` or `groups`.
+            A list of arrays or frames has a sequence in each. NaN, None and nulls are holes; whole steps may be
+            missing.
+        lengths : sequence of int, optional
+            How many rows of the table each sequence has.
+        groups, time : str or (N,) array, optional
+            Column (or values) that says which sequence a row belongs to, and when it was. Rows are put in the order of
+            time; times say nothing else, so that gaps must be filled with missing steps.
+        labels : optional
+            What is known of the states: a label or None for each step, a set of candidates, or an (N, K) array of
+            evidence; in a list like X where X is a list.
+        sample_weight : (B,) array, optional
+            How often each sequence counts.
+        classes, unlabeled : optional
+            How to read labels, as in `LatentClass`.
+        """
+        self._check_options()
+        sizes = selection.read_sizes(self.n_components)
+        shapes = covariance_types.read_shapes(self.covariance_type)
+        options.one_of("criterion", self.criterion, selection.CRITERIA)
+        if len(sizes) > 1 and (self.start or np.ndim(self.min_dwell) or not isinstance(self.transitions, str | None)):
+            raise ParameterError(
+                "start=, transitions= and a list of min_dwell= need one number of states, n_components: they give a "
+                "value for each state."
+            )
+        if len(shapes) > 1 and "covariances" in (self.start or {}):
+            raise ParameterError("start: 'covariances' needs one covariance_type, whose shape it has.")
+        if labels is None and (classes is not None or unlabeled is not None):
+            raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
+        door, stacked, kept = self._opened(X, lengths, groups, time, labels, sample_weight)
+        self._remember(door, groups, time)
+        n_rows = len(kept)
+        if isinstance(self.n_components, str):
+            sizes = sizes[: int(door.cut.lengths.sum())]
+
+        def known(n_components: int) -> tuple[Evidence | None, tuple[Any, ...] | None]:
+            found, names = read_labels(stacked, n_rows, n_components, classes, unlabeled)
+            return None if found is None else found.take(kept), names
+
+        seed = self._seed()
+
+        def fitted(shape: str, n_components: int, smaller: Fitted | None) -> Fitted:
+            sequences = self._begin(door, known(n_components)[0])
+            own_seed = child(seed, n_components) if len(sizes) > 1 else seed
+            return self._fitted(sequences, n_components, own_seed, door, shape)
+
+        tried, interrupted = selection.search_shapes(shapes, sizes, fitted, self.criterion)
+        best = selection.best(tried, self.criterion)
+        self.selection_ = selection.table(tried, self.criterion, self._template, [one.covariance for one in tried])
+        self._publish(best, known(best.n_components)[1])
+        self._origin = Origin.of_fit(self._recipe, best.n_rows, seed, door.cut.lengths)
+        if interrupted and not best.search.interrupted:
+            warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
+        return self
+
+    def _opened(
+        self, X: Any, lengths: Any, groups: Any, time: Any, labels: Any, sample_weight: Any
+    ) -> tuple[Door, Any, Any]:
+        """Read sequences without those of weight 0; return them, all labels, and the row of each step in them."""
+        source, cut = read_sequences(X, lengths, groups, time)
+        weight = check_sequence_weight(sample_weight, len(cut.lengths))
+        stacked = cut.stacked(labels)
+        rows = np.arange(source.n_rows) if cut.order is None else cut.order
+        if weight.all():
+            return Door(source, cut, weight, np.arange(len(weight))), stacked, rows
+        used = np.flatnonzero(weight)
+        steps = rows_of(cut.lengths, used)
+        names = None if cut.names is None else tuple(cut.names[b] for b in used)
+        times = None if cut.times is None else cut.times[steps]
+        part = Cut(cut.lengths[used], listed=cut.listed, names=names, times=times)
+        return Door(source.take(steps), part, weight[used], used), stacked, rows[steps]
+
+    def _remember(self, door: Door, groups: Any, time: Any) -> None:
+        """Keep what later calls need to know: columns, never rows."""
+        self.__dict__.pop("_stats", None)
+        self._template = door.source.template()
+        self._schema = self._learn_schema(door.source)
+        check_seen(self._schema)
+        self._marks = (groups if isinstance(groups, str) else None, time if isinstance(time, str) else None)
+        self.columns_ = {column.name: column.kind for column in self._schema.columns}
+        self.n_features_in_ = len(door.source.names)
+        self.__dict__.pop("feature_names_in_", None)
+        if door.source.named:
+            self.feature_names_in_ = np.array(door.source.names, dtype=object)
+
+    @classmethod
+    def from_params(
+        cls,
+        startprob: Sequence[float],
+        transmat: Sequence[Sequence[float]],
+        columns: Mapping[str, Any] | None = None,
+        *,
+        means: ArrayLike | None = None,
+        covariances: ArrayLike | None = None,
+        covariance_type: str = "full",
+    ) -> Self:
+        """Build a model without data.
+
+        Parameters
+        ----------
+        startprob : (K,) probabilities of the states at the first step
+        transmat : (K, K) probabilities, row i: what follows state i
+        columns : mapping from a column's name to its parameters
+            {category: (K,) probabilities} for categories, {"mean": (K,), "sd": (K,)} (or "var") for numbers,
+            {"rate": (K,)} for counts.
+        means : (K, D) array, optional          numbers, as columns "x0", "x1", ... before those in `columns`
+        covariances : array, optional           of these numbers, in the shape of `covars_` for `covariance_type`
+        covariance_type : {"full", "tied", "diag", "spherical"}
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.HMM.from_params(
+        ...     startprob=[0.6, 0.4],
+        ...     transmat=[[0.7, 0.3], [0.4, 0.6]],
+        ...     columns={"day": {"walk": [0.1, 0.6], "shop": [0.4, 0.3], "clean": [0.5, 0.1]}},
+        ... )
+        >>> found = model.decode([["walk"], ["shop"], ["clean"]])
+        >>> found.states.tolist(), np.exp(found.log_probability).round(5).tolist()
+        ([1, 0, 0], [0.01344])
+
+        Numbers that vary together, by means and covariances:
+
+        >>> pair = hs.HMM.from_params(
+        ...     [0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], means=[[0, 0], [2, 2]], covariances=[[[1, 0.8], [0.8, 1]]] * 2
+        ... )
+        >>> pair.covars_.shape
+        (2, 2, 2)
+        """
+        size = len(startprob)
+        columns = dict(options.mapping("columns", columns))
+        together: dict[str, Any] = {}
+        if means is not None or covariances is not None:
+            columns, together = _with_numbers(columns, means, covariances, covariance_type, size)
+        shape = covariance_type if together else "diag"
+        model = cls(size, "auto", covariance_type=shape)
+        model._covariance = shape
+        model._topology = Topology.read(None, size)
+        model._schema = emission_builder.read_columns(columns)
+        model._recipe = ChainRecipe.of(model, emission_builder.unit_summary(model._schema))
+        model._model = model._build(model._recipe.summary, model._topology)
+        start = read_table(startprob, (size,), "startprob")
+        trans = read_table(transmat, (size, size), "transmat")
+        begin, follow = model._topology.expanded(start, trans)
+        blank = {**model._model.blank(), "start": begin, "trans": follow}
+        emit = emission_builder.overlay({"mix": None, "emit": blank["emit"]}, columns, model._schema, size)["emit"]
+        model._params = {**blank, "emit": covariance_types.place(emit, together, shape, (size, 1))}
+        model._template = read(np.zeros((1, len(columns))))
+        model._marks = (None, None)
+        model.state_names_ = tuple(map(default_state, range(size)))
+        model.columns_ = {column.name: column.kind for column in model._schema.columns}
+        model.n_features_in_ = len(columns)
+        model.n_components_ = size
+        return model
+
+
+def _with_numbers(
+    columns: dict[str, Any], means: Any, covariances: Any, covariance_type: str, size: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the columns with those of `means` before them, and means and covariances as `joint.place` takes them."""
+    if means is None or covariances is None:
+        raise ParameterError("means= and covariances= go together: give both or neither.")
+    options.one_of("covariance_type", covariance_type, covariance_types.SHAPES)
+    width = np.shape(means)[-1] if np.ndim(means) == 2 else 1
+    centres = numeric_schema.read_array("means", means, [(size, width)])
+    given = numeric_schema.read_covariances("covariances", covariances, covariance_type, size, width)
+    own = {f"x{d}": {"mean": centres[:, d], "var": given[:, d, d]} for d in range(width)}
+    for name, column in columns.items():
+        if name in own or set(column) & {"mean"}:
+            raise ParameterError(
+                f"columns[{name!r}]: with means= and covariances= all numbers are there, as columns "
+                f"{', '.join(map(repr, own))}; columns= is for other columns."
+            )
+    return {**own, **columns}, {"means": centres, "covariances": covariances}

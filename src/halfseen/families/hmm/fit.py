@@ -1,0 +1,419 @@
+"""Inside a fit of a hidden Markov model: from sequences to the best of many EM runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.assign import SOFT, Assign
+from halfseen.data import Cut, Evidence, Schema, Sequences, Source, Table
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.gradient import METHODS
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.loop.search import Plan, Search, fit
+from halfseen.engine.loop.stopping import read_rule
+from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.engine.tables.mixture import Mixture
+from halfseen.engine.tables.preprocess import certain
+from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start, whole
+from halfseen.errors import CollapseWarning, FitError, ParameterError, warn
+from halfseen.estimators import options
+from halfseen.estimators.convergence import take_over, warn_of_end
+from halfseen.estimators.state import State
+from halfseen.estimators.table import covariance_types, emission_builder
+from halfseen.estimators.table.column_events import column_notes
+from halfseen.families.hmm import state
+from halfseen.families.hmm.methods import ChainUse, default_state
+from halfseen.families.hmm.model import HiddenMarkov, reduce_sequences
+from halfseen.families.hmm.state import ChainRecipe
+from halfseen.families.hmm.topology import Topology, has_numbers
+from halfseen.leaves import Cells, Leaf
+from halfseen.leaves.categorical import read_table
+from halfseen.leaves.leaf import NO_MASS, Floats, Stats, frozen, map_arrays
+from halfseen.leaves.limits import Params
+from halfseen.runners import runner
+from halfseen.seeds import child
+from halfseen.structures.chain import MarkovChain
+from halfseen.structures.independent import Independent
+
+log = logging.getLogger("halfseen")
+
+OWN = ("startprob", "transmat", "mixture")  # names in `start` beside those of columns
+KINDS = ("gaussian", "categorical", "poisson", "auto")
+
+
+class Fitted(NamedTuple):
+    """A hidden Markov model fitted to sequences.
+
+    Attributes
+    ----------
+    model, params, topology : the model, and the parameters of the best run in the order they are shown in
+    search : Search        all runs
+    stats : Stats          expected statistics under `params`
+    loglik : float         log-likelihood under `params`, whatever the assignment mode
+    uncertain : float      entropy of the hidden path given what was seen
+    n_rows : float         observed steps, weighted
+    n_hidden : float       all steps, weighted: a missing one has a state too
+    summary : Summary      what the leaves had to know of the steps
+    n_components : int     K
+    covariance : str       shape of the covariances
+    """
+
+    model: HiddenMarkov
+    params: Params
+    topology: Topology
+    search: Search
+    stats: Stats
+    loglik: float
+    uncertain: float
+    n_rows: float
+    n_hidden: float
+    summary: emission_builder.Summary
+    n_components: int
+    covariance: str
+
+
+class Door(NamedTuple):
+    """Sequences as they came in, before they are encoded: the source, where they are cut, their weights."""
+
+    source: Source
+    cut: Cut
+    weight: Floats
+    numbers: NDArray[np.int64]  # of the sequences as the user counts them
+
+
+class ChainEM(ChainUse):
+    """A hidden Markov model that is fitted by EM."""
+
+    emission: str
+    covariance_type: str | Sequence[str]
+    columns: Mapping[str | int, str] | None
+    transitions: Any
+    min_dwell: Any
+    n_mix: int
+    assign: str
+    draws: int
+    prior: str | float | None
+    init: str
+    start: Mapping[str, Any] | None
+    fixed: Collection[str]
+    tied: Collection[str]
+    n_init: int
+    stop: str
+    tol: float
+    max_iter: int
+    method: str
+    accelerate: bool
+    anneal: Sequence[float]
+    variance_floor: float
+    _recipe: ChainRecipe
+
+    def _check_options(self) -> None:
+        options.one_of("emission", self.emission, KINDS)
+        covariance_types.read_shapes(self.covariance_type)
+        options.whole("n_mix", self.n_mix)
+        options.whole("n_init", self.n_init)
+        options.whole("max_iter", self.max_iter)
+        options.one_of("init", self.init, STARTS)
+        options.number("tol", self.tol)
+        options.number("variance_floor", self.variance_floor, 0, 1)
+        options.one_of("method", self.method, METHODS)
+        options.flag("accelerate", self.accelerate)
+        options.mapping("start", self.start)
+        options.mapping("columns", self.columns)
+        options.annealing(self.anneal, self.assign, self.max_iter)
+
+    def _learn_schema(self, source: Source) -> Schema:
+        kinds: dict[str | int, str] = dict(self.columns or {})
+        if self.emission != "auto":
+            chosen = {source.names[key] if isinstance(key, int) and key < len(source.names) else key for key in kinds}
+            kinds |= {name: self.emission for name in source.names if name not in chosen}
+        schema = Schema.learn(source, kinds)
+        names = {column.name for column in schema.columns}
+        whole = set(covariance_types.names(schema))
+        _check_names("start", list(self.start or ()), names | whole | set(OWN))
+        fixed = _check_names("fixed", self.fixed, names | whole | {"startprob", "transmat"})
+        tied = _check_names("tied", self.tied, names)
+        if set(fixed) & set(tied):
+            raise ParameterError("a column cannot be both fixed and tied: fixed ones keep what they have.")
+        given = {**(self.start or {}), **({"transmat": 0} if has_numbers(self.transitions) else {})}
+        emission_builder.check_fixed(fixed, given, schema)
+        treatment = {name: "fixed" for name in fixed if name in names} | dict.fromkeys(tied, "tied")
+        return schema.arrange(treatment)
+
+    def _begin(self, door: Door, evidence: Evidence | None) -> Sequences:
+        """Encode sequences, the longest first: sequences of one length go through the kernels side by side."""
+        steps = self._schema.encode(door.source, evidence=evidence)
+        sequences = Sequences.of(steps, door.cut.lengths, door.weight)
+        order = np.argsort(-door.cut.lengths, kind="stable")
+        return sequences if (np.diff(order) == 1).all() else sequences.take(order)
+
+    def _emission(self, summary: emission_builder.Summary, n_components: int, covariance: str) -> Leaf:
+        """Return the emission: any leaf with so many components."""
+        flat = self._flat(summary, n_components, covariance)
+        if self.n_mix == 1:
+            return flat
+        prior = emission_builder.read_prior(self.prior)
+        pseudo = None
+        if prior is not None:
+            each = 1 / (n_components * self.n_mix) if prior == "row" else float(prior)
+            pseudo = np.full((n_components, self.n_mix), each)
+        return Mixture(Independent(n_components), {"mix": Cells(n_components, [self.n_mix], pseudo), "emit": flat})
+
+    def _flat(self, summary: emission_builder.Summary, n_components: int, covariance: str) -> Leaf:
+        """Return the emission without mixtures inside: one component for each of theirs."""
+        prior = emission_builder.read_prior(self.prior)
+        size = n_components * self.n_mix
+        shape = covariance_types.of_leaf(self._schema, covariance, size)
+        built = emission_builder.mixture(self._schema, summary, size, prior, self.variance_floor, covariance=shape)
+        return covariance_types.keep(
+            built.leaves["emit"], [name for name in covariance_types.names(self._schema) if name in self.fixed]
+        )
+
+    def _build(
+        self, summary: emission_builder.Summary, topology: Topology, covariance: str | None = None
+    ) -> HiddenMarkov:
+        """Return the model that the options describe; without `covariance`, of the shape that was chosen before."""
+        chain = topology.leaves(emission_builder.read_prior(self.prior), tuple(self.fixed))
+        emit = self._emission(summary, len(topology.begin), covariance or self._covariance)
+        return HiddenMarkov(MarkovChain(topology.owner), {**chain, "emit": emit})
+
+    def _fitted(
+        self, sequences: Sequences, n_components: int, seed: np.random.SeedSequence, door: Door, covariance: str
+    ) -> Fitted:
+        """Fit a model of so many states."""
+        if sequences.steps.n_rows < n_components:
+            raise ParameterError(
+                f"n_samples={sequences.steps.n_rows} is fewer than n_components={n_components}. Use fewer states or "
+                "more steps."
+            )
+        assign = Assign.read(self.assign, self.draws)
+        topology = Topology.read(self.transitions, n_components, self.min_dwell)
+        rows = sequences.steps.canonical()
+        summary = emission_builder.summarise(rows)
+        model = self._build(summary, topology, covariance)
+        data = reduce_sequences(model, sequences)
+        with runner(self.n_jobs, len(data.chunks)) as run:
+            plan = Plan(
+                assign=assign,
+                rule=read_rule(self.stop, self.tol, self.assign),
+                max_iter=self.max_iter,
+                accelerate=self.accelerate,
+                method=self.method,
+                anneal=tuple(self.anneal),
+                runner=run,
+                seed=child(seed, 1),
+            )
+            begin = self._begin_at(rows, summary, len(topology.begin), covariance)
+            starts = self._starts(model, topology, begin, rows, sequences, child(seed, 0), covariance)
+            search = self._searched(model, data, starts, plan, door)
+            best = search.best.accepted
+            order = self._order(topology, model, best.expected.stats, sequences)
+            params = best.params if order is None else model.relabel(best.params, order)
+            [step] = evaluate(model, data, [params], SOFT, run)
+        loglik = best.loglik if assign.mode == "soft" else step.loglik
+        stats = step.expected.stats
+        uncertain = max(0.0, step.loglik - model.complete(stats, params, params))
+        n_steps = sequences.n_observed, float(sequences.steps.weight.sum())
+        return Fitted(
+            model, params, topology, search, stats, loglik, uncertain, *n_steps, summary, n_components, covariance
+        )
+
+    def _searched(self, model: HiddenMarkov, data: Reduced, starts: Sequence[Params], plan: Plan, door: Door) -> Search:
+        """Run the search; where a start makes a sequence impossible, say which and where."""
+        try:
+            return fit(model, data, starts, plan)
+        except FitError as error:
+            for params in starts:
+                found = model.impossible(params, data.chunks)
+                if found is not None:
+                    by_length = np.argsort(-door.cut.lengths, kind="stable")
+                    b = int(by_length[found[0]])
+                    name = door.cut.name(b) if door.cut.names else f"sequence {door.numbers[b]}"
+                    step = door.cut.step(b, found[1])
+                    raise FitError(
+                        f"{name} is impossible at the start of the fit: at {step} no state is left that may come next "
+                        "and emit what was observed. See zeros in transitions= and start=, and labels= around that "
+                        "step."
+                    ) from error
+            raise
+
+    def _order(self, topology: Topology, model: HiddenMarkov, stats: Stats, sequences: Sequences) -> Any:
+        """Return the order to show states in, the most used first; None where something else tells them apart."""
+        told = self.start or self.fixed or self.tied or sequences.evidence is not None or not topology.free
+        if told:
+            return None
+        parts = model.view(stats)
+        return np.argsort(-topology.occupancy(parts["start"], parts["trans"]), kind="stable")
+
+    # ---- starts --------------------------------------------------------------------------------------------------
+
+    def _starts(
+        self,
+        model: HiddenMarkov,
+        topology: Topology,
+        begin: Start,
+        rows: Table,
+        sequences: Sequences,
+        seed: np.random.SeedSequence,
+        covariance: str,
+    ) -> list[Params]:
+        """Return the parameters that the restarts begin with."""
+        chain = {name: model.leaves[name] for name in ("start", "trans")}
+        starts = []
+        for i in range(self.n_init):
+            rng = np.random.default_rng(child(seed, i))
+            if topology.forward and i % 2 == 0:
+                emit = _segmented(begin, sequences, self.n_mix, rng, jitter=i > 0)
+            else:
+                emit = STARTS[self.init](begin, rng)
+            emit = _from_labels(begin, rows, self.n_mix, emit)
+            params = {**topology.drawn(chain, rng, sticky=i % 2 == 1), "emit": self._wrapped(model, emit)}
+            params = self._overlaid({name: params[name] for name in model.leaves}, topology, covariance)
+            starts.append(model.conform(params, params))
+        return list({model.pack(params).tobytes(): params for params in starts}.values())
+
+    def _begin_at(self, rows: Table, summary: emission_builder.Summary, n_components: int, covariance: str) -> Start:
+        """Return what starts look at: the emission as a mixture over all steps, in any order."""
+        flat = self._flat(summary, n_components, covariance)
+        mix = Mixture(Independent(), {"mix": Cells(1, [flat.n_components], axes=(1,)), "emit": flat})
+        chunks = rows.chunks()
+        return Start(mix, whole(flat, chunks), chunks)
+
+    def _wrapped(self, model: HiddenMarkov, emit: Params) -> Params:
+        if self.n_mix == 1:
+            return emit
+        inner = model.leaves["emit"]
+        assert isinstance(inner, Mixture)
+        return {"mix": inner.leaves["mix"].blank(), "emit": emit}
+
+    def _overlaid(self, params: Params, topology: Topology, covariance: str) -> Params:
+        """Return the parameters with those that the user gave put in their place."""
+        given = dict(self.start or {})
+        n_components = len(topology.begin)
+        startprob, transmat = topology.compressed(params["start"], params["trans"])
+        if "startprob" in given:
+            startprob = read_table(given.pop("startprob"), (n_components,), "startprob")
+            _check_allowed("startprob", startprob, topology.begin)
+        if "transmat" in given:
+            transmat = read_table(given.pop("transmat"), (n_components, n_components), "transmat")
+            _check_allowed("transmat", transmat, topology.follow)
+        start, trans = topology.expanded(startprob, transmat)
+        emit = params["emit"]
+        if "mixture" in given:
+            if self.n_mix == 1:
+                raise ParameterError("start: 'mixture' has no meaning with n_mix=1.")
+            inside = read_table(given.pop("mixture"), (n_components, self.n_mix), "mixture")
+            emit = {**emit, "mix": frozen(inside)}
+        flat = emit if self.n_mix == 1 else emit["emit"]
+        together = {name: given.pop(name) for name in covariance_types.names(self._schema) if name in given}
+        placed = emission_builder.overlay({"mix": None, "emit": flat}, given, self._schema, n_components * self.n_mix)[
+            "emit"
+        ]
+        placed = covariance_types.place(placed, together, covariance, (n_components, self.n_mix))
+        emit = placed if self.n_mix == 1 else {**emit, "emit": placed}
+        return {**params, "start": frozen(start), "trans": frozen(trans), "emit": emit}
+
+    # ---- what came out -------------------------------------------------------------------------------------------
+
+    def _publish(self, found: Fitted, names: tuple[Any, ...] | None) -> None:
+        """Set the fitted attributes."""
+        self.events_ = column_notes(self._schema, found.summary.frequencies)
+        self._model, self._params, self._stats = found.model, found.params, found.stats
+        self._topology, self._n_steps, self._uncertain = found.topology, found.n_rows, found.uncertain
+        self.n_components_, self.loglik_, self._covariance = found.n_components, found.loglik, found.covariance
+        known = names or (None,) * found.n_components
+        self.state_names_ = tuple(default_state(k) if name is None else str(name) for k, name in enumerate(known))
+        self._recipe = ChainRecipe.of(self, found.summary)
+        take_over(self, found.search)
+        self._note_events(found.search)
+
+    def _note_events(self, search: Search) -> None:
+        parts = self._model.view(self._stats)
+        empty = np.flatnonzero(self._topology.occupancy(parts["start"], parts["trans"]) < NO_MASS)
+        if len(empty):
+            self.events_.append(f"states that are never visited kept their last parameters: {empty.tolist()}")
+        same = np.argwhere(np.triu(self._model.overlap(self._params, self._params) > -1e-12, k=1))
+        self.events_ += [f"states {i} and {j} have the same emissions" for i, j in same.tolist()]
+        if not search.best.healthy:
+            together = self._covariance in ("full", "tied")
+            reason = "single values" + (", or columns follow from each other in it" if together else "")
+            self.events_.append(f"a state collapsed onto {reason}: its variance is on the floor")
+            warn(
+                f"every start ended with a variance on its floor ({self.variance_floor:g} of the column's variance): a "
+                f"state collapsed onto {reason}, and loglik_={self.loglik_:.6g} says little. Use a prior, fewer states"
+                f"{' or covariance_type=' + repr('diag') if together else ''}.",
+                CollapseWarning,
+            )
+        warn_of_end(self, search)
+        log.info("fitted %d states: %s after %d passes", self.n_components_, self.stop_reason_, self.n_iter_)
+
+    def _seed(self) -> np.random.SeedSequence:
+        return lasting_seed(self.random_state)
+
+    def _state(self) -> State:
+        """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
+        return state.taken(self)
+
+    @classmethod
+    def _from_state(cls, found: State) -> Self:
+        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
+        return state.restored(cls, found)
+
+
+def _check_names(option: str, names: Any, known: Collection[str]) -> tuple[str, ...]:
+    if isinstance(names, str) or not isinstance(names, Collection):
+        raise ParameterError(f"{option}={names!r} is not a list of names.")
+    for name in names:
+        if name not in known:
+            raise ParameterError(f"{option}: there is no {name!r}. Names: {', '.join(sorted(map(str, known)))}.")
+    return tuple(names)
+
+
+def _check_allowed(what: str, given: Floats, allowed: NDArray[np.bool_]) -> None:
+    wrong = np.argwhere((given > 0) & ~allowed)
+    if len(wrong):
+        place = tuple(wrong[0].tolist())
+        raise ParameterError(
+            f"start: {what} has {given[place]:.6g} at {place}, which transitions= rules out. Make it 0."
+        )
+
+
+def _segmented(begin: Start, sequences: Sequences, n_mix: int, rng: np.random.Generator, jitter: bool) -> Params:
+    """Return emissions of states that each get an equal piece of every sequence, in their order."""
+    leaf = begin.leaf
+    n_states = leaf.n_components // n_mix
+    lengths = sequences.lengths
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    state = within * n_states // np.repeat(lengths, lengths)
+    component = state * n_mix + rng.integers(0, n_mix, len(state))
+    stats = BLEND * begin.whole.row
+    prepared = leaf.prepare(begin.whole.params)
+    leaf.count(component, sequences.steps.weight, prepared, sequences.blocks, stats)
+    params = leaf.maximise(stats, begin.whole.params)
+    return leaf.jitter(params, STRENGTH / 2, rng) if jitter else params
+
+
+def _from_labels(begin: Start, rows: Table, n_mix: int, params: Params) -> Params:
+    """Return emissions in which states with labelled steps begin at what those steps say."""
+    if rows.evidence is None:
+        return params
+    known = certain(rows.evidence)
+    if not known.any() or n_mix > 1:
+        return params
+    leaf, some = begin.leaf, rows.take(np.flatnonzero(known))
+    assert some.evidence is not None
+    component = some.evidence.patterns.argmax(axis=1)[some.evidence.index].astype(np.int64)
+    stats = np.array(begin.whole.row)
+    leaf.count(component, some.weight, leaf.prepare(begin.whole.params), some.blocks, stats)
+    estimated = leaf.maximise(stats, begin.whole.params)
+    labelled = np.isin(np.arange(leaf.n_components), component)
+
+    def choose(first: Floats, second: Floats) -> Floats:
+        return frozen(np.where(labelled.reshape(-1, *[1] * (first.ndim - 1)), first, second))
+
+    return map_arrays(choose, estimated, params)

@@ -1,0 +1,606 @@
+"""What every fitted hidden Markov model can do: paths, posteriors, forecasts, scores, samples, criteria, relabelling.
+
+All of it comes from the model and the structure that training uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from halfseen.assign import SOFT
+from halfseen.data import Cut, Schema, SequenceChunk, Sequences, Source, frame_from_dict, read_sequences
+from halfseen.data.sequences import column_names, fill_sequences
+from halfseen.errors import DataError, ParameterError
+from halfseen.estimators import options
+from halfseen.estimators.pickling import Pickled
+from halfseen.estimators.state import Origin
+from halfseen.estimators.table import covariance_types, profile
+from halfseen.estimators.table.cells import decoded, holes_filled
+from halfseen.estimators.table.table_mixture import matching
+from halfseen.families.hmm.impute import full_blocks
+from halfseen.families.hmm.model import HiddenMarkov
+from halfseen.families.hmm.topology import Topology
+from halfseen.leaves.leaf import Floats, Stats
+from halfseen.leaves.limits import Params
+from halfseen.runners import runner
+from halfseen.seeds import generator
+from halfseen.structures.chain import MarkovChain
+
+
+class Decoded(NamedTuple):
+    """The best path, and how probable it is.
+
+    Attributes
+    ----------
+    states : (N,) array, or a list of arrays where sequences came in a list
+    log_probability : (B,) array      of each sequence's path together with what was observed
+    """
+
+    states: Any
+    log_probability: Floats
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What comes next, for every sequence.
+
+    Attributes
+    ----------
+    states : (B, H, K) array           probability of each state, 1 to H steps ahead
+    observations : dict                by column: {"mean": (B, H), "sd": (B, H)} of numbers and counts,
+                                       {category: (B, H)} of categories
+    """
+
+    states: Floats
+    observations: dict[str, dict[Any, Floats]]
+    _template: Source
+    _names: tuple[str, ...]
+
+    def to_frame(self) -> Any:
+        """Return a table with a row for each sequence and step."""
+        n_sequences, n_steps, _ = self.states.shape
+        columns: dict[str, list[Any]] = {
+            "sequence": np.repeat(np.arange(n_sequences), n_steps).tolist(),
+            "step": np.tile(np.arange(1, n_steps + 1), n_sequences).tolist(),
+        }
+        for k, name in enumerate(self._names):
+            columns[name] = self.states[:, :, k].ravel().tolist()
+        for column, parts in self.observations.items():
+            for part, values in parts.items():
+                columns[f"{column} {part}" if part in ("mean", "sd") else f"{column}={part}"] = values.ravel().tolist()
+        return frame_from_dict(columns, self._template)
+
+
+@dataclass(frozen=True, eq=False)
+class _Emissions:
+    """The emissions as a mixture over steps: what the profiles of classes look at."""
+
+    _schema: Schema
+    _params: dict[str, Any]
+    weights_: Floats
+    class_names_: tuple[str, ...]
+    _template: Source
+
+
+class ChainUse(Pickled):
+    """A hidden Markov model, once it has a model, parameters and a schema."""
+
+    _origin: Origin = Origin()
+    _model: HiddenMarkov
+    _params: Params
+    _schema: Schema
+    _template: Source
+    _topology: Topology
+    _stats: Stats
+    _n_steps: float
+    _marks: tuple[Any, Any]
+    _uncertain: float
+    _covariance: str
+    n_jobs: int | None
+    random_state: Any
+    loglik_: float
+    state_names_: tuple[str, ...]
+    n_components_: int
+
+    # ---- what is in it -------------------------------------------------------------------------------------------
+
+    @property
+    def startprob_(self) -> Floats:
+        """Probability of each state at the first step, (K,)."""
+        return self._chain()[0]
+
+    @property
+    def transmat_(self) -> Floats:
+        """Probability that state j follows state i, (K, K); with `min_dwell`, once a stay may end."""
+        return self._chain()[1]
+
+    def _chain(self) -> tuple[Floats, Floats]:
+        check_is_fitted(self)
+        return self._topology.compressed(self._params["start"], self._params["trans"])
+
+    @property
+    def occupancy_(self) -> Floats:
+        """Expected share of the steps spent in each state, (K,); of a model built without data, in the long run."""
+        check_is_fitted(self)
+        if not hasattr(self, "_stats"):
+            return self.stationary_
+        parts = self._model.view(self._stats)
+        steps = self._topology.occupancy(parts["start"], parts["trans"])
+        return steps / steps.sum()
+
+    @property
+    def stationary_(self) -> Floats:
+        """Share of time in each state in the long run, (K,).
+
+        Where several sets of states hold what enters them, the run begins at `startprob_`.
+        """
+        check_is_fitted(self)
+        return self._topology.joined(_long_run(self._params["start"][0], self._params["trans"])[None])[0]
+
+    @property
+    def dwell_(self) -> Floats:
+        """Expected number of steps of a stay in each state, (K,); infinite where it is never left."""
+        check_is_fitted(self)
+        trans, found = self._params["trans"], []
+        for first, last in zip(self._topology.firsts, self._topology.lasts, strict=True):
+            stay = trans[last, last]
+            found.append(float(last - first) + (np.inf if stay >= 1 else 1 / (1 - stay)))
+        return np.array(found)
+
+    @property
+    def params_(self) -> dict[str, Any]:
+        """All parameters by name, in the form that `start=` takes.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.HMM.from_params([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], {"x": {"mean": [0, 5], "sd": [1, 1]}})
+        >>> sorted(model.params_)
+        ['startprob', 'transmat', 'x']
+        """
+        check_is_fitted(self)
+        found = {"startprob": self.startprob_, "transmat": self.transmat_, **profile.columns(self._emissions())}  # type: ignore[arg-type]
+        block = self._emissions()._params["emit"].get("gaussian")
+        if hasattr(block, "cov") and "covariances" in covariance_types.names(self._schema):
+            found["covariances"] = covariance_types.covariances(block, self._covariance, self._n_inside)
+        return found if self._inside is None else {**found, "mixture": self._inside}
+
+    @property
+    def _inside(self) -> Floats | None:
+        """Weights of the components inside each state, (K, M); None where a state has one."""
+        return self._params["emit"].get("mix")
+
+    @property
+    def _n_inside(self) -> int:
+        """Components of the emission of a state, M."""
+        return 1 if self._inside is None else int(self._inside.shape[1])
+
+    def _emissions(self) -> _Emissions:
+        flat = self._params["emit"] if self._inside is None else self._params["emit"]["emit"]
+        share, names = self.occupancy_, self.state_names_
+        if self._inside is not None:
+            share = (share[:, None] * self._inside).ravel()
+            names = tuple(f"{name}.{m}" for name in names for m in range(self._inside.shape[1]))
+        return _Emissions(self._schema, {"emit": flat}, share, names, self._template)
+
+    def _block(self, kind: str) -> tuple[str, Any]:
+        """Return the one block of columns of a kind and its parameters, for the names that hmmlearn uses."""
+        check_is_fitted(self)
+        emissions = self._emissions()._params["emit"]
+        found = [name for name in self._schema.blocks if name.partition(".")[0] == kind]
+        if len(found) != 1:
+            raise AttributeError(f"this model has no single block of {kind} columns; see params_.")
+        return found[0], emissions[found[0]]
+
+    @property
+    def covariance_type_(self) -> str:
+        """The shape of the covariances, chosen from those in `covariance_type`."""
+        check_is_fitted(self)
+        return self._covariance
+
+    @property
+    def means_(self) -> Floats:
+        """Means of numeric columns, (K, D); (K, M, D) of states with M components each."""
+        return covariance_types.means(self._block("gaussian")[1], self._n_inside)
+
+    @property
+    def covars_(self) -> Floats:
+        """Covariances of numeric columns: full (K, D, D), tied (D, D), diag (K, D), spherical (K,).
+
+        Of states with M components each there is an M after K. Columns that are fixed or tied one by one are "diag".
+        """
+        name, block = self._block("gaussian")
+        return covariance_types.covariances(block, self._covariance if name == "gaussian" else "diag", self._n_inside)
+
+    @property
+    def emissionprob_(self) -> Floats:
+        """Probabilities of categories, (K, V), columns one after the other."""
+        return self._block("categorical")[1]
+
+    @property
+    def lambdas_(self) -> Floats:
+        """Rates of counts, (K, D)."""
+        return self._block("poisson")[1]
+
+    def to_frame(self) -> Any:
+        """Return the parameters as a table: starts, transitions, and a row per category, mean, sd or rate.
+
+        How numbers vary together is in `covars_`.
+        """
+        check_is_fitted(self)
+        emissions, inside = self._emissions(), self._n_inside
+        rows: list[tuple[str, str, str, Floats]] = [("(share)", "share", "", self.occupancy_)]
+        rows.append(("(start)", "start", "", self.startprob_))
+        rows += [
+            ("(next)", "transition", f"to {name}", column)
+            for name, column in zip(self.state_names_, self.transmat_.T, strict=True)
+        ]
+        spread = [(*row[:3], np.repeat(row[3], inside)) for row in rows]
+        for column in profile.profiles(emissions):  # type: ignore[arg-type]
+            spread += [
+                (column.name, column.kind, str(row), v) for row, v in zip(column.rows, column.values, strict=True)
+            ]
+        table: dict[str, list[Any]] = {
+            "column": [row[0] for row in spread],
+            "kind": [row[1] for row in spread],
+            "value": [row[2] for row in spread],
+        }
+        numbers = np.array([row[3] for row in spread])
+        return frame_from_dict(
+            {**table, **dict(zip(emissions.class_names_, numbers.T.tolist(), strict=True))}, self._template
+        )
+
+    def describe(self, top: int = 3) -> str:
+        """Return the states in words: share, length of a stay, what follows, and the columns that set each apart.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.HMM.from_params([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], {"x": {"mean": [0, 5], "sd": [1, 1]}})
+        >>> print(model.describe())
+        state 0 (67% of steps, 10 at a time, then state 1): x 0 ± 1 (all 1.67 ± 2.56)
+        state 1 (33% of steps, 5 at a time, then state 0): x 5 ± 1 (all 1.67 ± 2.56)
+        """
+        check_is_fitted(self)
+        options.whole("top", top)
+        traits = profile.describe(self._emissions(), top).split("\n")  # type: ignore[arg-type]
+        inside, lines = self._n_inside, []
+        for k, name in enumerate(self.state_names_):
+            own = [trait.partition("): ")[2] for trait in traits[k * inside : (k + 1) * inside]]
+            lines.append(f"{name} ({self._stay(k)}): {' | '.join(own)}")
+        return "\n".join(lines)
+
+    def _stay(self, k: int) -> str:
+        onward = self.transmat_[k].copy()
+        onward[k] = 0.0
+        words = [f"{self.occupancy_[k]:.0%} of steps"]
+        if not onward.sum() > 0:
+            return ", ".join([*words, "never left"])
+        words.append(f"{self.dwell_[k]:.3g} at a time")
+        likely = int(onward.argmax())
+        share = onward[likely] / onward.sum()
+        sure = "" if share > 0.995 else f" in {share:.0%}"
+        return ", ".join([*words, f"then {self.state_names_[likely]}{sure}"])
+
+    # ---- sequences in, answers out -------------------------------------------------------------------------------
+
+    def decode(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Decoded:
+        """Return the best path of every sequence (Viterbi) and its log-probability.
+
+        The best path as a whole: it is possible under the transitions, which states picked step by step need not be.
+        """
+        sequences, cut = self._sequences(X, lengths, groups, time)
+
+        def path(prepared: Any, chunk: SequenceChunk) -> Any:
+            return self._model.decode(prepared, chunk.blocks, chunk.blocks.lengths)
+
+        found = self._over(sequences, path)
+        joint = np.concatenate([part.log_joint for part in found])
+        self._refuse_impossible(joint, sequences, cut)
+        states = np.concatenate([part.states for part in found])
+        owner = self._topology.owner
+        return Decoded(cut.back(states if owner is None else np.array(owner)[states]), joint)
+
+    def predict(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Any:
+        """Return the state of every step on the best path (Viterbi)."""
+        return self.decode(X, lengths, groups=groups, time=time).states
+
+    def predict_proba(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Any:
+        """Return the probability of each state at each step given the whole sequence (smoothed), (N, K)."""
+        sequences, cut = self._sequences(X, lengths, groups, time)
+
+        def smooth(prepared: Any, chunk: SequenceChunk) -> Any:
+            found = self._model.infer(prepared, chunk.blocks, np.ones((len(chunk.weight), 1)), SOFT)
+            return found.usage["emit"], found.log_evidence[:, 0]
+
+        found = self._over(sequences, smooth)
+        self._refuse_impossible(np.concatenate([part[1] for part in found]), sequences, cut)
+        return cut.back(np.concatenate([part[0] for part in found]))
+
+    def filter(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Any:
+        """Return the probability of each state at each step given what was observed up to it, (N, K).
+
+        What `predict_proba` says with hindsight, `filter` says without a look into the future.
+        """
+        sequences, cut = self._sequences(X, lengths, groups, time)
+        found = self._over(sequences, self._filtered)
+        self._refuse_impossible(np.concatenate([part[1] for part in found]), sequences, cut)
+        return cut.back(self._topology.joined(np.concatenate([np.exp(part[0]) for part in found])))
+
+    def _filtered(self, prepared: Any, chunk: SequenceChunk) -> tuple[Floats, Floats]:
+        return self._model.filter(prepared, chunk.blocks, chunk.blocks.lengths)
+
+    def forecast(
+        self, X: Any, steps: int = 1, lengths: Any = None, *, groups: Any = None, time: Any = None
+    ) -> Forecast:
+        """Say what follows the last step of every sequence.
+
+        Parameters
+        ----------
+        X : sequences
+        steps : int            how far to look ahead, H
+        lengths, groups, time :    as in `fit`
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.HMM.from_params([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], {"x": {"mean": [0, 5], "sd": [1, 1]}})
+        >>> ahead = model.forecast([[0.1], [-0.3], [0.2]], steps=2)
+        >>> ahead.states.round(2), ahead.observations["x"]["mean"].round(2)
+        (array([[[0.9 , 0.1 ],
+                [0.83, 0.17]]]), array([[0.5 , 0.85]]))
+        """
+        options.whole("steps", steps)
+        sequences, cut = self._sequences(X, lengths, groups, time)
+        found = self._over(sequences, self._filtered)
+        self._refuse_impossible(np.concatenate([part[1] for part in found]), sequences, cut)
+        current = np.exp(np.concatenate([part[0] for part in found])[np.cumsum(sequences.lengths) - 1])
+        ahead = []
+        for _ in range(steps):
+            current = current @ self._params["trans"]
+            ahead.append(self._topology.joined(current))
+        states = np.stack(ahead, axis=1)
+        return Forecast(states, self._expected(states), self._template, self.state_names_)
+
+    def _expected(self, states: Floats) -> dict[str, dict[Any, Floats]]:
+        """Return the distribution of every column under probabilities of states (..., K)."""
+        if self._inside is not None:
+            states = (states[..., None] * self._inside).reshape(*states.shape[:-1], -1)
+        found: dict[str, dict[Any, Floats]] = {}
+        for column in profile.profiles(self._emissions()):  # type: ignore[arg-type]
+            if column.kind == "categorical":
+                found[column.name] = {row: states @ v for row, v in zip(column.rows, column.values, strict=True)}
+                continue
+            mean = column.values[0]
+            var = column.values[1] ** 2 if column.kind == "gaussian" else mean
+            centre = states @ mean
+            about = mean - centre[..., None]  # squares of the means themselves would drown a small variance
+            spread = states @ var + (states * about**2).sum(axis=-1)
+            found[column.name] = {"mean": centre, "sd": np.sqrt(spread)}
+        return found
+
+    def score_samples(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Floats:
+        """Return log p(observed cells) of each sequence, (B,); -inf for one that is impossible."""
+        sequences, _ = self._sequences(X, lengths, groups, time)
+        return np.concatenate([part[1] for part in self._over(sequences, self._filtered)])
+
+    def score(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> float:
+        """Return the total log-likelihood of all sequences."""
+        return float(self.score_samples(X, lengths, groups=groups, time=time).sum())
+
+    def sample(
+        self, n_samples: int = 1, *, lengths: Sequence[int] | None = None, random_state: Any = None
+    ) -> tuple[Any, NDArray[np.int64]]:
+        """Draw one sequence of `n_samples` steps, or sequences of the given `lengths`.
+
+        Returns
+        -------
+        X : container like the one fitted      all steps, sequence after sequence
+        states : (N,) array
+        """
+        check_is_fitted(self)
+        wanted = [options.whole("n_samples", n_samples)] if lengths is None else lengths
+        sizes = np.array([options.whole("lengths", size) for size in wanted], dtype=np.int64)
+        rng = generator(self.random_state if random_state is None else random_state)
+        states = self._model.draw_states(self._params, sizes, rng)
+        owner = self._topology.owner
+        states = states if owner is None else np.array(owner)[states]
+        blocks = self._model.leaves["emit"].sample(self._params["emit"], states, rng)
+        return self._template.like(decoded(self._schema, blocks)), states
+
+    def impute(
+        self,
+        X: Any,
+        lengths: Any = None,
+        *,
+        groups: Any = None,
+        time: Any = None,
+        draw: bool = False,
+        random_state: Any = None,
+    ) -> Any:
+        """Fill the holes of sequences from all that is seen of them, before, at and after each step.
+
+        Parameters
+        ----------
+        X, lengths, groups, time :    as in `fit`
+        draw : bool
+            False: numbers get their expected value, categories the most probable one. True: a path of states is drawn,
+            and each hole given the state of its step, so that variation is kept.
+        random_state : seed of the draws; by default the estimator's
+
+        Returns
+        -------
+        The same container, columns and dtypes; observed cells are untouched.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.HMM.from_params([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], {"x": {"mean": [0, 5], "sd": [1, 1]}})
+        >>> model.impute(np.array([0.1, np.nan, -0.3, 5.2, np.nan, 4.9])).round(2)
+        array([ 0.1 ,  0.12, -0.3 ,  5.2 ,  4.85,  4.9 ])
+        """
+        check_is_fitted(self)
+        options.flag("draw", draw)
+        groups, time = self._marked(X, lengths, groups, time)
+        source, cut = read_sequences(X, lengths, groups, time)
+        sequences = Sequences.of(self._schema.encode(source), cut.lengths)
+        rng = generator(self.random_state if random_state is None else random_state) if draw else None
+        full, log_evidence = full_blocks(self._model, self._params, sequences, rng)
+        self._refuse_impossible(log_evidence, sequences, cut)
+        marks = [mark for mark in (groups, time) if isinstance(mark, str)]
+        return fill_sequences(X, cut, marks, holes_filled(source, self._schema, full))
+
+    # ---- how good ------------------------------------------------------------------------------------------------
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of free parameters; transitions that are ruled out do not count."""
+        check_is_fitted(self)
+        return self._model.n_free()
+
+    def bic(self, X: Any = None, lengths: Any = None, *, groups: Any = None, time: Any = None) -> float:
+        """Return -2 loglik + n_parameters log N; lower is better. N is the number of observed steps.
+
+        Without `X`, of the data it was fitted to.
+        """
+        loglik, n_steps = self._measured(X, lengths, groups, time)
+        return -2 * loglik + self.n_parameters_ * float(np.log(max(n_steps, 1.0)))
+
+    def aic(self, X: Any = None, lengths: Any = None, *, groups: Any = None, time: Any = None) -> float:
+        """Return -2 loglik + 2 n_parameters; lower is better."""
+        return -2 * self._measured(X, lengths, groups, time)[0] + 2 * self.n_parameters_
+
+    def _measured(self, X: Any, lengths: Any, groups: Any, time: Any) -> tuple[float, float]:
+        check_is_fitted(self)
+        if X is not None:
+            loglik = self.score(X, lengths, groups=groups, time=time)
+            return loglik, self._sequences(X, lengths, groups, time)[0].n_observed
+        if not hasattr(self, "_stats"):
+            raise ParameterError("this model was built without data; give the sequences to measure it on, as X.")
+        return self.loglik_, self._n_steps
+
+    # ---- the order and the names of states -----------------------------------------------------------------------
+
+    def relabel(self, order: Sequence[int]) -> Self:
+        """Return a copy in which state i is the former state order[i]."""
+        check_is_fitted(self)
+        places = np.asarray(order)
+        if sorted(places.tolist()) != list(range(self.n_components_)):
+            raise ParameterError(f"order={order!r} does not name each of the {self.n_components_} states once.")
+        relabelled = copy(self)
+        relabelled._topology = self._topology.taken(places)
+        relabelled._model, relabelled._params, relabelled._stats = self._taken(places)
+        if not hasattr(self, "_stats"):
+            del relabelled._stats
+        named = [self.state_names_[j] for j in places]
+        relabelled.state_names_ = tuple(
+            default_state(i) if name == default_state(int(j)) else name
+            for i, (j, name) in enumerate(zip(places, named, strict=True))
+        )
+        return relabelled
+
+    def _taken(self, places: NDArray[np.int64]) -> tuple[HiddenMarkov, Params, Stats]:
+        """Return model, parameters and statistics with states in another order."""
+        leaves, expanded = self._model.leaves, self._topology.order(places)
+        orders = {"start": expanded, "trans": expanded, "emit": places}
+        params = {name: leaf.take(self._params[name], orders[name]) for name, leaf in leaves.items()}
+        parts = self._model.view(getattr(self, "_stats", np.zeros(self._model.stats_shape)))
+        stats = {name: leaf.reorder(parts[name], orders[name]) for name, leaf in leaves.items() if name != "emit"}
+        stats["emit"] = _reordered(leaves["emit"], parts["emit"], places)
+        model = self._model
+        if self._topology.owner is not None:
+            model = replace(model, structure=MarkovChain(self._topology.taken(places).owner))
+        return model, params, np.concatenate([np.ravel(stats[name]) for name in leaves])
+
+    def match_to(self, other: ChainUse) -> Self:
+        """Return a copy whose states stand in the order of those of `other` that they resemble most.
+
+        Resemblance is the Bhattacharyya overlap of the states' emissions; all states are matched at once.
+        """
+        check_is_fitted(self)
+        check_is_fitted(other)
+        if self._schema.columns != other._schema.columns or self.n_components_ != other.n_components_:
+            raise ParameterError("match_to: the two models differ in their columns, categories or number of states.")
+        return self.relabel(matching(self._model.overlap(self._params, other._params)).tolist())
+
+    def rename(self, names: Sequence[str]) -> Self:
+        """Return a copy whose states have these names, in every table and text made from it."""
+        check_is_fitted(self)
+        named = tuple(str(name) for name in names)
+        if len(named) != self.n_components_ or len(set(named)) != len(named):
+            raise ParameterError(f"names={names!r} does not give each of the {self.n_components_} states its own name.")
+        renamed = copy(self)
+        renamed.state_names_ = named
+        return renamed
+
+    # ---- doors ---------------------------------------------------------------------------------------------------
+
+    def _sequences(self, X: Any, lengths: Any, groups: Any, time: Any) -> tuple[Sequences, Cut]:
+        """Read and encode sequences; columns of group and time are those of the fit, where X has them."""
+        check_is_fitted(self)
+        source, cut = read_sequences(X, lengths, *self._marked(X, lengths, groups, time))
+        return Sequences.of(self._schema.encode(source), cut.lengths), cut
+
+    def _marked(self, X: Any, lengths: Any, groups: Any, time: Any) -> tuple[Any, Any]:
+        """Return the columns of group and time: those given, or those of the fit, where X has them."""
+        if lengths is not None:
+            return groups, time
+        names, given = column_names(X), (groups, time)
+        first, second = (
+            mark if said is None and mark in names else said for said, mark in zip(given, self._marks, strict=True)
+        )
+        return first, second
+
+    def _over(self, sequences: Sequences, task: Callable[[Any, SequenceChunk], Any]) -> list[Any]:
+        """Run a task on every chunk, in their order."""
+        prepared, chunks = self._model.prepare(self._params), sequences.chunks()
+        with runner(self.n_jobs, len(chunks)) as run:
+            return list(run(lambda chunk: task(prepared, chunk), chunks))
+
+    def _refuse_impossible(self, log_evidence: Floats, sequences: Sequences, cut: Cut) -> None:
+        if np.isfinite(log_evidence).all():
+            return
+        found = self._model.impossible(self._params, sequences.chunks())
+        if found is not None:
+            raise DataError(
+                f"{cut.name(found[0])} is impossible under the model: at {cut.step(*found)} no state is left that may "
+                "come next and emit what was observed. Fit with a prior to leave no probability at zero, or make "
+                "the cells of that step missing."
+            )
+
+
+def _reordered(leaf: Any, stats: Stats, places: NDArray[np.int64]) -> Stats:
+    """Return statistics of an emission leaf with its states in another order, mixtures inside included."""
+    if not hasattr(leaf, "structure"):
+        return leaf.reorder(stats, places)
+    parts, width = leaf.view(stats), leaf.leaves["emit"].n_components // leaf.n_components
+    inner = (places[:, None] * width + np.arange(width)).ravel()
+    emit = leaf.leaves["emit"].reorder(parts["emit"], inner)
+    return np.concatenate([np.ravel({"mix": parts["mix"][places], "emit": emit}[name]) for name in leaf.leaves])
+
+
+def _long_run(start: Floats, trans: Floats) -> Floats:
+    """Return the shares p = p trans; where several fit, the one that is reached from `start` on average."""
+    size = len(start)
+    system = np.vstack([trans.T - np.eye(size), np.ones(size)])
+    found, _, rank, _ = np.linalg.lstsq(system, np.append(np.zeros(size), 1.0), rcond=None)
+    if rank == size:
+        shares = np.maximum(found, 0.0)
+        return shares / shares.sum()
+    lazy = (trans + np.eye(size)) / 2
+    for _ in range(60):  # its powers tend to the mean of all powers of `trans`
+        lazy = lazy @ lazy
+        lazy /= lazy.sum(axis=1, keepdims=True)
+    return start @ lazy
+
+
+def default_state(k: int) -> str:
+    """Return the name of state k until it is given another."""
+    return f"state {k}"

@@ -1,0 +1,365 @@
+"""The report on a hidden Markov model: its states, how they follow each other, sequences along time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property, partial
+from typing import Any, Self
+
+import numpy as np
+
+from halfseen.analysis.imputation_check import HiddenCells, hidden_along
+from halfseen.analysis.missing_values import Holes
+from halfseen.analysis.missing_values import count as count_holes
+from halfseen.app.report import holes as of_tables
+from halfseen.app.report import trust
+from halfseen.app.report.figures import svg
+from halfseen.app.report.material import Material
+from halfseen.app.report.parts import (
+    Beside,
+    Card,
+    Cards,
+    Check,
+    Checks,
+    Figure,
+    Grid,
+    Heat,
+    HeatCell,
+    HeatRow,
+    Part,
+    Section,
+    Text,
+)
+from halfseen.app.report.sections import MATERIAL, SECTIONS, reproduce
+from halfseen.app.report.words import count, cut, listed, percent, plural
+from halfseen.data.sequences import plainly
+from halfseen.errors import ParameterError
+from halfseen.estimators.table.profile import ColumnProfile, profiles
+from halfseen.families.hmm import plots as timeline
+from halfseen.families.hmm.scored_sequences import SeenSequences, look_along
+from halfseen.families.mixture import report as mixture_report
+from halfseen.plots import tables as table_plots
+
+MOST_STEPS = 300  # of a sequence in a picture
+MOST_BARS = 16  # sequences in one picture
+MOST_TIMELINES = 2
+TOP = 8  # sequences, or steps, in a table
+SURE = 0.95  # a step below it may be worth a look
+FEW = 10  # steps for the numbers of a state
+
+
+class ChainMaterial(Material):
+    """A hidden Markov model and sequences, and what was found in them."""
+
+    @classmethod
+    def gathered(cls, model: Any, X: Any, y: Any, sample_weight: Any, cost: Any, command: str | None) -> Self:
+        """Take sequences; labels, weights and costs say nothing here."""
+        for name, value in (("y", y), ("sample_weight", sample_weight), ("cost", cost)):
+            if value is not None:
+                raise ParameterError(f"report: {name}= has no meaning for an HMM.")
+        return cls(model, X, command=command)
+
+    @cached_property
+    def seen(self) -> SeenSequences:
+        """All sequences, as the model sees them."""
+        return look_along(self.model, self.X)
+
+    @cached_property
+    def profiles(self) -> list[ColumnProfile]:
+        """Every column in every state, or in every component inside the states."""
+        return profiles(self.model._emissions())
+
+    @cached_property
+    def telling_columns(self) -> list[str]:
+        """The columns, those that tell the states apart best first."""
+        share = self.model._emissions().weights_
+        return [p.name for p in sorted(self.profiles, key=lambda p: -float(share @ p.distance))]
+
+    @cached_property
+    def holes(self) -> Holes:
+        """The holes of all steps."""
+        return count_holes(self.seen.missing, self.model._schema.names, np.ones(len(self.seen.path)))
+
+    @cached_property
+    def hidden(self) -> HiddenCells:
+        """Known cells hidden and guessed."""
+        return hidden_along(self.model, self.seen.sequences)
+
+    @property
+    def mean_certainty(self) -> float:
+        """How sure steps are of their state on average."""
+        return float(self.seen.resp.max(axis=1).mean())
+
+    def sequence(self, b: int) -> str:
+        """What to call a sequence."""
+        names = self.seen.cut.names
+        return f"sequence {b}" if names is None else str(plainly(names[b]))
+
+    def when(self, n: int) -> str:
+        """What to call step n of all: its time, or its place in its sequence."""
+        times = self.seen.cut.times
+        return f"step {self.seen.place(n)[1]}" if times is None else str(plainly(times[n]))
+
+    @cached_property
+    def shown(self) -> list[int]:
+        """Sequences to draw: the longest, in the order of the data."""
+        order = np.argsort(-self.seen.lengths, kind="stable")[:MOST_BARS]
+        return sorted(order.tolist())
+
+
+# ---- the answer --------------------------------------------------------------------------------------------------
+
+
+def answer(model: Any, material: ChainMaterial) -> Section:
+    """Three sentences, and what to be careful about."""
+    checks = sorted(_checks(model, material), key=lambda check: check.fine)
+    return Section(
+        "answer", "The answer", " ".join(_sentences(model, material)), [Checks(checks, "Before you rely on it")]
+    )
+
+
+def _sentences(model: Any, material: ChainMaterial) -> Iterator[str]:
+    seen, n_states = material.seen, model.n_components_
+    many = f"{plural(len(seen.path), 'step')} of {plural(len(seen.lengths), 'sequence')}"
+    chosen = trust.choice(model, ("state", "states"))
+    if n_states == 1:
+        yield f"Behind the {many} is one state{chosen}."
+        yield "With one state there is nothing to tell apart, and steps are taken as unrelated."
+        return
+    share = model.occupancy_
+    yield (
+        f"Behind the {many} are {n_states} hidden states{chosen}: the most frequent explains "
+        f"{percent(share.max())} of the steps, the least frequent {percent(share.min())}."
+    )
+    stays = [f"{cut(name)} {_steps(dwell)}" for name, dwell in zip(model.state_names_, model.dwell_, strict=True)]
+    differ = listed([cut(name) for name in material.telling_columns[:3]])
+    yield f"They differ most in {differ}. Once entered, a state lasts on average: {listed(stays)}."
+    yield f"{percent(float((seen.resp.max(axis=1) >= 0.9).mean()))} of the steps are at least 90% sure of their state."
+
+
+def _steps(dwell: float) -> str:
+    """Return the length of a stay in words."""
+    return "for good" if not np.isfinite(dwell) else f"{dwell:.3g} steps"
+
+
+def _checks(model: Any, material: ChainMaterial) -> Iterator[Check]:
+    yield mixture_report.converged(model)
+    yield from mixture_report.starts(model)
+    if model.n_components_ > 1:
+        sure = material.mean_certainty
+        text = f"Steps are {percent(sure)} sure of their state on average."
+        if sure >= mixture_report.OVERLAP:
+            yield Check(True, "Overlap", f"The states are well apart. {text}")
+        else:
+            yield Check(False, "Overlap", f"The states overlap. {text} Use probabilities, not the best path alone.")
+    mass = material.seen.resp.sum(axis=0)
+    small = [f"{cut(model.state_names_[k])} ({count(mass[k])} steps)" for k in np.flatnonzero(mass < FEW)]
+    if small:
+        yield Check(False, "Rare states", f"Few steps for the numbers estimated from them: {listed(small)}.")
+    yield from _few_visits(model, material)
+    yield from (Check(False, "Event", f"{event[:1].upper()}{event[1:]}.") for event in getattr(model, "events_", ()))
+    yield mixture_report.holes_check(material)
+
+
+def _few_visits(model: Any, material: ChainMaterial) -> Iterator[Check]:
+    """Say whether enough changes of state were seen to speak of transitions."""
+    if model.n_components_ == 1:
+        return
+    seen = material.seen
+    change = np.diff(seen.path) != 0
+    change[seen.firsts[1:] - 1] = False
+    n_changes = int(change.sum())
+    text = f"The best paths change their state {plural(n_changes, 'time')}."
+    if n_changes < FEW:
+        yield Check(False, "Transitions", f"{text} What is said of the length of stays is shaky.")
+    else:
+        yield Check(True, "Transitions", text)
+
+
+# ---- states ------------------------------------------------------------------------------------------------------
+
+
+def states(model: Any, material: ChainMaterial) -> Section:
+    """A card per state."""
+    inside = 1 if model._inside is None else model._inside.shape[1]
+    cards = []
+    for k, name in enumerate(model.state_names_):
+        share = float(model.occupancy_[k])
+        traits = [trait for m in range(inside) for trait in mixture_report.traits(material.profiles, k * inside + m)]
+        cards.append(Card(name, share, percent(share), traits, "of the steps", _stay(model, k)))
+    lead = "Share of the steps in each state, how long it lasts, and the columns that set it apart most from all steps."
+    if inside > 1:
+        lead += f" Each state is a mixture of {inside} components; the columns of all of them are listed."
+    return Section("states", "The states", lead, [Cards(cards)])
+
+
+def _stay(model: Any, k: int) -> str:
+    words = model._stay(k).partition(", ")[2]
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+def transitions(model: Any, material: ChainMaterial) -> Section | None:
+    """What follows what, as a heat table."""
+    if model.n_components_ == 1:
+        return None
+    rows = []
+    for k, name in enumerate(model.state_names_):
+        cells = [_cell(float(p), name, other) for p, other in zip(model.transmat_[k], model.state_names_, strict=True)]
+        rows.append(HeatRow(name, _steps(float(model.dwell_[k])), percent(float(model.stationary_[k])), cells))
+    start = [f"{cut(name)} {percent(p)}" for name, p in zip(model.state_names_, model.startprob_, strict=True) if p > 0]
+    note = f"At the first step: {listed(start)}."
+    if (np.asarray(model._topology.dwell) > 1).any():
+        note += " Transitions are those once a stay may end: some states last a fewest number of steps."
+    lead = (
+        "The chance that the state of the column follows that of the row; on the diagonal a state stays. A dot is a "
+        "transition that cannot happen. The long run is the share of time after many steps."
+    )
+    head = ["from", "a stay lasts", "long run", *[f"to {name}" for name in model.state_names_]]
+    heat = Heat("What follows each state", head, rows, note, arrows=False)
+    return Section("transitions", "What follows what", lead, [heat])
+
+
+def _cell(p: float, here: str, there: str) -> HeatCell:
+    shown = "·" if p == 0 else "<0.1%" if p < 0.001 else f"{p:.1%}"
+    return HeatCell(shown, -p, f"{here} is followed by {there} in {p:.4%}")
+
+
+# ---- along time --------------------------------------------------------------------------------------------------
+
+
+def along_time(model: Any, material: ChainMaterial) -> Section | None:
+    """Pictures of sequences and their states."""
+    if model.n_components_ == 1:
+        return None
+    seen, shown = material.seen, material.shown
+    parts: list[Part] = []
+    if len(shown) > 1:
+        parts.append(_paths_figure(material))
+    longest = sorted(shown, key=lambda b: -int(seen.lengths[b]))[:MOST_TIMELINES]
+    parts += [_timeline_figure(material, b, i) for i, b in enumerate(longest)]
+    left_out = len(seen.lengths) - len(shown)
+    lead = "The height of a colour is the probability of its state at a step given the whole sequence."
+    if left_out:
+        lead += f" The {len(shown)} longest sequences are shown; {plural(left_out, 'other is', 'others are')} left out."
+    if seen.lengths.max() > MOST_STEPS:
+        lead += f" Of longer sequences the first {MOST_STEPS} steps are drawn."
+    return Section("time", "Along time", lead, parts)
+
+
+def _paths_figure(material: ChainMaterial) -> Figure:
+    seen, shown = material.seen, material.shown
+    labels = [cut(material.sequence(b)) for b in shown]
+    label = f"Best paths of {len(shown)} sequences: a bar for each, coloured by state."
+    draw = partial(timeline.draw_paths, seen, shown, labels, MOST_STEPS)
+    drawing = svg(lambda ax: draw(ax=ax), "paths", (9.0, 1.3 + 0.3 * len(shown)), label)
+    return Figure(drawing, "The best path of each sequence as a whole, step by step.", "States of the sequences")
+
+
+def _timeline_figure(material: ChainMaterial, b: int, i: int) -> Figure:
+    name, seen = material.sequence(b), material.seen
+    shares = [
+        f"{percent(float(share))} {state}"
+        for state, share in zip(material.model.state_names_, seen.resp[seen.steps(b)].mean(axis=0), strict=True)
+    ]
+    label = f"Probabilities of states along {name}: {listed(shares)} on average."
+    drawing = svg(lambda ax: timeline.draw_timeline(seen, b, None, MOST_STEPS, ax=ax), f"time{i}", (9.0, 3.3), label)
+    column = next((c.name for c in material.model._schema.columns if c.kind != "categorical"), None)
+    line = "" if column is None else f" The line is {cut(column)}, with gaps where it is missing."
+    caption = f"{name}: {listed(shares)}.{line} Ticks at the top are the best path."
+    return Figure(drawing, caption, f"One sequence: {cut(name)}")
+
+
+# ---- trust, holes, what to look at -------------------------------------------------------------------------------
+
+
+def trusted(model: Any, material: ChainMaterial) -> Section:
+    """Number of states, starts, certainty."""
+    parts: list[Part] = []
+    figures = [trust.selection_figure(model, ("state", "states")), trust.trace_figure(model)]
+    drawn = [figure for figure in figures if figure is not None]
+    if drawn:
+        parts.append(Beside(drawn))
+    parts += trust.starts_text(model)
+    if model.n_components_ > 1:
+        parts.append(_certainty_figure(material))
+    if not parts:
+        parts.append(Text("The model was given by its parameters: there is no fit to judge."))
+    lead = "How many states the data ask for, whether the fit found them, and how sure steps are."
+    return Section("trust", "Can it be trusted?", lead, parts)
+
+
+def _certainty_figure(material: ChainMaterial) -> Figure:
+    resp, names = material.seen.resp, material.model.state_names_
+    sure = percent(material.mean_certainty)
+    label = f"Bars of how sure the steps of each state are; on average {sure}."
+    draw = partial(table_plots.draw_certainty, resp, names, np.ones(len(resp)), of=("step", "state"))
+    drawing = svg(draw, "certainty", (8.2, 1.3 + 0.36 * len(names)), label)
+    caption = f"Steps by their most probable state, and how probable it is. The mean is {sure}."
+    return Figure(drawing, caption, "How sure are the steps?")
+
+
+def holes(model: Any, material: ChainMaterial) -> Section:
+    """Where the holes are, what is assumed of them, and how well they can be filled."""
+    found = material.holes
+    parts: list[Part] = []
+    lead = "The sequences have no holes."
+    if found.n_missing:
+        lead = f"{percent(found.total_share)} of the cells are missing ({count(found.n_missing)})."
+        empty = int(material.seen.missing.all(axis=1).sum())
+        if empty:
+            lead += f" At {plural(empty, 'step')} nothing was observed at all: the steps around it say what was likely."
+        parts = [of_tables.holes_figure(material), Text(of_tables.ASSUMED)]
+    parts.append(of_tables.hidden_grid(material))
+    return Section("holes", "Holes", lead, parts)
+
+
+def worth_a_look(model: Any, material: ChainMaterial) -> Section:
+    """Sequences that fit worst, and steps least sure of their state."""
+    parts: list[Part] = []
+    if len(material.seen.lengths) > 1:
+        parts.append(_worst_grid(material))
+    if model.n_components_ > 1:
+        parts.append(_unsure_grid(material))
+    lead = "Steps and sequences are called by their time and group where the data have them, else counted from 0."
+    return Section("look", "Worth a look", lead, parts)
+
+
+def _worst_grid(material: ChainMaterial) -> Grid:
+    seen = material.seen
+    order = np.argsort(seen.per_step, kind="stable")[:TOP].tolist()
+    middle = float(np.median(seen.per_step))
+    rows = [
+        [
+            material.sequence(b),
+            count(seen.lengths[b]),
+            f"{seen.loglik[b]:,.1f}",
+            f"{seen.per_step[b]:.3f}",
+            f"{seen.per_step[b] - middle:+.3f}",
+        ]
+        for b in order
+    ]
+    head = ["sequence", "steps", "log-likelihood", "per step", "against the median"]
+    caption = "The sequences least like what the model expects, by log-likelihood per step. Holes add nothing to it."
+    return Grid(caption, head, rows, "Sequences that fit worst")
+
+
+def _unsure_grid(material: ChainMaterial) -> Part:
+    seen, names = material.seen, material.model.state_names_
+    highest = seen.resp.max(axis=1)
+    order = [n for n in np.argsort(highest, kind="stable")[:TOP].tolist() if highest[n] < SURE]
+    if not order:
+        return Text(f"Every step is at least {percent(SURE)} sure of its state.")
+    rows = []
+    for n in order:
+        first, second = np.argsort(-seen.resp[n], kind="stable")[:2].tolist()
+        both = [f"{cut(names[k])} {percent(float(seen.resp[n, k]))}" for k in (first, second)]
+        n_holes = int(seen.missing[n].sum())
+        missing = "" if not n_holes else "all cells" if seen.missing[n].all() else plural(n_holes, "cell")
+        rows.append([material.sequence(seen.place(n)[0]), material.when(n), *both, names[seen.path[n]], missing])
+    head = ["sequence", "step", "most probable", "or", "on the best path", "missing"]
+    caption = "The steps least sure of their state, given the whole sequence"
+    return Grid(caption, head, rows, "Steps between states", frozenset({1, 2, 3, 4, 5}))
+
+
+SECTIONS["HMM"] = [answer, states, transitions, along_time, trusted, holes, worth_a_look, reproduce]
+MATERIAL["HMM"] = ChainMaterial.gathered

@@ -1,0 +1,109 @@
+"""What a fitted hidden Markov model sees in sequences: states of every step and fit of every sequence, looked at once.
+
+Vocabulary
+----------
+seen       sequences with what the model makes of them, for pictures and reports to share
+resp       probability of each state at each step given the whole sequence, (N, K)
+path       the best path of every sequence, (N,)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from halfseen.analysis.scored_table import Mask, missing_cells
+from halfseen.assign import SOFT
+from halfseen.data import Cut, SequenceChunk, Sequences
+from halfseen.errors import ParameterError
+from halfseen.families.hmm.methods import ChainUse
+from halfseen.leaves.leaf import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class SeenSequences:
+    """Sequences as a fitted model sees them; steps stand sequence after sequence.
+
+    Attributes
+    ----------
+    model : the fitted model
+    sequences : Sequences
+    cut : Cut
+    resp : (N, K) array
+    path : (N,) array
+    loglik : (B,) array          log p(observed cells) of each sequence
+    """
+
+    model: ChainUse
+    sequences: Sequences
+    cut: Cut
+    resp: Floats
+    path: NDArray[np.int64]
+    loglik: Floats
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Steps of each sequence."""
+        return self.cut.lengths
+
+    @cached_property
+    def firsts(self) -> NDArray[np.int64]:
+        """First step of each sequence."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    @cached_property
+    def missing(self) -> Mask:
+        """Which cells are holes, (N, D)."""
+        return missing_cells(self.sequences.steps)
+
+    @property
+    def per_step(self) -> Floats:
+        """Log-likelihood of each sequence, divided by its steps."""
+        return self.loglik / self.lengths
+
+    def steps(self, b: int) -> slice:
+        """Where the steps of sequence b stand."""
+        return slice(int(self.firsts[b]), int(self.firsts[b] + self.lengths[b]))
+
+    def place(self, n: int) -> tuple[int, int]:
+        """Return sequence and step of step n of all."""
+        b = int(np.searchsorted(self.firsts, n, side="right")) - 1
+        return b, n - int(self.firsts[b])
+
+
+def look_along(
+    model: Any, X: Any, lengths: Any = None, groups: Any = None, time: Any = None, only: int | None = None
+) -> SeenSequences:
+    """Look at sequences through a fitted model; with `only`, at one of them.
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> model = hs.HMM.from_params([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], {"x": {"mean": [0, 5], "sd": [1, 1]}})
+    >>> seen = look_along(model, [[0.1], [0.4], [5.2], [4.9]], lengths=[1, 3])
+    >>> seen.path.tolist(), seen.place(2)
+    ([0, 0, 1, 1], (1, 1))
+    """
+    if not isinstance(model, ChainUse):
+        raise ParameterError(f"{type(model).__name__} is not a fitted HMM.")
+    check_is_fitted(model)
+    sequences, cut = model._sequences(X, lengths, groups, time)
+    if only is not None:
+        if not 0 <= only < len(cut.lengths):
+            raise ParameterError(f"sequence={only!r}: there are {len(cut.lengths)}, counted from 0.")
+        sequences, cut = sequences.take([only]), Cut(cut.lengths[[only]])
+
+    def task(prepared: Any, chunk: SequenceChunk) -> Any:
+        found = model._model.infer(prepared, chunk.blocks, np.ones((len(chunk.weight), 1)), SOFT)
+        path = model._model.decode(prepared, chunk.blocks, chunk.blocks.lengths).states
+        return found.usage["emit"], path, found.log_evidence[:, 0]
+
+    resp, path, loglik = (np.concatenate(parts) for parts in zip(*model._over(sequences, task), strict=True))
+    model._refuse_impossible(loglik, sequences, cut)
+    owner = model._topology.owner
+    return SeenSequences(model, sequences, cut, resp, path if owner is None else np.array(owner)[path], loglik)

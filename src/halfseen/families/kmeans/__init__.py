@@ -1,0 +1,1 @@
+"""k-means: hard EM with one fixed variance, by Lloyd's algorithm."""

@@ -1,0 +1,170 @@
+"""The centres of k-means as a table, in words, and in a model file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from halfseen.data import Column, Schema, frame_from_dict
+from halfseen.data.template import rebuilt
+from halfseen.errors import ParameterError
+from halfseen.estimators import options, state
+from halfseen.estimators.state import State
+from halfseen.estimators.table.profile import number
+from halfseen.leaves.leaf import Floats
+
+if TYPE_CHECKING:
+    from halfseen.families.kmeans.estimator import KMeans
+
+Estimator = TypeVar("Estimator", bound="KMeans")
+
+RULES = 0.9  # share of all variance from which one column decides alone
+DTYPES = ("float32", "float64")
+
+
+def schema_of(names: Iterable[str], named: bool) -> Schema:
+    """Return the schema of a table of numbers."""
+    columns = Schema.of(Column(name, "gaussian") for name in names)
+    return Schema(columns.columns, columns.blocks, named)
+
+
+def fingerprint(schema: Schema, n_rows: Floats, mean: Floats, spread: Floats) -> str:
+    """Return a fingerprint of a table of numbers: its columns, rows, means and standard deviations."""
+    return state.digested(schema, n_rows, state.in_units(mean, spread**2), spread)
+
+
+# ---- in words ----------------------------------------------------------------------------------------------------
+
+
+def names_of(model: KMeans) -> list[str]:
+    """Return the names of the clusters."""
+    return [f"cluster {k}" for k in range(len(model._centred))]
+
+
+def shares(model: KMeans) -> Floats | None:
+    """Return the share of the rows in each cluster, (K,); None for a model without data."""
+    sizes = getattr(model, "cluster_sizes_", None)
+    return None if sizes is None else sizes / sizes.sum()
+
+
+def contrast(model: KMeans) -> Floats:
+    """Return how far each centre is from the whole in each column, (K, D), in the columns' standard deviations."""
+    return np.divide(model._centred, model._spread, out=np.zeros_like(model._centred), where=model._spread > 0)
+
+
+def overall(model: KMeans) -> Floats:
+    """Return the means of the columns; one that rounding alone keeps from 0 is 0."""
+    return np.where(np.abs(model._pivot) > 1e-9 * model._spread, model._pivot, 0.0)
+
+
+def to_frame(model: KMeans) -> Any:
+    """Return shares and centres as a table with a column per cluster."""
+    columns, part = model._schema.names, shares(model)
+    labels = {"column": list(columns), "kind": ["gaussian"] * len(columns), "value": ["centre"] * len(columns)}
+    values, whole = model.cluster_centers_.astype(np.float64).T, overall(model)
+    if part is not None:
+        labels = {name: [first, *labels[name]] for name, first in zip(labels, ("(share)", "share", ""), strict=True)}
+        values, whole = np.concatenate([part[None], values]), np.append(1.0, whole)
+    shown = {"overall": whole.tolist()} if part is not None else {}
+    shown |= dict(zip(names_of(model), values.T.tolist(), strict=True))
+    return frame_from_dict(labels | shown, model._template)
+
+
+def describe(model: KMeans, top: int) -> str:
+    """Return a line per cluster: its share, and the columns in which it is farthest from the whole."""
+    part = shares(model)
+    lines = []
+    for k, name in enumerate(names_of(model)):
+        if part is None:  # there is no whole to compare with
+            traits = traits_of(model, k, top, least=-1.0)
+            lines.append(f"{name}: " + "; ".join(f"{column} {value}" for column, value, _ in traits))
+        else:
+            shown = "; ".join(f"{column} {value} (all {whole})" for column, value, whole in traits_of(model, k, top))
+            lines.append(f"{name} ({part[k]:.0%}): {shown or 'like the whole table'}")
+    return "\n".join(lines)
+
+
+def ruler(model: KMeans) -> tuple[str, float]:
+    """Return the column that decides most of all distances, and its share of all variance.
+
+    k-means adds up squares in the units that the columns came in: one in grams outweighs ten in metres.
+    """
+    variance = model._spread**2
+    d = int(variance.argmax())
+    return model._schema.names[d], float(variance[d] / variance.sum()) if variance[d] > 0 else 0.0
+
+
+def traits_of(model: KMeans, k: int, top: int, least: float = 0.01) -> list[tuple[str, str, str]]:
+    """Return the columns in which a centre is farthest from the whole: name, value, and mean of all rows.
+
+    Those within `least` standard deviations are left out.
+    """
+    far = np.abs(contrast(model)[k])
+    centre, whole = model.cluster_centers_[k], overall(model)
+    order = [d for d in np.argsort(-far, kind="stable")[:top].tolist() if far[d] > least]
+    return [(model._schema.names[d], number(float(centre[d])), number(float(whole[d]))) for d in order]
+
+
+# ---- in a file ---------------------------------------------------------------------------------------------------
+
+
+def taken(model: KMeans) -> State:
+    """Return the state of a fitted model. The labels of the rows are not in it: no row is."""
+    record = state.common(model, TRAINING) | {"model": {"dtype": model._dtype, "n_clusters": len(model._centred)}}
+    tensors = {"centres": model._centred, "pivot": model._pivot, "spread": model._spread}
+    if hasattr(model, "cluster_sizes_"):
+        tensors["sizes"] = model.cluster_sizes_
+    return State(record, tensors)
+
+
+def restored(cls: type[Estimator], found: State) -> Estimator:
+    """Return the model whose state this is; raise `ParameterError` for what cannot be one."""
+    record, tensors = found
+    model: Estimator = state.opened(cls, record, state.COMMON)
+    if any(column.kind != "gaussian" for column in model._schema.columns):
+        raise ParameterError("a column of k-means cannot be of categories or counts.")
+    state.check_shapes(tensors, _shapes(model._schema, record["model"], tensors))
+    model._dtype = options.one_of("dtype", record["model"]["dtype"], DTYPES)
+    model._centred, model._pivot, model._spread = tensors["centres"], tensors["pivot"], tensors["spread"]
+    with np.errstate(over="ignore"):
+        if not np.isfinite(model.cluster_centers_).all() or model._spread.min() < 0:
+            raise ParameterError("a centre is beyond the numbers of its dtype, or a standard deviation is below 0.")
+    model._n_features_out = len(model._centred)
+    _restore_table(model, record)
+    _restore_training(model, record["training"], tensors)
+    return model
+
+
+def _shapes(schema: Schema, model: Any, tensors: Mapping[str, Floats]) -> dict[str, tuple[int, ...]]:
+    width, n_clusters = len(schema.columns), options.whole("n_clusters", model["n_clusters"])
+    shapes: dict[str, tuple[int, ...]] = {"centres": (n_clusters, width), "pivot": (width,), "spread": (width,)}
+    return shapes | ({"sizes": (n_clusters,)} if "sizes" in tensors else {})
+
+
+def _restore_table(model: KMeans, record: Mapping[str, Any]) -> None:
+    names = model._schema.names
+    model.n_features_in_ = len(names)
+    if record["feature_names"]:
+        if record["feature_names"] != list(names):
+            raise ParameterError("feature_names are not the names of the columns.")
+        model.feature_names_in_ = np.array(names, dtype=object)
+    model._template = rebuilt(record["container"])
+    if len(model._template.names) != len(names):
+        raise ParameterError(f"container: it has not {len(names)} columns.")
+
+
+def _restore_training(model: KMeans, training: Any, tensors: Mapping[str, Floats]) -> None:
+    found = options.mapping("training", training)
+    if bool(found) != ("sizes" in tensors) or (found and set(found) != set(TRAINING)):
+        raise ParameterError("training: what a fit leaves is there only in part.")
+    state.restore_training(model, found, TRAINING)
+    if "sizes" in tensors:
+        if not (tensors["sizes"].min() >= 0 and tensors["sizes"].sum() > 0):
+            raise ParameterError("sizes: the number of rows of a cluster is negative, or there are none.")
+        model.cluster_sizes_ = tensors["sizes"]
+
+
+TRAINING = {name: state.OF_ALL[name] for name in ("trace_", "n_iter_", "converged_", "stop_reason_", "events_")}
+TRAINING["inertia_"] = ("inertia_", lambda value: state.is_number(value) and value >= 0)

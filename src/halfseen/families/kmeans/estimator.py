@@ -1,0 +1,467 @@
+"""k-means: hard EM with equal weights and one fixed variance, by a fast path of its own; rows may have holes."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from halfseen.data import Schema, Source, check_weight, read, row_weight
+from halfseen.data.matrix import as_matrix
+from halfseen.engine.loop.em import Runner
+from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.engine.tables.lloyd import CONVERGED, PARTS, Plan, Rows, Run, move, parts, race, sweep
+from halfseen.engine.tables.seeding import STARTS, sample
+from halfseen.errors import DataError, InterruptedWarning, ParameterError, warn
+from halfseen.estimators import options
+from halfseen.estimators.pickling import Pickled
+from halfseen.estimators.rollback import unharmed
+from halfseen.estimators.state import Origin, State
+from halfseen.estimators.table import numeric_schema
+from halfseen.families.kmeans import centers as words
+from halfseen.leaves.leaf import Floats
+from halfseen.runners import runner
+from halfseen.seeds import child
+
+log = logging.getLogger("halfseen")
+
+N_INIT = 4  # starts, unless so many others are asked for
+HEAD = 1024  # rows whose mean is the first guess of all rows' mean
+FEW = 4096  # rows whose distances to all centres are computed at once
+
+
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pickled):
+    """Find clusters by k-means; rows may have holes and weights.
+
+    Each row belongs to the nearest of K centres, and each centre is the mean of its rows: hard EM of a mixture with
+    equal weights and one fixed variance. What falls with every sweep is
+
+        inertia = sum_n weight[n] D / n_seen[n] * sum over seen columns d of (x[n, d] - centre[label[n], d])^2
+
+    A row with holes is compared over the columns seen in it, and the rest counted as if it were as far. The nearest
+    centre is the nearest: where rounding could tell otherwise, distances are computed again in full.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+    init : {"k-means++", "random"} or (K, D) array, default "k-means++"
+        Where to begin: rows far from each other (greedy, as in scikit-learn), any rows, or given centres.
+    n_init : int or "auto", default 4
+        Number of starts (one with given centres); "auto" is 4. They are raced: after 5 sweeps the worse half is
+        dropped, of 8 again after 10 more, and the last two run to the end. Of more than 32768 different rows a fair
+        sample of that size is used for the race, and the winner goes on with all rows. (scikit-learn makes one start
+        with "k-means++".)
+    max_iter : int, default 300
+        Most sweeps over the data for one start.
+    tol : float, default 1e-4
+        Stop when the centres moved by no more than this in all: sum of squares, in units of the mean variance of the
+        columns. As in scikit-learn.
+    n_jobs : int, optional
+        Number of threads, 16 at most; -1 is all cores. The result is the same, bit for bit.
+    random_state : int, RandomState or Generator, optional
+        Seed. Starts do not depend on the order of the rows.
+
+    Attributes
+    ----------
+    cluster_centers_ : (K, D) array    largest cluster first, unless `init` gave the centres
+    labels_ : (N,) int32 array         cluster of each row of the data it was fitted to
+    cluster_sizes_ : (K,) array        number of rows of each cluster, by weight
+    inertia_ : float                   of `cluster_centers_` and `labels_`
+    trace_ : list of float             the inertia before each sweep, and in the end; it never rises
+    n_iter_ : int                      sweeps of the winning start, over all rows
+    converged_ : bool
+    stop_reason_ : str                 "assignments unchanged", "tolerance", "rounding", "max_iter" or "interrupted"
+    events_ : list of str              centres that lost all rows and were moved to the farthest row, and the like
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> X = [[1.0, 2.0], [1.5, None], [8.0, 8.0], [None, 9.0], [1.0, 1.0]]
+    >>> model = hs.KMeans(2, random_state=0).fit(X)
+    >>> model.labels_.tolist()
+    [0, 0, 1, 1, 0]
+    >>> model.cluster_centers_.round(2).tolist()
+    [[1.25, 1.5], [8.0, 8.67]]
+    >>> model.stop_reason_
+    'assignments unchanged'
+    """
+
+    _pivot: Floats  # means of the columns
+    _centred: Floats  # centres less the pivot
+    _spread: Floats  # standard deviations of the columns
+    _dtype: str = "float64"  # of the data, and of `cluster_centers_`
+    _schema: Schema
+    _template: Source
+    cluster_sizes_: Floats
+    _origin: Origin = Origin()
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: str | ArrayLike = "k-means++",
+        n_init: int | str = N_INIT,
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ---- fitting -------------------------------------------------------------------------------------------------
+
+    @unharmed
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the centres.
+
+        Parameters
+        ----------
+        X : (N, D) array, pandas, Polars or Arrow table, or list of rows, of numbers; NaN, None and nulls are holes
+        y : ignored; Pipelines pass it
+        sample_weight : (N,) array, optional
+            How often each row counts.
+        """
+        self._check_options()
+        source = self._read(X, reset=True)
+        weight = row_weight(source, sample_weight)
+        values = as_matrix(source)
+        if max(np.count_nonzero(weight), weight.sum()) < self.n_clusters:
+            raise ParameterError(
+                f"n_samples={np.count_nonzero(weight)} should be >= n_clusters={self.n_clusters}. Use fewer clusters "
+                "or more rows."
+            )
+        given = self._given(values)
+        seed = lasting_seed(self.random_state)
+        with runner(self.n_jobs, PARTS) as run:
+            if given is not None:
+                found = self._from(given, *_centred(source, values, weight, run), run)
+            else:
+                found = self._seeded(source, values, weight, seed, run)
+                sizes = np.bincount(found.labels, found.rows.weight, minlength=self.n_clusters)
+                found.centres = found.centres[np.argsort(-sizes, kind="stable")]
+            self._spread = _spread(found.rows, run)
+        self._publish(found)
+        if given is None:  # fitted to the distinct rows, or in another order of the centres
+            self.labels_ = self._assigned(values, weight)[0]
+        self.cluster_sizes_ = np.bincount(self.labels_, weight, minlength=self.n_clusters).astype(np.float64)
+        self._remember(source, seed)
+        self._note(int(np.count_nonzero(self.cluster_sizes_)))
+        return self
+
+    def _remember(self, source: Source, seed: np.random.SeedSequence) -> None:
+        """Keep what later calls need to know of the table, its columns and never its rows, and where it came from."""
+        self._schema = words.schema_of(source.names, source.named)
+        self._template = source.template()
+        numbers = [np.array([self.cluster_sizes_.sum()]), self._pivot, self._spread]
+        self._origin = Origin.now(words.fingerprint(self._schema, *numbers), seed)
+
+    def _from(self, centres: Floats, rows: Rows, variance: float, run: Runner) -> Run:
+        """Return the run from given centres."""
+        only = Run(rows, centres - rows.pivot, variance)
+        only.finish(Plan(self.tol * variance, self.max_iter, run))
+        return only
+
+    def _seeded(
+        self, source: Source, values: NDArray[Any], weight: Floats, seed: np.random.SeedSequence, run: Runner
+    ) -> Run:
+        """Return the best run from starts of our own: of distinct rows, then (if there are more) of all rows."""
+        some = sample(values, weight, runner=run)
+        rows, variance = _centred(source, some.values, some.weight, run)
+
+        def start(i: int) -> Run:
+            rng = np.random.default_rng(child(seed, i))
+            return Run(rows, STARTS[str(self.init)](rows, self.n_clusters, rng), variance)
+
+        best = race(list(run(start, range(self._n_starts))), Plan(self.tol * variance, self.max_iter, run))
+        if some.whole:
+            return best
+        everything, variance = _centred(source, values, weight, run)
+        final = Run(everything, best.centres + (rows.pivot - everything.pivot), variance)
+        final.reason = "interrupted" if best.reason == "interrupted" else None
+        final.finish(Plan(self.tol * variance, self.max_iter, run))
+        return final
+
+    def _check_options(self) -> None:
+        options.whole("n_clusters", self.n_clusters)
+        options.whole("n_init", self._n_starts)
+        options.whole("max_iter", self.max_iter)
+        options.number("tol", self.tol)
+        if isinstance(self.init, str):
+            options.one_of("init", self.init, STARTS)
+
+    @property
+    def _n_starts(self) -> Any:
+        """Number of starts; "auto" is a word of scikit-learn's."""
+        return N_INIT if isinstance(self.n_init, str) and self.n_init == "auto" else self.n_init
+
+    def _given(self, values: NDArray[Any]) -> Floats | None:
+        """Return the centres that the user gave, if any."""
+        if isinstance(self.init, str):
+            return None
+        try:
+            centres = np.array(self.init, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            words = ", ".join(map(repr, STARTS))
+            raise ParameterError(f"init is neither one of {words} nor an array of numbers: {error}") from None
+        wanted = (self.n_clusters, values.shape[1])
+        if centres.shape != wanted:
+            raise ParameterError(f"init has shape {centres.shape}, not (n_clusters, n_features) = {wanted}.")
+        if not np.isfinite(centres).all():
+            k, d = np.argwhere(~np.isfinite(centres))[0]
+            raise ParameterError(f"init: centre {k} has {centres[k, d]} in column {d}. Give finite numbers.")
+        return centres
+
+    def _publish(self, found: Run) -> None:
+        """Set the fitted attributes."""
+        self._pivot, self._centred, self._dtype = found.rows.pivot, found.centres, found.rows.values.dtype.name
+        self._centred.flags.writeable = False
+        self._n_features_out = len(found.centres)
+        self.labels_ = found.labels
+        self.inertia_ = found.trace[-1]
+        self.trace_ = list(found.trace)
+        self.n_iter_ = max(found.n_iter, 1)
+        self.stop_reason_ = str(found.reason)
+        self.converged_ = found.reason in CONVERGED
+        self.events_ = list(found.events)
+
+    def _note(self, n_used: int) -> None:
+        if n_used < self.n_clusters:
+            self.events_.append(f"{self.n_clusters - n_used} of {self.n_clusters} centres have no rows")
+            warn(
+                f"Number of distinct clusters ({n_used}) found smaller than n_clusters ({self.n_clusters}): "
+                "there are no more different rows. Use fewer clusters.",
+                ConvergenceWarning,
+            )
+        if self.stop_reason_ == "interrupted":
+            warn("the fit was interrupted; the best centres so far are kept.", InterruptedWarning)
+        elif self.stop_reason_ == "max_iter":
+            warn(
+                f"no convergence after max_iter={self.max_iter} sweeps (inertia {self.inertia_:.6g}). "
+                "Raise max_iter or tol.",
+                ConvergenceWarning,
+            )
+        log.info("fitted %d centres: %s after %d sweeps", self.n_clusters, self.stop_reason_, self.n_iter_)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
+        """Fit, then return the cluster of each row."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[Any]:
+        """Fit, then return the distance of each row to each centre."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    @classmethod
+    def from_params(cls, cluster_centers: ArrayLike) -> Self:
+        """Build a model without data.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> hs.KMeans.from_params([[0.0, 0.0], [5.0, 5.0]]).predict([[1.0, None], [4.0, 4.0]]).tolist()
+        [0, 1]
+        """
+        centres = np.array(cluster_centers, dtype=np.float64)
+        if centres.ndim != 2 or not centres.size or not np.isfinite(centres).all():
+            raise ParameterError(f"cluster_centers of shape {centres.shape} are not a table of finite numbers, (K, D).")
+        model = cls(len(centres))
+        model._pivot = centres.mean(axis=0)
+        model._centred = centres - model._pivot
+        model._spread = centres.std(axis=0)
+        model._n_features_out = len(centres)
+        model.n_features_in_ = centres.shape[1]
+        model._template = read(centres[:1])
+        model._schema = words.schema_of(model._template.names, named=False)
+        return model
+
+    def _state(self) -> State:
+        """Return the fitted model as plain values and arrays: what is in a model file."""
+        return words.taken(self)
+
+    @classmethod
+    def _from_state(cls, state: State) -> Self:
+        """Build the model again from `_state`, checked as a thing from outside."""
+        return words.restored(cls, state)
+
+    # ---- use -----------------------------------------------------------------------------------------------------
+
+    @property
+    def cluster_centers_(self) -> NDArray[Any]:
+        """The centres, (K, D), of the dtype of the data."""
+        check_is_fitted(self, "_centred")
+        return (self._centred + self._pivot).astype(self._dtype)
+
+    def to_frame(self) -> Any:
+        """Return the shares of the clusters and their centres as a table with a column per cluster.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> hs.KMeans(2, random_state=0).fit([[1.0, 5.0], [1.5, 6.0], [9.0, 7.0]]).to_frame()
+            column   kind   value   overall  cluster 0  cluster 1
+        0  (share)  share          1.000000   0.666667   0.333333
+        1       x0  gaussian  centre  3.833333   1.250000   9.000000
+        2       x1  gaussian  centre  6.000000   5.500000   7.000000
+        """
+        check_is_fitted(self, "_centred")
+        return words.to_frame(self)
+
+    def describe(self, top: int = 3) -> str:
+        """Return each cluster in words: its share, and the columns in which its centre is farthest from the whole.
+
+        Parameters
+        ----------
+        top : int, default 3
+            Number of columns for each cluster.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> print(hs.KMeans(2, random_state=0).fit([[1.0, 5.0], [1.5, 6.0], [9.0, 7.0]]).describe())
+        cluster 0 (67%): x0 1.25 (all 3.83); x1 5.5 (all 6)
+        cluster 1 (33%): x0 9 (all 3.83); x1 7 (all 6)
+        """
+        check_is_fitted(self, "_centred")
+        return words.describe(self, options.whole("top", top))
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Return the nearest centre of each row; the lowest index among equals, and for a row without any cell."""
+        return self._assigned(as_matrix(self._read(X)))[0]
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the distance of each row to each centre, (N, K); 0 for a row without any cell."""
+        source = self._read(X)
+        values = as_matrix(source)
+        rows = Rows(values, np.empty(0), self._pivot)
+        out = np.empty((len(values), len(self._centred)), values.dtype)
+
+        def task(part: slice) -> None:
+            for first in range(part.start, min(part.stop, len(values)), FEW):
+                few = slice(first, min(first + FEW, part.stop))
+                with np.errstate(invalid="ignore", over="ignore"):  # infinite cells are named below
+                    out[few] = np.sqrt(rows.centred(few).distances(self._centred)).T
+
+        with runner(self.n_jobs, PARTS) as run:
+            list(run(task, parts(len(values))))
+        if not np.isfinite(out).all():
+            _find_infinity(source)
+        return out
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the inertia of `X` with a minus, so that more is better."""
+        values = as_matrix(self._read(X))
+        return -self._assigned(values, check_weight(sample_weight, len(values)))[1]
+
+    def impute(self, X: Any) -> Any:
+        """Fill the holes of `X` from the centre of the row's cluster.
+
+        Returns
+        -------
+        The same container, columns and dtypes; observed cells are untouched.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> hs.KMeans.from_params([[0.0, 1.0], [5.0, 6.0]]).impute([[0.5, None], [None, 7.0]])
+        array([[0.5, 1. ],
+               [5. , 7. ]])
+        """
+        source = self._read(X)
+        values = as_matrix(source)
+        labels, _ = self._assigned(values)
+        centres = self.cluster_centers_
+        cells = {}
+        for j in range(values.shape[1]):
+            holes = np.flatnonzero(np.isnan(values[:, j]))
+            if len(holes):
+                cells[j] = (holes, centres[labels[holes], j].tolist())
+        return source.fill(cells)
+
+    def _assigned(self, values: NDArray[Any], weight: Floats | None = None) -> tuple[NDArray[np.int32], float]:
+        """Return the cluster of each row, and the inertia."""
+        labels = np.full(len(values), -1, dtype=np.int32)
+        rows = Rows(values, np.ones(len(values)) if weight is None else weight, self._pivot)
+        with runner(self.n_jobs, PARTS) as run:
+            inertia = sweep(rows, self._centred, labels, run).inertia
+        if not np.isfinite(inertia):
+            _find_infinity(read(values))
+        return labels, inertia
+
+    def _read(self, X: Any, reset: bool = False) -> Source:
+        """Read a table, and remember or check what scikit-learn wants to know of it."""
+        if not reset:
+            check_is_fitted(self, "_centred")
+        source = read(X)
+        validate_data(self, source.face(X), reset=reset, skip_check_array=True)
+        return source
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _centred(source: Source, values: NDArray[Any], weight: Floats, run: Runner) -> tuple[Rows, float]:
+    """Return the rows with the columns' means as their pivot, and the mean variance of the columns.
+
+    Two sweeps with a single centre at the pivot: the first finds the mean, the second the squares about it.
+    """
+    head = values[:HEAD].astype(np.float64)
+    seen = np.isfinite(head)
+    pivot = np.where(seen, head, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    labels, centre = np.full(len(values), -1, dtype=np.int32), np.zeros((1, values.shape[1]))
+    for _ in range(2):
+        rows = Rows(values, weight, pivot)
+        swept = sweep(rows, centre, labels, run)
+        if not np.isfinite(swept.inertia):
+            _find_infinity(source)
+        numeric_schema.check_seen(
+            [name for name, mass in zip(source.names, swept.mass[0], strict=True) if not mass > 0]
+        )
+        pivot = rows.pivot + move(centre, swept)[0]
+    if not swept.inertia > 0 and _vary(values[weight > 0]):
+        raise DataError("X has numbers whose squares are too small for float64. Multiply the columns by some constant.")
+    return rows, swept.inertia / float(weight.sum()) / values.shape[1]
+
+
+def _vary(values: NDArray[Any]) -> bool:
+    """Whether any column has two different numbers."""
+    filled = np.where(np.isnan(values), values[np.isfinite(values).argmax(axis=0), np.arange(values.shape[1])], values)
+    return bool((filled != filled[0]).any())
+
+
+def _spread(rows: Rows, run: Runner) -> Floats:
+    """Return the standard deviation of each column about the pivot."""
+
+    def task(part: slice) -> tuple[Floats, Floats]:
+        squares, mass = np.zeros(len(rows.pivot)), np.zeros(len(rows.pivot))
+        for first in range(part.start, min(part.stop, len(rows.values)), FEW):
+            few = slice(first, min(first + FEW, part.stop))
+            cells, weight = rows.centred(few), rows.weight[few]
+            squares += weight @ cells.values**2
+            mass += weight.sum() if cells.seen is None else weight @ cells.seen
+        return squares, mass
+
+    squares, mass = (sum(found) for found in zip(*run(task, parts(len(rows.values))), strict=True))
+    return np.sqrt(squares / mass)
+
+
+def _find_infinity(source: Source) -> None:
+    """Name the infinite cell; numbers that are finite and yet have no finite square are too large."""
+    for batch in source.batches():
+        for j in range(len(batch.names)):
+            batch.column(j)
+    raise DataError("X has numbers whose squares are beyond float64. Divide the large columns by some constant.")

@@ -1,0 +1,354 @@
+"""The report on k-means: the answer, the clusters, their centres, how clear they are, holes, rows worth a look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from halfseen.analysis.imputation_check import HiddenCells, hidden_by_centres
+from halfseen.analysis.missing_values import Holes, HolesByClass, holes_by_class_of
+from halfseen.analysis.missing_values import count as count_holes
+from halfseen.app.report.figures import svg
+from halfseen.app.report.holes import hidden_grid, holes_figure, holes_grid
+from halfseen.app.report.material import MOST_ROWS, TOP_ROWS, Material
+from halfseen.app.report.parts import (
+    Beside,
+    Card,
+    Cards,
+    Check,
+    Checks,
+    Figure,
+    Grid,
+    Heat,
+    HeatCell,
+    HeatRow,
+    Part,
+    Section,
+    Text,
+    Trait,
+)
+from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, reproduce
+from halfseen.app.report.words import count, cut, listed, number, percent, plural
+from halfseen.data import read
+from halfseen.families.kmeans import rows as centred
+from halfseen.families.kmeans.centers import RULES, contrast, names_of, overall, ruler, traits_of
+from halfseen.families.mixture.report import FAR, MOST_HEAT_ROWS, N_TRAITS, capital, holes_check
+from halfseen.plots import tables as table_plots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CLEAR = 0.5  # gap of a row at least twice as near to its own centre as to the next
+BETWEEN = 0.1  # gap of a row that might as well belong to the next
+FEW = 10  # rows of a cluster below which its centre is shaky
+
+
+class ClusterMaterial(Material):
+    """A model of k-means, a table, and what was found in them."""
+
+    @classmethod
+    def gathered(cls, model: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *more: Any) -> Self:
+        """Read the table once; a file may bring its weights."""
+        source = read(X)
+        return cls(model, source, y, source.weight if sample_weight is None else sample_weight, *more)
+
+    @cached_property
+    def seen(self) -> centred.SeenByCentres:
+        """The rows, or a sample of them."""
+        return centred.look(self.model, self.X, self.sample_weight, most=MOST_ROWS)
+
+    @cached_property
+    def sizes(self) -> Any:
+        """Rows of each cluster in the table given."""
+        mass = self.seen.table.weight @ self.seen.proba
+        return mass * (self.seen.n_given / len(self.seen.rows))
+
+    @cached_property
+    def holes(self) -> Holes:
+        """The holes of the rows looked at."""
+        return count_holes(self.seen.missing, self.seen.table.schema.names, self.seen.table.weight)
+
+    @cached_property
+    def holes_by_class(self) -> list[HolesByClass]:
+        """Holes by cluster."""
+        return holes_by_class_of(self.seen)
+
+    @cached_property
+    def hidden(self) -> HiddenCells:
+        """Known cells hidden and guessed."""
+        return hidden_by_centres(self.model, self.seen.table)
+
+    def share_of(self, rows: Any) -> float:
+        """Return the share of some rows, by weight."""
+        return float(self.seen.table.weight @ rows / self.seen.table.weight.sum())
+
+
+# ---- the answer --------------------------------------------------------------------------------------------------
+
+
+def answer(model: Any, material: ClusterMaterial) -> Section:
+    """Three sentences, and what to be careful about."""
+    shares, n_rows = material.sizes / material.sizes.sum(), count(material.seen.n_given)
+    if len(shares) == 1:
+        sentences = [f"All {n_rows} rows are in one cluster: its centre is the mean of the columns."]
+    else:
+        far = np.abs(contrast(model)).max(axis=0)
+        telling = [cut(model._schema.names[d]) for d in np.argsort(-far, kind="stable")[:3].tolist()]
+        clear = material.share_of(material.seen.nearest.gap >= CLEAR)
+        sentences = [
+            f"The {n_rows} rows fall into {len(shares)} clusters: the largest holds {percent(shares.max())} of them, "
+            f"the smallest {percent(shares.min())}.",
+            f"Their centres differ most in {listed(telling)}.",
+            f"{percent(clear)} of the rows are at least twice as near to their own centre as to any other.",
+        ]
+    checks = sorted(_checks(model, material), key=lambda check: check.fine)
+    return Section("answer", "The answer", " ".join(sentences), [Checks(checks, "Before you rely on it")])
+
+
+def _checks(model: Any, material: ClusterMaterial) -> Iterator[Check]:
+    yield _converged(model)
+    yield from _scales(model)
+    yield from _apart(material)
+    yield _small(model, material)
+    yield from (Check(False, "Event", f"{capital(event)}.") for event in getattr(model, "events_", ()))
+    yield holes_check(material)
+    if material.seen.is_sample:
+        text = f"What goes row by row looks at {count(len(material.seen.rows))} of the rows, drawn at random."
+        yield Check(True, "Sample", text)
+
+
+def _converged(model: Any) -> Check:
+    if not hasattr(model, "stop_reason_"):
+        return Check(True, "Convergence", "The model was given by its centres: there is no fit to judge.")
+    sweeps = plural(model.n_iter_, "sweep")
+    if model.converged_:
+        text = f"The fit converged after {sweeps} ({model.stop_reason_}). Other starts may end elsewhere."
+        return Check(True, "Convergence", text)
+    text = f"The fit stopped after {sweeps} without converging ({model.stop_reason_}). Raise max_iter."
+    return Check(False, "Convergence", text)
+
+
+def _scales(model: Any) -> Iterator[Check]:
+    if len(model._schema.names) < 2:
+        return
+    name, share = ruler(model)
+    if share <= RULES:
+        yield Check(True, "Scales", f"No column decides alone: {cut(name)}, which varies most, makes {percent(share)}.")
+        return
+    text = (
+        f"{cut(name)} makes {percent(share)} of all distances, as its numbers vary most: the other columns hardly "
+        "count. Bring the columns to one scale (scikit-learn's StandardScaler), or use GaussianMixture."
+    )
+    yield Check(False, "Scales", text)
+
+
+def _apart(material: ClusterMaterial) -> Iterator[Check]:
+    if material.seen.proba.shape[1] < 2:
+        return
+    between = material.share_of(material.seen.nearest.gap < BETWEEN)
+    text = f"{percent(between)} of the rows are nearly halfway between two centres."
+    if between > 2 * BETWEEN:
+        text += (
+            " The clusters are parts of one cloud rather than clouds of their own; GaussianMixture gives probabilities."
+        )
+    yield Check(between <= 2 * BETWEEN, "Between clusters", text)
+
+
+def _small(model: Any, material: ClusterMaterial) -> Check:
+    names, sizes = names_of(model), material.sizes
+    small = [f"{names[k]} ({count(sizes[k])} rows)" for k in np.flatnonzero(sizes < FEW)]
+    if small:
+        return Check(False, "Small clusters", f"Few rows for a mean: {listed(small)}. They may be outliers.")
+    return Check(
+        True, "Small clusters", f"Every cluster has enough rows for a mean; the smallest {count(sizes.min())}."
+    )
+
+
+# ---- clusters and centres ----------------------------------------------------------------------------------------
+
+
+def clusters(model: Any, material: ClusterMaterial) -> Section:
+    """A card per cluster."""
+    shares = material.sizes / material.sizes.sum()
+    cards = [
+        Card(name, float(shares[k]), percent(shares[k]), [Trait(*trait) for trait in traits_of(model, k, N_TRAITS)])
+        for k, name in enumerate(names_of(model))
+    ]
+    lead = "Share of each cluster, and the three columns in which its centre is farthest from the mean of all rows."
+    return Section("clusters", "The clusters", lead, [Cards(cards)])
+
+
+def centres(model: Any, material: ClusterMaterial) -> Section | None:
+    """The centres as a heat map."""
+    if len(model.cluster_centers_) < 2:
+        return None
+    far, whole, names = contrast(model), overall(model), names_of(model)
+    order = np.argsort(-np.abs(far).max(axis=0), kind="stable")[:MOST_HEAT_ROWS].tolist()
+    rows = [
+        HeatRow(
+            *(model._schema.names[d], "centre", number(float(whole[d]))),
+            [_heat_cell(float(model.cluster_centers_[k, d]), float(far[k, d])) for k in range(len(names))],
+        )
+        for d in order
+    ]
+    left_out = len(whole) - len(order)
+    note = f"The {len(order)} columns that differ most; {left_out:,} others are left out." if left_out else ""
+    lead = (
+        "Each value in its own unit. Red with an arrow up is above the mean of all rows, blue with an arrow down below "
+        "it; the stronger the colour, the more standard deviations of the column."
+    )
+    heat = Heat("Centre of each cluster beside the mean of all rows", ["column", "value", "all", *names], rows, note)
+    return Section("centres", "The centres", lead, [heat])
+
+
+def _heat_cell(value: float, far: float) -> HeatCell:
+    side = "above" if far > 0 else "below"
+    return HeatCell(
+        number(value), float(np.clip(far / FAR, -1, 1)), f"{abs(far):.1f} standard deviations {side} the whole"
+    )
+
+
+# ---- how clear it is -----------------------------------------------------------------------------------------------
+
+
+def trust(model: Any, material: ClusterMaterial) -> Section | None:
+    """The fall of the inertia, and how much nearer rows are to their own centre than to the next."""
+    parts: list[Part] = []
+    if material.seen.is_sample:
+        n_rows, n_given = count(len(material.seen.rows)), count(material.seen.n_given)
+        parts.append(Text(f"What follows looks at a random sample of {n_rows} of the {n_given} rows."))
+    figures: list[Part] = []
+    if len(getattr(model, "trace_", ())) > 2:
+        figures.append(_trace_figure(model))
+    if len(model.cluster_centers_) > 1:
+        figures.append(_gap_figure(model, material))
+    if figures:
+        parts.append(Beside(figures))
+    parts.append(_nearness_grid(model, material))
+    lead = "Whether the fit came to rest, and how much nearer rows are to their own centre than to the next."
+    if hasattr(model, "inertia_"):
+        lead += f" The inertia, the sum of all squared distances, is {number(model.inertia_)}."
+    return Section("trust", "Can it be trusted?", lead, parts)
+
+
+def _trace_figure(model: Any) -> Figure:
+    def draw(ax: Axes) -> Axes:
+        table_plots.draw_trace(model.trace_, ax).set(xlabel="sweep", ylabel="inertia")
+        return ax
+
+    label = f"Inertia before each of {plural(model.n_iter_, 'sweep')}, falling to {model.trace_[-1]:,.1f}."
+    drawing = svg(draw, "trace", (5.6, 3.6), label)
+    return Figure(drawing, f"The fall of the best start, which ended by “{model.stop_reason_}”.", "Fall")
+
+
+def _gap_figure(model: Any, material: ClusterMaterial) -> Figure:
+    found, names = material.seen.nearest, names_of(model)
+    mean = float(np.average(found.gap, weights=material.seen.table.weight))
+    label = f"Bars of how clearly the rows of each cluster belong to it; the gap is {mean:.2f} on average."
+    draw = partial(table_plots.draw_gaps, found.gap, found.cluster, names, material.seen.table.weight)
+    drawing = svg(draw, "gaps", (6.4, 1.5 + 0.36 * len(names)), label)
+    caption = (
+        f"Gap: 1 for a row at its own centre, {CLEAR} for one twice as near to it as to the next, 0 halfway. The mean "
+        f"is {mean:.2f}."
+    )
+    return Figure(drawing, caption, "How clear are the clusters?")
+
+
+def _nearness_grid(model: Any, material: ClusterMaterial) -> Grid:
+    found, weight = material.seen.nearest, material.seen.table.weight
+    names, rows = names_of(model), []
+    for k, name in enumerate(names):
+        own = (found.cluster == k) & (weight > 0)
+        if not own.any():
+            rows.append([name, "0", "", "", "", ""])
+            continue
+        mass = weight[own]
+        nexts = np.bincount(found.second[own], mass, minlength=len(names))
+        distance, second = (np.average(part[own], weights=mass) for part in (found.distance, found.second_distance))
+        between = float(mass @ (found.gap[own] < BETWEEN) / mass.sum())
+        several = len(names) > 1
+        rows.append(
+            [
+                name,
+                count(material.sizes[k]),
+                number(distance),
+                number(second) if several else "",
+                names[int(nexts.argmax())] if several else "",
+                percent(between) if several else "",
+            ]
+        )
+    head = ["", "rows", "to its centre", "to the next", "most often next", "nearly halfway"]
+    caption = "Mean distance of the rows of each cluster to its centre and to the next, in the units of the columns"
+    return Grid(caption, head, rows, "How near are the rows?", frozenset({4}))
+
+
+# ---- holes and rows ------------------------------------------------------------------------------------------------
+
+ASSUMED = (
+    "A row with holes is compared with the centres over the cells seen in it, and the others count as if they were as "
+    "far. That is fair where cells are missing for no reason of their own. Where other columns tell what is missing, "
+    "GaussianMixture uses them: its holes are summed out exactly."
+)
+
+
+def holes(model: Any, material: ClusterMaterial) -> Section:
+    """Where the holes are, what is done with them, and how well they can be filled."""
+    found = material.holes
+    parts: list[Part] = []
+    if found.n_missing:
+        parts += [holes_figure(material), Text(ASSUMED)]
+        if material.seen.proba.shape[1] > 1:
+            parts.append(holes_grid(material, "cluster"))
+    parts.append(hidden_grid(material))
+    lead = "The table has no holes."
+    if found.n_missing:
+        lead = f"{percent(found.total_share)} of the cells are missing ({count(found.n_missing)})."
+    return Section("holes", "Holes", lead, parts)
+
+
+def rows(model: Any, material: ClusterMaterial) -> Section:
+    """Rows between clusters, and rows far from their centre."""
+    parts: list[Part] = []
+    if material.seen.proba.shape[1] > 1:
+        parts.append(_between_grid(model, material))
+    names = names_of(model)
+    far = [
+        [f"row {f.row}", names[f.cluster], number(f.distance), f"{f.times:,.1f}" if np.isfinite(f.times) else "", f.why]
+        for f in centred.farthest(material.seen, TOP_ROWS)
+    ]
+    if far:
+        caption = (
+            "The rows farthest from their centre, in units of the usual (median) distance in their cluster. k-means "
+            "feels each of them: a centre is a mean."
+        )
+        head = ["row", "cluster", "distance", "times the usual", "why"]
+        parts.append(Grid(caption, head, far, "Far from their centre", frozenset({1, 4})))
+    return Section("rows", "Rows worth a look", "Rows are counted from 0, in the order of the table.", parts)
+
+
+def _between_grid(model: Any, material: ClusterMaterial) -> Part:
+    found, names = material.seen.nearest, names_of(model)
+    gap = np.where(material.seen.table.weight > 0, found.gap, np.inf)
+    some = ~material.seen.missing.all(axis=1)
+    order = [n for n in np.argsort(np.where(some, gap, np.inf), kind="stable")[:TOP_ROWS].tolist() if gap[n] < BETWEEN]
+    if not order:
+        return Text(f"No row has a gap below {BETWEEN}: none is nearly halfway between two centres.")
+    listed_rows = [
+        [
+            f"row {material.seen.rows[n]}",
+            *(names[found.cluster[n]], number(found.distance[n])),
+            *(names[found.second[n]], number(found.second_distance[n])),
+        ]
+        for n in order
+    ]
+    head = ["row", "nearest", "distance", "next", "its distance"]
+    return Grid("The rows nearest to the border", head, listed_rows, "Between clusters", frozenset({1, 3}))
+
+
+SECTIONS["KMeans"] = [answer, clusters, centres, trust, holes, rows, reproduce]
+MATERIAL["KMeans"] = ClusterMaterial.gathered
+TITLES["KMeans"] = "Report on clusters"

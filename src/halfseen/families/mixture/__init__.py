@@ -1,0 +1,1 @@
+"""Mixtures over the rows of a table: latent classes, Gaussian mixtures, and classifiers."""

@@ -1,0 +1,336 @@
+"""Inside a fit: from a table to the best of many EM runs, for every estimator over a table.
+
+`LatentClass` and `NaiveBayes` differ in what they know of the rows (labels) and in what they show; what happens between
+is here, once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from halfseen.assign import SOFT, Assign
+from halfseen.data import CHUNK, Chunk, Schema, Source, Table
+from halfseen.data.counts import SparseSource
+from halfseen.data.text import read_options, tokenised
+from halfseen.engine.loop.em import Runner, evaluate
+from halfseen.engine.loop.gradient import METHODS
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.loop.search import Plan, Search, fit
+from halfseen.engine.loop.stopping import read_rule
+from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.engine.tables.mixture import Mixture
+from halfseen.engine.tables.preprocess import all_certain, all_countable, counted, reduce
+from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labelled, split, whole
+from halfseen.errors import CollapseWarning, ParameterError, warn
+from halfseen.estimators import options, state
+from halfseen.estimators.convergence import take_over, warn_of_end
+from halfseen.estimators.state import Origin, State
+from halfseen.estimators.table import emission_builder
+from halfseen.estimators.table.column_events import check_seen, column_notes
+from halfseen.estimators.table.table_mixture import TableMixture, default_name, measure
+from halfseen.leaves.leaf import NO_MASS, Floats, Stats
+from halfseen.leaves.limits import Params
+from halfseen.runners import runner
+from halfseen.runners.threads import one_blas_thread
+from halfseen.seeds import child
+
+log = logging.getLogger("halfseen")
+
+
+class Found(NamedTuple):
+    """A mixture fitted to a table.
+
+    Attributes
+    ----------
+    model, params : the mixture, and the parameters of the best run in the order they are shown in
+    search : Search        all runs
+    stats : Stats          expected statistics of the table under `params`
+    loglik : float         log-likelihood under `params`, whatever the assignment mode
+    uncertain : float      classification entropy -sum resp log resp
+    n_rows : float         sum of the weights
+    recipe : Recipe        what the model was built from
+    seed : SeedSequence
+    """
+
+    model: Mixture
+    params: Params
+    search: Search
+    stats: Stats
+    loglik: float
+    uncertain: float
+    n_rows: float
+    recipe: emission_builder.Recipe
+    seed: np.random.SeedSequence
+
+    @property
+    def n_components(self) -> int:
+        """Number of components, K."""
+        return len(self.params["mix"][0])
+
+    @property
+    def n_hidden(self) -> float:
+        """Number of hidden variables: one for each row."""
+        return self.n_rows
+
+
+class TableEM(TableMixture):
+    """A mixture over a table that is fitted by EM; options that a subclass does not offer have their defaults here."""
+
+    columns: Mapping[str | int, str] | None = None
+    text: str = "multinomial"
+    words: Mapping[str, Any] | None = None
+    document_length: float | str | None = None
+    assign: str = "soft"
+    draws: int = 1
+    prior: str | float | None = "row"
+    init: str = "mixed"
+    start: Mapping[str, Any] | None = None
+    fixed: Collection[str] = ()
+    tied: Collection[str] = ()
+    n_init: int = 16
+    stop: str = "gain"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    accelerate: bool = True
+    method: str = "em"
+    anneal: Sequence[float] = ()
+    variance_floor: float = 1e-8
+    reg_covar: float = 0.0
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    def _check_options(self) -> None:
+        options.whole("n_init", self.n_init)
+        options.whole("max_iter", self.max_iter)
+        options.one_of("init", self.init, STARTS)
+        options.number("tol", self.tol)
+        options.number("variance_floor", self.variance_floor, 0, 1)
+        options.number("reg_covar", self.reg_covar)
+        options.one_of("method", self.method, METHODS)
+        options.flag("accelerate", self.accelerate)
+        options.mapping("start", self.start)
+        options.mapping("columns", self.columns)
+        options.one_of("text", self.text, emission_builder.TEXTS)
+        read_options(options.mapping("words", self.words))
+        if self.document_length not in (None, "mean") and not options.number("document_length", self.document_length):
+            raise ParameterError("document_length=0: a document must count as something. Use 'mean', None or a number.")
+        options.annealing(self.anneal, self.assign, self.max_iter)
+
+    def _worded(self, source: Source) -> Source:
+        """Return a table to be fitted to with its text cut into words, once for the fit and all that follows."""
+        kinds = self.columns or {}
+        texts = [j for j, name in enumerate(source.names) if "text" in (kinds.get(name), kinds.get(j))]
+        if not self._takes_text or not (texts or isinstance(source, SparseSource)):
+            return source
+        return tokenised(source, texts, read_options(self.words), self.document_length)
+
+    def _learn_schema(self, source: Source) -> Schema:
+        with runner(self.n_jobs, source.n_rows // CHUNK) as run:
+            return self._arranged(Schema.learn(source, self.columns, run))
+
+    def _arranged(self, schema: Schema) -> Schema:
+        """Check the columns that options name, and give those that are treated apart blocks of their own."""
+        emission_builder.read_names(list(self.start or ()), schema, "start")
+        fixed = emission_builder.read_names(self.fixed, schema, "fixed")
+        tied = emission_builder.read_names(self.tied, schema, "tied")
+        if "weights" in tied or set(fixed) & set(tied):
+            raise ParameterError("tied: 'weights' cannot be tied, and a column cannot be both fixed and tied.")
+        emission_builder.check_fixed(fixed, self.start or {}, schema)
+        treatment = {name: "fixed" for name in fixed if name != "weights"} | dict.fromkeys(tied, "tied")
+        texts = [column.name for column in schema.columns if column.kind == "text"]
+        if self.text != "multinomial":
+            if set(texts) & set(treatment):
+                raise ParameterError(f"text={self.text!r}: its words can be neither fixed nor tied.")
+            treatment |= dict.fromkeys(texts, self.text)
+        return schema.arrange(treatment)
+
+    def _check_seen(self) -> None:
+        """Refuse a table that cannot be learned from because cells are missing."""
+        check_seen(self._schema)
+
+    def _remember(self, source: Source, schema: Schema) -> None:
+        """Keep what later calls need to know of the table: its columns, never its rows."""
+        for name in ("n_rows_seen_", "_without_data"):  # of an earlier life
+            self.__dict__.pop(name, None)
+        self._template = source.template()
+        self._schema = schema
+        self.columns_ = {column.name: column.kind for column in schema.columns}
+
+    def _recipe_for(
+        self, summary: emission_builder.Summary, n_components: int, covariance: str = "diag"
+    ) -> emission_builder.Recipe:
+        """Return the recipe of the mixture that the options describe."""
+        prior, floor = emission_builder.read_prior(self.prior), float(self.variance_floor)
+        fixed, ridge = tuple(self.fixed), float(self.reg_covar)
+        return emission_builder.Recipe(
+            self._schema, summary, n_components, prior, floor, fixed, None, covariance, ridge
+        )
+
+    def _overlaid(self, params: Params, n_components: int) -> Params:
+        """Return the parameters with those that the user gave put in their place."""
+        return emission_builder.overlay(params, self.start or {}, self._schema, n_components)
+
+    @property
+    def _told_apart(self) -> bool:
+        """Whether the user says what some components are: then they keep their order."""
+        return bool(self.start or self.fixed or self.tied)
+
+    def _search(
+        self,
+        table: Table,
+        n_components: int,
+        seed: np.random.SeedSequence,
+        smaller: Params | None = None,
+        covariance: str = "diag",
+    ) -> Found:
+        """Fit a mixture of so many components; `smaller` is the solution with one component less, if there is one."""
+        _check_rows(table, n_components)
+        assign = Assign.read(self.assign, self.draws)
+        with runner(self.n_jobs, table.n_chunks) as run:
+            summary, data = self._summarised(table, n_components, covariance, run)
+            recipe = self._recipe_for(summary, n_components, covariance)
+            model = recipe.model()
+            data = data or reduce(model, table, run)
+            plan = Plan(
+                assign=assign,
+                rule=read_rule(self.stop, self.tol, self.assign),
+                max_iter=self.max_iter,
+                accelerate=self.accelerate,
+                method=self.method,
+                anneal=tuple(self.anneal),
+                runner=run,
+                seed=child(seed, 1),
+            )
+            search = fit(model, data, self._starts(model, table, data, child(seed, 0), smaller), plan)
+            step = search.best.accepted
+            params = self._ordered(model, step.params, table)
+            if params is not step.params or assign.mode != "soft":
+                [step] = evaluate(model, data, [params], SOFT, run)
+            uncertain = measure(model, params, data.chunks, run)[1]  # rows of a known class add nothing to it
+        loglik = search.best.accepted.loglik if assign.mode == "soft" else step.loglik
+        n_rows = table.mass
+        return Found(model, params, search, step.expected.stats, loglik, uncertain, n_rows, recipe, seed)
+
+    def _summarised(
+        self, table: Table, n_components: int, covariance: str, run: Runner
+    ) -> tuple[emission_builder.Summary, Reduced | None]:
+        """Return the summary of a table; where nothing is hidden, read off the counts that the fit needs anyway."""
+        if table.evidence is None or not all_certain(table.evidence):
+            return emission_builder.summarise(table), None
+        rough = emission_builder.roughly(table)
+        if not all_countable(self._recipe_for(rough, n_components, covariance).model(), table):
+            return emission_builder.summarise(table), None
+        summary, data = self._counted(table, rough, n_components, covariance, run)
+        if emission_builder.lost_digits(summary, rough):  # the first rows are unlike the others
+            summary, data = self._counted(table, summary, n_components, covariance, run)
+        return summary, data
+
+    def _counted(
+        self, table: Table, rough: emission_builder.Summary, n_components: int, covariance: str, run: Runner
+    ) -> tuple[emission_builder.Summary, Reduced]:
+        """Count rows of known components about rough means, and read the summary of the table off the counts."""
+        model = self._recipe_for(rough, n_components, covariance).model()
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are named below
+            data = reduce(model, table, run)
+        assert data.known is not None
+        if not np.isfinite(data.known.stats).all():
+            table.settle()
+        return emission_builder.summary_of(model, data.known.stats, data.about, table.schema), data
+
+    def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
+        """Return the parameters with the largest component first, unless something else tells components apart."""
+        if self._told_apart or table.evidence is not None:
+            return params
+        return model.relabel(params, np.argsort(-params["mix"][0], kind="stable"))
+
+    def _told(self, table: Table) -> list[Chunk]:
+        """Return rows to begin with, where labels leave open what component a row belongs to; none by default."""
+        return []
+
+    def _starts(
+        self, model: Mixture, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
+    ) -> list[Params]:
+        """Return the parameters that the restarts begin with."""
+        n_components = model.leaves["emit"].n_components
+        if not data.chunks:  # nothing is hidden: from anywhere the first step is the last, so that is where to begin
+            return [counted(model, data, self._overlaid(model.blank(), n_components))]
+        chunks = table.chunks()
+        begin = Start(model, whole(model.leaves["emit"], chunks), chunks)
+        told = self._told(table)
+        starts = []
+        for i in range(self.n_init):
+            rng = np.random.default_rng(child(seed, i))
+            if i == 0 and smaller is not None:
+                params = split(model, smaller, rng)
+            else:
+                emit = from_known(begin, data, STARTS[self.init](begin, rng))
+                params = {"mix": model.leaves["mix"].blank(), "emit": emit}
+                params = from_labelled(begin, told, params) if told else params
+            params = self._overlaid(params, n_components)
+            starts.append(model.conform(params, params))
+        return _distinct(model, starts)
+
+    def _publish(self, found: Found, names: tuple[Any, ...] | None) -> None:
+        """Set the fitted attributes."""
+        self.events_ = column_notes(self._schema, found.recipe.summary.frequencies)
+        self._recipe, self._origin = found.recipe, Origin.of_fit(found.recipe, found.n_rows, found.seed)
+        self._model, self._params, self._stats = found.model, found.params, found.stats
+        self.loglik_, self._entropy, self._n_rows = found.loglik, found.uncertain, found.n_rows
+        known = names or (None,) * len(self.weights_)
+        self.class_names_ = tuple(default_name(k) if name is None else str(name) for k, name in enumerate(known))
+        take_over(self, found.search)
+        self._note_events(found.search)
+
+    def _note_events(self, search: Search) -> None:
+        best = search.best
+        mass = self._model.view(best.accepted.expected.stats)["mix"][0]
+        empty = np.flatnonzero(mass < NO_MASS).tolist()
+        if empty:
+            self.events_.append(f"classes without any mass kept their last parameters: {len(empty)} of {len(mass)}")
+        with one_blas_thread():  # a product of long rows, which threads in waiting would hold up
+            self.events_ += _twins(self._model.overlap(self._params, self._params))
+        if not best.healthy:
+            self.events_.append("a class collapsed onto single rows: its variance is on the floor")
+            warn(
+                f"every start ended with a variance on its floor ({self.variance_floor:g} of the column's variance): a "
+                f"class collapsed onto single rows, and loglik_={self.loglik_:.6g} says little. Use prior='row' or "
+                "fewer classes.",
+                CollapseWarning,
+            )
+        warn_of_end(self, search)
+        log.info("fitted %d classes: %s after %d passes", len(mass), self.stop_reason_, self.n_iter_)
+
+    def _state(self) -> State:
+        """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
+        return state.taken(self)
+
+    @classmethod
+    def _from_state(cls, found: State) -> Self:
+        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
+        return state.restored(cls, found)
+
+    def _seed(self) -> np.random.SeedSequence:
+        return lasting_seed(self.random_state)
+
+
+def _check_rows(table: Table, n_components: int) -> None:
+    n_rows = max(table.n_rows, int(table.mass))
+    if n_rows < n_components:
+        raise ParameterError(
+            f"n_samples={n_rows} is fewer than n_components={n_components}. Use fewer classes or more rows."
+        )
+
+
+def _twins(overlap: Floats) -> list[str]:
+    """Name pairs of classes that are the same: a start that does not tell them apart never will."""
+    same = np.argwhere(np.triu(overlap > -1e-12, k=1))
+    return [f"classes {i} and {j} are identical; start them apart, or use fewer classes" for i, j in same.tolist()]
+
+
+def _distinct(model: Mixture, starts: Sequence[Params]) -> list[Params]:
+    """Drop starts that repeat an earlier one, as when labels or the user leave nothing to chance."""
+    return list({model.pack(params).tobytes(): params for params in starts}.values())

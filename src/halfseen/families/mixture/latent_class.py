@@ -1,0 +1,230 @@
+"""Hidden classes behind a table: latent class analysis, latent profiles, mixtures over mixed columns with holes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from halfseen.data import read
+from halfseen.estimators import options
+from halfseen.estimators.table import emission_builder
+from halfseen.estimators.table.table_mixture import default_name
+from halfseen.families.mixture.unsupervised import HiddenClasses
+
+
+class LatentClass(HiddenClasses):
+    """Find hidden classes in a table with mixed columns and holes, by expectation-maximization.
+
+    Each row belongs to one of K classes that nobody recorded. Given the class the columns are independent: categories
+    with their own probabilities, numbers normal, counts Poisson. Missing cells of any column are summed out, in fitting
+    and in use.
+
+        log p(row) = log sum_k weights[k] prod over observed columns d of p(x[d] | k)
+
+    Parameters
+    ----------
+    n_components : int, range, list of int or "auto", default 2
+        Number of classes. Of a range (range(1, 7), [2, 3, 5]) the best by `criterion` is kept; "auto" goes up from 1
+        until the criterion has risen twice. `selection_` shows all that were tried.
+    criterion : {"bic", "aic", "icl"}, default "bic"
+        What chooses among several numbers of classes; lower is better.
+    columns : mapping, optional
+        Kinds of columns by name, where the rule is not what you want: {"visits": "poisson", "grade": "gaussian"}.
+        The rule: text, True/False, declared categories, constants and whole numbers with at most 12 distinct values
+        are "categorical"; other numbers are "gaussian". {"body": "text"} cuts a column into words. A sparse matrix
+        in place of a table is counts of words.
+    text : {"multinomial", "bernoulli"}, default "multinomial"
+        How words of text are taken: how often each occurs, or whether it does.
+    words : mapping, optional
+        Options of scikit-learn's CountVectorizer, which cuts text: {"stop_words": "english", "min_df": 2}.
+    document_length : float, "mean" or None
+        So many words every document counts as, whatever it has; "mean": as many as the average one. Long documents
+        then are no surer of their class than short ones.
+    assign : {"soft", "hard", "sample"}, default "soft"
+        How the hidden class is completed: in expectation, by the best class, or by a draw.
+    draws : int, default 1
+        With assign="sample": use the mean of this many draws (Monte Carlo EM).
+    covariance : {"diag", "full", "auto"}, default "diag"
+        Whether numbers are independent given the class, or jointly normal; "auto" tries both and keeps the better by
+        `criterion`. Fixed and tied columns are independent always.
+    prior : "row", float or None, default "row"
+        "row": one pseudo-row in all, 1 / K of it in each class: categories and counts as in the whole table, numbers
+        about the class's own mean with the column's variance. It keeps estimates off the boundary.
+        A number: so many pseudo-counts added to each cell and class (1.0 = add one), and so many such pseudo-rows for
+        numbers and counts. None: maximum likelihood.
+    init : {"mixed", "rows", "spread", "parameters", "posteriors", "kmeans"}, default "mixed"
+        How random starts are made: see `halfseen.engine.tables.starts`. "kmeans" is for columns of numbers alone.
+    start : mapping, optional
+        Parameters to start from, any subset: {"weights": [...], "color": {"red": [p, q], "blue": [...]},
+        "age": {"mean": [...], "sd": [...]}, "visits": [rate, rate]}, one number per class in each list.
+    fixed : list of str, optional
+        Columns, or "weights", that keep their `start` exactly.
+    tied : list of str, optional
+        Columns with the same parameters in all classes.
+    n_init : int, default 16
+        Number of starts. They are raced: after 5 passes the worse half is dropped, and again after 10 more, until
+        4 of 16 are left and run to the end. (scikit-learn's mixtures make one.)
+    stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "gain"
+        When to stop: the estimated remaining gain, the largest change of an expected count or of a parameter is below
+        `tol`; no row changed its class (hard); or after exactly `max_iter` passes. Sampled fits make `max_iter` passes
+        and take the mean statistics of the second half.
+    tol : float, default 1e-4
+        For "gain": in units of the total log-likelihood, not per row.
+    max_iter : int, default 1000
+        Most passes over the data for one start.
+    method : {"em", "gradient", "lbfgs"}, default "em"
+        How the objective is climbed: by EM, or by its gradient, with an adaptive rate or L-BFGS (assign="soft" only).
+        All end at the same optima. L-BFGS may be there before EM where classes overlap, and after it where they do not.
+    accelerate : bool, default True
+        Speed up soft EM by squared extrapolation (SQUAREM); it never lowers the objective.
+    anneal : sequence of float, optional
+        Rising inverse temperatures in (0, 1) to warm up at, ten passes each, for instance (0.4, 0.6, 0.8).
+    variance_floor : float, default 1e-8
+        Smallest variance, as a share of the column's own. A run that ends on the floor has collapsed onto single rows;
+        it ranks behind every other run, and warns if there is no other.
+    n_jobs : int, optional
+        Number of threads; -1 is all cores. The result is the same, bit for bit.
+    random_state : int, RandomState or Generator, optional
+        Seed. Same seed, same machine: same bits.
+
+    Attributes
+    ----------
+    weights_ : (K,) array            shares of the classes, largest first after a fit from random starts
+    loglik_ : float                  log-likelihood of the data under the returned parameters, summed over rows
+    objective_ : float               what was climbed: `loglik_` (hard: best joint) plus the log-prior
+    trace_ : list of float           the objective after each accepted step
+    n_iter_ : int                    passes over the data of the winning start
+    converged_ : bool
+    stop_reason_ : str               "tolerance", "rounding", "counts stable", "parameters stable",
+                                     "assignments unchanged", "iterations", "max_iter" or "interrupted"
+    n_components_ : int              number of classes
+    selection_ : table               for each number of classes tried: loglik, n_parameters, bic, aic, icl, entropy
+    restarts_ : dict                 n_init, n_finalists, n_reached_best, and the finalists' objectives, best first
+    events_ : list of str            what else happened: empty classes, collapses, columns without information
+    columns_ : dict                  the kind of each column
+    covariance_ : str                "diag" or "full": that of numbers within a class
+    class_names_ : tuple of str
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> X = [["a", 1.1], ["a", 0.9], ["b", 5.2], ["b", None], ["a", 1.0], [None, 4.9]]
+    >>> model = hs.LatentClass(2, random_state=0).fit(X)
+    >>> model.predict(X).tolist()
+    [0, 0, 1, 1, 0, 1]
+    >>> model.stop_reason_
+    'tolerance'
+    """
+
+    def __init__(
+        self,
+        n_components: int | Sequence[int] | str = 2,
+        *,
+        criterion: str = "bic",
+        columns: Mapping[str | int, str] | None = None,
+        text: str = "multinomial",
+        words: Mapping[str, Any] | None = None,
+        document_length: float | str | None = None,
+        assign: str = "soft",
+        draws: int = 1,
+        covariance: str = "diag",
+        prior: str | float | None = "row",
+        init: str = "mixed",
+        start: Mapping[str, Any] | None = None,
+        fixed: Collection[str] = (),
+        tied: Collection[str] = (),
+        n_init: int = 16,
+        stop: str = "gain",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        method: str = "em",
+        accelerate: bool = True,
+        anneal: Sequence[float] = (),
+        variance_floor: float = 1e-8,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.criterion = criterion
+        self.columns = columns
+        self.text = text
+        self.words = words
+        self.document_length = document_length
+        self.assign = assign
+        self.draws = draws
+        self.covariance = covariance
+        self.prior = prior
+        self.init = init
+        self.start = start
+        self.fixed = fixed
+        self.tied = tied
+        self.n_init = n_init
+        self.stop = stop
+        self.tol = tol
+        self.max_iter = max_iter
+        self.method = method
+        self.accelerate = accelerate
+        self.anneal = anneal
+        self.variance_floor = variance_floor
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    _takes_text = True
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        options.one_of("text", self.text, ("multinomial", "bernoulli"))
+
+    def _shapes(self) -> Sequence[str]:
+        options.one_of("covariance", self.covariance, ("diag", "full", "auto"))
+        return ("diag", "full") if self.covariance == "auto" else (self.covariance,)
+
+    @property
+    def covariance_(self) -> str:
+        """The covariance of numbers within a class that was chosen."""
+        check_is_fitted(self)
+        return self._covariance
+
+    @classmethod
+    def from_params(cls, weights: Sequence[float], columns: Mapping[str, Any]) -> Self:
+        """Build a model without data.
+
+        Parameters
+        ----------
+        weights : (K,) shares of the classes
+        columns : mapping from a column's name to its parameters
+            {category: (K,) probabilities} for categories, {"mean": (K,), "sd": (K,)} (or "var") for numbers,
+            {"rate": (K,)} for counts, {"words": {word: (K,) probabilities}} for text, with "options" that cut it.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.LatentClass.from_params(
+        ...     weights=[0.3, 0.7],
+        ...     columns={"x1": {0: [0.7, 0.1], 1: [0.3, 0.9]}, "x2": {0: [0.8, 0.4], 1: [0.2, 0.6]}},
+        ... )
+        >>> model.predict_proba([[0, 1], [1, 1]]).round(4)
+        array([[0.5   , 0.5   ],
+               [0.0455, 0.9545]])
+        """
+        model = cls(len(weights))
+        model._schema = emission_builder.read_columns(options.mapping("columns", columns))
+        model._recipe = emission_builder.Recipe(
+            model._schema, emission_builder.unit_summary(model._schema), len(weights)
+        )
+        model._model = model._recipe.model()
+        given = {"weights": weights, **columns}
+        model._params = emission_builder.overlay(model._model.blank(), given, model._schema, len(weights))
+        model._template = read(np.zeros((1, len(columns))))
+        model.class_names_ = tuple(map(default_name, range(len(weights))))
+        model.columns_ = {column.name: column.kind for column in model._schema.columns}
+        model.n_features_in_ = len(columns)
+        model.n_components_ = len(weights)
+        model._covariance = "diag"
+        model._n_rows = 0.0
+        model._without_data = True
+        return model

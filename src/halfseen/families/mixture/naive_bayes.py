@@ -1,0 +1,554 @@
+"""Classification with known, partly known and unknown labels: naive Bayes over mixed columns with holes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from halfseen.assign import SOFT
+from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read_target, row_weight
+from halfseen.engine.tables.mixture import Mixture
+from halfseen.engine.tables.preprocess import all_certain, known_apart
+from halfseen.errors import DataError, ParameterError
+from halfseen.estimators import options
+from halfseen.estimators.rollback import unharmed
+from halfseen.estimators.state import State
+from halfseen.estimators.table import emission_builder
+from halfseen.estimators.table.column_events import column_notes
+from halfseen.estimators.table.table_mixture import TableMixture, in_one_pass
+from halfseen.families.mixture import semi_supervised_check
+from halfseen.families.mixture.fit import TableEM
+from halfseen.leaves.categorical import read_table
+from halfseen.leaves.leaf import Floats, Stats, frozen
+from halfseen.leaves.limits import Params
+from halfseen.leaves.multinomial import Bernoulli, Complement, Multinomial
+from halfseen.leaves.product import Product
+
+
+def _one_component(model: NaiveBayes) -> bool:
+    if model.components_per_class != 1:
+        raise AttributeError("partial_fit needs components_per_class=1: the components of a class have no labels.")
+    return True
+
+
+def _words_alone(model: NaiveBayes) -> bool:
+    """Whether scores are linear in counts of words: one block of text, one component per class."""
+    check_is_fitted(model)
+    [first, *others] = model._schema.blocks
+    if others or not first.startswith("text") or model.components_per_class != 1:
+        raise AttributeError("only a classifier of text alone, with components_per_class=1, is linear in its words.")
+    return True
+
+
+class NaiveBayes(ClassifierMixin, TableEM):
+    """Classify rows of mixed columns with holes; labels may have holes too.
+
+    Given the class the columns are independent: categories with their own probabilities, numbers normal, counts
+    Poisson. With a label for every row the fit is counting, in closed form. Where labels are missing, soft or sets of
+    candidates, EM completes them: semi-supervised learning.
+
+        P(class | row) ~ P(class) prod over observed columns d of p(x[d] | class)
+
+    Parameters
+    ----------
+    columns : mapping, optional
+        Kinds of columns by name, where the rule is not what you want: {"visits": "poisson", "grade": "gaussian"}.
+        {"body": "text"} cuts a column into words. A sparse matrix in place of a table is counts of words.
+    text : {"multinomial", "bernoulli", "complement"}, default "multinomial"
+        How words of text are taken: how often each occurs, whether it does, or by how rare it is in the other classes.
+        The last is a rule, no probability model: it needs a label for every row, and nothing but the text.
+    words : mapping, optional
+        Options of scikit-learn's CountVectorizer, which cuts text: {"stop_words": "english", "min_df": 2}.
+    document_length : float, "mean" or None
+        So many words every document counts as, whatever it has; "mean": as many as the average one. It helps most
+        where the fit is to few labelled documents alone; beside unlabelled ones try both, by `guard_`.
+    prior : float, "row" or None, default 1.0
+        So many pseudo-counts added to each class and to each category in each class (1.0 = add one, Laplace), and so
+        many pseudo-rows for numbers (about the class's own mean, with the column's variance) and counts. "row": one
+        pseudo-row in all. None: maximum likelihood.
+    class_prior : (C,) sequence or "observed", optional
+        Shares of the classes, in the order of `classes_`, where the table's own are not to be used. "observed": the
+        table's own without pseudo-counts, as scikit-learn has them.
+    components_per_class : int, default 1
+        More than one makes each class a mixture of so many components: for classes that fall into several kinds.
+    unlabeled_weight : float in [0, 1] or "cv", default 1.0
+        What a row counts about whose class nothing is known (Nigam's lambda); rows with candidates or soft labels count
+        in full. 0 leaves such rows out. "cv" tries 0, 0.01, 0.03, 0.1, 0.3 and 1 and keeps the one that does best in
+        cross-validation on the labelled rows, the largest among equals; `unlabeled_weight_` says which.
+    guard : bool, default True
+        Compare a fit with unlabelled rows to one without, by cross-validation on the labelled rows, and warn when they
+        make it worse. `guard_` has the scores.
+    assign : {"soft", "hard", "sample"}, default "soft"
+        How missing labels are completed; "hard" is self-training.
+    n_init : int, default 16
+        Number of starts with several components per class; with one the labelled rows are the only start.
+    tol, max_iter, variance_floor, n_jobs, random_state : as in `LatentClass`
+
+    Attributes
+    ----------
+    classes_ : (C,) array            the labels
+    class_prior_ : (C,) array        shares of the classes
+    class_count_ : (C,) array        expected number of training rows in each class
+    unlabeled_weight_ : float        what a row without a label counts as
+    guard_ : dict or None            cross-validated accuracy with and without the unlabelled rows
+    loglik_, objective_, trace_, n_iter_, converged_, stop_reason_, events_, columns_ : as in `LatentClass`
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> X = [["sunny", 30.5], ["rain", 12.1], [None, 14.2], ["sunny", 25.0], ["rain", None], ["sunny", 28.3]]
+    >>> model = hs.NaiveBayes().fit(X, ["out", "in", "in", "out", "in", "out"])
+    >>> model.predict([["rain", 13.5], ["sunny", None]])
+    array(['in', 'out'], dtype='<U3')
+    >>> model.predict_proba([["sunny", None]]).round(3)
+    array([[0.238, 0.762]])
+    """
+
+    classes_: NDArray[Any]
+    _takes_text = True
+    _covariance: str = "diag"
+
+    def __init__(
+        self,
+        *,
+        columns: Mapping[str | int, str] | None = None,
+        text: str = "multinomial",
+        words: Mapping[str, Any] | None = None,
+        document_length: float | str | None = None,
+        prior: str | float | None = 1.0,
+        class_prior: Sequence[float] | str | None = None,
+        components_per_class: int = 1,
+        unlabeled_weight: float | str = 1.0,
+        guard: bool = True,
+        assign: str = "soft",
+        n_init: int = 16,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        variance_floor: float = 1e-8,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.columns = columns
+        self.text = text
+        self.words = words
+        self.document_length = document_length
+        self.prior = prior
+        self.class_prior = class_prior
+        self.components_per_class = components_per_class
+        self.unlabeled_weight = unlabeled_weight
+        self.guard = guard
+        self.assign = assign
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.variance_floor = variance_floor
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ---- fitting -------------------------------------------------------------------------------------------------
+
+    @unharmed
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        classes: Sequence[Any] | None = None,
+        unlabeled: Any = None,
+    ) -> Self:
+        """Fit to a table and its labels.
+
+        Parameters
+        ----------
+        X : array, pandas, Polars or Arrow table, list of rows, or `open_table`; NaN, None and nulls are holes
+        y : sequence
+            A label for each row, None where it is unknown, a set where it is one of several; or an (N, C) array of
+            evidence that multiplies the model. -1 is unknown among at least two other numbers, as in scikit-learn.
+        sample_weight : (N,) array, optional
+        classes : sequence, optional
+            All classes in their order; those seen, sorted, by default.
+        unlabeled : optional
+            The value that means 'unknown'.
+        """
+        self._check_options()
+        source = self._read(X, reset=True)
+        weight = row_weight(source, sample_weight)
+        evidence, names = read_target(target_of(y, source), source.n_rows, classes, unlabeled)
+        self._begin(names)
+        self._check_rule(evidence)
+        if self.unlabeled_weight == "cv":
+            self.unlabeled_weight_ = semi_supervised_check.best_weight(self, source, weight, evidence)
+        source, weight, evidence = self._weighed(source, weight, evidence)
+        self._fit_rows(source, weight, evidence)
+        self._check_seen()  # not within: of the rows that the guard leaves in, a column may have no cell
+        self.guard_ = None
+        if self.guard and not evidence.complete:
+            self.guard_ = semi_supervised_check.compare(self, source, weight, evidence)
+        return self
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        options.whole("components_per_class", self.components_per_class)
+        options.flag("guard", self.guard)
+        if self.unlabeled_weight == "cv":
+            return
+        if not options.number("unlabeled_weight", self.unlabeled_weight) <= 1:
+            raise ParameterError(f"unlabeled_weight={self.unlabeled_weight!r} is above 1. Use a number from 0 to 1.")
+
+    def _check_seen(self) -> None:
+        """Take any table: where no cell is observed, the shares of the classes are left to learn."""
+
+    def _check_rule(self, evidence: Evidence) -> None:
+        if self.text == "complement" and not (all_certain(evidence) and self.components_per_class == 1):
+            raise ParameterError(
+                "text='complement' needs a label for every row and one component per class: it is a rule, not a "
+                "probability model that EM could climb. Use text='multinomial'."
+            )
+
+    def _begin(self, classes: tuple[Any, ...]) -> None:
+        self.classes_ = np.array(classes)
+        self.unlabeled_weight_ = 1.0 if isinstance(self.unlabeled_weight, str) else float(self.unlabeled_weight)
+        self._masses = None
+        if isinstance(self.class_prior, str):
+            options.one_of("class_prior", self.class_prior, ("observed",))
+        elif self.class_prior is not None:
+            self._masses = read_table(self.class_prior, (len(classes),), "class_prior")
+
+    def _weighed(
+        self, source: Source, weight: NDArray[np.float64], evidence: Evidence
+    ) -> tuple[Source, NDArray[np.float64], Evidence]:
+        """Return the rows that count, rows without any evidence with their own weight."""
+        if self.unlabeled_weight_ != 1:
+            weight = np.where(evidence.index == 0, self.unlabeled_weight_ * weight, weight)
+        if weight[:1].min() > 0 and (weight.strides == (0,) or weight.min() > 0):  # one number for all rows, or many
+            return source, weight, evidence
+        used = np.flatnonzero(weight)
+        if not len(used):
+            raise DataError("no labelled row has a weight above 0: nothing is left to fit to.")
+        return source.take(used), weight[used], evidence.take(used)
+
+    def _fit_rows(self, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> None:
+        inside = int(self.components_per_class)
+        # counting needs no order of rows, and one pass; joint normals may have to complete cells
+        counting = inside == 1 and self._covariance in ("diag", "spherical") and all_certain(evidence)
+        if counting and self._fit_at_once(source, weight, evidence):
+            return
+        schema = self._learn_schema(source)
+        self._remember(source, schema)
+        if counting:
+            in_one_pass(self._fit_table, schema, source, weight, evidence)
+        else:
+            self._fit_table(schema.encode(source, weight, evidence.repeated(inside)).canonical(overwrite=True))
+
+    def _guess(self, source: Source) -> Schema | None:
+        """Return the columns that the first rows suggest, if they may be guessed."""
+        schema = Schema.guess(source, self.columns)
+        return None if schema is None else self._arranged(schema)
+
+    def _fit_at_once(self, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> bool:
+        """Count with the columns that the first rows suggest; return whether the others agree."""
+        schema = self._guess(source)
+        if schema is None:
+            return False
+        self._remember(source, schema)
+        try:
+            self._fit_table(self._schema.encode(source, weight, evidence, once=True))
+        except Unsettled:
+            return False
+        return True
+
+    def _fit_table(self, table: Table) -> None:
+        n_components = int(self.components_per_class) * len(self.classes_)
+        found = self._search(table, n_components, self._seed(), covariance=self._covariance)
+        self._publish(found, self._component_names())
+
+    def _recipe_for(
+        self, summary: emission_builder.Summary, n_components: int, covariance: str = "diag"
+    ) -> emission_builder.Recipe:
+        recipe = super()._recipe_for(summary, n_components, covariance)
+        masses, rule = self._masses, "text.complement" in self._schema.blocks
+        if rule and (len(self._schema.blocks) > 1 or n_components < 2):
+            raise ParameterError("text='complement' needs two classes and nothing but text. Use text='multinomial'.")
+        if masses is None and rule:  # which weighs classes alike
+            masses = np.full(n_components, 1 / n_components)
+        return recipe._replace(masses=masses, observed=isinstance(self.class_prior, str))
+
+    def _told(self, table: Table) -> list[Chunk]:
+        """Return the rows of whose class something is known, if there are others, and classes of several components."""
+        if table.evidence is None or int(self.components_per_class) == 1 or table.evidence.complete:
+            return []
+        return list(table.take(np.flatnonzero(table.evidence.index)).chunks())
+
+    def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
+        return params
+
+    def _component_names(self) -> tuple[str, ...]:
+        inside = int(self.components_per_class)
+        return tuple(
+            str(label) if inside == 1 else f"{label} ({i + 1})" for label in self.classes_ for i in range(inside)
+        )
+
+    @available_if(_one_component)
+    @unharmed
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Sequence[Any] | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        unlabeled: Any = None,
+    ) -> Self:
+        """Take in one more batch: statistics add, so that the result is that of one fit to all labelled rows.
+
+        The first batch fixes the columns with their kinds and categories, and needs `classes` if it does not have them
+        all. After `fit` it goes on from there. Rows with unknown labels are completed once, under what was learned
+        before them, and then counted. Needs components_per_class=1.
+        """
+        self._check_options()
+        first = not hasattr(self, "_params")
+        source = self._read(X, reset=first)
+        weight = row_weight(source, sample_weight)
+        listed = classes if first else self.classes_.tolist()
+        evidence, names = read_target(target_of(y, source), source.n_rows, listed, unlabeled, may_lack=not first)
+        if first:
+            self._begin(names)
+        source, weight, evidence = self._weighed(source, weight, evidence)
+        schema = self._learn_schema(source) if first else self._schema
+        table = schema.encode(source, weight, evidence)
+        if first:
+            self._remember(source, schema)
+            self._check_seen()
+            summary = emission_builder.summarise(table)
+            self.events_ = column_notes(schema, summary.frequencies)
+            self._recipe = self._recipe_for(summary, len(self.classes_), self._covariance)
+            self._model = self._recipe.model()
+            self._params = self._model.blank()
+            self._stats = np.zeros(self._model.stats_shape)
+        self._add(table)
+        return self
+
+    def _add(self, table: Table) -> None:
+        """Add the statistics of a batch and estimate anew."""
+        pivot = self._model.blank()  # alike in all classes, so that moments of the whole table can be read off
+        stats = self._model.recentre(self._stats, self._params, pivot)
+        counted, rest = known_apart(self._model, table)  # about the pivot; nothing of what was learned is needed
+        if counted is not None:
+            stats = stats + counted.stats
+        if rest is not None:
+            prepared = self._model.prepare(_all_possible(self._params))
+            for chunk in rest.chunks():
+                batch = self._model.expected(prepared, chunk, SOFT).stats
+                stats = stats + self._model.recentre(batch, self._params, pivot)
+        summary = emission_builder.summary_of(self._model, stats, pivot, self._schema)
+        self._recipe = self._recipe_for(summary, len(self.classes_), self._covariance)
+        self._model, self._origin = self._recipe.model(), self._origin.in_pieces()
+        pseudo = self._model.prior(pivot)
+        self._params = self._model.maximise(stats if pseudo is None else stats + pseudo, pivot)
+        self._stats = self._model.recentre(stats, pivot, self._params)
+        self.class_names_ = self._component_names()
+        self._n_rows = 0.0
+        self.n_rows_seen_ = float(self.class_count_.sum())
+        for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "guard_"):
+            self.__dict__.pop(name, None)
+
+    # ---- in a file -----------------------------------------------------------------------------------------------
+
+    def _state(self) -> State:
+        state = super()._state()
+        own = {"classes": self.classes_, "unlabeled_weight": self.unlabeled_weight_}
+        return state._replace(record=state.record | own)
+
+    @classmethod
+    def _from_state(cls, state: State) -> Self:
+        record = dict(state.record)
+        classes, unlabeled = record.pop("classes"), record.pop("unlabeled_weight", None)
+        model = super()._from_state(state._replace(record=record))
+        inside = int(options.whole("components_per_class", model.components_per_class))
+        kept = isinstance(classes, np.ndarray) and classes.shape == (len(model.weights_) // inside,)
+        if not kept or len(model.weights_) % inside or len(set(classes.tolist())) != len(classes):
+            raise ParameterError(f"classes={classes!r:.80} do not fit {len(model.weights_)} components.")
+        model.unlabeled_weight_ = 1.0 if isinstance(model.unlabeled_weight, str) else float(model.unlabeled_weight)
+        if unlabeled is not None:
+            model.unlabeled_weight_ = options.number("unlabeled_weight", unlabeled)
+        if model._recipe.masses is not None and len(model._recipe.masses) != len(classes):
+            raise ParameterError(f"{len(model._recipe.masses)} given shares do not fit {len(classes)} classes.")
+        model.classes_, model._masses = classes, model._recipe.masses
+        if model.class_prior is None:
+            model._masses = None
+        return model
+
+    # ---- use -----------------------------------------------------------------------------------------------------
+
+    @property
+    def class_prior_(self) -> Floats:
+        """Shares of the classes, (C,)."""
+        return self._by_class(self.weights_)
+
+    @property
+    def class_count_(self) -> Floats:
+        """Expected number of training rows in each class, (C,)."""
+        check_is_fitted(self)
+        stats: Stats = self._model.view(self._stats)["mix"][0]
+        return self._by_class(stats)
+
+    @property
+    def class_log_prior_(self) -> Floats:
+        """Logs of `class_prior_`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.class_prior_)
+
+    def _words(self) -> tuple[Multinomial, Floats, Stats]:
+        """Return the leaf of the words, its parameters and its statistics."""
+        _words_alone(self)
+        [block] = self._schema.blocks
+        emit = self._model.leaves["emit"]
+        assert isinstance(emit, Product)
+        leaf = emit.leaves[block]
+        assert isinstance(leaf, Multinomial)
+        return leaf, self._params["emit"][block], self._model.view(self._stats)["emit"].reshape(leaf.stats_shape)
+
+    @property
+    def feature_count_(self) -> Floats:
+        """Expected count of each word in each class, (C, V); of documents that have it with text="bernoulli"."""
+        leaf, _, stats = self._words()
+        return stats[:, 1::2] if isinstance(leaf, Bernoulli) else stats
+
+    @property
+    def feature_log_prob_(self) -> Floats:
+        """Log-probability of each word in each class, (C, V), as in scikit-learn.
+
+        With text="complement" minus the log of its share in all other classes.
+        """
+        leaf, params, _ = self._words()
+        with np.errstate(divide="ignore"):
+            found = np.log(params[:, 1::2] if isinstance(leaf, Bernoulli) else params)
+        return -found if isinstance(leaf, Complement) else found
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of the words, (C, V): `predict_joint_log_proba(X) = X @ coef_.T + intercept_` for counts X.
+
+        There is a row for each class, also where there are two. With text="bernoulli" X is 0 or 1.
+        """
+        leaf, params, _ = self._words()
+        if not isinstance(leaf, Bernoulli):
+            return self.feature_log_prob_
+        with np.errstate(divide="ignore"):
+            return np.log(params[:, 1::2]) - np.log(params[:, 0::2])
+
+    @property
+    def intercept_(self) -> Floats:
+        """Score of a document without words in each class, (C,): the log of its share, and more with "bernoulli"."""
+        leaf, params, _ = self._words()
+        if not isinstance(leaf, Bernoulli):
+            return self.class_log_prior_
+        with np.errstate(divide="ignore"):
+            return self.class_log_prior_ + np.log(params[:, 0::2]).sum(axis=1)
+
+    def _by_class(self, by_component: Floats) -> Floats:
+        """Sum over the components of each class, along the last axis."""
+        if self.components_per_class == 1:
+            return by_component
+        shape = (*by_component.shape[:-1], len(self.classes_), int(self.components_per_class))
+        return by_component.reshape(shape).sum(axis=-1)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the posterior probability of each class for each row, (N, C)."""
+        by_component = super().predict_proba(X)
+        return self._by_class(by_component)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logs of `predict_proba`; exact where the probabilities themselves would vanish."""
+        joint = self.predict_joint_log_proba(X)
+        evidence = logsumexp(joint, axis=1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(np.isneginf(evidence), np.log(self.class_prior_), joint - evidence)
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Return log p(observed cells, class) for each row and class, (N, C)."""
+        return self._class_joint(self._encode(X))[1]
+
+    def _by_class_joint(self, joint: Floats) -> tuple[tuple[str, ...], Floats]:
+        with np.errstate(divide="ignore"):
+            by_class = logsumexp(joint.reshape(len(joint), len(self.classes_), -1), axis=2)
+        return tuple(map(str, self.classes_)), by_class
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each row; the first among equals."""
+        return self._over(X, lambda table: self._most_probable(table, self.classes_))
+
+    def _most_probable(self, table: Table, names: NDArray[Any]) -> NDArray[Any]:
+        """Return the name of the most probable class of each row; the first among equals."""
+        if self.components_per_class == 1:
+            return super()._most_probable(table, names)
+        return names[np.concatenate(self._posteriors(table, lambda resp: self._by_class(resp).argmax(axis=1)))]
+
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy: the share of rows whose predicted class is `y`."""
+        source = self._read(X, reset=False)
+        weight = source.weight if sample_weight is None else sample_weight
+        return float(ClassifierMixin.score(self, source, source.target if y is None else y, weight))
+
+    def relabel(self, order: Sequence[int]) -> Self:
+        """Return a copy in which class i is the former class order[i]."""
+        check_is_fitted(self)
+        inside = int(self.components_per_class)
+        places = np.asarray(order)
+        if sorted(places.tolist()) != list(range(len(self.classes_))):
+            raise ParameterError(f"order={order!r} does not name each of the {len(self.classes_)} classes once.")
+        relabelled = super().relabel((places[:, None] * inside + np.arange(inside)).ravel().tolist())
+        relabelled.classes_ = self.classes_[places]
+        if self._masses is not None:  # given shares move with their classes
+            relabelled._masses = self._masses[places]
+            relabelled._recipe = self._recipe._replace(masses=relabelled._masses)
+            relabelled._model = relabelled._recipe.model()
+        relabelled.class_names_ = relabelled._component_names()
+        return relabelled
+
+    def match_to(self, other: TableMixture) -> Self:
+        """Refuse: the classes have labels, which say what is what."""
+        raise ParameterError("match_to is for hidden classes; those of a classifier have labels. Use relabel.")
+
+    def rename(self, names: Sequence[Any]) -> Self:
+        """Return a copy that predicts these labels instead of `classes_`."""
+        check_is_fitted(self)
+        if len(names) != len(self.classes_) or len(set(names)) != len(names):
+            raise ParameterError(
+                f"names={names!r} does not give each of the {len(self.classes_)} classes its own name."
+            )
+        renamed = copy(self)
+        renamed.classes_ = np.array(list(names))
+        renamed.class_names_ = renamed._component_names()
+        return renamed
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
+        """Draw rows and their classes from the model."""
+        X, components = super().sample(n_samples, random_state)
+        return X, self.classes_[components // int(self.components_per_class)]
+
+
+def _all_possible(params: Params) -> Params:
+    """Return the parameters with next to no share of classes that have none: a label may bring their first row."""
+    return {**params, "mix": frozen(np.maximum(params["mix"], np.finfo(np.float64).tiny))}
+
+
+def target_of(y: Any, source: Source | None = None) -> Any:
+    """Return the labels: those given, else those that came with the table."""
+    y = source.target if y is None and source is not None else y
+    if y is None:
+        raise DataError("a classifier requires y to be passed, but the target y is None.")
+    if hasattr(y, "__array__") and not hasattr(y, "__iter__"):
+        y = np.asarray(y)
+    if getattr(y, "shape", ())[1:] == (1,):
+        return column_or_1d(y, warn=True)
+    return y

@@ -1,0 +1,131 @@
+"""The guard rail of semi-supervised learning: find out whether the unlabelled rows help.
+
+Both fits are made on the same folds of the labelled rows and compared on the rows left out. Unlabelled rows hurt when
+the classes are not the clusters of the table, or when columns depend on each other within a class.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from halfseen.data import Evidence, Source, Table
+from halfseen.errors import DataError, UnlabeledWarning, warn
+
+if TYPE_CHECKING:
+    from halfseen.families.mixture.naive_bayes import NaiveBayes
+
+FOLDS = 5
+WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)  # of unlabelled rows, tried by cross-validation
+
+
+def compare(
+    model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence
+) -> dict[str, Any] | None:
+    """Return the cross-validated accuracies with and without unlabelled rows; warn when they are worse with them.
+
+    None, with a note in `events_`, where some class has too few labelled rows to leave one out, or what is left cannot
+    be fitted alone.
+    """
+    found = _folds(evidence)
+    if found is None:
+        model.events_.append("guard: too few labelled rows to tell whether the unlabelled ones help")
+        return None
+    labelled, truth, folds, split = found
+    right = {True: np.zeros(len(labelled)), False: np.zeros(len(labelled))}
+    others = np.setdiff1d(np.arange(len(weight)), labelled)
+    for train, test in split:
+        for with_all, hits in right.items():
+            rows = np.sort(np.append(labelled[train], others)) if with_all else labelled[train]
+            try:
+                fitted = _fitted(model, source.take(rows), weight[rows], evidence.take(rows))
+            except DataError as error:  # a column that was seen in other rows only
+                model.events_.append(f"guard: some labelled rows cannot be fitted alone: {error}")
+                return None
+            names = np.arange(len(model.classes_))
+            hits[test] = fitted._most_probable(_rows(fitted, source, labelled[test]), names) == truth[test]
+    return _judged(model, right[True], right[False], folds)
+
+
+def best_weight(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> float:
+    """Return the weight of unlabelled rows with which most labelled rows are right in cross-validation.
+
+    The largest among equals. 1 where there is nothing to choose: no unlabelled row, or too few labels.
+    """
+    found = _folds(evidence)
+    if found is None or evidence.complete:
+        return 1.0
+    labelled, truth, _, split = found
+    others = np.setdiff1d(np.arange(len(weight)), labelled)
+    hits = dict.fromkeys(WEIGHTS, 0.0)
+    for train, test in split:
+        for tried in WEIGHTS:
+            rows = np.sort(np.append(labelled[train], others)) if tried else labelled[train]
+            known = evidence.take(rows)
+            own = np.where(known.index == 0, tried * weight[rows], weight[rows])
+            try:
+                fitted = _fitted(model, source.take(rows), own, known)
+            except DataError:  # a column that was seen in other rows only: such a weight will not do
+                hits[tried] = -np.inf
+                continue
+            names = np.arange(len(model.classes_))
+            right = fitted._most_probable(_rows(fitted, source, labelled[test]), names) == truth[test]
+            hits[tried] += float(weight[labelled[test]] @ right)
+    return max(WEIGHTS, key=lambda tried: (hits[tried], tried))
+
+
+Folds = tuple[NDArray[np.int64], NDArray[np.int64], int, list[tuple[NDArray[np.int64], NDArray[np.int64]]]]
+
+
+def _folds(evidence: Evidence) -> Folds | None:
+    """Return the labelled rows, their classes, and how they are cut into folds; None where some class has too few."""
+    single = (evidence.patterns != -np.inf).sum(axis=1) == 1
+    labelled = np.flatnonzero(single[evidence.index])
+    truth = evidence.patterns[evidence.index[labelled]].argmax(axis=1)
+    counts = np.bincount(truth, minlength=evidence.n_components)
+    folds = int(min(FOLDS, counts[counts > 0].min(initial=FOLDS)))
+    if folds < 2 or (counts > 0).sum() < 2:
+        return None
+    return labelled, truth, folds, list(StratifiedKFold(folds, shuffle=True, random_state=0).split(labelled, truth))
+
+
+def _fitted(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> NaiveBayes:
+    """Fit a copy to some rows, quietly: the fit proper has already said what there is to say."""
+    copy = clone(model)
+    copy._begin(tuple(model.classes_.tolist()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        copy._fit_rows(source, weight, evidence)
+    return copy
+
+
+def _rows(model: NaiveBayes, source: Source, rows: NDArray[np.int64]) -> Table:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a category may be met in the rows left out alone
+        return model._schema.encode(source.take(rows))
+
+
+def _judged(
+    model: NaiveBayes, with_all: NDArray[np.float64], labelled_only: NDArray[np.float64], folds: int
+) -> dict[str, Any]:
+    scores = {
+        "with_unlabeled": float(with_all.mean()),
+        "labelled_only": float(labelled_only.mean()),
+        "n_labelled": len(with_all),
+        "folds": folds,
+    }
+    changed = with_all - labelled_only
+    if changed.sum() < -np.sqrt(np.abs(changed).sum()):  # more than one standard error of the difference
+        warn(
+            f"the unlabelled rows make the classifier worse: accuracy {scores['with_unlabeled']:.3f} with them, "
+            f"{scores['labelled_only']:.3f} without ({folds}-fold cross-validation on {len(with_all)} labelled rows). "
+            f"Lower unlabeled_weight (now {model.unlabeled_weight_:g}; 0 leaves them out), try components_per_class=2, "
+            "or drop columns that depend on each other.",
+            UnlabeledWarning,
+        )
+    return scores

@@ -1,0 +1,195 @@
+"""Hidden classes: what estimators share whose classes nobody recorded, from one fit to a choice among many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+
+from halfseen.data import Evidence, Source, Table, read, read_labels, row_weight
+from halfseen.errors import InterruptedWarning, ParameterError, warn
+from halfseen.estimators import options, selection
+from halfseen.estimators.rollback import unharmed
+from halfseen.estimators.state import State
+from halfseen.families.mixture import stepwise
+from halfseen.families.mixture.fit import Found, TableEM
+from halfseen.seeds import child
+
+
+def _one_size(model: HiddenClasses) -> bool:
+    if len(selection.read_sizes(model.n_components)) > 1:
+        raise AttributeError(
+            "partial_fit needs one number of classes, n_components: no rows stay to compare others on."
+        )
+    if len(model._shapes()) > 1:
+        raise AttributeError("partial_fit needs one shape of covariance: no rows stay to compare others on.")
+    return True
+
+
+class HiddenClasses(TableEM):
+    """A mixture whose classes are hidden: fitted at once, in pieces, or chosen among several by a criterion."""
+
+    n_components: int | Sequence[int] | str
+    criterion: str
+    _covariance: str
+
+    def _shapes(self) -> Sequence[str]:
+        """Return the shapes of covariance to try."""
+        return ("diag",)
+
+    @property
+    def _given(self) -> str:
+        """Name the option that gives a value for each class, if there is one."""
+        return "start" if self.start else ""
+
+    @unharmed
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        labels: Any = None,
+        classes: Sequence[Any] | None = None,
+        unlabeled: Any = None,
+    ) -> Self:
+        """Fit to a table.
+
+        Parameters
+        ----------
+        X : array, pandas, Polars or Arrow table, list of rows, or `open_table`; NaN, None and nulls are holes
+        y : ignored; Pipelines pass it
+        sample_weight : (N,) array, optional
+            How often each row counts; by default what the column named as weight in `open_table` says.
+        labels : array, optional
+            What is known of the rows' classes: a label or None for each row, a set of candidates, or an (N, K) array of
+            evidence that multiplies the model.
+        classes : sequence, optional
+            The labels in the order of the classes; sorted by default. Whole numbers from 0 to K - 1 are classes.
+        unlabeled : optional
+            The value that means 'no label'; by default None, NaN, and -1 among at least two other numbers.
+        """
+        self._check_options()
+        sizes = selection.read_sizes(self.n_components)
+        options.one_of("criterion", self.criterion, selection.CRITERIA)
+        source = self._read(X, reset=True)
+        weight = row_weight(source, sample_weight)
+        labels = source.target if labels is None else labels
+        if labels is None and (classes is not None or unlabeled is not None):
+            raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
+        if len(sizes) > 1 and self._given:
+            raise ParameterError(
+                f"{self._given}= needs one number of classes, n_components: it gives a value for each class."
+            )
+        if isinstance(self.n_components, str):
+            sizes = sizes[: int(np.count_nonzero(weight))]
+
+        def known(n_components: int) -> tuple[Evidence | None, tuple[Any, ...] | None]:
+            return read_labels(labels, source.n_rows, n_components, classes, unlabeled)
+
+        used, first = self._encoded(source, weight, known(sizes[0])[0])
+        self._remember(used, first.schema)
+        self._check_seen()
+        seed = self._seed()
+
+        def found(shape: str, n_components: int, smaller: Found | None) -> Found:
+            table = first
+            if labels is not None and n_components != sizes[0]:  # the evidence has a column for each class
+                table = self._encoded(source, weight, known(n_components)[0])[1]
+            own_seed = child(seed, n_components) if len(sizes) > 1 else seed
+            return self._search(table, n_components, own_seed, None if smaller is None else smaller.params, shape)
+
+        tried, interrupted = selection.search_shapes(self._shapes(), sizes, found, self.criterion)
+        best = selection.best(tried, self.criterion)
+        self._covariance = best.recipe.covariance
+        self.n_components_ = best.n_components
+        self.selection_ = selection.table(
+            tried, self.criterion, self._template, [one.recipe.covariance for one in tried]
+        )
+        self._publish(best, known(best.n_components)[1])
+        if interrupted and not best.search.interrupted:
+            warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
+        return self
+
+    @classmethod
+    def _from_state(cls, state: State) -> Self:
+        model = super()._from_state(state)
+        model._covariance = model._recipe.covariance
+        return model
+
+    def _encoded(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> tuple[Source, Table]:
+        """Return the rows that count, as they came and encoded."""
+        if not weight.all():  # a row of weight 0 is absent: it must not decide kinds or categories either
+            used = np.flatnonzero(weight)
+            source, weight = source.take(used), weight[used]
+            evidence = None if evidence is None else evidence.take(used)
+        weighed = None if source.streams and (weight == 1).all() else weight
+        return source, self._learn_schema(source).gather(source, weighed, evidence)
+
+    @available_if(_one_size)
+    @unharmed
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, forget: float | None = None
+    ) -> Self:
+        """Go on learning from one more batch of rows: stepwise EM, for data that come in pieces.
+
+        The first batch fixes the columns, their kinds and categories (a category met later counts as missing, with a
+        warning), and is fitted as a whole: it must have 5 rows for each class, better many more, as what it misses is
+        seldom found later. Later batches may be of any size. After `fit`, learning goes on from what was fitted. The
+        objective need not rise from batch to batch; for data at hand `fit` is better.
+
+        Parameters
+        ----------
+        X : table
+        y : ignored
+        sample_weight : (N,) array, optional
+        forget : float in (0, 1), optional
+            Share of what was learned that each hundred rows replace: constant, for data that drift. By default the
+            share falls as (k + 2) ** -0.6 with the number k of updates, and all rows count in the end.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.LatentClass(2, random_state=0)
+        >>> for _ in range(3):
+        ...     _ = model.partial_fit([["a", 1.1]] * 25 + [["b", 5.2]] * 15)
+        >>> model.predict([["a", None], [None, 5.0]]).tolist()
+        [0, 1]
+        """
+        if forget is not None and not options.number("forget", forget, 0, 1) > 0:
+            raise ParameterError(f"forget={forget!r} is not a share between 0 and 1, both excluded.")
+        if not hasattr(self, "_params"):
+            [size] = selection.read_sizes(self.n_components)
+            stepwise.check_first(read(X).n_rows, size)
+            self.fit(X, sample_weight=sample_weight)
+            return self._in_pieces(stepwise.Running(self._stats, self._params, self._n_rows))
+        if self._without_data:
+            raise ParameterError("partial_fit: this model was built by from_params and has no statistics to add to.")
+        running = stepwise.Running(self._stats, self._params, getattr(self, "n_rows_seen_", self._n_rows))
+        table = self._encode(X, sample_weight)
+        return self._in_pieces(stepwise.learn(self._model, running, table, forget))
+
+    def _in_pieces(self, running: stepwise.Running) -> Self:
+        """Take over what was learned from a batch; what only belongs to a whole table is gone."""
+        self._stats, self._params = running.stats, running.params
+        self._n_rows = 0.0
+        self._origin = self._origin.in_pieces()
+        self.n_rows_seen_ = running.n_rows
+        for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "selection_"):
+            self.__dict__.pop(name, None)
+        return self
+
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **labels: Any
+    ) -> NDArray[np.int64]:
+        """Fit (arguments as there), then return the most probable class of each row."""
+        return self.fit(X, y, sample_weight, **labels).predict(X)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "density_estimator"
+        return tags

@@ -1,0 +1,210 @@
+"""Bayesian networks: from BIF or XMLBIF files and tables, and answers back to files.
+
+``--model`` takes such a file, or the edges themselves: ``"smoke -> lung -> xray"``. Columns of the table that are no
+variables of the network are set aside; variables without a column are hidden, with the states of the file or as many as
+``--hidden`` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from halfseen.app import console, options
+from halfseen.app.families import Fitted, is_network_file
+from halfseen.app.tables import batches, data, extended, open_rows, weights
+from halfseen.data.write import TableWriter
+from halfseen.errors import DataError, ParameterError
+from halfseen.families.mixture.cli import impute, of_fit, outcome, unnamed
+from halfseen.families.network.estimator import BayesNet
+from halfseen.families.network.files import read_bif
+from halfseen.families.network.reading import read_edges
+
+__all__ = ["data", "describe", "facts", "fit", "impute", "outcome", "predict", "query", "sample", "score", "summary"]
+
+FOREIGN = {  # options of fit that other families have
+    "target": "a network has no one column to predict: halfseen query asks for any",
+    "columns": "all its columns are categories",
+    "covariance": "it has no covariances",
+    "k": "say how many states hidden variables have: --hidden C=3",
+}
+
+
+def fit(request: Mapping[str, Any]) -> Fitted:
+    """Fit the tables of a network to a file."""
+    paths = request["data"] or [None]
+    if len(paths) > 1:
+        raise ParameterError(f"one file of rows is needed, got {len(paths)}: {', '.join(paths)}.")
+    for option, why in FOREIGN.items():
+        if option in request["given"]:
+            raise ParameterError(f"--{option} has no meaning with a network as --model: {why}.")
+    reading = {
+        "data": paths[0],
+        "sql": request["sql"],
+        "missing": options.names(request["missing"]),
+        "ignore": options.names(request["ignore"]),
+        "weight": request["weight"],
+    }
+    model = _estimator(request)
+    table = open_rows(
+        *(paths[0], reading["sql"], reading["missing"]),
+        ignore=reading["ignore"],
+        weight=reading["weight"],
+        memory=request["memory"],
+    )
+    variables = set(read_edges(model.edges, [*(model.states or {}), *(model.hidden or {})]).parents)
+    apart = [name for name in table.columns if name not in variables and name != reading["weight"]]
+    if len(apart) == len([name for name in table.columns if name != reading["weight"]]):
+        raise DataError(
+            f"no column of {paths[0] or 'the query'} is a variable of the network. Columns: "
+            f"{', '.join(table.columns[:8])}. Variables: {', '.join(sorted(variables)[:8])}."
+        )
+    if apart:
+        console.note(f"set aside: {', '.join(apart)}: not in the network")
+        reading["ignore"] += apart
+        table = table.without(apart)
+    return Fitted(model.fit(table), table, reading)
+
+
+def _estimator(request: Mapping[str, Any]) -> BayesNet:
+    hidden = _hidden(request["hidden"])
+    word = request["model"]
+    edges, states = (word, None)
+    if is_network_file(word):
+        net = read_bif(word)
+        edges, states = net.edges, {name: own for name, own in (net.states or {}).items() if name not in hidden}
+    return BayesNet(
+        edges,
+        states=states,
+        hidden=hidden or None,
+        criterion=request["criterion"],
+        prior="bdeu" if request["prior"] == "bdeu" else options.prior(request["prior"], None),
+        assign=request["assign"],
+        n_init=request["restarts"],
+        max_iter=request["max_iter"],
+        n_jobs=request["jobs"],
+        random_state=request["seed"],
+    )
+
+
+def _hidden(text: str | None) -> dict[str, Any]:
+    """Read hidden variables with their numbers of states: C=2,D=2..4."""
+    found: dict[str, Any] = {}
+    for part in options.names(text):
+        name, equals, size = part.rpartition("=")
+        if not equals:
+            raise ParameterError(f"--hidden {part!r} is not of the form NAME=STATES, for instance C=2 or C=2..5.")
+        found[name.strip()] = options.sizes(size.strip())
+    return found
+
+
+# ---- questions -------------------------------------------------------------------------------------------------------
+
+
+def query(model: BayesNet, variables: Sequence[str], given: Sequence[str]) -> Any:
+    """Return the joint distribution of variables given what is known, ``name=state`` each."""
+    evidence: dict[str, Any] = {}
+    for text in given:
+        name, equals, state = text.partition("=")
+        if not equals:
+            raise ParameterError(f"--given {text!r} is not of the form NAME=STATE, for instance smoke=yes.")
+        if name in evidence:
+            raise ParameterError(f"--given {name} is there twice.")
+        evidence[name] = state
+    return model.query(list(variables), evidence)
+
+
+def predict(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Write the rows with the state of the one hidden variable, and its probabilities."""
+    for option in ("cost", "reject", "why"):
+        if request[option] not in (None, False):
+            raise ParameterError(f"--{option} has no meaning for a BayesNet model.")
+    if len(model.hidden_) != 1:
+        raise ParameterError(
+            "predict needs a network with one hidden variable; halfseen query and impute ask for others. "
+            f"Hidden: {', '.join(model.hidden_) or 'none'}."
+        )
+    name = model.hidden_[0]
+    states = [str(state) for state in model.states_[name]]
+    with TableWriter(request["output"]) as out:
+        for batch, X in batches(model, reading, request):
+            proba = model.predict_proba(X)
+            answers: dict[str, Any] = {name: [states[k] for k in proba.argmax(axis=1).tolist()]}
+            answers |= {f"p_{state}": proba[:, k] for k, state in enumerate(states)}
+            out.append(extended(batch, answers | {"certainty": proba.max(axis=1)}))
+
+
+def sample(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Write rows drawn from the network, hidden variables last."""
+    X, hidden = model.sample(request["n"], random_state=request["seed"])
+    columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(unnamed(model, X))
+    with TableWriter(request["output"]) as out:
+        out.append(extended(pa.table(columns), {name: states.tolist() for name, states in hidden.items()}))
+
+
+def score(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how well the network describes the rows of a file."""
+    weight = request["weight"] or reading.get("weight")
+    total = n_rows = 0.0
+    for batch, X in batches(model, reading, request):
+        mass = weights(batch, weight, request["data"])
+        used = mass > 0
+        total += float(mass[used] @ model.score_samples(X)[used])
+        n_rows += float(mass.sum())
+    if not n_rows:
+        raise DataError("all rows are of weight 0: there is nothing to score.")
+    return {
+        "rows": n_rows,
+        "loglik": total,
+        "loglik_per_row": total / n_rows,
+        "bic": -2 * total + model.n_parameters_ * float(np.log(n_rows)),
+        "aic": -2 * total + 2 * model.n_parameters_,
+    }
+
+
+# ---- what was found --------------------------------------------------------------------------------------------------
+
+
+def describe(model: BayesNet) -> None:
+    """Print the variables in words, and the numbers of hidden states that were tried."""
+    tried = nw.from_native(model.selection_).to_dict(as_series=False) if hasattr(model, "selection_") else {}
+    if len(tried.get("bic", ())) > 1:
+        names = [name for name in tried if name not in ("loglik", "n_parameters", "aic", "chosen")]
+        rows = [
+            [f"{tried[name][i]:,.1f}" if name == "bic" else tried[name][i] for name in names]
+            + ["<- chosen" if tried["chosen"][i] else ""]
+            for i in range(len(tried["bic"]))
+        ]
+        console.show_table([*[name.upper() if name == "bic" else name for name in names], ""], rows, left=0)
+        console.show()
+    console.show(model.describe())
+
+
+def summary(model: BayesNet) -> dict[str, Any]:
+    """Return the fit as plain values."""
+    return {
+        "estimator": "BayesNet",
+        "nodes": list(model.nodes_),
+        "edges": [list(edge) for edge in model.edges_],
+        "states": {name: list(states) for name, states in model.states_.items()},
+        "hidden": list(model.hidden_),
+        "tables": {name: table.tolist() for name, table in model.params_.items()},
+        **of_fit(model),
+    }
+
+
+def facts(model: BayesNet, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return what to say first of a model file."""
+    training = record["training"]
+    return [
+        ("variables", len(model.nodes_)),
+        ("edges", len(model.edges_)),
+        ("hidden", ", ".join(model.hidden_) or None),
+        ("parameters", model.n_parameters_),
+        ("rows", f"{training['n_rows']:,.10g}" if training.get("n_rows") else None),
+        ("log-likelihood", f"{training['loglik_']:,.2f}" if "loglik_" in training else None),
+    ]

@@ -1,0 +1,290 @@
+"""Bayesian networks of categories, learned by EM from tables with holes and hidden variables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from halfseen.data import Column, Schema, frame_from_dict, read, row_weight
+from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.errors import DataError, ParameterError
+from halfseen.estimators import options
+from halfseen.estimators.rollback import unharmed
+from halfseen.estimators.state import Origin, State, digested
+from halfseen.families.network import reading, state
+from halfseen.families.network.fit import Built, Door, Found, NetworkEM, read_soft, selection_table
+from halfseen.families.network.model import Likelihoods, distinct
+from halfseen.leaves.leaf import Floats, frozen
+from halfseen.seeds import child
+
+
+class BayesNet(NetworkEM):
+    """Learn the tables of a Bayesian network from rows in which any cells, and whole variables, were never seen.
+
+    Every variable has a few states and a table of probabilities given its parents. What a row does not show is summed
+    out exactly, in fitting and in use:
+
+        p(row) = sum over the states of what is unobserved of prod over variables v of P(v | parents of v)
+
+    Parameters
+    ----------
+    edges : list of (parent, child), or text
+        The graph. A name alone is a variable without edges. As text: ``"smoke -> lung -> xray; asia -> tub"``, with
+        ``->``, ``<-`` and ``;``. Parents of a variable are the axes of its table in the order given here.
+    states : mapping, optional
+        The states of some variables in their order, also those that no row shows: {"smoke": ["yes", "no"]}. By default
+        what the column holds, sorted.
+    hidden : mapping or list, optional
+        Variables without a column, and how many states they have: {"C": 3}. Of a range (range(2, 6)) the best number by
+        `criterion` is kept. A list of texts names the states. They are shown with the most frequent state first.
+    criterion : {"bic", "aic"}, default "bic"
+        What chooses among several numbers of states; lower is better.
+    assign : {"soft", "hard", "sample"}, default "soft"
+        How rows are completed: in expectation, by the most probable joint state of all that is unobserved, or by a
+        joint draw.
+    draws : int, default 1
+        With assign="sample": use the mean of this many draws.
+    prior : None, float or "bdeu", default None
+        None: maximum likelihood. A number: so many pseudo-counts in every cell of every table (1.0 = add one). "bdeu":
+        `equivalent_sample_size` rows in all, spread evenly over the cells of each table.
+    equivalent_sample_size : float, default 10
+    start : mapping, optional
+        Tables to start from, by variable: an axis for each parent, the last for the states, as in `params_`.
+    fixed : list of str, optional
+        Variables that keep the table in `start` exactly.
+    tied : list of groups of str, optional
+        Variables that share one table: [("xray1", "xray2")]. Their tables must have one shape.
+    n_init : int, default 16
+        Number of starts, raced as in `LatentClass`. Without hidden variables the first is what the observed families
+        say.
+    stop, tol, max_iter, method, accelerate, anneal, n_jobs, random_state :
+        As in `LatentClass`.
+
+    Attributes
+    ----------
+    params_ : dict                   tables by variable
+    counts_ : dict                   expected counts of families; each table sums to the number of rows
+    nodes_, edges_, parents_, states_, hidden_ :  the graph
+    loglik_ : float                  log-likelihood of the rows under the returned tables
+    objective_, trace_, n_iter_, converged_, stop_reason_, restarts_, events_, selection_ : as in `LatentClass`
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> rows = [["yes", "wet"], ["yes", None], ["no", "dry"], ["no", "dry"], [None, "wet"]]
+    >>> net = hs.BayesNet([("x0", "x1")], random_state=0).fit(rows)
+    >>> net.query("x0", {"x1": "wet"})["yes"].__round__(3)
+    1.0
+    >>> net.counts_["x0"].round(2).tolist()
+    [2.0, 3.0]
+
+    A hidden variable behind three columns:
+
+    >>> rows = [[1, 1, 1]] * 6 + [[0, 0, 0]] * 3 + [[1, 0, 1]]
+    >>> net = hs.BayesNet("C -> x0; C -> x1; C -> x2", hidden={"C": 2}, random_state=0).fit(rows)
+    >>> net.predict([[1, 1, None], [0, None, 0]]).tolist()
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        edges: Any = None,
+        *,
+        states: Mapping[str, Sequence[Any]] | None = None,
+        hidden: Any = None,
+        criterion: str = "bic",
+        assign: str = "soft",
+        draws: int = 1,
+        prior: str | float | None = None,
+        equivalent_sample_size: float = 10.0,
+        start: Mapping[str, Any] | None = None,
+        fixed: Collection[str] = (),
+        tied: Collection[Collection[str]] = (),
+        n_init: int = 16,
+        stop: str = "gain",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        method: str = "em",
+        accelerate: bool = True,
+        anneal: Sequence[float] = (),
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.edges = edges
+        self.states = states
+        self.hidden = hidden
+        self.criterion = criterion
+        self.assign = assign
+        self.draws = draws
+        self.prior = prior
+        self.equivalent_sample_size = equivalent_sample_size
+        self.start = start
+        self.fixed = fixed
+        self.tied = tied
+        self.n_init = n_init
+        self.stop = stop
+        self.tol = tol
+        self.max_iter = max_iter
+        self.method = method
+        self.accelerate = accelerate
+        self.anneal = anneal
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @unharmed
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        evidence: Mapping[str, ArrayLike] | None = None,
+    ) -> Self:
+        """Fit to a table.
+
+        Parameters
+        ----------
+        X : table
+            Array, pandas, Polars, Arrow, list of rows, or a file (`open_table`). NaN, None and nulls are holes. Its
+            columns are variables of the network; without names they are "x0", "x1", ...
+        y : ignored
+        sample_weight : (N,) array, optional
+        evidence : mapping, optional
+            Soft evidence: for a variable an (N, states) array of likelihoods P(what was seen | state), for rows in
+            which it has no value. Rows of ones, or of NaN, say nothing.
+        """
+        self._check_options()
+        states, hidden = reading.read_states(self.states), reading.read_hidden(self.hidden)
+        plan = self._plan(states, hidden)
+        source = read(X)
+        schema = self._learned(source, plan, states, hidden)
+        weight = row_weight(source, sample_weight)
+        codes = np.ascontiguousarray(schema.encode(source).blocks["categorical"])
+        seed = lasting_seed(self.random_state)
+        tried: list[Found] = []
+        choices = list(self._candidates(plan, schema, states, hidden))
+        if evidence is not None and len(choices) > 1:
+            raise ParameterError("evidence= needs one number of states for each hidden variable.")
+        soft = read_soft(evidence, source.n_rows, choices[0])
+        door = _door(schema, codes, weight, soft)
+        self._softened = tuple(soft)
+        for i, choice in enumerate(choices):
+            tried.append(self._fitted(plan, choice, door, child(seed, i) if len(choices) > 1 else seed))
+            if tried[-1].search.interrupted:
+                break
+        best = min(tried, key=lambda one: one.criteria[self.criterion])
+        self._template, self._schema = source.template(), schema
+        self.columns_ = {column.name: column.kind for column in schema.columns}
+        self.n_features_in_ = len(source.names)
+        self.__dict__.pop("feature_names_in_", None)
+        if source.named:
+            self.feature_names_in_ = np.array(source.names, dtype=object)
+        self.__dict__.pop("selection_", None)
+        several = [name for name in plan.parents if name not in schema.names]
+        if several:
+            self.selection_ = selection_table(tried, best, several, self._template)
+        self._publish(best)
+        self._origin = Origin.now(digested(schema, np.array([best.n_rows]), _frequencies(schema, door)), seed)
+        return self
+
+    @classmethod
+    def from_params(
+        cls,
+        tables: Mapping[str, ArrayLike],
+        edges: Any = None,
+        states: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Self:
+        """Build a network without data.
+
+        Parameters
+        ----------
+        tables : mapping of names to P(variable | parents)
+            An axis for each parent in the order of the edges, the last for the states.
+        edges : as in the constructor
+        states : mapping, optional
+            The states of variables in their order; 0, 1, ... by default.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> net = hs.BayesNet.from_params(
+        ...     {"Y": [0.6, 0.4], "X": [[0.9, 0.1], [0.3, 0.7]], "Z": [[0.8, 0.2], [0.5, 0.5]]},
+        ...     "X <- Y -> Z",
+        ...     states={"Y": ["low", "high"]},
+        ... )
+        >>> net.query("Y", {"X": 1, "Z": 0})["high"].__round__(4)
+        0.7447
+        """
+        named = reading.read_states(states)
+        plan = reading.read_edges(edges, options.mapping("tables", tables))
+        known: dict[str, tuple[Any, ...]] = {}
+        for name in plan.parents:
+            if name not in tables:
+                raise ParameterError(f"tables: {name!r} has none.")
+            known[name] = named.get(name) or tuple(range(np.shape(tables[name])[-1]))
+        graph = reading.graph_of(plan, known)
+        model = cls([*plan.parents, *plan.edges], states=known)
+        built = reading.read_tables("tables", tables, graph)
+        cells = np.concatenate([built[v].ravel() for v in range(len(graph))])[None]
+        model._graph, model._states = graph, known
+        model._recipe = Built(None, 10.0, (), ())
+        model._model, model._params = model._recipe.model(graph), {"tables": frozen(cells)}
+        columns = tuple(Column(name, "categorical", known[name]) for name in graph.names)
+        model._schema = Schema(columns, {"categorical": tuple(range(len(columns)))}, True)
+        model._template = _template(known)
+        model.columns_ = dict.fromkeys(graph.names, "categorical")
+        model.n_features_in_ = len(graph)
+        return model
+
+    def _state(self) -> State:
+        """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
+        return state.taken(self)
+
+    @classmethod
+    def _from_state(cls, found: State) -> Self:
+        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
+        return state.restored(cls, found)
+
+
+def _template(states: Mapping[str, Sequence[Any]]) -> Any:
+    """Return a table of one row, in a data frame where there is a library for it."""
+    try:
+        return read(frame_from_dict({name: [own[0]] for name, own in states.items()}))
+    except ImportError:
+        return read(np.zeros((1, len(states))))
+
+
+def _door(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Likelihoods]) -> Door:
+    """Return the rows of weight above 0; equal ones merged where there is no soft evidence."""
+    for name, one in soft.items():
+        if name not in schema.names:
+            continue
+        told = np.logical_or.reduce(one.patterns != 0, axis=1)[one.index]
+        both = np.flatnonzero(told & (codes[:, schema.names.index(name)] >= 0))
+        if len(both):
+            raise DataError(
+                f"evidence[{name!r}]: row {both[0]} has a value and soft evidence; make one of them missing."
+            )
+    used = np.flatnonzero(weight > 0)
+    if not len(used):
+        raise DataError("all rows are of weight 0: there is nothing to fit.")
+    codes, weight = codes[used], weight[used]
+    if soft:
+        part = {name: one._replace(index=one.index[used]) for name, one in soft.items()}
+        return Door(schema, codes.astype(np.int64), weight, part, used)
+    merged, which = distinct(codes)
+    first = np.full(len(merged), len(codes))
+    np.minimum.at(first, which, np.arange(len(codes)))
+    return Door(schema, merged.astype(np.int64), np.bincount(which, weight).astype(np.float64), {}, used[first])
+
+
+def _frequencies(schema: Schema, door: Door) -> Floats:
+    """Return the weighted counts of all categories of all columns, one column after the other."""
+    parts = []
+    for d, column in enumerate(schema.columns):
+        seen = door.codes[:, d] >= 0
+        parts.append(np.bincount(door.codes[seen, d], door.weight[seen], minlength=len(column.categories or ())))
+    return np.concatenate(parts)

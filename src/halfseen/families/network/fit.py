@@ -1,0 +1,414 @@
+"""Inside a fit of a Bayesian network: from a table to the best of many EM runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.assign import SOFT, Assign
+from halfseen.data import Column, Schema, Source, frame_from_dict
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.gradient import METHODS
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.loop.search import Plan as SearchPlan
+from halfseen.engine.loop.search import Search, fit
+from halfseen.engine.loop.stopping import read_rule
+from halfseen.errors import DataError, FitError, ParameterError
+from halfseen.estimators import options
+from halfseen.estimators.convergence import take_over, warn_of_end
+from halfseen.families.network import reading
+from halfseen.families.network.methods import NetworkUse
+from halfseen.families.network.model import (
+    BayesianNetwork,
+    Likelihoods,
+    Split,
+    log_table,
+    logliks,
+    most_workers,
+    reduce_network,
+    split,
+)
+from halfseen.families.network.reading import Plan
+from halfseen.leaves import Frozen, Leaf, Tables
+from halfseen.leaves.leaf import NO_MASS, Floats, Stats, frozen
+from halfseen.leaves.limits import Params
+from halfseen.runners import runner
+from halfseen.seeds import child
+from halfseen.structures.graph import Graph
+from halfseen.structures.network import Network
+
+log = logging.getLogger("halfseen")
+
+STRENGTH = 1.0  # how far random starts move the tables around a hidden variable, in logs
+SLIGHT = 0.3  # and those of families with holes
+
+
+class Built(NamedTuple):
+    """All that a model is built from beside its graph: options changed later do not change it."""
+
+    prior: Any
+    sample_size: float
+    fixed: tuple[str, ...]
+    tied: tuple[tuple[str, ...], ...]
+
+    def model(self, graph: Graph) -> BayesianNetwork:
+        """Return the model."""
+        pseudo = reading.read_prior(self.prior, self.sample_size, graph)
+        leaf: Leaf = Tables(graph.rows, pseudo, reading.read_shared(self.tied, graph))
+        if self.fixed:
+            mask = np.zeros((1, graph.n_cells), dtype=bool)
+            for name in self.fixed:
+                mask[0, graph.slice(graph.names.index(name))] = True
+            leaf = Frozen(leaf, mask)
+        return BayesianNetwork(Network(), {"tables": leaf})
+
+
+class Door(NamedTuple):
+    """A table as it came in: codes of its columns (N, D), weights, soft evidence by variable."""
+
+    schema: Schema
+    codes: NDArray[np.int64]
+    weight: Floats
+    likelihoods: dict[str, Likelihoods]
+    rows: NDArray[np.int64]  # the first row of the user's table that each of these was
+
+
+class Found(NamedTuple):
+    """A network fitted to a table."""
+
+    graph: Graph
+    states: dict[str, tuple[Any, ...]]
+    model: BayesianNetwork
+    params: Params
+    search: Search
+    stats: Stats
+    loglik: float
+    n_rows: float
+
+    @property
+    def criteria(self) -> dict[str, float]:
+        """Figures by which numbers of states are compared."""
+        n_parameters = self.model.n_free()
+        return {
+            "loglik": self.loglik,
+            "n_parameters": n_parameters,
+            "bic": -2 * self.loglik + n_parameters * float(np.log(self.n_rows)),
+            "aic": -2 * self.loglik + 2 * n_parameters,
+        }
+
+
+class NetworkEM(NetworkUse):
+    """A Bayesian network that is fitted by EM."""
+
+    edges: Any
+    states: Mapping[str, Sequence[Any]] | None
+    hidden: Any
+    criterion: str
+    assign: str
+    draws: int
+    prior: str | float | None
+    equivalent_sample_size: float
+    start: Mapping[str, Any] | None
+    fixed: Collection[str]
+    tied: Collection[Collection[str]]
+    n_init: int
+    stop: str
+    tol: float
+    max_iter: int
+    method: str
+    accelerate: bool
+    anneal: Sequence[float]
+    n_jobs: int | None
+
+    def _check_options(self) -> None:
+        options.whole("n_init", self.n_init)
+        options.whole("max_iter", self.max_iter)
+        options.number("tol", self.tol)
+        options.number("equivalent_sample_size", self.equivalent_sample_size)
+        options.one_of("method", self.method, METHODS)
+        options.one_of("criterion", self.criterion, ("bic", "aic"))
+        options.flag("accelerate", self.accelerate)
+        options.mapping("start", self.start)
+        Assign.read(self.assign, self.draws)
+        options.annealing(self.anneal, self.assign, self.max_iter)
+
+    def _built(self) -> Built:
+        """Return what the options say of the tables."""
+        for option in ("fixed", "tied"):
+            if isinstance(getattr(self, option), str):
+                raise ParameterError(f"{option}={getattr(self, option)!r} is not a list.")
+        fixed = tuple(str(name) for name in self.fixed or ())
+        tied = tuple(tuple(group) if not isinstance(group, str) else (group,) for group in self.tied or ())
+        both = set(fixed) & {name for group in tied for name in group}
+        if both:
+            raise ParameterError(f"{sorted(both)[0]!r} cannot be both fixed and tied: what is fixed keeps what it has.")
+        absent = [name for name in fixed if name not in (self.start or {})]
+        if absent:
+            raise ParameterError(f"fixed: {absent[0]!r} needs a table in start= to keep.")
+        return Built(self.prior, float(self.equivalent_sample_size), fixed, tied)
+
+    # ---- the door ------------------------------------------------------------------------------------------------
+
+    def _plan(self, states: Mapping[str, Any], hidden: Mapping[str, Any]) -> Plan:
+        return reading.read_edges(self.edges, [*states, *hidden])
+
+    def _learned(
+        self, source: Source, plan: Plan, states: Mapping[str, tuple[Any, ...]], hidden: Collection[str]
+    ) -> Schema:
+        """Return the columns with their states in the order they count in."""
+        for name in source.names:
+            if name not in plan.parents:
+                raise DataError(
+                    f"column {name!r} is not in the network: drop it, or add it to edges= as a variable of its own, "
+                    f"edges=[..., {name!r}]. Variables: {', '.join(plan.parents)}."
+                )
+            if name in hidden:
+                raise ParameterError(
+                    f"hidden: {name!r} is a column of the table. Drop the column, or leave it out of hidden=."
+                )
+        learned = Schema.learn(source, {name: "categorical" for name in source.names if name in states})
+        columns = []
+        for column in learned.columns:
+            if column.kind != "categorical":
+                raise DataError(
+                    f"column {column.name!r} is of numbers, and networks are of categories: cut it into intervals, or "
+                    "list its values in states=."
+                )
+            categories = column.categories or ()
+            if column.name in states:
+                categories = matched(column.name, states[column.name], categories)
+            if not categories:
+                raise DataError(
+                    f"column {column.name!r} has no observed cell: give its states, states={{{column.name!r}: [...]}}."
+                )
+            columns.append(Column(column.name, "categorical", categories))
+        return Schema(tuple(columns), {"categorical": tuple(range(len(columns)))}, source.named)
+
+    def _candidates(
+        self, plan: Plan, schema: Schema, states: Mapping[str, tuple[Any, ...]], hidden: Mapping[str, Any]
+    ) -> Iterator[dict[str, tuple[Any, ...]]]:
+        """Yield the states of all variables, once for each choice of numbers of hidden states."""
+        known = {column.name: states.get(column.name, column.categories or ()) for column in schema.columns}
+        several: dict[str, list[tuple[Any, ...]]] = {}
+        for name in plan.parents:
+            if name in known:
+                continue
+            if name in hidden:
+                several[name] = hidden[name]
+            elif name in states:
+                several[name] = [states[name]]
+            else:
+                raise DataError(
+                    f"variable {name!r} is not a column of the table. If it is hidden, say how many states it has: "
+                    f"hidden={{{name!r}: 2}}. Columns: {', '.join(schema.names[:12])}."
+                )
+        for chosen in product(*several.values()):
+            own = {**known, **dict(zip(several, chosen, strict=True))}
+            yield {name: tuple(own[name]) for name in plan.parents}
+
+    # ---- one fit -------------------------------------------------------------------------------------------------
+
+    def _fitted(
+        self, plan: Plan, states: dict[str, tuple[Any, ...]], door: Door, seed: np.random.SeedSequence
+    ) -> Found:
+        """Fit a network whose variables have these states."""
+        graph = reading.graph_of(plan, states)
+        built = self._built()
+        for name in built.fixed:
+            if name not in graph.names:
+                raise ParameterError(f"fixed: there is no variable {name!r}. Variables: {', '.join(graph.names)}.")
+        model = built.model(graph)
+        given = reading.read_tables("start", self.start, graph)
+        places = {name: v for v, name in enumerate(graph.names)}
+        codes = np.full((len(door.codes), len(graph)), -1, dtype=np.int64)
+        codes[:, [places[name] for name in door.schema.names]] = door.codes
+        parts = split(graph, codes, {places[name]: one for name, one in door.likelihoods.items()})
+        data = reduce_network(model, graph, parts, door.weight)
+        with runner(self.n_jobs, most_workers(data)) as run:
+            plan_of_search = SearchPlan(
+                assign=Assign.read(self.assign, self.draws),
+                rule=read_rule(self.stop, self.tol, self.assign),
+                max_iter=self.max_iter,
+                accelerate=self.accelerate,
+                method=self.method,
+                anneal=tuple(self.anneal),
+                runner=run,
+                seed=child(seed, 1),
+            )
+            starts = self._starts(model, graph, parts, data, door.weight, given, child(seed, 0))
+            search = _searched(model, data, starts, plan_of_search, parts, door.rows)
+            best = search.best.accepted
+            [step] = evaluate(model, data, [best.params], SOFT, run)
+        loglik = best.loglik if self.assign == "soft" else step.loglik
+        params, stats = best.params["tables"], step.expected.stats[None]
+        for v in self._relabelled(graph, door.schema):
+            order = np.argsort(
+                -stats[0][graph.slice(v)].reshape(graph.shapes[v]).reshape(-1, graph.cards[v]).sum(axis=0),
+                kind="stable",
+            )
+            params, stats = (permuted(graph, cells, v, order) for cells in (params, stats))
+        n_rows = float(door.weight.sum())
+        return Found(graph, states, model, {"tables": frozen(params)}, search, stats[0], loglik, n_rows)
+
+    def _relabelled(self, graph: Graph, schema: Schema) -> list[int]:
+        """Return hidden variables whose states nothing tells apart: they are shown the most frequent first."""
+        if self.start or self.fixed or self.tied:
+            return []
+        named = {*schema.names, *(self.states or {})}
+        named |= {name for name, own in reading.read_hidden(self.hidden).items() if isinstance(own[0][0], str)}
+        return [v for v, name in enumerate(graph.names) if name not in named and name not in self._softened]
+
+    _softened: Collection[str] = ()  # variables that soft evidence is about
+
+    def _starts(
+        self,
+        model: BayesianNetwork,
+        graph: Graph,
+        parts: Split,
+        data: Reduced,
+        weight: Floats,
+        given: Mapping[int, Floats],
+        seed: np.random.SeedSequence,
+    ) -> list[Params]:
+        """Return the tables that the restarts begin with: what fully observed families say, moved at random."""
+        assert data.known is not None
+        leaf = Tables(graph.rows)
+        first, amount = np.array(leaf.blank()), np.zeros((1, graph.n_cells))
+        total = float(weight.sum())
+        never: NDArray[np.bool_] = np.logical_and.reduce(parts.codes < 0, axis=0)
+        for v in range(len(graph)):
+            own, shape = graph.slice(v), graph.shapes[v]
+            counts = data.known.stats[own].reshape(shape)
+            shares = _shares(parts.codes[:, v], weight, graph.cards[v])
+            first[0, own] = (counts + shares / counts.reshape(-1, shape[-1]).shape[0]).ravel()
+            if never[list(graph.members[v])].any():
+                amount[0, own] = STRENGTH
+            elif counts.sum() < total * (1 - 1e-12):
+                amount[0, own] = SLIGHT
+        first = leaf.maximise(first, leaf.blank())
+        starts = []
+        for i in range(self.n_init if len(data.chunks) else 1):
+            rng = np.random.default_rng(child(seed, i))
+            moves = amount if i or never.any() else 0.0
+            table = np.array(leaf.maximise(first * np.exp(moves * rng.standard_normal(first.shape)), first))
+            for v, own_table in given.items():
+                table[0, graph.slice(v)] = own_table.ravel()
+            params = {"tables": frozen(table)}
+            starts.append(model.conform(params, params))
+        return list({model.pack(params).tobytes(): params for params in starts}.values())
+
+    # ---- what came out -------------------------------------------------------------------------------------------
+
+    def _publish(self, found: Found) -> None:
+        """Set the fitted attributes."""
+        self._graph, self._states, self._model = found.graph, found.states, found.model
+        self._params, self._stats = found.params, found.stats
+        self.loglik_, self._n_rows = found.loglik, found.n_rows
+        self._recipe = self._built()
+        self.events_ = self._notes(found)
+        take_over(self, found.search)
+        warn_of_end(self, found.search)
+        log.info("fitted %d variables: %s after %d passes", len(found.graph), self.stop_reason_, self.n_iter_)
+
+    def _notes(self, found: Found) -> list[str]:
+        """Name variables that say nothing, and rows of tables without any count."""
+        notes = []
+        for v, name in enumerate(found.graph.names):
+            if found.graph.cards[v] == 1:
+                notes.append(f"variable {name!r} has one state: it says nothing")
+            counts = found.stats[found.graph.slice(v)].reshape(-1, found.graph.cards[v]).sum(axis=1)
+            empty = int((counts < NO_MASS).sum())
+            if empty and self.prior is None and found.graph.parents[v]:
+                notes.append(
+                    f"P({name} | ...): {empty} of {len(counts)} states of its parents never occur, and keep what they "
+                    "started with; a prior settles them"
+                )
+        return notes
+
+
+def _searched(
+    model: BayesianNetwork, data: Reduced, starts: Sequence[Params], plan: SearchPlan, parts: Split, rows: Any
+) -> Search:
+    """Run the search; where a start makes a row impossible, say which."""
+    try:
+        return fit(model, data, starts, plan)
+    except FitError as error:
+        for params in starts:
+            lost = np.flatnonzero(np.isneginf(logliks(log_table(model, params, parts), parts)))
+            if len(lost):
+                raise FitError(
+                    f"row {rows[lost].min()} is impossible at the start of the fit: see zeros in start=."
+                ) from error
+        raise
+
+
+def permuted(graph: Graph, cells: Floats, v: int, order: NDArray[np.int64]) -> Floats:
+    """Return cells (1, S) with the states of a variable in another order, in its own table and its children's."""
+    out = np.array(cells)
+    for family in (v, *graph.children[v]):
+        axis = graph.members[family].index(v)
+        table = cells[0, graph.slice(family)].reshape(graph.shapes[family])
+        out[0, graph.slice(family)] = np.take(table, order, axis=axis).ravel()
+    return out
+
+
+def matched(name: str, states: Sequence[Any], categories: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the states as they stand in a column: text for numbers and True/False where that is what was given."""
+    found = list(states)
+    for category in categories:
+        if any(state == category and isinstance(state, str) == isinstance(category, str) for state in states):
+            continue
+        printed = [str(state).lower() if isinstance(category, bool) else str(state) for state in states]
+        text = str(category).lower() if isinstance(category, bool) else str(category)
+        if printed.count(text) != 1:
+            raise DataError(
+                f"column {name!r} holds {category!r}, which is not one of its states: {', '.join(map(repr, states))}. "
+                "Add it to states=, or say that it means missing."
+            )
+        found[printed.index(text)] = category
+    return tuple(found)
+
+
+def _shares(codes: NDArray[np.int64], weight: Floats, card: int) -> Floats:
+    """Return the shares of the states in the observed cells of a column, none of them 0."""
+    seen = codes >= 0
+    counts = np.bincount(codes[seen], weight[seen], minlength=card) + 1.0 / card
+    return counts / counts.sum()
+
+
+def selection_table(tried: Sequence[Found], chosen: Found, hidden: Sequence[str], template: Source) -> Any:
+    """Return what was tried as a table, a row for each choice of numbers of states."""
+    columns: dict[str, list[Any]] = {name: [len(one.states[name]) for one in tried] for name in hidden}
+    for figure in ("loglik", "n_parameters", "bic", "aic"):
+        columns[figure] = [one.criteria[figure] for one in tried]
+    return frame_from_dict({**columns, "chosen": [one is chosen for one in tried]}, template)
+
+
+def read_soft(evidence: Any, n_rows: int, states: Mapping[str, Sequence[Any]]) -> dict[str, Likelihoods]:
+    """Read soft evidence on rows: for a variable an (N, states) array of likelihoods; ones or NaN: nothing known."""
+    found = {}
+    for name, given in options.mapping("evidence", evidence).items():
+        if name not in states:
+            raise ParameterError(f"evidence: there is no variable {name!r}. Variables: {', '.join(states)}.")
+        values = np.array(given, dtype=np.float64)
+        if values.shape != (n_rows, len(states[name])):
+            raise DataError(
+                f"evidence[{name!r}] has shape {values.shape}; expected a likelihood for each of {n_rows} rows and "
+                f"{len(states[name])} states."
+            )
+        values[np.isnan(values).all(axis=1)] = 1.0
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)).all(axis=1) | ~values.any(axis=1))
+        if len(wrong):
+            raise DataError(
+                f"evidence[{name!r}]: row {wrong[0]} is {values[wrong[0]].tolist()}; likelihoods are finite, at least "
+                "0 and not all 0."
+            )
+        with np.errstate(divide="ignore"):
+            patterns, index = np.unique(np.log(values), axis=0, return_inverse=True)
+        found[str(name)] = Likelihoods(patterns, index.ravel().astype(np.int64))
+    return found

@@ -1,0 +1,46 @@
+"""Files of Bayesian networks: BIF, or XMLBIF.
+
+What a file holds is told by how it begins; what is written, by how its name ends.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from halfseen.errors import DataError
+from halfseen.families.network.bif import BifNetwork, bif_text, parse_bif
+from halfseen.families.network.xmlbif import parse_xmlbif, xmlbif_text
+from halfseen.whole_file import whole_file
+
+__all__ = ["NETWORK_FILES", "read_network_file", "write_network_file"]
+
+XML_FILES = (".xmlbif", ".bifxml", ".xml")
+NETWORK_FILES = (".bif", *XML_FILES)  # how names of such files end
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how XML in UTF-16 begins; BIF is never that
+
+
+def read_network_file(path: str | os.PathLike[str]) -> BifNetwork:
+    """Read a network from a BIF or XMLBIF file."""
+    where = os.fspath(path)
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise DataError(f"{where}: cannot be read: {error.strerror}.") from error
+    if content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"<", *UTF_16)):
+        return parse_xmlbif(content, where)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    return parse_bif(text, where)
+
+
+def write_network_file(network: BifNetwork, path: str | os.PathLike[str]) -> None:
+    """Write a network in UTF-8: as XMLBIF where the name ends so, otherwise as BIF."""
+    text = (xmlbif_text if Path(path).suffix.lower() in XML_FILES else bif_text)(network)
+    try:
+        with whole_file(Path(path)) as file:
+            file.write(text.encode("utf-8"))
+    except OSError as error:
+        raise DataError(f"{os.fspath(path)}: cannot be written: {error.strerror}. Use another path.") from error

@@ -1,0 +1,313 @@
+"""Bayesian networks over a table: rows taken apart into cases, fully observed families counted once.
+
+- *component*: unobserved variables of a row that hang together through shared families.
+- *case*: a component with what was observed around it; equal cases of all rows are merged.
+- *soft evidence*: likelihoods of the states of some variables; a table with one member whose cells never move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.assign import SOFT
+from halfseen.engine.loop.expected import Expected
+from halfseen.engine.loop.model import Model, Reduced
+from halfseen.families.network.fused import FusedNetwork
+from halfseen.leaves.leaf import Floats
+from halfseen.leaves.limits import Params
+from halfseen.structures.elimination import Scheme, Space, scheme
+from halfseen.structures.graph import Graph
+from halfseen.structures.network import Cases, Network, best, draw, soft
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.signedinteger]
+
+WORK = 1 << 18  # look-ups in a chunk: a millisecond
+POSTERIOR = 1 << 22  # numbers in the posteriors made together: 32 MB
+
+
+class BayesianNetwork(Model):
+    """A model over the structure `Network`, with the one leaf `tables` (1, S)."""
+
+    structure: Network
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkChunk:
+    """Some cases: what the engine maps over, and how many look-ups they take."""
+
+    index: int
+    blocks: Cases
+    weight: Floats
+    work: int
+    log_evidence: None = None
+
+
+class Likelihoods(NamedTuple):
+    """Soft evidence on one variable: distinct rows of log-likelihoods (P, states), and which one each row has."""
+
+    patterns: Floats
+    index: Ints  # type: ignore[assignment]
+
+
+class Component(NamedTuple):
+    """The cases of one component.
+
+    Attributes
+    ----------
+    scheme : how it is summed over
+    base : (n, F) array       what was observed around each case
+    rows, case : (M,) arrays  the rows that have the component, and which case each of them is
+    """
+
+    scheme: Scheme
+    base: Ints
+    rows: Ints
+    case: Ints
+
+
+class Split(NamedTuple):
+    """Rows of codes (N, V), -1 unobserved, taken apart.
+
+    Attributes
+    ----------
+    graph : Graph
+    components : list of Component
+    soft : logs of the likelihoods of soft evidence, one table after the other
+    softened : the variable that each of these tables is about
+    """
+
+    graph: Graph
+    components: list[Component]
+    soft: Floats
+    softened: tuple[int, ...]
+    codes: Codes
+
+    def cases(self, some: Sequence[Component] | None = None) -> Cases:
+        """Return all cases, or those of some components."""
+        return Cases.packed([(one.scheme, one.base) for one in (self.components if some is None else some)], self.soft)
+
+    def observed_cells(self, v: int) -> tuple[Ints, Ints]:
+        """Return the rows in which a family is fully observed, and the cell of each."""
+        members = list(self.graph.members[v])
+        rows = np.flatnonzero((self.codes[:, members] >= 0).all(axis=1))
+        return rows, self.graph.cells(v, self.codes[rows])
+
+
+def split(graph: Graph, codes: Codes, likelihoods: Mapping[int, Likelihoods] | None = None) -> Split:
+    """Take rows apart into components of unobserved variables and merge equal cases."""
+    likelihoods = {} if likelihoods is None else dict(sorted(likelihoods.items()))
+    space = Space.of(graph, likelihoods)
+    offsets = _offsets(graph, likelihoods)
+    tables = _tables_of(graph, likelihoods)
+    found = []
+    for variables, rows in _components(graph, codes):
+        own = sorted({table for v in variables for table in tables[v]})
+        base = np.empty((len(rows), len(own)), dtype=np.int64)
+        for slot, table in enumerate(own):
+            base[:, slot] = offsets[table]
+            for member, stride in space.strides[table].items():
+                if member not in variables:
+                    base[:, slot] += stride * codes[rows, member].astype(np.int64)
+            if table >= len(graph):
+                v = next(iter(space.strides[table]))
+                base[:, slot] += graph.cards[v] * likelihoods[v].index[rows]
+        merged, case = distinct(base)
+        found.append(Component(scheme(space, variables, own), merged, rows, case))
+    flat = [np.ravel(one.patterns) for one in likelihoods.values()]
+    return Split(graph, found, np.concatenate([np.zeros(0), *flat]), tuple(likelihoods), codes)
+
+
+def _offsets(graph: Graph, likelihoods: Mapping[int, Likelihoods]) -> list[int]:
+    found = graph.offsets[:-1].tolist()
+    at = graph.n_cells
+    for one in likelihoods.values():
+        found.append(at)
+        at += one.patterns.size
+    return found
+
+
+def _tables_of(graph: Graph, soft: Mapping[int, Any]) -> list[set[int]]:
+    """Return the tables that each variable stands in."""
+    found = [{v, *graph.children[v]} for v in range(len(graph))]
+    for place, v in enumerate(soft):
+        found[v].add(len(graph) + place)
+    return found
+
+
+def _components(graph: Graph, codes: Codes) -> Iterator[tuple[tuple[int, ...], Ints]]:
+    """Yield components of unobserved variables, each with the rows that have it."""
+    masks, which = distinct(np.packbits(codes < 0, axis=1))
+    hidden = np.unpackbits(masks, axis=1, count=len(graph)).astype(bool)
+    label = _labels(graph, hidden)
+    sets, owners = [], []
+    for root in range(len(graph)):
+        own = np.flatnonzero(label[:, root] == root)
+        sets.append(np.packbits(label[own] == root, axis=1))
+        owners.append(own)
+    if not len(sets):
+        return
+    merged, number = distinct(np.concatenate(sets))
+    mask = np.concatenate(owners)
+    order = np.argsort(number, kind="stable")
+    bounds = np.searchsorted(number[order], np.arange(len(merged) + 1))
+    by_mask = np.argsort(which, kind="stable")
+    ends = np.searchsorted(which[by_mask], np.arange(len(masks) + 1))
+    members = np.unpackbits(merged, axis=1, count=len(graph)).astype(bool)
+    for k in range(len(merged)):
+        own = mask[order[bounds[k] : bounds[k + 1]]]
+        rows = np.concatenate([by_mask[ends[m] : ends[m + 1]] for m in own])
+        yield tuple(np.flatnonzero(members[k]).tolist()), np.sort(rows)
+
+
+def _labels(graph: Graph, hidden: NDArray[np.bool_]) -> Ints:
+    """Return for each unobserved variable (M, V) the first variable of its component; V for observed ones."""
+    n = len(graph)
+    label = np.where(hidden, np.arange(n), n)
+    families = [list(members) for members in graph.members if len(members) > 1]
+    while True:
+        before = label.copy()
+        for members in [*families, *reversed(families)]:
+            first = label[:, members].min(axis=1, keepdims=True)
+            label[:, members] = np.where(hidden[:, members], first, n)
+        if (label == before).all():
+            return label
+
+
+def distinct(rows: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+    """Return distinct rows, ordered, and which one each row is."""
+    if rows.shape[1] == 0 or len(rows) == 0:
+        return rows[:1], np.zeros(len(rows), dtype=np.int64)
+    if rows.dtype == np.uint8 or rows.shape[1] > 1:
+        keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    else:
+        keys = rows[:, 0]
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    return rows[first], number.ravel().astype(np.int64)
+
+
+def reduce_network(model: BayesianNetwork, graph: Graph, found: Split, weight: Floats) -> Reduced:
+    """Return chunks of merged cases, and the counts of families that are fully observed."""
+    known = np.zeros(graph.n_cells)
+    for v in range(len(graph)):
+        rows, cells = found.observed_cells(v)
+        known += np.bincount(cells, weight[rows], minlength=graph.n_cells)
+    chunks: list[NetworkChunk] = []
+    waiting: list[tuple[Scheme, Ints]] = []
+    masses: list[Floats] = []
+    work = 0
+
+    def finish() -> None:
+        nonlocal work
+        if waiting:
+            chunks.append(NetworkChunk(len(chunks), Cases.packed(waiting, found.soft), np.concatenate(masses), work))
+            waiting.clear()
+            masses.clear()
+            work = 0
+
+    for one in found.components:
+        mass = np.bincount(one.case, weight[one.rows], minlength=len(one.base)).astype(np.float64, copy=False)
+        size = max(1, WORK // one.scheme.work)
+        for start in range(0, len(one.base), size):
+            waiting.append((one.scheme, one.base[start : start + size]))
+            masses.append(mass[start : start + size])
+            work += one.scheme.work * len(masses[-1])
+            if work >= WORK:
+                finish()
+    finish()
+    return Reduced(chunks, Expected(known, 0.0), model.blank(), FusedNetwork(graph.n_cells, found.soft))
+
+
+def most_workers(data: Reduced) -> int:
+    """Return how many workers have a whole chunk's work each: less is done sooner than handed over."""
+    return sum(chunk.work for chunk in data.chunks if isinstance(chunk, NetworkChunk)) // WORK
+
+
+# ---- rows in, answers out ----------------------------------------------------------------------------------------
+
+
+def log_table(model: BayesianNetwork, params: Params, found: Split) -> Floats:
+    """Return the logs of all cells, those of soft evidence after those of the tables."""
+    scores = model.leaves["tables"].score(model.leaves["tables"].prepare(params["tables"]), None, SOFT)
+    return np.concatenate([scores[0], found.soft])
+
+
+def logliks(table: Floats, found: Split) -> Floats:
+    """Return the log-probability of what was observed in each row."""
+    total = np.zeros(len(found.codes))
+    for v in range(len(found.graph)):
+        rows, cells = found.observed_cells(v)
+        total[rows] += table[cells]
+    for one in found.components:
+        cases = found.cases([one])
+        total[one.rows] += soft(table, cases, np.zeros(cases.n_cases))[1][one.case]
+    return total
+
+
+def completed(table: Floats, found: Split, rng: np.random.Generator | None = None) -> tuple[Codes, Floats]:
+    """Return codes with every unobserved variable filled in, and the log-probability of each row.
+
+    Without `rng` the most probable joint state and its probability together with what was observed; with `rng` a joint
+    draw, and the probability of what was observed. Every row draws on its own.
+    """
+    codes = np.array(found.codes, dtype=np.int64)
+    total = np.zeros(len(codes))
+    for v in range(len(found.graph)):
+        rows, observed = found.observed_cells(v)
+        total[rows] += table[observed]
+    for one in found.components:
+        base = one.base if rng is None else one.base[one.case]
+        own = Cases.packed([(one.scheme, base)], found.soft)
+        cells, logs = best(table, own) if rng is None else draw(table, own, rng)
+        chosen = cells.reshape(len(base), -1)
+        if rng is None:
+            chosen, logs = chosen[one.case], logs[one.case]
+        total[one.rows] += logs
+        for v in one.scheme.variables:
+            slot = one.scheme.families.index(v)
+            codes[one.rows, v] = (chosen[:, slot] - found.graph.offsets[v]) % found.graph.cards[v]
+    return codes, total
+
+
+def marginals(table: Floats, found: Split, v: int) -> Floats:
+    """Return the posterior probabilities of the states of a variable in each row, (N, states); 0 and 1 where observed.
+
+    NaN in rows that are impossible.
+    """
+    out = np.zeros((len(found.codes), found.graph.cards[v]))
+    seen = np.flatnonzero(found.codes[:, v] >= 0)
+    out[seen, found.codes[seen, v]] = 1.0
+    for one in found.components:
+        if v in one.scheme.variables:
+            out[one.rows] = posterior(table, found, one, [v])[one.case]
+    return out
+
+
+def posterior(table: Floats, found: Split, one: Component, targets: Sequence[int]) -> Floats:
+    """Return the joint posterior of some variables of a component in every case, (n, states of all targets).
+
+    Each case gets a table of ones of its own over the targets: its usage is the posterior of that case.
+    """
+    cards = [found.graph.cards[v] for v in targets]
+    size, n_cases = int(np.prod(cards)), len(one.base)
+    steps = np.cumprod([1, *reversed(cards)])[-2::-1].tolist()
+    space = Space.of(found.graph, found.softened)
+    space = space._replace(strides=[*space.strides, dict(zip(targets, steps, strict=True))])
+    own = scheme(space, one.scheme.variables, [*one.scheme.families, len(space.strides) - 1])
+    out = np.empty((n_cases, size))
+    block = max(1, POSTERIOR // (size + own.n_entries))
+    for start in range(0, n_cases, block):
+        part = one.base[start : start + block]
+        base = np.column_stack([part, len(table) + size * np.arange(len(part))])
+        wide = np.concatenate([table, np.zeros(size * len(part))])
+        cases = Cases.packed([(own, base)], np.zeros(0))
+        counts, log_evidence = soft(wide, cases, np.ones(len(part)))
+        usage = counts[len(table) :].reshape(len(part), size)
+        usage[~np.isfinite(log_evidence)] = np.nan
+        out[start : start + block] = usage / usage.sum(axis=1, keepdims=True)
+    return out

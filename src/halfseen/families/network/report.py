@@ -1,0 +1,176 @@
+"""The report on a Bayesian network: the answer, a drawing, what the edges carry, the tables, the holes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import entr
+
+from halfseen.analysis.missing_values import Holes
+from halfseen.analysis.missing_values import count as count_holes
+from halfseen.app.report.holes import ASSUMED, holes_figure
+from halfseen.app.report.material import Material
+from halfseen.app.report.parts import Check, Checks, Figure, Grid, Heat, HeatCell, HeatRow, Part, Section, Text
+from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, reproduce
+from halfseen.app.report.words import count, cut, listed, number, percent, plural
+from halfseen.data import read, row_weight
+from halfseen.families.mixture.report import capital, converged, holes_check
+from halfseen.families.network.report_graph import drawn
+
+MOST_TABLES = 40  # variables whose tables are shown
+MOST_ROWS = 24  # rows of a table that are shown
+MOST_EDGES = 40
+RARE = 5  # expected rows below which a row of a table says little
+
+
+class NetworkMaterial(Material):
+    """A network, a table, and what was found in them."""
+
+    @classmethod
+    def gathered(cls, model: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *more: Any) -> Self:
+        """Read the table once; a file may bring its weights."""
+        source = read(X)
+        return cls(model, source, y, source.weight if sample_weight is None else sample_weight, *more)
+
+    @cached_property
+    def weight(self) -> Any:
+        """The weights of the rows."""
+        return row_weight(self.X, self.sample_weight)
+
+    @cached_property
+    def loglik(self) -> Any:
+        """Log-probability of each row."""
+        return self.model.score_samples(self.X)
+
+    @cached_property
+    def holes(self) -> Holes:
+        """The holes of the table."""
+        missing = np.stack([self.X.column(j).missing for j in range(len(self.X.names))], axis=1)
+        return count_holes(missing, self.X.names, self.weight)
+
+    @cached_property
+    def counts(self) -> dict[str, Any]:
+        """Expected counts of every family in this table."""
+        found: dict[str, Any] = self.model.expected_counts(self.X, self.weight)
+        return found
+
+    @cached_property
+    def carried(self) -> dict[tuple[int, int], float]:
+        """For each edge I(child; parent | other parents) / H(child): the share of uncertainty that it takes away."""
+        graph, names = self.model._graph, self.model._graph.names
+        found = {}
+        for v, parents in enumerate(graph.parents):
+            joint = np.asarray(self.model.query([names[m] for m in graph.members[v]]))
+            own = entr(joint.sum(axis=tuple(range(len(parents))))).sum()
+            for axis, parent in enumerate(parents):
+                gain = _left(joint.sum(axis=axis)) - _left(joint)
+                found[parent, v] = float(max(gain, 0.0) / own) if own > 0 else 0.0
+        return found
+
+
+def _left(joint: Any) -> float:
+    """Return H(last axis | other axes)."""
+    return float(entr(joint).sum() - entr(joint.sum(axis=-1)).sum())
+
+
+def answer(model: Any, material: NetworkMaterial) -> Section:
+    """Three sentences, and what to be careful about."""
+    hidden = model.hidden_
+    sentences = [
+        f"The network has {plural(len(model.nodes_), 'variable')}, {plural(len(model.edges_), 'edge')} and "
+        f"{plural(model.n_parameters_, 'free parameter')}."
+    ]
+    if hidden:
+        sentences.append(f"{listed([cut(name) for name in hidden])} {'is' if len(hidden) == 1 else 'are'} hidden.")
+    strong = sorted(material.carried.items(), key=lambda one: -one[1])[:3]
+    if strong and strong[0][1] > 0:
+        words = [f"{cut(model.nodes_[p])} on {cut(model.nodes_[v])}" for (p, v), _ in strong]
+        sentences.append(f"What tells most: {listed(words)}.")
+    checks = sorted(_checks(model, material), key=lambda check: check.fine)
+    return Section("answer", "The answer", " ".join(sentences), [Checks(checks, "Before you rely on it")])
+
+
+def _checks(model: Any, material: NetworkMaterial) -> Iterator[Check]:
+    yield converged(model)
+    restarts = getattr(model, "restarts_", {"n_finalists": 1})
+    if restarts["n_finalists"] > 1:
+        agree = restarts["n_reached_best"]
+        text = f"{agree} of the last {restarts['n_finalists']} starts reached the best log-likelihood."
+        yield Check(agree > 1, "Starts", text)
+    yield from (Check(False, "Event", f"{capital(event)}.") for event in getattr(model, "events_", ()))
+    yield holes_check(material)
+    impossible = int(np.isneginf(material.loglik).sum())
+    if impossible:
+        text = f"{plural(impossible, 'row')} cannot occur under the network. A prior leaves no probability at zero."
+        yield Check(False, "Impossible rows", text)
+    rare = sum(int((table.sum(axis=-1) < RARE).sum()) for table in material.counts.values())
+    total = sum(table[..., 0].size for table in material.counts.values())
+    text = f"{count(rare)} of {count(total)} rows of tables rest on fewer than {RARE} rows of data."
+    yield Check(rare <= total / 4, "Thin tables", text)
+
+
+def network(model: Any, material: NetworkMaterial) -> Section:
+    """The drawing, and what the edges carry."""
+    picture = drawn(model._graph, model.hidden_, {edge: share**0.5 for edge, share in material.carried.items()})
+    caption = "Parents stand above their children; the wider an edge, the more it tells. Hidden variables are dashed."
+    parts: list[Part] = [Figure(picture, caption)]
+    ranked = sorted(material.carried.items(), key=lambda one: (-one[1], one[0]))
+    if ranked:
+        names = model.nodes_
+        rows = [[names[p], names[v], percent(share)] for (p, v), share in ranked[:MOST_EDGES]]
+        left_out = len(ranked) - len(rows)
+        note = f"{plural(left_out, 'edge')} that tell less are left out." if left_out else ""
+        text = "How much of the uncertainty about the child each parent takes away, given its other parents"
+        parts.append(Grid(text, ["parent", "child", "takes away"], rows, "What the edges carry", frozenset({1}), note))
+    return Section("network", "The network", "", parts)
+
+
+def tables(model: Any, material: NetworkMaterial) -> Section:
+    """The tables as heat maps: cells above the variable's overall share are warm, those below cold."""
+    parts: list[Part] = []
+    order = [model.nodes_[v] for v in model._graph.order]
+    parts.extend(_heat(model, material, name) for name in order[:MOST_TABLES])
+    if len(order) > MOST_TABLES:
+        parts.append(Text(f"{len(order) - MOST_TABLES} further tables are left out; model.table(name) has them."))
+    lead = "P(variable | parents). Colours say how far a cell is above or below the variable's overall share."
+    return Section("tables", "The tables", lead, parts)
+
+
+def _heat(model: Any, material: NetworkMaterial, name: str) -> Heat:
+    found = model.table(name)
+    parents, states = found.variables[:-1], found.states[name]
+    shares = np.asarray(model.query([name]))
+    keys = list(product(*[found.states[p] for p in parents]))
+    table = found.values.reshape(-1, len(states))
+    mass = material.counts[name].reshape(-1, len(states)).sum(axis=1)
+    shown = np.sort(np.argsort(-mass, kind="stable")[:MOST_ROWS])
+    rows = []
+    for r in shown.tolist():
+        cells = [
+            HeatCell(f"{p:.3f}", float(np.clip(p - share, -1, 1)), f"{state}: overall {share:.3f}")
+            for p, share, state in zip(table[r].tolist(), shares.tolist(), states, strict=True)
+        ]
+        rows.append(HeatRow(", ".join(map(str, keys[r])) or "overall", "", number(float(mass[r])), cells))
+    given = f" given {', '.join(parents)}" if parents else ""
+    note = f"The {len(rows)} most frequent of {len(keys)} rows." if len(keys) > len(rows) else ""
+    head = [", ".join(parents) or name, "", "rows", *map(str, states)]
+    return Heat(f"{name}{given}", head, rows, note, arrows=False)
+
+
+def holes(model: Any, material: NetworkMaterial) -> Section | None:
+    """Where the holes are, and what is assumed of them."""
+    found = material.holes
+    if not found.n_missing:
+        return Section("holes", "Holes", "The table has no holes.", [])
+    lead = f"{percent(found.total_share)} of the cells are missing ({count(found.n_missing)})."
+    return Section("holes", "Holes", lead, [holes_figure(material), Text(ASSUMED)])
+
+
+SECTIONS["BayesNet"] = [answer, network, tables, holes, reproduce]
+MATERIAL["BayesNet"] = NetworkMaterial.gathered
+TITLES["BayesNet"] = "Report on a Bayesian network"

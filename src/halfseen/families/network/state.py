@@ -1,0 +1,117 @@
+"""A fitted Bayesian network as plain values and arrays, and back: what is in a model file.
+
+What it shares with mixtures over tables is in `state`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from halfseen.errors import ParameterError
+from halfseen.estimators import options, state
+from halfseen.estimators.state import State, is_number, is_texts
+from halfseen.families.network import reading
+from halfseen.families.network.fit import Built
+from halfseen.families.network.reading import Plan
+from halfseen.leaves.leaf import frozen
+
+if TYPE_CHECKING:
+    from halfseen.families.network.fit import NetworkEM
+
+Estimator = TypeVar("Estimator", bound="NetworkEM")
+
+TRAINING = {name: own for name, own in state.OF_ALL.items() if name != "n_components_"} | {
+    "n_rows": ("_n_rows", lambda value: is_number(value) and value > 0),
+}
+MOST = 1 << 27  # cells of all tables: 1 GB
+
+
+def taken(model: NetworkEM) -> State:
+    """Return the state of a fitted estimator."""
+    built = model._recipe
+    record = state.common(model, TRAINING) | {
+        "model": {
+            "variables": [
+                {"name": name, "states": list(model._states[name]), "parents": list(parents)}
+                for name, parents in model.parents_.items()
+            ],
+            "prior": built.prior,
+            "equivalent_sample_size": built.sample_size,
+            "fixed": list(built.fixed),
+            "tied": [list(group) for group in built.tied],
+        },
+    }
+    tensors = {"params/tables": model._params["tables"]}
+    if hasattr(model, "_stats"):
+        tensors["stats/tables"] = model._stats[None]
+    return State(record, tensors)
+
+
+def restored(cls: type[Estimator], found: State) -> Estimator:
+    """Return the estimator whose state this is; raise `ParameterError` for what cannot be one."""
+    record, tensors = found
+    model: Estimator = state.opened(cls, record, state.COMMON)
+    inside = options.mapping("model", record["model"])
+    plan, model._states = _variables(inside["variables"])
+    cells = sum(prod(len(model._states[m]) for m in (*own, name)) for name, own in plan.parents.items())
+    if cells > MOST:
+        raise ParameterError(f"model: its tables have {cells:,} cells, more than {MOST:,}.")
+    expected = ["params/tables", *(["stats/tables"] if "stats/tables" in tensors else [])]
+    state.check_shapes(tensors, dict.fromkeys(expected, (1, cells)))
+    model._graph = reading.graph_of(plan, model._states)
+    model._recipe = _built(inside, model._states)
+    model._model = model._recipe.model(model._graph)
+    model._params = {"tables": frozen(tensors["params/tables"])}
+    flaw = model._model.flaw(model._params)
+    if flaw is not None:
+        raise ParameterError(flaw)
+    if "stats/tables" in tensors:
+        model._stats = tensors["stats/tables"][0]
+        if model._stats.min(initial=0.0) < 0:
+            raise ParameterError("stats: an expected count is negative.")
+    _check_columns(model)
+    state.restore_columns(model, record)
+    state.restore_training(model, record["training"], TRAINING)
+    if hasattr(model, "_stats") != ("n_rows" in record["training"]):
+        raise ParameterError("training: the number of rows is not there, or should not be.")
+    return model
+
+
+def _variables(found: Any) -> tuple[Plan, dict[str, tuple[Any, ...]]]:
+    """Return parents and states of the variables, once they are known to be such as a network has."""
+    if not isinstance(found, list) or not found:
+        raise ParameterError("model: there are no variables.")
+    parents: dict[str, tuple[str, ...]] = {}
+    states: dict[str, tuple[Any, ...]] = {}
+    for one in found:
+        name, own = one["name"], one["parents"]
+        if not isinstance(name, str) or name in parents or not is_texts(own) or len(set(own)) < len(own):
+            raise ParameterError(f"model: variable {name!r:.80} has no name of its own, or no list of parents.")
+        parents[name] = tuple(own)
+        states |= reading.read_states({name: one["states"]})
+    unknown = [p for own in parents.values() for p in own if p not in parents]
+    if unknown:
+        raise ParameterError(f"model: the parent {unknown[0]!r:.80} is no variable.")
+    return Plan(parents), states
+
+
+def _built(found: Mapping[str, Any], states: Mapping[str, Any]) -> Built:
+    fixed, tied = found["fixed"], found["tied"]
+    if (
+        not is_texts(fixed)
+        or not isinstance(tied, list)
+        or not all(map(is_texts, tied))
+        or not set(fixed) <= set(states)
+    ):
+        raise ParameterError("model: fixed and tied are not lists of variables.")
+    size = options.number("equivalent_sample_size", found["equivalent_sample_size"])
+    return Built(found["prior"], size, tuple(fixed), tuple(map(tuple, tied)))
+
+
+def _check_columns(model: NetworkEM) -> None:
+    """Refuse columns that are no variables, or have another number of states."""
+    for column in model._schema.columns:
+        if column.kind != "categorical" or len(column.categories or ()) != len(model._states.get(column.name, ())):
+            raise ParameterError(f"column {column.name!r} does not fit the variable of its name.")

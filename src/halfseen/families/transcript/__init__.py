@@ -1,0 +1,1 @@
+"""Transcript alignment: when each word of a known transcript was said."""

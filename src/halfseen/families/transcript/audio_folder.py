@@ -1,0 +1,311 @@
+"""Folders of recordings with what was said in them, and pronunciation dictionaries.
+
+    corpus/anna/one.wav   corpus/anna/one.txt      a transcript: .txt, .lab, .TextGrid, .srt or .vtt of the same name
+    corpus/ben/two.wav    corpus/ben/two.TextGrid  folders are speakers
+
+With captions (.srt, .vtt) every caption is an utterance: the sound around its time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.data.encodings import read_text
+from halfseen.errors import DataError
+from halfseen.families.transcript.audio import STEP, mfcc, read_wav
+from halfseen.families.transcript.captions import read_captions
+from halfseen.families.transcript.textgrid import read_textgrid
+
+__all__ = ["AudioFolder", "Recording", "read_dictionary", "words_of"]
+
+TEXTS = (".lab", ".txt", ".TextGrid", ".textgrid", ".srt", ".vtt")
+TIERS = ("words", "word", "transcript", "utterance", "phones", "phone")  # of a TextGrid, the first that is there
+ROOM = 1 << 29  # bytes of features kept; beyond, they are computed anew in every pass
+QUIET = 0.15  # of the range of the log-energy, above its lowest frames
+AROUND = 0.5  # seconds of sound that a caption gets on both sides, at most to the middle of the pause beside it
+EDGES = '.,;:!?"“”„()[]{}«»…—–-*_/\\'
+
+
+class Recording(NamedTuple):
+    """An utterance: where its sound is, and what was said.
+
+    Attributes
+    ----------
+    name : str                path below the folder, without its ending; of a caption, with its number: "news#3"
+    path : Path
+    words : tuple of str
+    speaker : str
+    start : float             seconds at which it begins in the file
+    end : float or None       and ends; None: at the end of the file
+    text : str                what was said, as it was written
+    """
+
+    name: str
+    path: Path
+    words: tuple[str, ...]
+    speaker: str
+    start: float = 0.0
+    end: float | None = None
+    text: str = ""
+
+
+class AudioFolder(Sequence[NDArray[np.float64]]):
+    """The features of all recordings of a folder, made when they are asked for; `TranscriptAligner` takes it as it is.
+
+    Features are 13 mel-frequency cepstra with their slopes every 10 ms (`mfcc`), about the mean over all
+    recordings of a speaker where folders name speakers, else over the recording.
+
+    Parameters
+    ----------
+    folder : path             a folder, or one WAV file
+    transcripts : mapping, optional
+        What was said, by the name of the recording ("anna/one", with or without .wav), instead of files beside them.
+        Without its folder ("one") where no other has that name.
+    words : collection, optional
+        Known words, such as a pronunciation dictionary: they say how a word is written ("Don't" may be "don't").
+    tier : str, optional
+        Tier of TextGrid files that has the words; by default the first of words, word, transcript, utterance, phones,
+        phone, or the first tier.
+    needs_text : bool, default True
+        Leave out recordings without a transcript; `without_text` names them. False: keep them, with no words.
+    deltas : {0, 1, 2}, default 1
+        Slopes, and slopes of slopes, beside the cepstra: more of them tell units apart, fewer find their bounds.
+    step : float, default 0.01
+    room : int                bytes of features to keep in memory
+
+    Attributes
+    ----------
+    recordings : list of Recording
+    names : list of str
+    transcripts : list of tuples of str
+    without_text : list of str
+
+    Examples
+    --------
+    >>> corpus = hs.AudioFolder("corpus/", words=dictionary)  # doctest: +SKIP
+    >>> aligner = hs.TranscriptAligner(dictionary=dictionary, silence="sil", step=corpus.step)  # doctest: +SKIP
+    >>> found = aligner.fit(corpus, corpus.transcripts).align(corpus, corpus.transcripts)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        transcripts: Mapping[str, str] | None = None,
+        words: Collection[str] | None = None,
+        tier: str | None = None,
+        needs_text: bool = True,
+        deltas: int = 1,
+        step: float = STEP,
+        room: int = ROOM,
+    ) -> None:
+        self.folder, self.step, self.deltas, self.room = Path(folder), step, deltas, room
+        self.without_text: list[str] = []
+        self._given = None if transcripts is None else dict(transcripts)
+        self.recordings = list(self._found(words, tier, needs_text))
+        if not self.recordings:
+            lacking = self._tell_lacking() if self.without_text else ""
+            raise DataError(f"{self.folder}: there is no recording (.wav) with a transcript in it.{lacking}")
+        self._kept: dict[int, NDArray[np.float64]] = {}
+        self._size = 0
+        self._means: dict[str, NDArray[np.float64]] = {}
+
+    def _tell_lacking(self) -> str:
+        """Say why no recording has a transcript."""
+        if self._given is None:
+            return f" {len(self.without_text)} have no {', '.join(TEXTS)} beside them."
+        return f" transcripts are of {', '.join(map(repr, list(self._given)[:3]))}, recordings {self.without_text[:3]}."
+
+    @property
+    def names(self) -> list[str]:
+        """What each utterance is called."""
+        return [found.name for found in self.recordings]
+
+    @property
+    def transcripts(self) -> list[tuple[str, ...]]:
+        """What was said in each."""
+        return [found.words for found in self.recordings]
+
+    def __len__(self) -> int:
+        return len(self.recordings)
+
+    def __getitem__(self, b: Any) -> Any:
+        if isinstance(b, slice):
+            return [self[i] for i in range(*b.indices(len(self)))]
+        if b not in self._kept:
+            found = self._features(self.recordings[b])
+            if self._size + found.nbytes > self.room:
+                return found
+            self._kept[b] = found
+            self._size += found.nbytes
+        return self._kept[b]
+
+    def samples(self, b: int) -> tuple[NDArray[np.float64], int]:
+        """Return the sound of an utterance and its rate."""
+        return _clip(self.recordings[b])
+
+    def quiet(self, share: float = QUIET) -> NDArray[np.float64]:
+        """Return the frames whose log-energy is in the lowest `share` of its range in a recording: mostly silence.
+
+        They are examples to begin with, where recordings are long: ``TranscriptAligner(silence="sil",
+        start={"sil": corpus.quiet()})``.
+        """
+        found = []
+        for frames in self:
+            low, high = np.quantile(frames[:, 0], [0.02, 0.95])
+            found.append(frames[frames[:, 0] <= low + share * (high - low)])
+        return np.concatenate(found)
+
+    def _features(self, found: Recording) -> NDArray[np.float64]:
+        cepstra = self._cepstra(found)
+        if found.speaker not in self._means:
+            total, n_frames = np.zeros(13), 0
+            for other in self.recordings:  # in their order, whichever was asked for first
+                if other.speaker == found.speaker:
+                    own = cepstra if other is found else self._cepstra(other)
+                    total, n_frames = total + own[:, :13].sum(axis=0), n_frames + len(own)
+            self._means[found.speaker] = total / n_frames
+        cepstra[:, :13] -= self._means[found.speaker]
+        return cepstra
+
+    def _cepstra(self, found: Recording) -> NDArray[np.float64]:
+        samples, rate = _clip(found)
+        return mfcc(samples, rate, deltas=self.deltas, normalise=False, step=self.step)
+
+    # ---- what is there -------------------------------------------------------------------------------------------
+
+    def _found(self, known: Collection[str] | None, tier: str | None, needs_text: bool) -> Iterator[Recording]:
+        if not self.folder.exists():
+            raise DataError(f"{self.folder}: there is no such folder.")
+        root = self.folder.parent if self.folder.is_file() else self.folder
+        waves = [self.folder] if self.folder.is_file() else sorted(_waves(self.folder))
+        bare = Counter(path.name for path in waves)
+        for path in waves:
+            inside = path.relative_to(root)
+            name = inside.with_suffix("").as_posix()
+            speaker = inside.parent.as_posix() if len(inside.parts) > 1 else name
+            if self._given is not None:
+                said = self._given.get(name, self._given.get(inside.as_posix()))
+                if said is None and bare[path.name] == 1:  # not one for two speakers
+                    said = self._given.get(path.name, self._given.get(path.stem))
+                if said is None:
+                    self.without_text.append(name)
+                if said is not None or not needs_text:
+                    yield Recording(name, path, words_of(said or "", known), speaker, text=said or "")
+                continue
+            text = next((path.with_suffix(end) for end in TEXTS if path.with_suffix(end).exists()), None)
+            if text is None:
+                self.without_text.append(name)
+                if not needs_text:
+                    yield Recording(name, path, (), speaker)
+            elif text.suffix in (".srt", ".vtt"):
+                yield from _captioned(name, path, text, speaker, known)
+            else:
+                said = _said(text, tier)
+                yield Recording(name, path, words_of(said, known), speaker, text=said)
+
+
+@lru_cache(maxsize=1)
+def _loaded(path: Path, changed: int) -> tuple[NDArray[np.float64], int]:
+    """Return the sound of a file as it was last `changed`; all captions of a file need it one after the other."""
+    return read_wav(path)
+
+
+def _clip(found: Recording) -> tuple[NDArray[np.float64], int]:
+    samples, rate = _loaded(found.path, found.path.stat().st_mtime_ns)
+    last = None if found.end is None else round(found.end * rate)
+    clip = samples[round(found.start * rate) : last]
+    if not len(clip):
+        raise DataError(f"{found.name}: it begins at {found.start:.6g} s, after the end of {found.path}.")
+    return clip, rate
+
+
+def _waves(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.suffix.lower() == ".wav")
+
+
+def _said(path: Path, tier: str | None) -> str:
+    """Return what a transcript file says."""
+    if path.suffix.lower() != ".textgrid":
+        return " ".join(read_text(path).split())
+    tiers = read_textgrid(path)
+    chosen = tier if tier is not None else next((name for name in TIERS if name in tiers), next(iter(tiers), None))
+    if chosen is None or chosen not in tiers:
+        raise DataError(f"{path}: there is no tier {chosen!r}. Tiers: {', '.join(tiers) or 'none'}.")
+    return " ".join(interval.text.strip() for interval in tiers[chosen] if interval.text.strip())
+
+
+def _captioned(name: str, path: Path, text: Path, speaker: str, known: Collection[str] | None) -> Iterator[Recording]:
+    """Yield an utterance for each caption: its time, and up to half of the pauses beside it."""
+    captions = sorted(read_captions(text))
+    for i, (start, end, said) in enumerate(captions):
+        words = words_of(said, known)
+        if not words:
+            continue
+        before = captions[i - 1].end if i else -np.inf
+        after = captions[i + 1].start if i + 1 < len(captions) else np.inf
+        low = max(start - AROUND, min((before + start) / 2, start), 0.0)
+        high = min(end + AROUND, max((after + end) / 2, end))
+        yield Recording(f"{name}#{i + 1}", path, words, speaker, low, high, said)
+
+
+def words_of(text: str, known: Collection[str] | None = None) -> tuple[str, ...]:
+    r"""Return the words of a text as a dictionary writes them; without one, in small letters without punctuation.
+
+    Examples
+    --------
+    >>> words_of('"Don\'t," she said.', {"don't", "SHE"})
+    ("don't", 'SHE', 'said')
+    """
+    found = []
+    for token in text.replace("’", "'").split():
+        bare = token.strip(EDGES)
+        forms = (token, bare, bare.lower(), bare.upper(), bare.strip("'").lower(), bare.strip("'").upper())
+        word = next((form for form in forms if known and form in known), bare.lower())
+        if word:
+            found.append(word)
+    return tuple(found)
+
+
+def read_dictionary(path: str | os.PathLike[str]) -> dict[str, list[list[str]]]:
+    r"""Read a pronunciation dictionary: a word and its units on each line, a line for each pronunciation.
+
+    Word and units are separated by a tab or blanks. Numbers between them (probabilities), the marks "(2)" of further
+    pronunciations, and lines that begin with ;;; or # are left out.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.dict")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("the\tdh ah\nthe\tdh iy\ncat\tk ae t\n")
+    >>> read_dictionary(path)
+    {'the': [['dh', 'ah'], ['dh', 'iy']], 'cat': [['k', 'ae', 't']]}
+    """
+    found: dict[str, list[list[str]]] = {}
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        if not line.strip() or line.startswith((";;;", "#")):
+            continue
+        word, *units = line.split("\t") if "\t" in line else line.split(None, 1)
+        units = [unit for part in units for unit in part.split()]
+        while units and re.fullmatch(r"\d*\.\d+|\d+", units[0]) and len(units) > 1:
+            units = units[1:]
+        if not units:
+            raise DataError(f"{os.fspath(path)}, line {number}: {line!r:.80} has a word without units.")
+        word = re.sub(r"\(\d+\)$", "", word.strip())
+        if not word:
+            raise DataError(f"{os.fspath(path)}, line {number}: {line!r:.80} has units without a word.")
+        if units not in found.setdefault(word, []):
+            found[word].append(units)
+    if not found:
+        raise DataError(f"{os.fspath(path)}: the dictionary is empty.")
+    return found

@@ -1,0 +1,376 @@
+"""Transcripts: when was what said, in folders of audio and in tables of steps.
+
+A folder has recordings (.wav) with transcripts of the same name (.txt, .lab, .TextGrid, .srt, .vtt), or `--transcripts`
+says what was said in each. A table has a row for each step, `--group` and `--time` say whose and when, and
+`--transcripts` names a file with the transcript of each group.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from halfseen.app import console, options
+from halfseen.app.families import Fitted
+from halfseen.app.tables import column, open_rows
+from halfseen.data.encodings import read_text
+from halfseen.data.write import TableWriter
+from halfseen.errors import DataError, ParameterError
+from halfseen.families.transcript.alignment import FORMATS, Segment, write
+from halfseen.families.transcript.audio_folder import AudioFolder, Recording, read_dictionary
+from halfseen.families.transcript.estimator import TranscriptAligner
+
+SILENCE = "sil"
+NOT_HERE = ("target", "weight", "covariance", "memory")
+NO_REPORT = "there is no report for transcripts. See `halfseen align`, and plot_alignment in Python for a picture."
+SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")
+
+
+def fit(request: Mapping[str, Any]) -> Fitted:
+    """Fit units to a folder of audio, or to a table."""
+    paths = request["data"] or []
+    if len(paths) != 1:
+        raise ParameterError(f"one folder of audio, or one file of steps, is needed, got {len(paths)}.")
+    for option in NOT_HERE:
+        if request[option] is not None:
+            raise ParameterError(f"--{option} has no meaning with --model transcript.")
+    if request["report"] is not None:
+        raise ParameterError(f"--report: {NO_REPORT}")
+    for option, default in (("restarts", 16), ("criterion", "bic")):
+        if request[option] != default:
+            raise ParameterError(f"--{option} has no meaning with --model transcript: there is one start.")
+    if request["k"] != "auto":
+        raise ParameterError("-k has no meaning with --model transcript: the units are those of the transcripts.")
+    reading = {
+        "data": paths[0],
+        "sql": request["sql"],
+        "missing": options.names(request["missing"]),
+        "ignore": options.names(request["ignore"]),
+        **{name: request[name] for name in ("group", "time", "transcripts", "dictionary", "tier")},
+    }
+    audio = is_audio(paths[0])
+    dictionary = None if request["dictionary"] is None else read_dictionary(request["dictionary"])
+    model = _estimator(request, dictionary, audio)
+    if audio:
+        corpus = _corpus(paths[0], reading, dictionary)
+        if model.silence is not None:
+            model.set_params(start={model.silence: corpus.quiet()})
+        model.fit(corpus, corpus.transcripts)
+        console.note(f"{len(corpus)} utterances, {sum(map(len, corpus.transcripts)):,} words")
+        return Fitted(model, corpus, reading)
+    table = _table(paths[0], reading)
+    model.fit(table.drop_columns(reading["ignore"]), _said(reading), groups=reading["group"], time=reading["time"])
+    return Fitted(model, table, reading)
+
+
+def _estimator(request: Mapping[str, Any], dictionary: Any, audio: bool) -> TranscriptAligner:
+    silence = request["silence"] or (SILENCE if audio else "none")
+    kinds = options.kinds(request["columns"])
+    return TranscriptAligner(
+        request["states"] or 3,
+        request["mixtures"] or 1,
+        dictionary=dictionary,
+        unknown=request["unknown"],
+        silence=None if silence == "none" else silence,
+        emission="gaussian" if audio else "auto",
+        columns=dict(kinds) or None,
+        step=0.01 if audio else 1.0,
+        assign=request["assign"],
+        prior=options.prior(request["prior"], None),
+        too_short="skip" if audio else "raise",
+        max_iter=min(request["max_iter"], 200),
+        n_jobs=request["jobs"],
+        random_state=request["seed"],
+    )
+
+
+def is_audio(path: str) -> bool:
+    """Whether a path is a folder or a sound file."""
+    return Path(path).is_dir() or path.lower().endswith(".wav")
+
+
+def _corpus(path: str, reading: Mapping[str, Any], words: Any) -> AudioFolder:
+    given = None if reading.get("transcripts") is None else read_said(reading["transcripts"])
+    corpus = AudioFolder(path, transcripts=given, words=words, tier=reading.get("tier"))
+    if corpus.without_text:
+        listed = ", ".join(corpus.without_text[:5]) + (" ..." if len(corpus.without_text) > 5 else "")
+        console.note(f"left out, no transcript: {len(corpus.without_text)} recordings: {listed}")
+    return corpus
+
+
+def _table(path: str, reading: Mapping[str, Any]) -> pa.Table:
+    if reading["group"] is None:
+        raise ParameterError("--group is needed: the column that says which transcript a row belongs to.")
+    if reading["transcripts"] is None:
+        raise ParameterError("--transcripts is needed: a file with the name of each group and what happened in it.")
+    opened = open_rows(path, reading["sql"], reading["missing"])
+    table = pa.concat_tables(opened.batches(everything=True))
+    for option in ("group", "time"):
+        if reading[option] is not None:
+            column(table, reading[option], f"--{option}", path)
+    absent = [name for name in reading["ignore"] if name not in table.column_names]
+    if absent:
+        raise DataError(f"--ignore {absent[0]}: {path} has no such column.")
+    groups = table.column(reading["group"])
+    at = table.column_names.index(reading["group"])
+    names = [None if value is None else _name(value) for value in groups.to_pylist()]
+    return table.set_column(at, reading["group"], pa.array(names, pa.string()))
+
+
+def _name(value: Any) -> str:
+    """Return the name of a group as text: a table has whole numbers as 3.0, and a file of transcripts as 3."""
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", str(value).strip())
+
+
+def _said(reading: Mapping[str, Any]) -> dict[str, str]:
+    return read_said(reading["transcripts"])
+
+
+def read_said(path: str) -> dict[str, str]:
+    """Read what was said: a name and a text on each line, or a line for each unit, in their order.
+
+    Columns are separated by tabs or commas. A first line is left out where it reads like a head: its second cell is
+    transcript, text, words, units, unit, word, phase, activity or step.
+    """
+    text = read_text(path)
+    tab = "\t" in text.partition("\n")[0]
+    reader = csv.reader(text.splitlines(), delimiter="\t" if tab else ",")
+    rows = [(reader.line_num, row) for row in reader if any(row)]
+    heads = {"transcript", "text", "words", "units", "unit", "word", "phase", "phases", "activity", "step", "steps"}
+    if rows and len(rows[0][1]) > 1 and rows[0][1][1].strip().lower() in heads:
+        rows = rows[1:]
+    found: dict[str, str] = {}
+    for number, row in rows:
+        if len(row) < 2:
+            raise DataError(f"{path}, line {number}: {row!r:.80} has no transcript after the name.")
+        name = _name(row[0])
+        found[name] = f"{found[name]} {row[1].strip()}" if name in found else row[1].strip()
+    if not found:
+        raise DataError(f"{path}: there is no transcript in it.")
+    return found
+
+
+# ---- use -------------------------------------------------------------------------------------------------------------
+
+
+def align(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Write when everything was said."""
+    if request["level"] not in ("words", "units"):
+        raise ParameterError(f"--level {request['level']!r} is not words or units.")
+    model.set_params(n_jobs=request["jobs"])
+    now = _read_as(model, reading)
+    now |= {name: request[name] for name in ("transcripts", "tier") if request[name] is not None}
+    if request["missing"] is not None:
+        now["missing"] = options.names(request["missing"])
+    _check_kind(request["data"], now)
+    if is_audio(request["data"]):
+        if request["transcripts"] is None:
+            now["transcripts"] = None  # those beside the recordings, not those of the fit
+        _check_output(request)
+        _align_audio(model, now, request)
+    else:
+        _align_table(model, now, request)
+
+
+def _read_as(model: TranscriptAligner, reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how to read data: as in the fit; a model that was made in Python knows the columns of group and time."""
+    group, time = model._marks
+    blank = dict.fromkeys(("sql", "transcripts", "dictionary", "tier"))
+    return {**blank, "missing": [], "ignore": [], "group": group, "time": time, **reading}
+
+
+def _check_kind(path: str, reading: Mapping[str, Any]) -> None:
+    """Refuse audio where the model is of a table, and the other way round."""
+    if path.endswith(("/", "\\")) and not Path(path).is_dir():
+        raise DataError(f"{path}: there is no such folder.")
+    if is_audio(path) and reading["group"] is not None:
+        raise ParameterError(f"{path} is audio, but the model was fitted to a table. Give a table of steps.")
+    if not is_audio(path) and reading["group"] is None:
+        raise ParameterError(
+            f"{path} is not a folder or a .wav file, and the model has no column of groups to read it as a table."
+        )
+
+
+def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    corpus = _corpus(request["data"], reading, model._lexicon.pronunciations or set(model.units_))
+    found = model.set_params(too_short="skip").align(corpus, corpus.transcripts)
+    for recording, one in zip(corpus.recordings, found, strict=True):
+        if one is None:
+            console.note(f"note: {recording.name} is too short for its transcript, and was left out")
+        elif one.surprise > 5:
+            console.note(f"note: {recording.name} fits badly (surprise {one.surprise:.1f}): check its transcript")
+    pairs = [
+        (recording, one.shifted(recording.start))
+        for recording, one in zip(corpus.recordings, found, strict=True)
+        if one is not None
+    ]
+    output = request["output"]
+    if output == "-":
+        _rows("-", [(recording.name, part) for recording, one in pairs for part in one.tier(request["level"])])
+        return
+    by_file = [list(group) for _, group in groupby(pairs, key=lambda pair: pair[0].path)]
+    for listed in by_file:
+        for path in _targets(output, listed[0][0], request["form"]):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            texts = None if listed[0][0].end is None else [recording.text for recording, _ in listed]
+            write(path, [one for _, one in listed], texts)
+    console.note(f"{len(by_file)} recording{'s' if len(by_file) != 1 else ''} aligned: {output}")
+
+
+def _targets(output: str, recording: Recording, form: str) -> list[Path]:
+    """Return the files for a recording: below the folder `output`, one for each format."""
+    name = recording.name if recording.end is None else recording.name.rpartition("#")[0]
+    return [Path(output, name + ending) for ending in _endings(form)]
+
+
+def _check_output(request: Mapping[str, Any]) -> None:
+    """Refuse what cannot be written, before anything is read."""
+    _endings(request["form"])
+    ending = Path(request["output"]).suffix
+    if ending.lower() in {known.lower() for known in FORMATS} and not Path(request["output"]).is_dir():
+        raise ParameterError(
+            f"-o {request['output']} is the name of a file; of audio, name a folder and --format {ending[1:]}."
+        )
+
+
+def _endings(text: str) -> list[str]:
+    known = {ending[1:].lower(): ending for ending in FORMATS}
+    found = [name.lower().lstrip(".") for name in options.names(text)]
+    wrong = [name for name in found if name not in known]
+    if wrong or not found:
+        raise ParameterError(f"--format {text!r} is not one or several of {', '.join(e[1:] for e in FORMATS)}.")
+    return [known[name] for name in found]
+
+
+def _align_table(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    table = _table(request["data"], {**reading, "sql": None})
+    group, time = reading["group"], reading["time"]
+    kept = [name for name in model._schema.names if name in table.column_names]
+    names = list(dict.fromkeys(table.column(group).to_pylist()))
+    said = _said(reading)
+    marks = [group, *([time] if time is not None else [])]
+    found = model.align(table.select([*kept, *marks]), said, groups=group, time=time)
+    times = _times(table, group, time)
+    rows = []
+    for name, one in zip(names, found, strict=True):
+        for part in () if one is None else one.tier(request["level"]):
+            first, last = round(part.start / model.step), round(part.end / model.step) - 1
+            rows.append((name, part._replace(start=times[name][first], end=times[name][last])))
+    _rows(request["output"], rows)
+
+
+def _times(table: pa.Table, group: str, time: str | None) -> dict[str, list[Any]]:
+    """Return the times of the rows of each group, in order; their numbers where no column has times."""
+    names = table.column(group).to_pylist()
+    found: dict[str, list[Any]] = {}
+    for i, name in enumerate(names):
+        own = found.setdefault(name, [])
+        own.append(len(own) if time is None else table.column(time)[i].as_py())
+    return {name: sorted(values) for name, values in found.items()}
+
+
+def _rows(output: str, rows: Sequence[tuple[str, Segment]]) -> None:
+    columns: dict[str, list[Any]] = {"name": [name for name, _ in rows], "unit": [part.name for _, part in rows]}
+    columns |= {field: [getattr(part, field) for _, part in rows] for field in SHOWN}
+    with TableWriter(output) as out:
+        out.append(pa.table(columns))
+
+
+def score(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the log-likelihood of utterances; transcripts of a table are those of the fit."""
+    if request["weight"] is not None:
+        raise ParameterError("--weight has no meaning for a TranscriptAligner model.")
+    reading = _read_as(model, reading)
+    _check_kind(request["data"], reading)
+    if is_audio(request["data"]):
+        corpus = _corpus(request["data"], reading, model._lexicon.pronunciations or set(model.units_))
+        features: Any = corpus
+        found = model.score_samples(features, corpus.transcripts)
+    else:
+        table = _table(request["data"], {**reading, "sql": request["sql"]})
+        kept = [name for name in (*model._schema.names, reading["group"], reading["time"]) if name is not None]
+        found = model.score_samples(table.select(kept), _said(reading), groups=reading["group"], time=reading["time"])
+    return {"utterances": float(len(found)), "loglik": float(found.sum()), "per utterance": float(found.mean())}
+
+
+# ---- what was found --------------------------------------------------------------------------------------------------
+
+
+def describe(model: TranscriptAligner) -> None:
+    """Print the units."""
+    console.show(model.describe())
+
+
+def outcome(model: TranscriptAligner) -> str:
+    """Return how the fit went, in one sentence."""
+    grown = "" if len(model.stages_) == 1 else f", grown to {model.stages_[-1]['n_mix']} components"
+    return (
+        f"{len(model.units_)} units{grown}; log-likelihood {model.loglik_:,.1f}; stopped by {model.stop_reason_} after "
+        f"{model.n_iter_} passes"
+    )
+
+
+def summary(model: TranscriptAligner) -> dict[str, Any]:
+    """Return the fit as plain values."""
+    return {
+        "estimator": "TranscriptAligner",
+        "units": list(model.units_),
+        "durations": model.dwell_,
+        "pronunciations": model.pronunciations_,
+        "loglik": model.loglik_,
+        "n_iter": model.n_iter_,
+        "converged": model.converged_,
+        "stop_reason": model.stop_reason_,
+        "events": list(model.events_),
+    }
+
+
+def facts(model: TranscriptAligner, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return what to say first of a model file."""
+    return [
+        ("units", len(model.units_)),
+        ("states per unit", model._lexicon.n_states),
+        ("components", model._n_mix),
+        ("words with several pronunciations", len(model._lexicon.various) or None),
+        ("log-likelihood", f"{record['training']['loglik_']:,.2f}"),
+    ]
+
+
+def code(model: TranscriptAligner) -> str:
+    """Return the Python that reads the same data and fits the same model."""
+    reading = model._origin.reading
+    options_of = {name: value for name, value in model.get_params().items() if name not in ("dictionary", "start")}
+    defaults = TranscriptAligner().get_params()
+    given = [f"{name}={value!r}" for name, value in options_of.items() if repr(value) != repr(defaults[name])]
+    lines = []
+    if reading is None:
+        lines.append("features, transcripts = ...  # what this model was fitted to")
+        lines.append(f"model = hs.TranscriptAligner({', '.join(given)}).fit(features, transcripts)")
+        return "\n".join([*lines, "print(model.describe())"])
+    words = ""
+    if reading.get("dictionary"):
+        lines.append(f"dictionary = hs.read_dictionary({reading['dictionary']!r})")
+        given.insert(0, "dictionary=dictionary")
+        words = ", words=dictionary"
+    if reading.get("transcripts"):
+        lines.append(f"transcripts = ...  # {{name: what was said}}, from {reading['transcripts']}")
+    if is_audio(reading["data"]):
+        named = ", transcripts=transcripts" if reading.get("transcripts") else ""
+        tier = f", tier={reading['tier']!r}" if reading.get("tier") else ""
+        lines.append(f"corpus = hs.AudioFolder({reading['data']!r}{named}{words}{tier})")
+        if model.silence is not None:
+            given.append(f"start={{{model.silence!r}: corpus.quiet()}}")
+        lines.append(f"model = hs.TranscriptAligner({', '.join(given)}).fit(corpus, corpus.transcripts)")
+    else:
+        marks = "".join(
+            f", {to}={reading[name]!r}" for name, to in (("group", "groups"), ("time", "time")) if reading[name]
+        )
+        lines.append(f"table = ...  # the rows of {reading['data']}")
+        lines.append(f"model = hs.TranscriptAligner({', '.join(given)}).fit(table, transcripts{marks})")
+    return "\n".join([*lines, "print(model.describe())"])

@@ -1,0 +1,690 @@
+"""When was what said: units of known order behind signals, their timing found by EM."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from halfseen.assign import SOFT, Assign
+from halfseen.data import Schema, SequenceChunk, Source, frame_from_dict, read
+from halfseen.engine.loop.model import Model, Reduced
+from halfseen.engine.loop.search import Plan, Search, fit
+from halfseen.engine.loop.stopping import read_rule
+from halfseen.engine.tables.mixture import Mixture
+from halfseen.errors import DataError, ParameterError
+from halfseen.estimators import options
+from halfseen.estimators.convergence import take_over, warn_of_end
+from halfseen.estimators.pickling import Pickled
+from halfseen.estimators.rollback import unharmed
+from halfseen.estimators.state import Origin, State
+from halfseen.estimators.table import emission_builder
+from halfseen.estimators.table.column_events import check_seen
+from halfseen.families.transcript.alignment import Aligner, Alignment, Typical, table_of
+from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
+from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, tell_short, too_short
+from halfseen.leaves import Cells, Leaf
+from halfseen.leaves.leaf import NO_MASS, Floats, frozen, map_arrays
+from halfseen.leaves.limits import Params
+from halfseen.runners import runner
+from halfseen.seeds import child, seed_of
+from halfseen.structures.independent import Independent
+from halfseen.structures.transcript import LeftRight
+
+log = logging.getLogger("halfseen")
+
+KINDS = ("gaussian", "categorical", "poisson", "auto")
+STARTS = ("flat", "equal")
+SHORT = ("raise", "skip")
+MISFIT = 5.0  # robust standard deviations below the other utterances
+MANY = 8  # utterances at least, to say what is usual among them
+ADD = "Add them, or name a unit that stands for them with unknown=."
+CORRECT = "Correct the transcript, or fit with utterances that have them."
+SPLIT = 0.2  # standard deviations by which the halves of a component are moved apart
+
+
+class Stage(NamedTuple):
+    """A fit with so many components in every state."""
+
+    n_mix: int
+    model: Model
+    search: Search
+
+
+class TranscriptAligner(Pickled):
+    """Find when everything of a transcript was said, by expectation-maximization.
+
+    Known is what was said in each utterance and in which order; when is hidden. Every unit (a phone, a word, an
+    activity, a phase of a machine) is a row of states that come one after the other, each with its own distribution of
+    the features, shared wherever the unit occurs. EM goes from no timing at all to the one under which the features
+    are most probable. Every segmentation counts: there is no beam that a good one could fall out of.
+
+    Parameters
+    ----------
+    states_per_unit : int, default 3
+        States of each unit; so many frames is the shortest that it can last.
+    n_mix : int, default 1
+        Components of the emission of each state. They are grown: a fit with one, then the components are split, and
+        fitted again, until there are so many.
+    dictionary : mapping, optional
+        Pronunciations: {"the": ["dh ah", "dh iy"], "cat": "k ae t"}. Words of the transcripts are then made of these
+        units, and the share of each pronunciation is learned. Without it, words are units themselves.
+    unknown : str, optional
+        Unit that stands for words which are not in the dictionary, such as "spn". By default they are an error.
+    silence : str, optional
+        Name of a unit that may stand at both ends and between words, such as "sil". By default there are no pauses.
+    emission : {"gaussian", "categorical", "poisson", "auto"}, default "gaussian"
+        Kind of the features, as in `HMM`.
+    columns : mapping, optional
+        Kinds of single columns by name.
+    step : float, default 1.0
+        Time from one frame to the next: 0.01 makes all times seconds where frames are 10 ms apart.
+    init : {"flat", "equal"}, default "flat"
+        "flat": all states begin alike, with the mean and variance of all frames. "equal": every utterance is cut into
+        equal pieces. Hard assignment always begins with equal pieces.
+    assign : {"soft", "hard", "sample"}, default "soft"
+        How the hidden timing is completed: in expectation, by the best segmentation, or by a drawn one.
+    draws : int, default 1
+        With assign="sample": use the mean of this many segmentations.
+    prior : float, "row" or None, default None
+        Pseudo-counts, as in `HMM`.
+    start : mapping, optional
+        Frames that are examples of some units, to begin with: {"sil": (n, D) array}. Silence that is known from the
+        start shows where words can be, which long recordings need; `AudioFolder.quiet` finds some.
+    variance_floor : float, default 0.01
+        Least variance of a feature in a state, as a share of its variance over all frames.
+    too_short : {"raise", "skip"}, default "raise"
+        What to do with an utterance that has fewer frames than its transcript has states: an error that says which, or
+        leave it out and note it in `events_`.
+    anneal : sequence of float, default ()
+        Rising inverse temperatures, such as (0.02, 0.1, 0.4), to warm up at: a way to higher likelihoods.
+    stop, tol, max_iter, accelerate, n_jobs, random_state :
+        As in `HMM`; work is shared between threads by utterances.
+
+    Attributes
+    ----------
+    units_ : tuple of str
+    loglik_ : float                log-likelihood of all utterances under the returned parameters
+    objective_, trace_, n_iter_, converged_, stop_reason_, events_ : as in `HMM`, of the last stage of growing
+    stages_ : list of dict         components, passes and objective of every stage of growing
+    pronunciations_ : dict         share of each pronunciation, for words that have several
+    means_, covars_ : arrays       of numeric features, by state and component
+    dwell_ : dict                  expected duration of each unit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import halfseen as hs
+    >>> heat, cool = [20.1, 19.8, 20.3, 20.0], [5.2, 4.9, 5.1]
+    >>> runs = [np.array(heat + cool + heat), np.array(cool + heat), np.array(heat + cool)]
+    >>> aligner = hs.TranscriptAligner(states_per_unit=1).fit(runs, ["heat cool heat", "cool heat", "heat cool"])
+    >>> [found] = aligner.align([np.array([20.0, 20.2, 5.0, 5.1, 5.0])], ["heat cool"])
+    >>> [(part.name, part.start, part.end) for part in found.words]
+    [('heat', 0.0, 2.0), ('cool', 2.0, 5.0)]
+    """
+
+    def __init__(
+        self,
+        states_per_unit: int = 3,
+        n_mix: int = 1,
+        *,
+        dictionary: Mapping[str, Any] | None = None,
+        unknown: str | None = None,
+        silence: str | None = None,
+        emission: str = "gaussian",
+        columns: Mapping[str | int, str] | None = None,
+        step: float = 1.0,
+        init: str = "flat",
+        assign: str = "soft",
+        draws: int = 1,
+        prior: str | float | None = None,
+        start: Mapping[str, Any] | None = None,
+        variance_floor: float = 0.01,
+        too_short: str = "raise",
+        anneal: Sequence[float] = (),
+        stop: str = "gain",
+        tol: float = 1e-2,
+        max_iter: int = 200,
+        accelerate: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.states_per_unit = states_per_unit
+        self.n_mix = n_mix
+        self.dictionary = dictionary
+        self.unknown = unknown
+        self.silence = silence
+        self.emission = emission
+        self.columns = columns
+        self.step = step
+        self.init = init
+        self.assign = assign
+        self.draws = draws
+        self.prior = prior
+        self.start = start
+        self.variance_floor = variance_floor
+        self.too_short = too_short
+        self.anneal = anneal
+        self.stop = stop
+        self.tol = tol
+        self.max_iter = max_iter
+        self.accelerate = accelerate
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_options(self) -> None:
+        options.whole("states_per_unit", self.states_per_unit)
+        options.whole("n_mix", self.n_mix)
+        options.one_of("emission", self.emission, KINDS)
+        options.mapping("columns", self.columns)
+        options.one_of("init", self.init, STARTS)
+        options.one_of("too_short", self.too_short, SHORT)
+        options.number("variance_floor", self.variance_floor, 0, 1)
+        options.number("tol", self.tol)
+        options.whole("max_iter", self.max_iter)
+        options.flag("accelerate", self.accelerate)
+        options.mapping("start", self.start)
+        options.annealing(self.anneal, self.assign, self.max_iter)
+        if not options.number("step", self.step) > 0:
+            raise ParameterError(f"step={self.step!r} is not a number above 0.")
+        for name, unit in (("silence", self.silence), ("unknown", self.unknown)):
+            if unit is not None and (not isinstance(unit, str) or not unit or len(unit.split()) != 1):
+                raise ParameterError(f"{name}={unit!r} is not the name of a unit, a text without blanks.")
+        if self.unknown is not None and self.dictionary is None:
+            raise ParameterError("unknown= stands for words that are not in the dictionary; give dictionary= too.")
+
+    # ---- fit -----------------------------------------------------------------------------------------------------
+
+    @unharmed
+    def fit(
+        self,
+        features: Any,
+        transcripts: Any,
+        *,
+        lengths: ArrayLike | None = None,
+        groups: Any = None,
+        time: Any = None,
+        names: Sequence[str] | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to utterances.
+
+        Parameters
+        ----------
+        features : list of tables, table, or sequence
+            A list of arrays or frames has an utterance in each, a row for every frame. A table has several with
+            `lengths` or `groups`. NaN, None and nulls are holes. Any other sequence, such as `hs.AudioFolder`, is read
+            anew in every pass, one utterance at a time: it may be larger than memory.
+        transcripts : list of str or of lists, or mapping
+            What was said in each utterance, in order: names in a list, or in one text with blanks between; or a
+            mapping from the names of utterances to that.
+        lengths, groups, time : optional
+            How to cut a table, as in `HMM`.
+        names : list of str, optional
+            What to call the utterances, in messages and in `align`.
+        sample_weight : (B,) array, optional
+            How often each utterance counts.
+        """
+        self._check_options()
+        assign = Assign.read(self.assign, self.draws)
+        rule = read_rule(self.stop, self.tol, self.assign)
+        prior = emission_builder.read_prior(self.prior)
+        corpus = read_corpus(features, transcripts, lengths, groups, time, names, sample_weight)
+        if is_lazy(features) and {self.emission, *(self.columns or {}).values()} != {"gaussian"}:
+            raise ParameterError("emission=, columns=: features that are made one by one must be gaussian.")
+        self._marks = (groups if isinstance(groups, str) else None, time if isinstance(time, str) else None)
+        self.events_: list[str] = []
+        self._lexicon = self._learn_lexicon(corpus)
+        corpus, layouts = self._fitting(corpus)
+        first = corpus.first
+        self._template, self._schema = first.template(), self._learn_schema(first)
+        check_seen(self._schema)
+        self.n_features_in_ = len(first.names)
+        summary = corpus.summary(self._schema)
+        seed, n_emissions = seed_of(self.random_state), self._lexicon.n_emissions
+        self._origin = Origin(None, seed.entropy, datetime.now(UTC).isoformat(timespec="seconds"))
+        chunks = corpus.chunks(self._schema, layouts, n_emissions * self.n_mix)
+        stages: list[Stage] = []
+        with runner(self.n_jobs, len(chunks)) as run:
+            plan = Plan(
+                assign,
+                rule,
+                self.max_iter,
+                self.accelerate,
+                anneal=tuple(self.anneal),
+                runner=run,
+                seed=child(seed, 1),
+            )
+            for n_mix in _sizes(self.n_mix):
+                model = self._build(summary, prior, n_mix)
+                if not stages:
+                    params = self._start(model, corpus, layouts, chunks)
+                else:
+                    params = _split(stages[-1], model, n_mix, np.random.default_rng(child(seed, 0, n_mix)))
+                    plan = replace(plan, anneal=())
+                stages.append(Stage(n_mix, model, fit(model, Reduced(chunks), [params], plan)))
+                if stages[-1].search.interrupted:
+                    break
+            self._summary, self._n_mix = summary, stages[-1].n_mix
+            self._publish(stages, corpus)
+            logliks = self._logliks(run, chunks)
+        self.loglik_ = float(corpus.weight @ logliks)
+        self._typical = Typical.of(logliks / corpus.lengths)
+        self._note_misfits(corpus, layouts, logliks, chunks)
+        warn_of_end(self, stages[-1].search)
+        return self
+
+    def _learn_lexicon(self, corpus: Corpus) -> Lexicon:
+        """Return the units of the transcripts; words without a pronunciation are named."""
+        used = list(dict.fromkeys(word for words in corpus.said for word in words))
+        ways = read_pronunciations(self.dictionary)
+        known = {word: ways[word] for word in used if word in ways}
+        if self.dictionary is not None:
+            strangers = [word for word in used if word not in ways and word != self.silence]
+            if strangers and self.unknown is None:
+                raise DataError(_tell_strangers(strangers, corpus, "not in the dictionary", ADD))
+            units = {unit for word in known.values() for way in word for unit in way}
+            units |= {self.unknown} if strangers and self.unknown else set()
+        else:
+            units = set(used)
+        _check_said(corpus, self.silence, "name a unit for silence=")
+        units |= set() if self.silence is None else {self.silence}
+        # words that later transcripts may use: all pronunciations of the dictionary whose units were heard
+        heard = {word: tuple(way for way in listed if units.issuperset(way)) for word, listed in ways.items()}
+        heard = {word: listed for word, listed in heard.items() if listed}
+        return Lexicon(tuple(sorted(units)), int(self.states_per_unit), self.silence, heard, self.unknown)
+
+    def _fitting(self, corpus: Corpus) -> tuple[Corpus, list[Layout]]:
+        """Return the utterances that are long enough for what was said in them, with their graphs."""
+        layouts = [self._lexicon.layout(words) for words in corpus.said]
+        short = too_short(corpus, layouts)
+        if not short:
+            return corpus, layouts
+        told = tell_short(corpus, layouts, short, self.states_per_unit)
+        if self.too_short == "raise" or len(short) == len(layouts):
+            raise DataError(f"{told} too_short='skip' leaves such utterances out.")
+        self.events_.append(f"left out: {told}")
+        kept = np.setdiff1d(np.arange(len(layouts)), short)
+        return corpus.take(kept), [layouts[b] for b in kept]
+
+    def _learn_schema(self, source: Source) -> Schema:
+        kinds: dict[str | int, str] = dict(self.columns or {})
+        if self.emission != "auto":
+            chosen = {source.names[key] if isinstance(key, int) and key < len(source.names) else key for key in kinds}
+            kinds |= {name: self.emission for name in source.names if name not in chosen}
+        return Schema.learn(source, kinds)
+
+    def _build(self, summary: emission_builder.Summary, prior: emission_builder.Prior, n_mix: int) -> Model:
+        """Return the model that the options describe."""
+        size, rows = self._lexicon.n_emissions, self._lexicon.cardinalities
+        emit: Leaf = emission_builder.mixture(self._schema, summary, size * n_mix, prior, self.variance_floor).leaves[
+            "emit"
+        ]
+        each = None if prior is None else 1 / (size * n_mix) if prior == "row" else float(prior)
+        if n_mix > 1:
+            pseudo = None if each is None else np.full((size, n_mix), each)
+            emit = Mixture(Independent(size), {"mix": Cells(size, [n_mix], pseudo), "emit": emit})
+        pseudo = None if each is None else np.full((1, sum(rows)), 1 / sum(rows) if prior == "row" else each)
+        return Model(LeftRight(), {"moves": Cells(1, rows, pseudo), "emit": emit})
+
+    # ---- starts --------------------------------------------------------------------------------------------------
+
+    def _start(self, model: Model, corpus: Corpus, layouts: Sequence[Layout], chunks: Sequence[Any]) -> Params:
+        """Return the parameters to begin with: states that last as long as they must on average."""
+        least = sum(layout.graph.n_least for layout in layouts)
+        leave = min(0.9, least / float(corpus.lengths.sum()))
+        moves = np.array(model.leaves["moves"].blank())
+        n_stays = 2 * self._lexicon.n_emissions
+        moves[0, :n_stays] = np.tile([1 - leave, leave], n_stays // 2)
+        params = {"moves": frozen(moves), "emit": model.leaves["emit"].blank()}
+        if self.init == "equal" or self.assign == "hard":
+            params["emit"] = self._equal(model.leaves["emit"], params["emit"], corpus, chunks)
+        if self.start:
+            params["emit"] = self._shown(model.leaves["emit"], params["emit"])
+        return params
+
+    def _shown(self, leaf: Leaf, params: Params) -> Params:
+        """Return emissions in which units that have examples begin with them."""
+        stats, prepared, seen = (
+            np.zeros(leaf.stats_shape),
+            leaf.prepare(params),
+            np.zeros(leaf.n_components, dtype=bool),
+        )
+        for unit, frames in options.mapping("start", self.start).items():
+            if unit not in self._lexicon.number:
+                raise ParameterError(f"start: there is no unit {unit!r}. Units: {', '.join(self._lexicon.units[:20])}.")
+            if not len(frames):
+                raise ParameterError(f"start: there are no frames of {unit!r}.")
+            table = self._schema.encode(read(frames))
+            for state in range(self._lexicon.n_states):
+                component = self._lexicon.number[unit] * self._lexicon.n_states + state
+                leaf.count(np.full(table.n_rows, component), np.ones(table.n_rows), prepared, table.blocks, stats)
+                seen[component] = True
+        pseudo = leaf.prior(params)
+        estimated = leaf.maximise(stats if pseudo is None else stats + pseudo, params)
+
+        def choose(first: Floats, second: Floats) -> Floats:
+            return frozen(np.where(seen.reshape(-1, *[1] * (first.ndim - 1)), first, second))
+
+        return map_arrays(choose, estimated, params)
+
+    def _equal(self, leaf: Leaf, about: Params, corpus: Corpus, chunks: Sequence[Any]) -> Params:
+        """Return emissions of states that get equal pieces of every utterance, with a pause at both ends."""
+        stats, prepared = np.zeros(leaf.stats_shape), leaf.prepare(about)
+        for chunk in chunks:
+            owner = [
+                self._cut(corpus.said[chunk.first + i], length)
+                for i, length in enumerate(chunk.blocks.lengths.tolist())
+            ]
+            weight = np.repeat(chunk.weight, chunk.blocks.lengths)
+            leaf.count(np.concatenate(owner), weight, prepared, chunk.blocks, stats)
+        pseudo = leaf.prior(about)
+        return leaf.maximise(stats if pseudo is None else stats + pseudo, about)
+
+    def _cut(self, words: Sequence[str], length: int) -> Any:
+        """Return the emission at each frame when all states of the first pronunciations last equally long."""
+        lexicon = self._lexicon
+        pause = [] if lexicon.silence is None else [lexicon.silence]
+        units = [*pause, *(unit for word in words for unit in lexicon.ways(word)[0]), *pause]
+        states = np.array([lexicon.number[u] * lexicon.n_states + s for u in units for s in range(lexicon.n_states)])
+        return states[np.arange(length) * len(states) // length]
+
+    # ---- what came out -------------------------------------------------------------------------------------------
+
+    def _publish(self, stages: Sequence[Stage], corpus: Corpus) -> None:
+        last = stages[-1]
+        self._model, self._params = last.model, last.search.best.accepted.params
+        self.units_ = self._lexicon.units
+        take_over(self, last.search)
+        self.stages_ = [
+            {"n_mix": stage.n_mix, "n_iter": stage.search.best.n_passes, "objective": stage.search.best.objective}
+            for stage in stages
+        ]
+        usage = last.model.view(last.search.best.accepted.expected.stats)["moves"][0]
+        n_emissions = self._lexicon.n_emissions
+        self._frames = usage[: 2 * n_emissions].reshape(n_emissions, 2).sum(axis=1)
+        empty = self._by_unit(self._frames).sum(axis=1) < NO_MASS
+        if empty.any():
+            named = ", ".join(unit for unit, none in zip(self.units_, empty, strict=True) if none)
+            self.events_.append(f"units that no frame was given to kept their first parameters: {named}")
+        collapsed = sorted({k // (self.states_per_unit * self._n_mix) for k in last.model.collapsed(self._params)})
+        if collapsed:
+            named = ", ".join(self.units_[k] for k in collapsed[:10]) + (" ..." if len(collapsed) > 10 else "")
+            self.events_.append(f"units with a variance on its floor ({self.variance_floor:g} of the whole): {named}")
+        log.info("fitted %d units to %d utterances: %s", len(self.units_), len(corpus.said), self.stop_reason_)
+
+    def _by_unit(self, by_state: Floats) -> Floats:
+        return by_state.reshape(len(self._lexicon.units), self._lexicon.n_states)
+
+    def _note_misfits(self, corpus: Corpus, layouts: Sequence[Layout], logliks: Floats, chunks: Sequence[Any]) -> None:
+        """Note the utterances whose log-likelihood per frame is far below that of the others, and where."""
+        if len(logliks) < MANY:
+            return
+        surprise = np.array([self._typical.surprise(value) for value in logliks / corpus.lengths])
+        for b in np.argsort(-surprise)[: np.count_nonzero(surprise > MISFIT)].tolist():
+            found = self._aligned(corpus.take(np.array([b])), [layouts[b]])[0]
+            worst = min(found.words, key=lambda part: part.log_probability / (part.end - part.start), default=None)
+            at = "" if worst is None else f", worst at {worst.name!r}, {worst.start:.6g} to {worst.end:.6g}"
+            self.events_.append(
+                f"{corpus.names[b]} fits badly: log-likelihood {logliks[b] / corpus.lengths[b]:.4g} per frame, "
+                f"{self._typical.centre:.4g} in most{at}. Check its transcript."
+            )
+
+    # ---- use -----------------------------------------------------------------------------------------------------
+
+    def align(
+        self,
+        features: Any,
+        transcripts: Any,
+        *,
+        lengths: ArrayLike | None = None,
+        groups: Any = None,
+        time: Any = None,
+        names: Sequence[str] | None = None,
+    ) -> list[Any]:
+        """Return when everything was said: an `Alignment` for each utterance, with `words`, `units` and `states`.
+
+        Start and end are those of the best segmentation. Confidence is the mean probability, over the frames of a
+        segment, that they belong to it; `start_sd` and `end_sd` tell how sharply its ends are known.
+
+        Parameters
+        ----------
+        features, transcripts, lengths, groups, time, names :
+            As in `fit`. With too_short="skip" an utterance that is too short has None in the list.
+        """
+        corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names)
+        found: list[Alignment | None] = [None] * len(kept)
+        if not kept.any():
+            return found
+        for b, aligned in zip(np.flatnonzero(kept).tolist(), self._aligned(corpus, layouts), strict=True):
+            found[b] = aligned
+        return found
+
+    def _aligned(self, corpus: Corpus, layouts: Sequence[Layout]) -> list[Alignment]:
+        moves = self._model.prepare(self._params)["moves"][0]
+        aligner = Aligner(self._lexicon, moves, float(self.step), self._typical)
+
+        def align(prepared: Any, chunk: SequenceChunk) -> list[Alignment]:
+            scores, last, found = self._scores(prepared, chunk), np.cumsum(chunk.blocks.lengths), []
+            for i, end in enumerate(last.tolist()):
+                b = chunk.first + i
+                own = np.ascontiguousarray(scores[end - int(chunk.blocks.lengths[i]) : end])
+                one = aligner(corpus.names[b], layouts[b], own)
+                if one is None:
+                    raise DataError(
+                        f"{corpus.names[b]} is impossible under the model: no segmentation has a probability above 0. "
+                        "Fit with a prior to leave no probability at zero."
+                    )
+                found.append(one)
+            return found
+
+        chunks = corpus.chunks(self._schema, layouts, self._lexicon.n_emissions * self._n_mix)
+        with runner(self.n_jobs, len(chunks)) as run:
+            return [one for part in self._over(run, chunks, align) for one in part]
+
+    def _scores(self, prepared: Any, chunk: SequenceChunk) -> Floats:
+        return self._model.leaves["emit"].score(prepared["emit"], chunk.blocks, SOFT)
+
+    def score_samples(
+        self,
+        features: Any,
+        transcripts: Any,
+        *,
+        lengths: ArrayLike | None = None,
+        groups: Any = None,
+        time: Any = None,
+        names: Sequence[str] | None = None,
+    ) -> Floats:
+        """Return the log-likelihood of each utterance, over all segmentations of its transcript, (B,).
+
+        To recognise what was said among a few candidates, score each of them as the transcript. An utterance with too
+        few frames for its transcript has -inf.
+        """
+        corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names, short="skip")
+        found = np.full(len(kept), -np.inf)
+        if kept.any():
+            chunks = corpus.chunks(self._schema, layouts, self._lexicon.n_emissions * self._n_mix)
+            with runner(self.n_jobs, len(chunks)) as run:
+                found[kept] = self._logliks(run, chunks)
+        return found
+
+    def score(self, features: Any, transcripts: Any, **how: Any) -> float:
+        """Return the total log-likelihood."""
+        return float(self.score_samples(features, transcripts, **how).sum())
+
+    def _logliks(self, run: Any, chunks: Sequence[Any]) -> Floats:
+        def evidence(prepared: Any, chunk: SequenceChunk) -> Floats:
+            outer = np.ones((len(chunk.weight), 1))
+            return self._model.infer(prepared, chunk.blocks, outer, SOFT).log_evidence[:, 0]
+
+        return np.concatenate(self._over(run, chunks, evidence))
+
+    def _over(self, run: Any, chunks: Sequence[Any], task: Callable[[Any, SequenceChunk], Any]) -> list[Any]:
+        prepared = self._model.prepare(self._params)
+        return list(run(lambda chunk: task(prepared, chunk), chunks))
+
+    def _opened(
+        self,
+        features: Any,
+        transcripts: Any,
+        lengths: Any,
+        groups: Any,
+        time: Any,
+        names: Any,
+        short: str | None = None,
+    ) -> tuple[Corpus, list[Layout], Any]:
+        """Read utterances for a fitted model; return those that are long enough, and which they are."""
+        check_is_fitted(self)
+        if lengths is None and groups is None and time is None:
+            columns = [str(name) for name in getattr(features, "columns", ())]
+            groups, time = (mark if mark in columns else None for mark in self._marks)
+        corpus = read_corpus(features, transcripts, lengths, groups, time, names)
+        strangers = self._lexicon.strangers(dict.fromkeys(word for words in corpus.said for word in words))
+        if strangers:
+            raise DataError(_tell_strangers(strangers, corpus, "not seen in training", CORRECT))
+        _check_said(corpus, self._lexicon.silence, "fit with silence=")
+        layouts = [self._lexicon.layout(words) for words in corpus.said]
+        low = too_short(corpus, layouts)
+        if low and (short or self.too_short) == "raise":
+            raise DataError(tell_short(corpus, layouts, low, self.states_per_unit))
+        kept = ~np.isin(np.arange(len(layouts)), low)
+        if not low or not kept.any():
+            return corpus, layouts, kept
+        return corpus.take(np.flatnonzero(kept)), [layouts[b] for b in np.flatnonzero(kept)], kept
+
+    # ---- what is in it -------------------------------------------------------------------------------------------
+
+    @property
+    def dwell_(self) -> dict[str, float]:
+        """Expected duration of each unit: the sum over its states of step / p(leave)."""
+        check_is_fitted(self)
+        leave = self._params["moves"][0, 1 : 2 * self._lexicon.n_emissions : 2]
+        with np.errstate(divide="ignore"):
+            frames = self._by_unit(1 / leave).sum(axis=1)
+        return dict(zip(self._lexicon.units, (frames * self.step).tolist(), strict=True))
+
+    @property
+    def pronunciations_(self) -> dict[str, dict[str, float]]:
+        """Share of each pronunciation, for words that have several."""
+        check_is_fitted(self)
+        moves, found = self._params["moves"][0], {}
+        for word, first in self._lexicon.first_way.items():
+            ways = self._lexicon.pronunciations[word]
+            found[word] = {" ".join(way): float(moves[first + i]) for i, way in enumerate(ways)}
+        return found
+
+    @property
+    def means_(self) -> Floats:
+        """Means of numeric features by state and component, (U, S, M, D)."""
+        return self._numbers().mean.reshape(len(self.units_), self._lexicon.n_states, self._n_mix, -1)
+
+    @property
+    def covars_(self) -> Floats:
+        """Variances of numeric features by state and component, (U, S, M, D)."""
+        return self._numbers().var.reshape(len(self.units_), self._lexicon.n_states, self._n_mix, -1)
+
+    def _numbers(self) -> Any:
+        check_is_fitted(self)
+        emit = self._params["emit"] if self._n_mix == 1 else self._params["emit"]["emit"]
+        if "gaussian" not in emit:
+            raise AttributeError("this model has no numeric features.")
+        return emit["gaussian"]
+
+    def to_frame(self, alignments: Sequence[Any] | None = None, level: str = "words") -> Any:
+        """Return a table: of the units, or of the "words", "units" or "states" of alignments."""
+        check_is_fitted(self)
+        if alignments is not None:
+            options.one_of("level", level, ("words", "units", "states"))
+            return table_of([found for found in alignments if found is not None], level, self._template)
+        frames = self._by_unit(self._frames).sum(axis=1)
+        table = {
+            "unit": list(self.units_),
+            "share": (frames / frames.sum()).tolist(),
+            "duration": list(self.dwell_.values()),
+        }
+        return frame_from_dict(table, self._template)
+
+    def describe(self) -> str:
+        """Return the units in words: their share of the frames and how long they last.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import halfseen as hs
+        >>> runs = [np.array([20.1, 19.9, 20.0, 5.1, 4.9]), np.array([4.8, 5.2, 20.0, 19.9])]
+        >>> print(hs.TranscriptAligner(1).fit(runs, ["heat cool", "cool heat"]).describe())
+        cool: 44% of frames, lasts 2
+        heat: 56% of frames, lasts 2.5
+        """
+        check_is_fitted(self)
+        frames = self._by_unit(self._frames).sum(axis=1)
+        lines = [
+            f"{unit}: {share:.0%} of frames, lasts {lasts:.3g}"
+            for (unit, lasts), share in zip(self.dwell_.items(), frames / frames.sum(), strict=True)
+        ]
+        for word, ways in self.pronunciations_.items():
+            lines.append(f"{word}: " + ", ".join(f"{way} {share:.0%}" for way, share in ways.items()))
+        return "\n".join(lines)
+
+    # ---- model files ---------------------------------------------------------------------------------------------
+
+    def _state(self) -> State:
+        from halfseen.families.transcript.state import taken
+
+        return taken(self)
+
+    @classmethod
+    def _from_state(cls, state: State) -> Self:
+        from halfseen.families.transcript.state import restored
+
+        return restored(cls, state)
+
+
+def _sizes(n_mix: int) -> list[int]:
+    """Return the numbers of components on the way to `n_mix`: each at most twice the one before."""
+    sizes = [1]
+    while sizes[-1] < n_mix:
+        sizes.append(min(2 * sizes[-1], n_mix))
+    return sizes
+
+
+def _split(stage: Stage, model: Model, n_mix: int, rng: np.random.Generator) -> Params:
+    """Return parameters with more components: the heaviest of every state are halved and moved apart."""
+    params, before = stage.search.best.accepted.params, stage.n_mix
+    inside = model.leaves["emit"]
+    assert isinstance(inside, Mixture)
+    n_states = inside.n_components
+    mix = np.ones((n_states, 1)) if before == 1 else params["emit"]["mix"]
+    flat = params["emit"] if before == 1 else params["emit"]["emit"]
+    heavy = np.argsort(-mix, axis=1, kind="stable")[:, : n_mix - before]
+    shares = np.array(mix)
+    np.put_along_axis(shares, heavy, np.take_along_axis(mix, heavy, 1) / 2, axis=1)
+    shares = np.concatenate([shares, np.take_along_axis(mix, heavy, 1) / 2], axis=1)
+    order = np.concatenate([np.tile(np.arange(before), (n_states, 1)), heavy], axis=1)
+    places = (np.arange(n_states)[:, None] * before + order).ravel()
+    leaf = inside.leaves["emit"]
+    emit = leaf.jitter(leaf.take(flat, places), SPLIT, rng)
+    emit = {"mix": frozen(shares), "emit": leaf.conform(emit, emit)}
+    return {"moves": params["moves"], "emit": emit}
+
+
+def _check_said(corpus: Corpus, silence: str | None, remedy: str) -> None:
+    """Refuse utterances in which nothing was said, unless there is a unit for silence."""
+    empty = [name for name, words in zip(corpus.names, corpus.said, strict=True) if not words]
+    if empty and silence is None:
+        raise DataError(f"{empty[0]} has an empty transcript ({len(empty)} in all). Leave it out, or {remedy}.")
+
+
+def _tell_strangers(strangers: Sequence[str], corpus: Corpus, what: str, remedy: str) -> str:
+    """Name words that nothing is known of, and where they stand."""
+    where = [next(corpus.names[b] for b, words in enumerate(corpus.said) if word in words) for word in strangers[:10]]
+    listed = [f"{word!r} ({place})" for word, place in zip(strangers, where, strict=False)]
+    more = f" and {len(strangers) - 10} more" if len(strangers) > 10 else ""
+    n_words = "1 word is" if len(strangers) == 1 else f"{len(strangers)} words are"
+    return f"{n_words} {what}: {', '.join(listed)}{more}. {remedy}"

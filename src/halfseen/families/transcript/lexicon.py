@@ -1,0 +1,231 @@
+"""What a transcript is made of: words, their pronunciations, units and their states; and the graph that follows.
+
+- *unit*: what has emissions: a phone, a word, an activity. It has `n_states` states that come one after the other.
+- *word*: an entry of a transcript. It is a unit itself, or a word of the dictionary with one or more pronunciations.
+- *pause*: silence that may stand at the ends and between words.
+- *move*: a choice with a probability: stay or leave (every state), pause or not (ends, between), which pronunciation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.errors import DataError, ParameterError
+from halfseen.structures.transcript import Graph
+
+Pronunciations = Mapping[str, tuple[tuple[str, ...], ...]]
+Ends = list[tuple[int, tuple[int, ...]]]  # where ways stand: a node, and the moves made since
+
+
+class Piece(NamedTuple):
+    """A unit in a transcript: its number, the word it belongs to (-1: a pause), its nodes."""
+
+    unit: int
+    word: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The graph of a transcript, and which nodes belong to what.
+
+    Attributes
+    ----------
+    graph : Graph
+    pieces : tuple of Piece       units, those of all pronunciations, in the order of their nodes
+    words : tuple of str          the transcript
+    """
+
+    graph: Graph
+    pieces: tuple[Piece, ...]
+    words: tuple[str, ...]
+
+    @cached_property
+    def piece_of(self) -> NDArray[np.int64]:
+        """Number of the piece of each node, (L,)."""
+        return np.repeat(np.arange(len(self.pieces)), [piece.last - piece.first for piece in self.pieces])
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon:
+    """Units, words, and how a transcript becomes a graph.
+
+    Parameters
+    ----------
+    units : tuple of str
+    n_states : int                  states of each unit
+    silence : str or None           the unit of optional pauses; one of `units`
+    pronunciations : mapping        word -> tuples of units; empty: words are units
+    unknown : str or None           unit that stands for words that are not in the dictionary
+
+    Examples
+    --------
+    >>> words = Lexicon(("a", "b", "sil"), 2, "sil", {"ab": (("a", "b"), ("b",))})
+    >>> words.n_emissions, words.cardinalities
+    (6, (2, 2, 2, 2, 2, 2, 2, 2, 2))
+    >>> layout = words.layout(["ab"])
+    >>> [words.units[piece.unit] for piece in layout.pieces]
+    ['sil', 'a', 'b', 'b', 'sil']
+    >>> layout.graph.n_least
+    2
+    """
+
+    units: tuple[str, ...]
+    n_states: int = 3
+    silence: str | None = None
+    pronunciations: Pronunciations = field(default_factory=dict)
+    unknown: str | None = None
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """Number of each unit."""
+        return {unit: i for i, unit in enumerate(self.units)}
+
+    @property
+    def n_emissions(self) -> int:
+        """Number of states of all units, E."""
+        return len(self.units) * self.n_states
+
+    @cached_property
+    def various(self) -> tuple[str, ...]:
+        """Words with more than one pronunciation."""
+        return tuple(word for word, ways in self.pronunciations.items() if len(ways) > 1)
+
+    @property
+    def cardinalities(self) -> tuple[int, ...]:
+        """Number of moves in every row: stay or leave, pause at the ends, pause between, pronunciations of words."""
+        pauses = (2, 2) if self.silence is not None else ()
+        return (2,) * self.n_emissions + pauses + tuple(len(self.pronunciations[word]) for word in self.various)
+
+    @cached_property
+    def first_way(self) -> dict[str, int]:
+        """First move of the row of each word with several pronunciations."""
+        offsets = np.concatenate([[0], np.cumsum(self.cardinalities)])[-len(self.various) - 1 : -1]
+        return dict(zip(self.various, offsets.tolist(), strict=True)) if self.various else {}
+
+    def ways(self, word: str) -> tuple[tuple[str, ...], ...]:
+        """Return the pronunciations of a word."""
+        if word in self.pronunciations:
+            return self.pronunciations[word]
+        if word != self.silence and self.unknown is not None:
+            return ((self.unknown,),)
+        if word != self.silence and self.pronunciations:
+            return ()
+        return ((word,),) if word in self.number else ()
+
+    def strangers(self, words: Iterable[str]) -> list[str]:
+        """Return the words that have no pronunciation, or one with a unit that was never seen."""
+        found = {word: all(unit in self.number for way in self.ways(word) for unit in way) for word in words}
+        return [word for word, known in found.items() if not known or not self.ways(word)]
+
+    def layout(self, words: Sequence[str]) -> Layout:
+        """Return the graph of a transcript."""
+        build = _Build(self)
+        ends: Ends = [(-1, ())]
+        n_stays = 2 * self.n_emissions
+        if not words:
+            assert self.silence is not None, "nothing was said, and silence has no unit"
+            return build.finish(build.unit(ends, self.silence, -1), words)
+        for i, word in enumerate(words):
+            ends = build.perhaps_pause(ends, n_stays if i == 0 else n_stays + 2)
+            ends = build.word(ends, word, i)
+        return build.finish(build.perhaps_pause(ends, n_stays), words)
+
+
+class _Build:
+    """A graph on its way: ways stand at their ends, and each addition leads them on."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.lexicon = lexicon
+        self.owner: list[int] = []
+        self.arcs: list[tuple[int, int, tuple[int, ...]]] = []
+        self.pieces: list[Piece] = []
+
+    def unit(self, ends: Ends, unit: str, word: int) -> Ends:
+        """Lead all ways through a unit."""
+        number, first = self.lexicon.number[unit], len(self.owner)
+        for state in range(number * self.lexicon.n_states, (number + 1) * self.lexicon.n_states):
+            node = len(self.owner)
+            self.owner.append(state)
+            self.arcs += [(source, node, moves) for source, moves in ends]
+            self.arcs.append((node, node, (2 * state,)))
+            ends = [(node, (2 * state + 1,))]
+        self.pieces.append(Piece(number, word, first, len(self.owner)))
+        return ends
+
+    def perhaps_pause(self, ends: Ends, row: int) -> Ends:
+        """Lead ways on with and without a pause; the moves of `row` are no, yes."""
+        if self.lexicon.silence is None:
+            return ends
+        paused = self.unit([(node, (*moves, row + 1)) for node, moves in ends], self.lexicon.silence, -1)
+        return [(node, (*moves, row)) for node, moves in ends] + paused
+
+    def word(self, ends: Ends, word: str, i: int) -> Ends:
+        """Lead ways through each pronunciation of a word."""
+        first, found = self.lexicon.first_way.get(word), []
+        for number, way in enumerate(self.lexicon.ways(word)):
+            own = ends if first is None else [(node, (*moves, first + number)) for node, moves in ends]
+            for unit in way:
+                own = self.unit(own, unit, i)
+            found += own
+        return found
+
+    def finish(self, ends: Ends, words: Sequence[str]) -> Layout:
+        """Lead all ways to the end."""
+        self.arcs += [(node, len(self.owner), moves) for node, moves in ends]
+        return Layout(Graph.of(self.owner, self.arcs), tuple(self.pieces), tuple(words))
+
+
+def read_transcripts(transcripts: Any) -> list[tuple[str, ...]]:
+    """Return the words of each utterance: a sequence of names, or one text of names with blanks between."""
+    if isinstance(transcripts, str | bytes) or not hasattr(transcripts, "__len__"):
+        raise DataError(
+            f"transcripts={transcripts!r:.80} is not a list with a transcript for each utterance: names in a list, or "
+            "in one text with blanks between."
+        )
+    found = []
+    for b, said in enumerate(transcripts):
+        if isinstance(said, str):
+            found.append(tuple(said.split()))
+        elif hasattr(said, "__iter__") and not isinstance(said, bytes | dict):
+            found.append(tuple(map(str, said)))
+            if not all(isinstance(name, str | int | np.integer | np.str_) for name in said):
+                raise DataError(f"transcripts: that of utterance {b}, {said!r:.80}, has something that is not a name.")
+        else:
+            raise DataError(f"transcripts: that of utterance {b} is {said!r:.80}, not a list of names or a text.")
+    return found
+
+
+def read_pronunciations(dictionary: Any) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Check a dictionary: {word: "units with blanks"}, {word: [units]} or {word: [pronunciation, ...]}.
+
+    Examples
+    --------
+    >>> read_pronunciations({"the": ["dh ah", "dh iy"], "a": "ah", "on": ["aa", "n"]})
+    {'the': (('dh', 'ah'), ('dh', 'iy')), 'a': (('ah',),), 'on': (('aa', 'n'),)}
+    """
+    if dictionary is None:
+        return {}
+    if not isinstance(dictionary, Mapping):
+        raise ParameterError(f"dictionary={dictionary!r:.80} is not a mapping from words to their units.")
+    return {str(word): _read_ways(word, ways) for word, ways in dictionary.items()}
+
+
+def _read_ways(word: Any, ways: Any) -> tuple[tuple[str, ...], ...]:
+    listed = [ways] if isinstance(ways, str) else list(ways) if isinstance(ways, list | tuple | set) else None
+    if listed and all(isinstance(way, str) for way in listed) and not any(" " in way.strip() for way in listed):
+        listed = [listed]  # one pronunciation, as a list of its units
+    found = [tuple(way.split()) if isinstance(way, str) else tuple(map(str, way)) for way in listed or ()]
+    if not found or not all(way and all(way) for way in found):
+        raise ParameterError(
+            f"dictionary: {word!r} has {ways!r:.80}; give its units as a text with blanks between, or a list of such "
+            "texts, one for each pronunciation."
+        )
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,1 @@
+"""Word alignment: links between the words of sentences and their translations."""

@@ -1,0 +1,257 @@
+"""Word alignment: from two files of sentences, or one of both, to files of links.
+
+Source and target come in two files, a sentence in each line, or in one, ``source ||| target``; words have blanks
+between. Links are written as ``i-j``, a line for each pair, also for a pair without any.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from halfseen.app import console
+from halfseen.app.code import call
+from halfseen.app.families import Fitted
+from halfseen.errors import DataError, ParameterError
+from halfseen.families.words.bitext import open_lines, read_gold
+from halfseen.families.words.estimator import WordAligner
+from halfseen.families.words.link_scores import LinkScores, compared
+
+FOREIGN = {  # options of fit that other families have
+    "k": "there are no classes",
+    "target": "give the file of translations second",
+    "columns": "there are no columns",
+    "covariance": "it has no covariances",
+    "prior": "see --dirichlet",
+    "weight": "there is no column of weights",
+    "sql": "it reads files of text",
+    "missing": "an empty line is a pair without words",
+    "ignore": "there are no columns",
+    "restarts": "there is one start",
+    "criterion": "there is nothing to choose",
+}
+PASSES = 5  # of each model, where --max-iter was not given
+SHARE = 5e-4  # translations of less are not shown
+LINK = re.compile(r"\d+[-?]\d+(:\S+)?")
+
+
+def fit(request: Mapping[str, Any]) -> Fitted:
+    """Fit to one or two files of sentences."""
+    for option, why in FOREIGN.items():
+        if option in request["given"]:
+            dashes = "-" if len(option) == 1 else "--"
+            raise ParameterError(f"{dashes}{option} has no meaning with --model words: {why}.")
+    source, target = _files(request["data"] or [])
+    reading = {"data": source, "target": target, "links": request["links"]}
+    model = WordAligner(
+        request["aligner"] or "hmm",
+        direction=request["direction"] or "both",
+        symmetrize=request["symmetrize"] or WordAligner().symmetrize,
+        dirichlet=request["dirichlet"],
+        lowercase=bool(request["lowercase"]),
+        assign=request["assign"],
+        max_iter=request["max_iter"] if "max_iter" in request["given"] else PASSES,
+        memory=request["memory"],
+        n_jobs=request["jobs"],
+        random_state=request["seed"],
+    )
+    model.fit(source, target, links=request["links"])
+    return Fitted(model, (source, target), reading)
+
+
+def _files(paths: list[str]) -> tuple[str, str | None]:
+    if len(paths) not in (1, 2):
+        raise ParameterError(
+            f"--model words needs two files, source and target, or one of lines 'source ||| target', got {len(paths)}."
+        )
+    for path in paths:
+        if path == "-" or not Path(path).is_file():
+            raise DataError(f"{path}: there is no such file of sentences.")
+    return paths[0], paths[1] if len(paths) == 2 else None
+
+
+# ---- use -------------------------------------------------------------------------------------------------------------
+
+
+def align(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Write the links of every pair, a line for each."""
+    for option, default in (
+        ("transcripts", None),
+        ("tier", None),
+        ("missing", None),
+        ("form", "TextGrid"),
+        ("level", "words"),
+    ):
+        if request[option] != default:
+            name = "format" if option == "form" else option
+            raise ParameterError(f"--{name} has no meaning for a WordAligner model.")
+    model.set_params(n_jobs=request["jobs"])
+    source, target = _files([path for path in (request["data"], request["target"]) if path is not None])
+    lines: Iterable[str] = (
+        " ".join(f"{i}-{j}" for i, j in links)
+        for links in model.iter_align(source, target, symmetrize=request["symmetrize"])
+    )
+    if request["probs"]:
+        lines = _with_probabilities(model, source, target, request["symmetrize"])
+    with _opened(request["output"]) as out:
+        for line in lines:
+            out.write(f"{line}\n")
+
+
+def _with_probabilities(model: WordAligner, source: str, target: str | None, how: str | None) -> Iterator[str]:
+    """Give lines of links with the probability of each, ``i-j:0.97``."""
+    both = zip(model.iter_align(source, target, symmetrize=how), model.iter_proba(source, target), strict=True)
+    for links, proba in both:
+        yield " ".join(f"{i}-{j}:{proba[i, j]:.4f}" for i, j in links)
+
+
+@contextmanager
+def _opened(output: str) -> Iterator[TextIO]:
+    """Open the file to write; it appears whole or not at all. - is standard output."""
+    if output == "-":
+        yield sys.stdout
+        return
+    if not Path(output).parent.is_dir():
+        raise ParameterError(f"-o: there is no directory {Path(output).parent}.")
+    beside = Path(f"{output}.part")
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            yield file
+        beside.replace(output)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def score(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how well the model describes pairs of sentences."""
+    source, target = _files([path for path in (request["data"], request["target"]) if path is not None])
+    logliks = model.score_samples(source, target)
+    if not len(logliks):
+        raise DataError(f"{source}: there are no pairs in it.")
+    return {"pairs": len(logliks), "loglik": float(logliks.sum()), "loglik_per_pair": float(logliks.mean())}
+
+
+def data(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
+    """Return the pairs for a report."""
+    return Fitted(model, _files([path for path in (request["data"], request["target"]) if path is not None]))
+
+
+def is_links(path: str) -> bool:
+    """Whether a file looks like links: its first line with anything has ``i-j``, or numbers of a shared task.
+
+    Lines without anything are links too, of pairs that have none.
+    """
+    try:
+        first = _first(path)
+        if not first:
+            return Path(path).stat().st_size > 0
+        return _has_numbers(first) or LINK.fullmatch(first[0]) is not None
+    except (OSError, DataError):
+        return False
+
+
+def compare_links(found: str, gold: str) -> LinkScores:
+    """Compare a file of links with links made by hand."""
+    one = read_gold(found)
+    two = read_gold(gold)
+    short, long = sorted((len(one.possible), len(two.possible)))
+    if short < long:
+        numbered = [path for path in (found, gold) if _is_numbered(path)]
+        if not numbered:
+            raise DataError(
+                f"{found} has {len(one.possible):,} lines and {gold} has {len(two.possible):,}. Line by line they must "
+                "be links of the same pairs."
+            )
+        one, two = (read_gold(path, long) if path in numbered else own for path, own in ((found, one), (gold, two)))
+        if len(one.possible) != len(two.possible):
+            raise DataError(f"{found} has links of {len(one.possible):,} pairs, {gold} of {len(two.possible):,}.")
+    return compared(one.possible, two)
+
+
+def _is_numbered(path: str) -> bool:
+    return _has_numbers(_first(path))
+
+
+def _first(path: str) -> list[str]:
+    """Return the items of the first line that has any."""
+    return next((line.split() for line in open_lines(path) if line.strip()), [])
+
+
+def _has_numbers(items: list[str]) -> bool:
+    return len(items) >= 3 and all(item.isdecimal() for item in items[:3])
+
+
+# ---- what was found --------------------------------------------------------------------------------------------------
+
+
+def describe(model: WordAligner) -> None:
+    """Print how words keep to their order, and translations of some words."""
+    console.show(model.describe())
+
+
+def outcome(model: WordAligner) -> str:
+    """Return how the fit went, in one sentence."""
+    return f"log-likelihood {model.loglik_:,.1f}; stopped by {model.stop_reason_} after {model.n_iter_} passes"
+
+
+def summary(model: WordAligner) -> dict[str, Any]:
+    """Return the fit as plain values."""
+    return {
+        "estimator": "WordAligner",
+        "model": model.model,
+        "pairs": model._n_pairs,
+        "source_words": len(model.source_words_),
+        "target_words": len(model.target_words_),
+        "p_null": model.p_null_,
+        "loglik": model.loglik_,
+        "stages": [{name: value for name, value in stage.items() if name != "trace"} for stage in model.stages_],
+        "n_iter": model.n_iter_,
+        "converged": model.converged_,
+        "stop_reason": model.stop_reason_,
+        "events": list(model.events_),
+    }
+
+
+def facts(model: WordAligner, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return what to say first of a model file."""
+    return [
+        ("kind", model.model),
+        ("direction", f"{model.direction}{', trained to agree' if model._agrees else ''}"),
+        ("pairs", f"{model._n_pairs:,}"),
+        ("words", f"{len(model.source_words_):,} of the source, {len(model.target_words_):,} of the target"),
+        ("log-likelihood", f"{model.loglik_:,.2f}"),
+    ]
+
+
+def show_word(model: WordAligner, word: str) -> list[dict[str, Any]]:
+    """Return the translations of a word, of either side."""
+    found = []
+    for name, words, reverse in (("source", model.source_words_, False), ("target", model.target_words_, True)):
+        if ("reverse" if reverse else "forward") not in model._learned:
+            continue
+        if (word.lower() if model.lowercase else word) in set(words):
+            found += [
+                {"word": word, "side": name, "translation": other, "probability": share}
+                for other, share in model.translations(word, reverse=reverse)
+                if share >= SHARE
+            ]
+    if not found:
+        model.translations(word, reverse="forward" not in model._learned)  # which says that there is none, and what is
+    return found
+
+
+def code(model: WordAligner) -> str:
+    """Return the Python that reads the same files and fits the same model."""
+    reading = model._origin.reading
+    fitted = "source, target" if reading is None else _arguments(reading)
+    first = ["source, target = ...  # what this model was fitted to"] if reading is None else []
+    return "\n".join([*first, f"model = hs.{call(model)}.fit({fitted})", "print(model.describe())"])
+
+
+def _arguments(reading: Mapping[str, Any]) -> str:
+    parts = [repr(path) for path in (reading["data"], reading["target"]) if path is not None]
+    return ", ".join(parts + ([f"links={reading['links']!r}"] if reading.get("links") else []))

@@ -1,0 +1,500 @@
+"""Which word translates which: links between the words of sentences and their translations, found by EM."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from halfseen.assign import SOFT, Assign
+from halfseen.data import check_sequence_weight
+from halfseen.data.files import read_memory
+from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.search import Plan, Search, fit
+from halfseen.engine.loop.stopping import read_rule
+from halfseen.engine.services.checkpoint import current
+from halfseen.engine.services.interrupt import patience
+from halfseen.errors import DataError, ParameterError
+from halfseen.estimators import options
+from halfseen.estimators.convergence import CONVERGED, warn_of_end
+from halfseen.estimators.rollback import unharmed
+from halfseen.estimators.state import Origin, State
+from halfseen.families.words.bitext import Bitext, encode_pairs, read_links, where_links, where_pairs
+from halfseen.families.words.corpus import (
+    ANY,
+    Prepared,
+    check_known,
+    place_of,
+    prepared,
+    reversed_text,
+    turned,
+    with_cells,
+    with_known,
+)
+from halfseen.families.words.methods import DIRECTIONS, KINDS, Direction, WordUse
+from halfseen.families.words.model import PooledPath, WordModel, n_blocks, one_chunk, pair_chunks
+from halfseen.families.words.symmetrize import HEURISTICS
+from halfseen.leaves import Leaf
+from halfseen.leaves.leaf import Floats, frozen
+from halfseen.leaves.limits import Params
+from halfseen.leaves.translations import DirichletTranslations, Translations
+from halfseen.runners import runner
+from halfseen.seeds import child, seed_of
+from halfseen.structures.links import PARTS, UNIFORM, Agreed, Both, Links, Run, Sides
+
+log = logging.getLogger("halfseen")
+
+BEFORE = {"ibm1": ("ibm1",), "diagonal": ("ibm1", "diagonal"), "hmm": ("ibm1", "hmm")}
+PREFIXES = ("", "back_")  # of the names of leaves, where both directions are trained together
+SAID = 5  # places that a message names
+STEP = 2  # bytes that the cell of a link takes
+
+
+class Known(NamedTuple):
+    """Links that the user knows, of every pair, and where those of a pair come from."""
+
+    links: list[Any]
+    where: Callable[[int], str]
+
+
+class WordAligner(WordUse):
+    """Link the words of sentences to the words of their translations, by expectation-maximization.
+
+    Known are pairs of sentences; which word translates which is hidden. Every target word comes from one source word or
+    from none, NULL; the lexicon t(target | source) and the habits of word order are learned from all pairs together.
+
+    Parameters
+    ----------
+    model : {"hmm", "diagonal", "ibm1"}, default "hmm"
+        Where a target word looks for its source word. "ibm1": anywhere alike (IBM Model 1). "diagonal": near the
+        diagonal (IBM Model 2 with one tension). "hmm": not far from where its neighbour found one. The last two begin
+        with the lexicon of Model 1.
+    sequence : sequence of models, optional
+        The models to train one after the other, each beginning with the lexicon of the one before; ends with `model`.
+    direction : {"both", "forward", "reverse"}, default "both"
+        Forward: each target word has one source word. Reverse: each source word has one target word.
+    agreement : bool, optional
+        Let both directions count a link by the product of their probabilities: they learn to agree. What is left of a
+        word is NULL's, so there must be NULL. By default so in both directions with assign="soft" and NULL. Such
+        training has no objective of its own that never falls. With `dirichlet` they agree from the second model on.
+    symmetrize : str, default "grow-diag-final-and"
+        How `align` makes one set of the links of both directions: "intersection", "union", "grow-diag",
+        "grow-diag-final", "grow-diag-final-and"; or those of one, "forward" or "reverse".
+    dirichlet : float, optional
+        Concentration of a Dirichlet prior on the rows of the lexicon, kept as a variational posterior: below 1 rows are
+        sparse, and rare words collect less of what nothing else explains; 0.01 is usual. By default there is none.
+    null : bool, default True
+        Whether words may come from none.
+    p_null : float, optional
+        Probability of that under "diagonal" and "hmm"; learned by default.
+    max_jump : int, default 7
+        "hmm": wider jumps than this are alike.
+    lowercase : bool, default False
+        Do not tell capitals from small letters.
+    assign : {"soft", "hard", "sample"}, default "soft"
+        How hidden links are completed: in expectation, by the best ones, or by drawn ones.
+    draws : int, default 1
+        With assign="sample": use the mean of this many draws.
+    max_iter : int, default 5
+        Passes over the data for each model of the sequence.
+    stop : str, default "iterations"
+        "iterations": make all passes. Other rules ("gain", "counts", "parameters", "assignments") may end earlier.
+    tol : float, default 1e-4
+    memory : int or str, optional
+        Beyond this ("2GB") the words of the corpus, and which links are possible, lie in temporary files; by default
+        half of the free memory. The lexicon stays in memory.
+    n_jobs, random_state :
+        As in `HMM`; work is shared between threads, results do not depend on how many.
+
+    Attributes
+    ----------
+    source_words_, target_words_ : tuples of str
+    loglik_ : float                log-likelihood of all pairs, summed over directions
+    objective_, trace_ : float, list     of the last model; with a Dirichlet prior the variational bound
+    n_iter_, converged_, stop_reason_, events_ : as in `HMM`
+    stages_ : list of dict         model, direction, passes and objectives of every stage of the training
+    tension_, jumps_, p_null_ : dict by direction       what was learned about places
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> pairs = ["das Haus ||| the house", "das Buch ||| the book", "ein Buch ||| a book"]
+    >>> aligner = hs.WordAligner("ibm1", null=False, dirichlet=None, max_iter=20).fit(pairs)
+    >>> aligner.align(["das Buch ||| the book"])
+    [[(0, 0), (1, 1)]]
+    >>> [(word, round(chance, 2)) for word, chance in aligner.translations("Haus", 1)]
+    [('house', 0.97)]
+    """
+
+    def __init__(
+        self,
+        model: str = "hmm",
+        *,
+        sequence: Sequence[str] | None = None,
+        direction: str = "both",
+        agreement: bool | None = None,
+        symmetrize: str = "grow-diag-final-and",
+        dirichlet: float | None = None,
+        null: bool = True,
+        p_null: float | None = None,
+        max_jump: int = 7,
+        lowercase: bool = False,
+        assign: str = "soft",
+        draws: int = 1,
+        max_iter: int = 5,
+        stop: str = "iterations",
+        tol: float = 1e-4,
+        memory: int | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.model = model
+        self.sequence = sequence
+        self.direction = direction
+        self.agreement = agreement
+        self.symmetrize = symmetrize
+        self.dirichlet = dirichlet
+        self.null = null
+        self.p_null = p_null
+        self.max_jump = max_jump
+        self.lowercase = lowercase
+        self.assign = assign
+        self.draws = draws
+        self.max_iter = max_iter
+        self.stop = stop
+        self.tol = tol
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_options(self) -> None:
+        options.one_of("model", self.model, KINDS)
+        stages = self._sequence()
+        for stage in stages:
+            options.one_of("sequence", stage, KINDS)
+        if not stages or stages[-1] != self.model:
+            raise ParameterError(f"sequence={self.sequence!r} does not end with model={self.model!r}.")
+        options.one_of("direction", self.direction, DIRECTIONS)
+        options.one_of("symmetrize", self.symmetrize, HEURISTICS)
+        if self.dirichlet is not None and not options.number("dirichlet", self.dirichlet) > 0:
+            raise ParameterError("dirichlet=0 is not above 0; None is maximum likelihood.")
+        for name in ("null", "lowercase"):
+            options.flag(name, getattr(self, name))
+        if self.p_null is not None and not options.number("p_null", self.p_null, 0, 1) > 0:
+            raise ParameterError("p_null=0: say null=False to have no NULL.")
+        if self.p_null is not None and not self.null:
+            raise ParameterError("p_null= has no meaning with null=False.")
+        options.whole("max_jump", self.max_jump)
+        options.whole("max_iter", self.max_iter)
+        options.number("tol", self.tol)
+        if self.agreement is not None and options.flag("agreement", self.agreement):
+            if self.direction != "both":
+                raise ParameterError(f"agreement=True needs direction='both', got {self.direction!r}.")
+            if self.assign != "soft":
+                raise ParameterError(f"agreement=True needs assign='soft', got {self.assign!r}.")
+            if not self.null:
+                raise ParameterError(
+                    "agreement=True needs null=True: NULL has the words of which the directions do not agree. Say "
+                    "agreement=False to train them apart."
+                )
+
+    def _check_symmetry(self) -> None:
+        """Refuse a way to make one of two directions where one is fitted; model files of such fits can be read."""
+        if self.direction != "both" and self.symmetrize not in (self.direction, WordAligner().symmetrize):
+            raise ParameterError(f"symmetrize={self.symmetrize!r} needs direction='both', got {self.direction!r}.")
+
+    def _sequence(self) -> tuple[str, ...]:
+        if self.sequence is None:
+            return BEFORE[self.model]
+        if not isinstance(self.sequence, str | Sequence):
+            raise ParameterError(f"sequence={self.sequence!r} is not a list of models, such as ['ibm1', 'hmm'].")
+        return (self.sequence,) if isinstance(self.sequence, str) else tuple(self.sequence)
+
+    @property
+    def _agrees(self) -> bool:
+        """Whether the directions are to agree; under a prior not in Model 1 alone, see `_agrees_in`."""
+        if self.agreement is not None:
+            return self.agreement
+        several = self.dirichlet is None or len(self._sequence()) > 1
+        return self.direction == "both" and self.assign == "soft" and self.null and several
+
+    def _agrees_in(self, number: int) -> bool:
+        """Whether the directions agree in one model of the sequence.
+
+        In the first the product of two guesses is far below one, and a Dirichlet prior with many cells takes a use of
+        far below one for none: NULL would have everything. So under a prior they find a lexicon each before.
+        """
+        return self._agrees and (self.dirichlet is None or number > 0 or len(self._sequence()) == 1)
+
+    # ---- fit -----------------------------------------------------------------------------------------------------
+
+    @unharmed
+    def fit(
+        self,
+        pairs: Any,
+        target: Any = None,
+        *,
+        links: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to pairs of sentences.
+
+        Parameters
+        ----------
+        pairs : list or path
+            Pairs (source, target), each a list of words or a text with blanks between; or lines `source ||| target`;
+            or the path of a file of such lines. With `target`: source sentences, or the path of a file with one in
+            each line. Files may be compressed (.gz).
+        target : list or path, optional
+            The translations, one for each source sentence.
+        links : list or path, optional
+            Links that are known, for each pair: None, or a list of (source index, target index) counted from 0, or a
+            text `0-0 1-2`. A word with known links has no others; (None, j) says that target word j has none.
+        sample_weight : (B,) array, optional
+            How often each pair counts.
+        """
+        self._check_options()
+        self._check_symmetry()
+        assign = Assign.read(self.assign, self.draws)
+        rule = read_rule(self.stop, self.tol, self.assign)
+        room = read_memory(self.memory)
+        text = encode_pairs(pairs, target, lowercase=self.lowercase, room=room // 8)
+        weight = check_sequence_weight(sample_weight, text.n_pairs)[text.filled]
+        if len(weight) and not weight.any():
+            raise DataError("sample_weight: all pairs with words on both sides are of weight 0: nothing is learned.")
+        known = None if links is None else Known(read_links(links, nulls=True), partial(where_links, links))
+        self.events_: list[str] = []
+        self._check_pairs(text, known, partial(where_pairs, pairs))
+        seed = seed_of(self.random_state)
+        self._origin = Origin(None, seed.entropy, datetime.now(UTC).isoformat(timespec="seconds"))
+        ready = {name: self._prepared(text, name, known, room // 8) for name in self._directions()}
+        self.source_words_, self.target_words_ = text.source_words, text.target_words
+        self._n_pairs = text.n_pairs
+        self._longest = {name: int(one.sides.pairs[:, 1].max()) for name, one in ready.items()}
+        del text  # what training needs of it is ready; the rest is memory
+        plan = Plan(assign, rule, int(self.max_iter), accelerate=False, seed=child(seed, 1))
+        found = self._trained(ready, weight, plan)
+        self._publish(found, ready)
+        return self
+
+    def _directions(self) -> tuple[str, ...]:
+        return ("forward", "reverse") if self.direction == "both" else (self.direction,)
+
+    def _check_pairs(self, text: Bitext, known: Known | None, where: Callable[[Sequence[int]], str]) -> None:
+        """Refuse a corpus without pairs, and links that cannot be; note pairs with an empty side."""
+        kept = text.filled
+        if not len(kept):
+            raise DataError(f"there are {text.n_pairs} pairs, and in none of them do both sides have words.")
+        if len(kept) < text.n_pairs:
+            empty = np.setdiff1d(np.arange(text.n_pairs), kept)
+            named = where(empty[:SAID].tolist()) + (", ..." if len(empty) > SAID else "")
+            self.events_.append(f"{len(empty)} of {text.n_pairs} pairs have an empty side and teach nothing: {named}")
+        if known is None:
+            return
+        if len(known.links) != text.n_pairs:
+            raise DataError(
+                f"links: there are {len(known.links)} lists for {text.n_pairs} pairs. Give one for each, or None."
+            )
+        check_known(text, *known)
+
+    def _prepared(self, text: Bitext, direction: str, known: Known | None, room: int = ANY) -> Prepared:
+        ready = prepared(text if direction == "forward" else reversed_text(text), self.null, room)
+        if known is None:
+            return ready
+        sides = with_known(ready.sides, text.filled, known.links, direction == "reverse", known.where, room)
+        return ready._replace(sides=sides)
+
+    def _lexicon(self, sides: Sides, run: Run, spend: bool) -> Translations:
+        if self.dirichlet is None:
+            return Translations(sides.firsts, sides.n_words, run, spend)
+        return DirichletTranslations(sides.firsts, sides.n_words, self.dirichlet, run, spend)
+
+    def _trained(self, ready: dict[str, Prepared], weight: Floats, plan: Plan) -> list[Stage]:
+        """Train the models in sequence, in each both directions together if they are to agree; return the last ones."""
+        before: dict[str, Params] = dict.fromkeys(ready)
+        self.stages_ = []
+        last: list[Stage] = []
+        for number, word in enumerate(self._sequence()):
+            last = []
+            for names in [tuple(ready)] if self._agrees_in(number) else [(name,) for name in ready]:
+                more = number + 1 < len(self._sequence()) or names[-1] != tuple(ready)[-1]
+                stage = self._trained_one(word, {name: ready[name] for name in names}, before, weight, plan, more)
+                before |= _lexicons(stage)
+                self.stages_.append(_told(stage))
+                last.append(stage)
+                del stage  # it is large
+        return last
+
+    def _trained_one(
+        self, word: str, ready: dict[str, Prepared], before: dict[str, Params], weight: Floats, plan: Plan, more: bool
+    ) -> Stage:
+        """Train one model in one direction, or in both together; takes what it begins with out of `before`.
+
+        Unless there are `more` to come, an interrupt keeps what was learned: it waits for the end of a pass, as passes
+        write over what was accepted before them.
+        """
+        kind = KINDS[word]
+        # workers share every chunk, and chunks go one after the other
+        with patience(plan.plain and not more) as asked, runner(self.n_jobs, PARTS) as run:
+            sides, leaves = self._leaves(kind, [one.sides for one in ready.values()], run, plan.plain)
+            model = WordModel(Agreed(kind, run) if len(ready) > 1 else Links(kind, run), leaves)
+            path = PooledPath(model, plan.plain, asked)
+            data = Reduced(self._chunks(sides, kind, weight, plan, run), path=path)
+            # lexicons are large: nobody holds the first ones but the search, which lets go of them
+            first = self._start(model, data, [before.pop(name) for name in ready])
+            stood = journal.stood(model, data, plan.max_iter) if plan.plain and (journal := current()) else None
+            starts = [path.held(first if stood is None else stood.params)]
+            trace = None if stood is None else stood.trace
+            del first, stood
+            search = fit(model, data, starts, plan, trace)
+            del starts
+            model.structure.room.clear()  # a worker of a pass that was cut short may still write there
+            if (search.interrupted and more) or asked.times > 1:
+                raise KeyboardInterrupt  # what was found so far is no model of this kind yet, or nobody waits for it
+            search = replace(search, interrupted=search.interrupted or asked.times > 0)
+            if search.interrupted and plan.plain and path.begun is not search.best.accepted.params:
+                _mend(search.best, model, data)
+            _forget(search.best)
+            loglik = search.best.accepted.loglik
+            if plan.assign.mode != "soft":
+                loglik = evaluate(model, data, [search.best.accepted.params], SOFT)[0].loglik
+                model.structure.room.clear()
+        return Stage(tuple(ready), word, model, search, loglik)
+
+    def _chunks(self, sides: Sides | Both, kind: int, weight: Floats, plan: Plan, run: Run) -> Sequence[Any]:
+        """Return the corpus in blocks; Model 1 in one direction has no chances of single links, and needs one."""
+        one = sides if isinstance(sides, Sides) else sides.ahead
+        n_links = int((one.pairs[:, 1] * one.pairs[:, 3]).sum())
+        if isinstance(sides, Sides) and kind == UNIFORM and plan.assign.mode == "soft" and not len(sides.allowed):
+            fits = STEP * n_links <= read_memory(self.memory) // 8
+            return one_chunk(sides, weight, run if fits else None)
+        return pair_chunks(sides, weight, n_blocks(n_links, len(one.columns)))
+
+    def _start(self, model: WordModel, data: Reduced, before: Sequence[Params]) -> Params:
+        """Return the parameters to begin with: the lexicons of the model before, or nothing known."""
+        if before[0] is None:
+            return self._uniform(model, data)
+        known = {f"{prefix}lexicon": lexicon for prefix, lexicon in zip(PREFIXES, before, strict=False)}
+        return {name: known[name] if name in known else leaf.blank() for name, leaf in model.leaves.items()}
+
+    def _uniform(self, model: WordModel, data: Reduced) -> Params:
+        """Return the parameters to begin with: every target word alike, whatever the source word.
+
+        Equal rows would not be that: a rare word stands together with few others, and would claim them. A variational
+        lexicon begins with what such a table leads to.
+        """
+        if self.dirichlet is None:
+            return model.blank()
+        leaves = {
+            name: Translations(leaf.firsts, leaf.n_words, leaf.run) if isinstance(leaf, Translations) else leaf
+            for name, leaf in model.leaves.items()
+        }
+        plain = WordModel(model.structure, leaves)
+        [step] = evaluate(plain, Reduced(data.chunks, path=PooledPath(plain)), [plain.blank()], SOFT)
+        return model.improved(step)
+
+    def _leaves(
+        self, kind: int, ready: Sequence[Sides], run: Run = map, spend: bool = False
+    ) -> tuple[Sides | Both, dict[str, Leaf]]:
+        """Return the corpus for one kind of place, and the leaves of its model."""
+        found: list[Sides] = []
+        leaves: dict[str, Leaf] = {}
+        for prefix, one in zip(PREFIXES, ready, strict=False):
+            sides, cells = with_cells(one, kind)
+            found.append(sides)
+            leaves[f"{prefix}lexicon"] = self._lexicon(one, run, spend)
+            place = place_of(kind, cells, self.max_jump, self.p_null, self.null)
+            if place is not None:
+                leaves[f"{prefix}place"] = place
+        return (found[0] if len(found) == 1 else Both(*found)), leaves
+
+    # ---- what came out -------------------------------------------------------------------------------------------
+
+    def _publish(self, last: Sequence[Stage], ready: dict[str, Prepared]) -> None:
+        self._learned: dict[str, Direction] = {}
+        for stage in last:
+            for prefix, name in zip(PREFIXES, stage.directions, strict=False):
+                self._learned[name] = _learned(stage, prefix, ready[name])
+        self.loglik_ = float(sum(stage.loglik for stage in last))
+        self.objective_ = float(sum(stage.search.best.objective for stage in last))
+        traces = [stage.search.best.trace for stage in last]
+        longest = max(map(len, traces))
+        self.trace_ = np.sum([[*t, *[t[-1]] * (longest - len(t))] for t in traces], axis=0).tolist()
+        self.n_iter_ = max(stage.search.best.n_passes for stage in last)
+        reasons = [stage.search.best.reason for stage in last]
+        unsettled = [reason for reason in reasons if reason not in CONVERGED]
+        self.stop_reason_ = (unsettled or reasons)[-1]
+        self.converged_ = not unsettled
+        warn_of_end(self, last[-1].search)  # before the last one an interrupt ends the fit
+        log.info("aligned %d pairs: %s", self._n_pairs, self.stop_reason_)
+
+    # ---- model files ---------------------------------------------------------------------------------------------
+
+    def _state(self) -> State:
+        from halfseen.families.words.state import taken
+
+        return taken(self)
+
+    @classmethod
+    def _from_state(cls, state: State) -> Self:
+        from halfseen.families.words.state import restored
+
+        return restored(cls, state)
+
+
+class Stage(NamedTuple):
+    """One model of the sequence, trained in one direction or in both."""
+
+    directions: tuple[str, ...]
+    word: str
+    model: WordModel
+    search: Search
+    loglik: float
+
+
+def _mend(chain: Chain, model: WordModel, data: Reduced) -> None:
+    """Accept the parameters of a pass that was cut short, by another pass: it wrote over those accepted before it.
+
+    An interrupt that waits for the end of its pass needs none: this is for those that could not be held back.
+    """
+    [chain.step] = evaluate(model, replace(data, path=PooledPath(model)), [chain.params])
+    chain.trace.append(chain.objective)
+    chain.n_passes += 1
+
+
+def _forget(chain: Chain) -> None:
+    """Drop what nobody asks for once a chain has ended, for its memory: its statistics, and what would be next."""
+    chain.step = replace(chain.accepted, expected=replace(chain.accepted.expected, stats=np.zeros(0)))
+    chain.params = chain.accepted.params
+
+
+def _learned(stage: Stage, prefix: str, ready: Prepared) -> Direction:
+    params, leaf = stage.search.best.accepted.params, stage.model.leaves[f"{prefix}lexicon"]
+    rows, table = turned(ready, np.ascontiguousarray(leaf.prepare(params[f"{prefix}lexicon"])[0]))
+    return Direction(rows, frozen(table), frozen(params.get(f"{prefix}place", np.zeros(0))))
+
+
+def _lexicons(stage: Stage) -> dict[str, Params]:
+    """Return the lexicon of each direction."""
+    params = stage.search.best.accepted.params
+    return {name: params[f"{prefix}lexicon"] for prefix, name in zip(PREFIXES, stage.directions, strict=False)}
+
+
+def _told(stage: Stage) -> dict[str, Any]:
+    """Return what is kept of every stage; its parameters are large."""
+    best = stage.search.best
+    return {
+        "model": stage.word,
+        "direction": " and ".join(stage.directions),
+        "n_iter": best.n_passes,
+        "objective": best.objective,
+        "trace": list(best.trace),
+    }

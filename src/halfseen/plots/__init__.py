@@ -1,0 +1,1 @@
+"""Figures by matplotlib: each function takes `ax` and returns it."""
