@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 import halfseen as hs
+from halfseen.data import read
 from halfseen.errors import DataError, FitError, ImpossibleRowWarning, ParameterError, UnknownCategoryWarning
 from halfseen.structures import elimination
 from halfseen.structures.graph import Graph
@@ -119,7 +120,7 @@ def rows(lawn):
 
 
 def test_scores_and_posteriors_are_those_of_enumeration(lawn, rows):
-    codes = lawn._codes(hs.estimators.network_use.read(rows.head(20)))
+    codes = lawn._codes(read(rows.head(20)))
     slow = [network_row(lawn._graph, lawn._params["tables"][0], row) for row in codes]
     assert_allclose(lawn.score_samples(rows.head(20)), [np.log(row.evidence) for row in slow], atol=1e-12)
     codes[:, 3] = -1

@@ -678,8 +678,8 @@ def test_a_checkpoint_of_a_large_lexicon_is_told_from_others(tmp_path):
 
 KILLED = """
 import halfseen as hs
-from halfseen.engine import journal
-journal.LARGE = journal.SPARE = 0
+from halfseen.engine.services import checkpoint
+checkpoint.LARGE = checkpoint.SPARE = 0
 words = [f"w{k * k % 97}" for k in range(400)]
 pairs = [(" ".join(words[k : k + 9]), " ".join(words[k + 1 : k + 10])) for k in range(380)]
 def fit():

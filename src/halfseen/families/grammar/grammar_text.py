@@ -60,6 +60,7 @@ def read_grammar(text: str) -> GrammarText:
 
     Examples
     --------
+    >>> from halfseen.structures.rules import rule_text
     >>> found = read_grammar("S -> 'a' S [0.25] | 'a' [0.75]")
     >>> found.start, [(rule_text(*rule), p) for rule, p in found.rules.items()]
     ('S', [("S -> 'a' S", 0.25), ("S -> 'a'", 0.75)])
