@@ -4,12 +4,12 @@
     python -m benchmarks.same_bits compare before.json    # with the code after it
 
 Both fit every family on the bundled data and on the real data sets that the tests use (`HALFSEEN_DATA`, or
-../shared/data), through the public API and the command line only. `compare` prints a line for each case: `same`, or which
-quantities differ, with the first value that differs and the largest difference. It ends with exit code 1 on any
+../shared/data), through the public API and the command line only. `compare` prints a line for each case: `same`, or
+which quantities differ, with the first value that differs and the largest difference. It ends with exit code 1 on any
 difference, also when a case or a quantity is missing, new, or fails.
 
-Results are of two categories. Numbers may not change; names of columns, kinds and classes are among them. Words (texts of
-`describe`, reports, warnings and the command line) are compared and reported, and fail with `--words` only.
+Results are of two categories. Numbers may not change; names of columns, kinds and classes are among them. Words (texts
+of `describe`, reports, warnings and the command line) are compared and reported, and fail with `--words` only.
 
 Cases run in a process of their own, with one thread of linear algebra. `--kernels plain` takes the kernels in NumPy,
 `--only TEXT` the cases whose name contains it. The bits are those of one machine: a file says little on another one.
@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 READABLE = ("loglik_", "objective_", "n_iter_", "stop_reason_")  # shown in the file beside the digests
 CATEGORIES = ("numbers", "words")
 
@@ -70,7 +70,7 @@ class Flat:
         if isinstance(value, str | bytes):
             self.texts.append(value if isinstance(value, str) else value.hex())
             return "text"
-        if isinstance(value, bool | int | float | np.generic) or isinstance(value, np.ndarray):
+        if isinstance(value, bool | int | float | np.generic | np.ndarray):
             return self._array(np.asarray(value))
         if hasattr(value, "columns") and hasattr(value, "to_numpy"):  # a data frame
             parts = [f"{name!s}: {self._array(value[name].to_numpy())}" for name in value.columns]
@@ -173,7 +173,10 @@ def measure(kernels: str, only: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "found.json"
         command = [sys.executable, "-m", "benchmarks.same_bits_cases", str(found), only]
-        environment = os.environ | ONE_THREAD | {"HALFSEEN_KERNELS": kernels}
+        paths = os.pathsep.join(
+            [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
+        )  # this code, no other
+        environment = os.environ | ONE_THREAD | {"HALFSEEN_KERNELS": kernels, "PYTHONPATH": paths}
         subprocess.run(command, cwd=ROOT, env=environment, check=True)
         cases = json.loads(found.read_text(encoding="utf-8"))
     return {"kernels": kernels, "versions": versions(), "cases": cases}
