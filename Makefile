@@ -47,7 +47,9 @@ test-peers: .venv/peers.stamp .venv/kernels.stamp ## compare with other librarie
 	$(BIN)/python -m pytest tests/peers $(ARGS)
 
 heavy-peers: .venv/peers.stamp ## also install dynamax, eflomal, pgmpy and torch-struct: gigabytes
-	$(PIP) -c requirements/app.txt -c requirements/dev.txt -c requirements/peers.txt -r requirements/heavy-peers.txt
+	@mkdir -p build # pip wants hashes of everything as soon as a file has one: the other pins, without theirs
+	sed -n 's/ *\\$$//; /==/p' requirements/app.txt requirements/dev.txt requirements/peers.txt >build/pins.txt
+	$(PIP) -c build/pins.txt -r requirements/heavy-peers.txt
 
 check: .venv/dev.stamp ## lint, formatting, types
 	$(BIN)/ruff check .
