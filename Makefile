@@ -15,7 +15,7 @@ SANITIZED := $(wildcard tests/unit/test_*kernels.py) tests/unit/test_fused.py te
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-plain plain-wheel test-peers heavy-peers sanitize check format bench docs clean
+.PHONY: help demo test test-plain plain-wheel test-peers heavy-peers sanitize check format bench docs dist pins clean
 
 help:          ## show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
@@ -47,7 +47,9 @@ test-peers: .venv/peers.stamp .venv/kernels.stamp ## compare with other librarie
 	$(BIN)/python -m pytest tests/peers $(ARGS)
 
 heavy-peers: .venv/peers.stamp ## also install dynamax, eflomal, pgmpy and torch-struct: gigabytes
-	$(PIP) -r requirements/app.txt -r requirements/dev.txt -r requirements/peers.txt -r requirements/heavy-peers.txt
+	@mkdir -p build # pip wants hashes of everything as soon as a file has one: the other pins, without theirs
+	sed -n 's/ *\\$$//; /==/p' requirements/app.txt requirements/dev.txt requirements/peers.txt >build/pins.txt
+	$(PIP) -c build/pins.txt -r requirements/heavy-peers.txt
 
 check: .venv/dev.stamp ## lint, formatting, types
 	$(BIN)/ruff check .
@@ -63,6 +65,14 @@ bench: .venv/peers.stamp .venv/kernels.stamp ## run the benchmarks
 
 docs: .venv/docs.stamp .venv/kernels.stamp ## build the documentation in docs/_build/html
 	$(BIN)/sphinx-build -b html -W --keep-going -q docs docs/_build/html
+
+dist: .venv/release.stamp ## build sdist and wheel in dist/ and check them
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+
+pins: .venv/release.stamp ## write requirements/*.txt anew from pyproject.toml; ARGS=--upgrade for the newest versions
+	UV=$(BIN)/uv sh requirements/pin.sh $(ARGS)
 
 clean:         ## remove .venv and everything built
 	rm -f src/halfseen/kernels/compiled*.so src/halfseen/kernels/compiled*.pyd
@@ -107,4 +117,8 @@ clean:         ## remove .venv and everything built
 
 .venv/peers.stamp: .venv/dev.stamp requirements/peers.txt
 	$(PIP) -r requirements/app.txt -r requirements/dev.txt -r requirements/peers.txt
+	@touch $@
+
+.venv/release.stamp: .venv/dev.stamp requirements/release.txt
+	$(PIP) -r requirements/app.txt -r requirements/dev.txt -r requirements/release.txt
 	@touch $@
