@@ -1,16 +1,16 @@
 """
-Costs, and the right not to decide
-==================================
+Decisions with costs and a reject option
+========================================
 
-A classifier that counts mistakes treats all of them alike. A tumour sent home is worse than a false alarm, and a case
-that the model is unsure of may be worth a second look. Say what each costs, and the cheapest decision follows.
+Accuracy counts all mistakes equally. But a missed tumour is worse than a false alarm, and an uncertain case may be
+worth a second look. Given the cost of each, `decide` takes the decision with the lowest expected cost.
 """
 
 # %%
 # The tumours
 # -----------
 # 569 breast tumours (Wolberg, Street and Mangasarian 1995, as scikit-learn ships them), described by ten means of
-# measurements of cell nuclei. Half of them train the classifier; a tenth of the cells is hidden, as it happens.
+# measurements of cell nuclei. Half of them train the classifier; a tenth of the cells is missing, at random.
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
@@ -39,7 +39,7 @@ actual = np.searchsorted(model.classes_, y_test)
 
 
 def spent(decision, reject=0.3):
-    """Return what decisions cost in truth; -1 is a second look."""
+    """Return the actual cost of decisions; -1 is a second look."""
     return np.where(decision < 0, reject, cost[decision, actual]).sum()
 
 
@@ -55,9 +55,9 @@ for name, decision in ways.items():
     print(f"{name:26}{spent(decision):8.1f}{missed:8}{alarms:8}{np.sum(decision < 0):14}")
 
 # %%
-# Which is worth a second look?
-# -----------------------------
-# The first one that was put back, in the model's own words.
+# Which case needs a second look?
+# -------------------------------
+# The first rejected case, explained by the model.
 
 doubtful = int(np.flatnonzero(ways["cheapest, or look again"] < 0)[0])
 print()

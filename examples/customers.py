@@ -2,15 +2,15 @@
 Customer profiles
 =================
 
-A shop knows little of its customers, and not the same of each: some never gave their age, some have no newsletter
-record. How many kinds of customer are there, and whom should the next letter go to?
+A shop has incomplete records of its customers: for some the age is missing, for others the channel. How many groups of
+customers are there, and who should receive the next letter?
 """
 
 # %%
 # The table
 # ---------
-# Customers are private, so these are made up: 1,200 rows of three kinds, then a fifth of the ages and a tenth of
-# the channels lost. The kinds are what we look for; here we know them and can check.
+# The data are generated: 1,200 rows in three groups, with a fifth of the ages and a tenth of the channels missing. The
+# model does not see the groups; here they are known, so the result can be checked.
 
 import numpy as np
 import pandas as pd
@@ -33,26 +33,26 @@ table = pd.DataFrame(rows, columns=list(truth.columns_)).convert_dtypes()
 rng = np.random.default_rng(7)
 table["age"] = table["age"].mask(rng.random(1200) < 0.2)
 table["channel"] = table["channel"].mask(rng.random(1200) < 0.1)
-print(f"{len(table)} customers, {int(table.isna().sum().sum())} holes")
+print(f"{len(table)} customers, {int(table.isna().sum().sum())} missing values")
 
 # %%
 # Profiles
 # --------
-# Orders are counts, so they are declared as such; the other kinds of column are found by their values. The number of
+# Orders are counts and are declared as such; the kinds of the other columns are found from their values. The number of
 # profiles is chosen by BIC.
 
 model = hs.LatentClass("auto", columns={"orders": "poisson"}, random_state=0).fit(table)
 print(model.describe())
 
 # %%
-# Names make everything that follows easier to read: tables, texts, files.
+# The names appear in all tables and texts.
 
 model = model.rename(names)
 print(f"\n{np.mean(model.predict(table) == kind):.0%} of the customers are in the profile they were drawn from")
 
 # %%
-# Whom to write to
-# ----------------
+# Who should get a letter?
+# ------------------------
 # A letter costs 1 and brings 6 from an enthusiast, 2 from a family, nothing from a bargain hunter. A gain is
 # a negative cost: rows are decisions (do not write, write), columns are profiles.
 
@@ -62,7 +62,7 @@ print(f"write to {decision.sum()} of {len(table)} customers; expected gain {-ris
 print(f"writing to everybody would bring {-(model.predict_proba(table) @ cost[1]).sum():,.0f}")
 
 # %%
-# And why is the first customer in that profile?
+# Why is the first customer in this profile?
 
 print()
 print(model.why(table[:1]))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main job from end to end: a table with holes, and nobody knows what kinds of rows there are.
+# From a table with missing values to classes, a comparison with the truth, and a table with the values filled in.
 # Usage: sh examples/demo.sh [folder for the results, build/demo by default]
 set -eu
 halfseen=${HALFSEEN:-halfseen}
@@ -14,14 +14,14 @@ run() {
     "$halfseen" "$@"
 }
 
-echo "344 penguins with holes in their records. The species is left out: it is what we look for."
+echo "344 penguins, with missing values. The species is left out: it is what we look for."
 run fit example:penguins --ignore species,year --report "$folder/penguins.html" -o "$folder/penguins.halfseen"
 echo
-echo "Now open the envelope: the species that nobody told it."
+echo "Compare the classes with the species, which the model has not seen."
 run compare "$folder/penguins.halfseen" example:penguins --truth species
 echo
-echo "Fill the holes; and to see how good that is, hide known cells and guess them."
+echo "Fill in the missing values. To check the result, hide known cells and predict them."
 run impute "$folder/penguins.halfseen" example:penguins -o "$folder/penguins.filled.csv"
 run impute "$folder/penguins.halfseen" example:penguins --check
 echo
-echo "Read on in a browser: $folder/penguins.html"
+echo "Open the report in a browser: $folder/penguins.html"

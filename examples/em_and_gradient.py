@@ -1,18 +1,19 @@
 """
-EM and the gradient
-===================
+EM and gradient methods
+=======================
 
-The statistics of the E-step are the gradient of the log-likelihood. So whatever EM can fit, gradient methods can fit
-too, pass by pass over the same data: in halfseen that is one argument. Here is how they compare.
+The sufficient statistics of the E-step give the gradient of the log-likelihood. So every model that EM can fit can also
+be fitted by gradient methods, with the same passes over the data: in halfseen that is one argument. This example
+compares them.
 """
 
 # %%
-# The gradient is there already
+# The E-step gives the gradient
 # -----------------------------
 # Take two normal classes of variance 1. The slope of the log-likelihood in the mean of class i is the sum over rows of
 # ``h[l, i] * (x[l] - mean[i])``, where ``h`` are the responsibilities of the E-step. EM moves the mean to the weighted
-# average of the rows. That is a step along the slope, of rate 1 / N[i], N[i] being the rows that the class holds:
-# EM is gradient ascent that knows how far to go.
+# average of the rows. That is a step along the slope, of rate 1 / N[i], where N[i] is the expected number of rows in
+# the class: EM is gradient ascent with a step size that follows from the statistics.
 
 import numpy as np
 
@@ -42,11 +43,12 @@ print("means + slope / N         ", (mean + slope / h.sum(axis=0)).round(4))
 print("means after one step of EM", em.params_["x0"]["mean"].round(4))
 
 # %%
-# Four ways up the same hill
-# --------------------------
-# Plain EM, EM with leaps (SQUAREM, the default), steepest ascent with an adaptive rate, and L-BFGS, which learns the
-# curvature from its last ten steps. The same start, no prior; the table shows how much log-likelihood is still missing
-# after so many passes over the data. Passes are what costs time: those that a line search rejects count as well.
+# Four methods, one objective
+# ---------------------------
+# Plain EM, EM accelerated by SQUAREM (the default), steepest ascent with an adaptive rate, and L-BFGS, which estimates
+# the curvature from its last ten steps. All have the same start and no prior. The table shows how far the
+# log-likelihood is below its maximum after a number of passes over the data. Passes determine the time, so those that a
+# line search rejects are counted too.
 
 methods = {
     "EM": {"accelerate": False},
@@ -71,16 +73,17 @@ share = np.where(rng.random((500, 1)) < 0.5, 0.9, 0.15)
 race((rng.random((500, 6)) < share).astype(int), 2)
 
 # %%
-# Far apart, each row is sure of its class, EM has little to guess, and nothing beats it. Where classes overlap most of
-# the information is missing, EM creeps, and methods that learn the curvature catch up:
+# If the classes are far apart, the class of each row is almost certain, little information is missing, and EM is the
+# fastest. If they overlap, most of the information is missing, EM is slow, and methods that estimate the curvature
+# catch up:
 
 print("\nclasses that overlap: two classes, six yes/no columns")
 share = np.where(rng.random((500, 1)) < 0.5, 0.65, 0.35)
 race((rng.random((500, 6)) < share).astype(int), 2)
 
 # %%
-# After 50 passes plain EM is still 0.04 below the top, leaping EM less than a millionth, and L-BFGS is there. Steepest
-# ascent needs some 200. None of them ever falls.
+# After 50 passes plain EM is still 0.04 below the maximum, accelerated EM less than a millionth, and L-BFGS has reached
+# it. Steepest ascent needs about 200. The objective never falls in any of them.
 #
-# EM stays the default. It needs no line search, obeys every constraint in one step, and moves a class that holds hardly
-# any rows as readily as a large one: it divides by the mass of the class, while the slope is proportional to it.
+# EM is the default. It needs no line search, meets every constraint in one step, and moves a class with very few rows
+# as far as a large one: it divides by the mass of the class, while the slope is proportional to it.

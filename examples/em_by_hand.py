@@ -2,8 +2,8 @@
 EM by hand
 ==========
 
-Two rows, two yes/no columns, and a class that nobody recorded. Small enough to follow every number with a pencil, and
-run by the same engine that fits large tables.
+Two rows, two yes/no columns, and a hidden class. Small enough to follow every number by hand, and computed by the same
+engine that fits large tables.
 """
 
 # %%
@@ -36,10 +36,10 @@ rows = np.array([[0, 1], [1, 1]])
 data = Reduced([Chunk(0, rows, weight=np.ones(2))])
 
 # %%
-# Complete the data
-# -----------------
-# The classes of two rows can be completed in four ways. This is the joint table over all of them: the probability of
-# the rows and the completion together, and the probability of the completion given the rows.
+# The E-step
+# ----------
+# There are four possible assignments of classes to the two rows. The joint table lists them all: the joint probability
+# of the rows and the classes, and the probability of the classes given the rows.
 
 
 def joint(y, x):
@@ -54,8 +54,8 @@ for (y1, y2), value in table.items():
     print(f" {y1}  {y2}  {value:.6f}          {value / total:.4f}")
 
 # %%
-# That table has C**N lines and is for teaching only. The rows are independent, so each row can be completed on its own:
-# the probability of class 1 for each row is all the E-step needs.
+# That table has C**N lines and is only for illustration. The rows are independent, so each row can be treated on its
+# own: the E-step needs only the responsibilities, here the probability of class 1 for each row.
 
 usage = model.infer(model.prepare(start), rows, outer=np.ones((2, 1))).usage["emit"]
 for n in (0, 1):
@@ -63,11 +63,11 @@ for n in (0, 1):
     print(f"P(y{n + 1} = 1) = {usage[n, 1]:.6f}   from the joint table: {summed:.6f}")
 
 # %%
-# Count, divide, repeat
-# ---------------------
-# A step completes the data in expectation and counts: N[c] is the expected number of rows in class c, N[c, d, v] of
-# those with value v in column d. Dividing the counts gives the parameters of the next step. The second step is already
-# the end: the parameters after it are the same.
+# Iterations
+# ----------
+# The E-step computes expected counts: N[c] is the expected number of rows in class c, N[c, d, v] of those with value v
+# in column d. The M-step divides the counts, which gives the parameters of the next iteration. EM has converged at the
+# second iteration: the parameters after it are the same.
 
 for number, step in enumerate(islice(steps(model, data, start), 3)):
     counts = model.view(step.expected.stats)

@@ -1,17 +1,17 @@
 """
-A few labels go a long way
-==========================
+Labels for a few rows
+=====================
 
-Somebody looked at a handful of the penguins and wrote down their species. Those labels steer the classes: the rows
-with a label are counted in their class, all other rows are completed as before.
+The species of a few penguins is known. These labels guide the classes: rows with a label count for their class, and all
+other rows have responsibilities as before.
 """
 
 # %%
 # Without labels
 # --------------
 # Three species, so three classes, from four measurements and the island. (The sex is left out as well: with only three
-# classes to spend, it would pull them towards males and females.) The model finds the three classes that explain the
-# table best; nobody told it that we mean species.
+# classes, it would pull them towards males and females.) The model finds the three classes that explain the table best;
+# they need not be the species.
 
 from collections import Counter
 
@@ -33,12 +33,12 @@ for k, share in enumerate(model.weights_):
 # %%
 # With labels
 # -----------
-# ``labels`` has one entry for each row: a label, or ``None`` where nothing is known. The classes take the names of the
-# labels. Every class has labelled rows to begin at, so one start is enough.
+# ``labels`` has one entry for each row: a label, or ``None`` where it is unknown. The classes take the names of the
+# labels. Every class starts from its labelled rows, so one start is enough.
 
 
 def with_labels(n_each, seed):
-    """Fit with the species of `n_each` birds of each kind; return the share of the other birds that came out right."""
+    """Fit with the species of `n_each` birds of each kind; return the accuracy on the other birds."""
     rng = np.random.default_rng(seed)
     shown = np.concatenate([rng.choice(np.flatnonzero(species == name), n_each, replace=False) for name in names])
     labels = [None] * len(species)
@@ -56,12 +56,11 @@ for n_each in (1, 2, 5, 10, 20):
     print(f"{n_each:3} of each kind  ", "  ".join(f"{share:.0%}" for share in shares))
 
 # %%
-# Labels that say less
-# --------------------
-# A label may also be a set of candidates. An observer saw ten birds from far away and can only say "Gentoo" or "not
-# Gentoo". That is enough to make the Gentoos one class again. (Nothing here tells an Adelie from a Chinstrap, so these
-# two names may come out swapped.) Labels can also be an (N, K) array of evidence, which multiplies the model's own
-# probabilities.
+# Partial labels
+# --------------
+# A label may also be a set of candidates. Here ten birds are labelled only as "Gentoo" or "not Gentoo". That is enough
+# to make the Gentoos one class again. (No label distinguishes Adelie from Chinstrap, so these two names may be
+# swapped.) Labels can also be an (N, K) array of evidence, which multiplies the model's own probabilities.
 
 rng = np.random.default_rng(0)
 labels = [None] * len(species)

@@ -1,9 +1,9 @@
 """
-Clusters in a table with holes
-==============================
+Clusters in a table with missing values
+=======================================
 
-Three clusters of correlated numbers, a fifth of all cells erased. A mixture with full covariances finds the clusters
-from what is left, and fills the holes from the other columns of the same row.
+Three clusters of correlated numbers, with a fifth of all cells missing. A mixture with full covariances finds the
+clusters from the observed cells, and imputes the missing ones from the other columns of the same row.
 """
 
 import numpy as np
@@ -18,14 +18,14 @@ complete = means[hidden] + np.einsum("nde,ne->nd", roots[hidden], rng.normal(siz
 X = np.where(rng.random(complete.shape) < 0.2, np.nan, complete)
 
 # %%
-# How many clusters, and of which shape? One call tries all and keeps the best by BIC.
+# The number of clusters and the covariance type: one call tries all combinations and keeps the best by BIC.
 
 model = hs.GaussianMixture(range(1, 5), covariance_type=["full", "tied", "diag"], n_init=8, random_state=0).fit(X)
 print(f"{model.n_components_} components, covariance {model.covariance_type_}, {model.n_parameters_} parameters")
 print(model.means_.round(1))
 
 # %%
-# Filled from the other columns, cells are nearer to the truth than the columns' means.
+# Values imputed from the other columns are nearer to the truth than the column means.
 
 holes = np.isnan(X)
 filled = model.impute(X)

@@ -1,15 +1,16 @@
 """
-A grammar read off a few trees, improved by many sentences
-==========================================================
+A grammar from a few trees, improved by many sentences
+======================================================
 
-Trees are made by hand and are few; sentences are many. A grammar read off some trees is fitted to sentences whose trees
-nobody drew, once as they are and once with brackets around some of their phrases.
+Annotated trees are few, sentences are many. A grammar estimated from a few trees is fitted to sentences without trees.
+A second experiment starts without trees, with and without brackets around phrases.
 """
 
 import halfseen as hs
 
 # %%
-# A small English to draw from. Who has the telescope? Both answers are trees of one sentence.
+# A small English grammar to draw from. The example sentence is ambiguous: the telescope may belong to the man, or be
+# used to see him.
 
 english = hs.PCFG.from_string(
     """
@@ -28,8 +29,8 @@ print(english.parse(sentence).tree.picture())
 print(english.n_parses(sentence), "trees")
 
 # %%
-# Five trees were drawn by hand, three hundred sentences were only written down, and a hundred are kept for the test.
-# The grammar read off the trees has the relative frequencies of their rules.
+# Five sentences with trees, three hundred without, and a hundred for the test. The grammar estimated from the trees has
+# the relative frequencies of their rules.
 
 _, by_hand = english.sample(5, random_state=1)
 said, hidden = english.sample(300, random_state=2)
@@ -52,8 +53,8 @@ def judged(name, model):
 
 
 # %%
-# A rule that the trees do not have has probability 0, and EM leaves it there. So every rule gets a share: nine tenths
-# go by the trees, and one tenth to all rules of a symbol alike.
+# A rule that does not occur in the trees has probability 0, and EM keeps it at 0. So every rule gets a share: nine
+# tenths of the probability follow the trees, and one tenth is shared equally by all rules of a symbol.
 
 left = [rule.split(" -> ")[0] for rule in english.rules_]
 shares = [0.9 * grammar.probabilities_.get(rule, 0.0) for rule in english.rules_]
@@ -66,9 +67,9 @@ judged("and three hundred sentences", fitted)
 judged("the truth", english)
 
 # %%
-# With no trees at all: six symbols, every rule over them, random probabilities. Sentences alone lead to a grammar that
-# describes them well with phrases of its own. With the brackets of the same sentences, labels not told, it finds
-# those that were meant.
+# Without any trees: six symbols, every rule over them, random probabilities. From sentences alone EM finds a grammar
+# that describes them well, but with other phrases. With the brackets of the same sentences, without labels, it finds
+# the true phrases.
 
 words = sorted({word for sentence in said for word in sentence})
 blank = {"n_init": 2, "max_iter": 40, "stop": "iterations", "random_state": 0, "n_jobs": 2, "on_unparsable": "skip"}

@@ -2,16 +2,16 @@
 When some parameters are known
 ==============================
 
-Three quick tests for a disease and no gold standard: nobody knows who is ill. But one of the tests was studied
-before, and its error rates are known. Such knowledge goes into the fit: parameters can be given as a start, held fixed,
-or tied to be equal in all classes.
+Three quick tests for a disease and no gold standard: it is not known who is ill. But the error rates of one of the
+tests are known from an earlier study. The fit can use this: parameters can be given as a start, held fixed, or tied to
+be equal in all classes.
 """
 
 # %%
 # The data
 # --------
-# 1500 people, drawn so that we know the truth: about 12% are ill. The hospital where somebody was tested has nothing
-# to do with the illness. One result in ten was lost.
+# 1500 people, generated so that the truth is known: about 12% are ill. The hospital is independent of the illness. One
+# result in ten is missing.
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +37,7 @@ for row in table.slice(0, 3).to_pylist():
 # Three fits
 # ----------
 # ``start`` gives parameters to begin with, one number per class; ``fixed`` names those that stay exactly there;
-# ``tied`` names columns with the same parameters in all classes. The start also says which class is which, so that
+# ``tied`` names columns with the same parameters in all classes. The start also determines which class is which, so
 # their order is kept: class 0 is healthy, class 1 is ill.
 
 known = {"test_a": {"neg": [0.95, 0.10], "pos": [0.05, 0.90]}}
@@ -65,7 +65,7 @@ for name, model in fits.items():
 line("the truth", "", ill.mean(), POSITIVE)
 
 # %%
-# What is fixed is kept to the last bit, and what cannot be honoured is refused.
+# Fixed parameters are kept to the last bit, and a constraint that cannot be met is refused.
 
 print("\ntest_a is where it was:", rates(fits["and hospital tied"])["test_a"] == POSITIVE["test_a"])
 try:

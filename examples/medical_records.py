@@ -1,9 +1,9 @@
 """
-Medical records with holes
-==========================
+Medical records with missing values
+===================================
 
-Not every patient gets every test. The usual repair, the column's mean, gives every patient the same blood pressure and
-weakens all relations. A model of the patients fills each hole from the rest of the record, and says how unsure it is.
+Not every patient gets every test. Filling in the column's mean gives every patient the same blood pressure and weakens
+all relations. A latent class model imputes each missing value from the rest of the record, with its uncertainty.
 """
 
 # %%
@@ -27,10 +27,10 @@ holed[measured] = records[measured].mask(hide)
 print(f"{len(records)} patients, {hide.sum()} of {hide.size} measurements hidden")
 
 # %%
-# Fit and fill
-# ------------
-# Columns are independent only inside a class, so classes carry the relations between columns; BIC says how many are
-# needed. Observed cells stay untouched.
+# Fit and impute
+# --------------
+# Columns are independent within a class, so the classes represent the relations between columns; BIC chooses their
+# number. Observed cells are not changed.
 
 model = hs.LatentClass("auto", random_state=0, n_jobs=-1).fit(holed)
 filled = model.impute(holed)
@@ -44,10 +44,10 @@ for j, name in enumerate(measured):
     print(f"{name:6}{ours:20.2f}{mean:14.2f}")
 
 # %%
-# How unsure is a filled cell?
-# ----------------------------
-# One number in a hole pretends to know. Random completions keep the doubt: fill the table a hundred times, and every
-# hole has a range. The truth should lie in nine of ten such ranges.
+# How uncertain is an imputed value?
+# ----------------------------------
+# A single imputed value hides its uncertainty. Random draws keep it: complete the table a hundred times, and every
+# missing value has a range. The true value should lie in nine of ten such ranges.
 
 draws = [model.impute(holed, draw=True, random_state=i) for i in range(100)]
 print(f"\n{'':6}{'truth inside the 90% range':>30}{'width':>10}")

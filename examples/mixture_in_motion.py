@@ -1,16 +1,16 @@
 """
-A mixture in motion
-===================
+Gaussian mixtures, iteration by iteration
+=========================================
 
-Three ways to complete the same rows, from the same start, one iteration after the other: EM with full covariances, EM
-with hard assignment, and k-means, which is hard EM with equal weights and the identity as covariance. The film shows
-what each iteration does to the components, and that the objective of each never falls.
+Three methods on the same rows, from the same start, one iteration after the other: EM with full covariances, EM with
+hard assignment, and k-means, which is hard EM with equal weights and the identity as covariance. The animation shows
+how each iteration changes the components, and that the objective of each never falls.
 """
 
 # %%
-# Rows and a poor start
-# ---------------------
-# Two clouds that are long and cross, and a small round one. All three components begin near the middle, as circles.
+# Data and start
+# --------------
+# Two long clusters that cross, and a small round one. All three components start near the middle, as circles.
 
 import tempfile
 from pathlib import Path
@@ -39,9 +39,9 @@ ways = {
 # %%
 # One iteration at a time
 # -----------------------
-# A fit of two passes is one iteration: the first pass completes the rows under the old parameters, which are then
-# estimated again, and the second tells what the new ones are worth. With ``warm_start`` the next fit begins there.
-# ``accelerate=False`` keeps EM to its own steps.
+# A fit with ``max_iter=2`` passes over the data is one EM iteration: the first pass is the E-step under the old
+# parameters, followed by the M-step, and the second pass evaluates the objective of the new ones. With ``warm_start``
+# the next fit starts there. ``accelerate=False`` gives plain EM steps.
 
 N_ITERATIONS = 16
 
@@ -70,17 +70,17 @@ for name, frames in films.items():
     print(f"{name:14} objective {objectives[0]:9.1f} -> {objectives[-1]:9.1f}, moved in {(moved > 1e-3).sum()} steps")
 
 # %%
-# k-means of the mixture and `KMeans` end at the same centres.
+# The k-means mixture and `KMeans` end at the same centres.
 
 centres = hs.KMeans(3, init=means, tol=0).fit(X).cluster_centers_
 print("largest difference from KMeans:", np.abs(centres - films["k-means"][-1][0]).max().round(9))
 
 # %%
-# The film
-# --------
-# Rows have the mixed colours of their components; ellipses are drawn at two standard deviations. Only soft EM finds the
-# clouds that cross: where they do, a row counts for both. Hard assignment cuts the crossing into pieces, and k-means
-# knows nothing but circles of one size.
+# The animation
+# -------------
+# The colour of a row is mixed from its components by its responsibilities; ellipses are drawn at two standard
+# deviations. Only soft EM finds the crossing clusters: where they cross, a row counts for both. Hard assignment divides
+# the crossing between the components, and k-means can only represent circles of one size.
 
 COLOURS = np.array([[0.12, 0.47, 0.71], [0.84, 0.15, 0.16], [0.17, 0.63, 0.17]])
 CIRCLE = np.stack([np.cos(np.linspace(0, 2 * np.pi, 60)), np.sin(np.linspace(0, 2 * np.pi, 60))])

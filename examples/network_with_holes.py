@@ -1,9 +1,9 @@
 """
-A network behind a table with holes
-===================================
+A Bayesian network from a table with missing values
+===================================================
 
-X <- Y -> Z with Y never seen, in all three modes; then a small clinic in which a tenth of the cells is lost and one
-variable was never recorded.
+X <- Y -> Z with Y hidden, with soft, hard and sampled assignment; then a small clinic network with a tenth of the cells
+missing and one hidden variable.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 import halfseen as hs
 
 # %%
-# Two symptoms X and Z of an illness Y that nobody tests for. The start is the same in all modes.
+# Two symptoms X and Z of an illness Y that is not observed. All three fits have the same start.
 
 truth = hs.BayesNet.from_params(
     {"Y": [0.7, 0.3], "X": [[0.8, 0.15, 0.05], [0.1, 0.3, 0.6]], "Z": [[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]]},
@@ -28,10 +28,10 @@ for assign in ("soft", "hard", "sample"):
     print(f"        P(X | Y) {net.params_['X'].round(2).tolist()}")
 
 # %%
-# Hard assignment exaggerates the contrast between the states: rows in doubt count as if they were sure.
+# Hard assignment exaggerates the contrast between the states: uncertain rows count as if they were certain.
 
 # %%
-# A clinic: a tenth of the cells is lost, and bronchitis was never recorded.
+# A clinic: a tenth of the cells is missing, and bronchitis is not observed.
 
 clinic = hs.BayesNet.from_params(
     {
@@ -51,6 +51,7 @@ print(net.describe())
 print(net.query("lung", {"smoke": "yes", "xray": "yes"}))
 
 # %%
-# What the graph alone says: cough tells about smoking until bronchitis and the lungs are known.
+# Independence according to the graph: shortness of breath (dysp) depends on smoking, but not given bronchitis and lung
+# disease.
 
 print(net.d_separated("smoke", "dysp"), net.d_separated("smoke", "dysp", ["bronc", "lung"]))

@@ -1,17 +1,17 @@
 """
-Hidden types in a table with holes
-==================================
+Hidden groups in a table with missing values
+============================================
 
-344 penguins were measured at Palmer Station, Antarctica. Somebody lost the column with the species. How many kinds of
-bird are there, what do they look like, and which bird is of which kind?
+344 penguins were measured at Palmer Station, Antarctica. Without the column of the species: how many groups of birds
+are there, how do they differ, and which bird belongs to which group?
 """
 
 # %%
 # The table
 # ---------
-# The species is left out: it is what we look for. The year is left out too, because it says when a bird was measured
-# and nothing about the bird. Everything else stays: four measurements, the island, and the sex, which is not known for
-# eleven birds. The holes stay as they are; nothing is dropped and nothing is filled in beforehand.
+# The species is left out: it is what we look for. The year of the measurement is left out too. Everything else stays:
+# four measurements, the island, and the sex, which is missing for eleven birds. No row is dropped, and no missing value
+# is filled in before the fit.
 
 from collections import Counter
 
@@ -29,13 +29,13 @@ table = penguins.drop("species", "year")
 columns = table.to_dict(as_series=False)
 n_holes = sum(missing(value) for column in columns.values() for value in column)
 
-print(f"{len(table)} penguins, {len(columns)} columns, {n_holes} holes; the species is left out")
+print(f"{len(table)} penguins, {len(columns)} columns, {n_holes} missing values; the species is left out")
 
 # %%
 # How many classes?
 # -----------------
-# Give a range, and every number in it is tried. Each fit makes 16 random starts, drops the worse ones on the way and
-# runs the last few to the end. BIC weighs the log-likelihood against the number of parameters; the lowest is kept.
+# Give a range, and every number in it is tried. Each fit makes 16 random starts, drops the worse ones early and runs
+# the last few to convergence. BIC weighs the log-likelihood against the number of parameters; the lowest is kept.
 
 X = table.to_native()
 model = hs.LatentClass(range(1, 9), random_state=0).fit(X)
@@ -49,17 +49,17 @@ agree = f"{model.restarts_['n_reached_best']} of the last {model.restarts_['n_fi
 print(f"\n{model.n_components_} classes, found by {agree}; the fit ended by {model.stop_reason_!r}.")
 
 # %%
-# What do they look like?
-# -----------------------
-# Each class in words: its share, and the columns that set it apart most from the whole table.
+# What are the classes like?
+# --------------------------
+# For each class: its share, and the columns in which it differs most from the whole table.
 
 print()
 print(model.describe(top=3).replace("; ", "\n" + " " * 15))
 
 # %%
-# Were they right?
-# ----------------
-# Now open the envelope: the species that nobody told the model.
+# Comparison with the species
+# ---------------------------
+# Compare the classes with the species, which the model has not seen.
 
 found = model.predict(X).tolist()
 species = penguins["species"].to_list()
@@ -78,17 +78,17 @@ n_right = sum(majority[k] == name for k, name in zip(found, species, strict=True
 print(f"\n{n_right} of {len(species)} birds are in a class of their own species.")
 
 # %%
-# Filling the holes
-# -----------------
-# A model that knows the classes can guess a missing cell from the rest of its row. To see how well, hide every tenth
-# known cell at random, fit again to what is left, and compare the guesses with the truth. The rival is the usual quick
-# repair: the mean of the column, or its most frequent value.
+# Imputation
+# ----------
+# The model predicts a missing cell from the rest of its row. To check this, hide a tenth of the known cells at random,
+# fit again to the rest, and compare the predictions with the true values, and with the mean of the column or its most
+# frequent value.
 
 print()
 print(hs.hidden_cells(model, X))
 
 # %%
-# All of this on one page
-# -----------------------
-# ``hs.report(model, X, "penguins.html")`` writes a page with the answer, the classes, how far to trust them, the holes,
-# the rows worth a look, and how to get the same again.
+# A report
+# --------
+# ``hs.report(model, X, "penguins.html")`` writes a page with the result, the classes, how far to trust them, the
+# missing values, unusual rows, and how to reproduce the fit.

@@ -1,19 +1,19 @@
 """
-Soft, hard or drawn
-===================
+Soft, hard and sampled assignment
+=================================
 
-The E-step completes what is hidden. It can do so in expectation (soft), by the best completion (hard), or by a random
-draw (sample). In halfseen that is one argument. Here is what it changes, measured on one table.
+The E-step can use the expected class of each row (soft), the most probable class (hard), or a random draw (sample). In
+halfseen that is one argument. This example measures the differences on one table.
 """
 
 # %%
-# Three ways to complete the same table
-# -------------------------------------
-# Four measurements of 344 penguins, three classes, the same starts, no prior. Soft and hard climb different objectives:
-# the log-likelihood of what was seen, and the log-probability of what was seen together with the best classes.
-# ``loglik_`` is always the former, so that the fits can be compared. Hard EM stops when no bird changes its class. A
-# sampled fit has no such end: it makes as many passes as it is told, and returns the parameters that fit the average
-# of the second half.
+# Three fits to the same table
+# ----------------------------
+# Four measurements of 344 penguins, three classes, the same starts, no prior. Soft and hard EM maximise different
+# objectives: the log-likelihood of the observed data, and the log-probability of the observed data together with the
+# best classes. ``loglik_`` is always the log-likelihood, so that the fits can be compared. Hard EM stops when no bird
+# changes its class. A sampled fit does not converge in this sense: it makes ``max_iter`` passes over the data, and
+# returns the parameters that fit the average statistics of the second half.
 
 import narwhals as nw
 import numpy as np
@@ -39,11 +39,11 @@ for name, model in fits.items():
     print(f"{name:17} {numbers}  {model.stop_reason_:21}  {shares}")
 
 # %%
-# Hard assignment sharpens the contrast
-# -------------------------------------
-# A row that is half in one class and half in another counts in full for one of them under hard assignment. Classes that
-# overlap come out narrower and farther apart than they are. Two overlapping normal distributions show it best: the
-# truth is means -1.25 and 1.25, both with standard deviation 1.
+# Hard assignment exaggerates the contrast
+# ----------------------------------------
+# A row that belongs equally to two classes counts in full for one of them under hard assignment. Overlapping classes
+# come out narrower and farther apart than they are. Two overlapping normal distributions show this best: the truth is
+# means -1.25 and 1.25, both with standard deviation 1.
 
 rng = np.random.default_rng(0)
 values = np.concatenate([rng.normal(-1.25, 1, 1000), rng.normal(1.25, 1, 1000)])[:, None]
@@ -56,5 +56,5 @@ for name, options in how.items():
     print(f"{name:20}{mean0:8.2f} {mean1:8.2f}    {sd0:9.2f} {sd1:8.2f}")
 
 # %%
-# Soft assignment and draws tell the same story, because the mean of many draws is the expectation. Hard assignment is
-# the view of k-means: good for cutting rows into groups, biased as an estimate of what the groups look like.
+# Soft and sampled assignment agree, because the mean of many draws is the expectation. Hard assignment, as in k-means,
+# is good for dividing rows into groups, but biased as an estimate of the parameters of the groups.

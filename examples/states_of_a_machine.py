@@ -2,15 +2,15 @@
 The states of a machine
 =======================
 
-A sensor on a pump sends temperature and vibration once a minute. Nobody wrote down when the pump ran, idled or
-laboured. A hidden Markov model finds out, though a part of the readings is lost, and says what to expect next.
+A sensor on a pump sends temperature and vibration once a minute. When the pump ran, idled or laboured was not recorded.
+A hidden Markov model finds these states, although some readings are missing, and forecasts the next ones.
 """
 
 # %%
-# Readings with holes
-# -------------------
-# Pumps are private too, so this one is made up. Three days of readings, a sequence each; a tenth of the cells is
-# missing, and on the second day the line was down for twenty minutes.
+# Readings with missing values
+# ----------------------------
+# The data are generated. Three days of readings, a sequence each; a tenth of the cells is missing, and on the second
+# day there are no readings for twenty minutes.
 
 import numpy as np
 
@@ -40,9 +40,9 @@ model = model.rename([f"mode {letter}" for letter in "ABCDE"[: model.n_component
 print(model.describe())
 
 # %%
-# Was it right?
-# -------------
-# The states that the readings came from were never shown to the model. Matched to them one by one, its path agrees:
+# Comparison with the true states
+# -------------------------------
+# The model has not seen the true states. After matching states one by one, its path agrees with them:
 
 found = model.predict(X, lengths)
 pairs = np.zeros((model.n_components_, 3))
@@ -51,9 +51,9 @@ print("minutes that agree:", f"{pairs.max(axis=1).sum() / len(states):.1%}")
 print("while the line was down:", found[600:620], "in truth", states[600:620])
 
 # %%
-# Now, and next
-# -------------
-# An alarm must not look into the future: `filter` uses the readings so far. `forecast` looks ahead from the last one.
+# Current state and forecast
+# --------------------------
+# An alarm cannot use future readings: `filter` uses only the readings so far. `forecast` predicts from the last one.
 
 now = model.filter(X, lengths)[-1]
 ahead = model.forecast(X, steps=30, lengths=lengths)

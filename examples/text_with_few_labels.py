@@ -2,13 +2,13 @@
 Text with few labels
 ====================
 
-Labelling documents is work; collecting them is not. A classifier of text that has seen ten labelled messages knows few
-words. The unlabelled messages tell it which other words go with these: EM completes the labels, counts the words, and
-goes round again (Nigam, McCallum, Thrun and Mitchell, 2000).
+Labelling documents is expensive; collecting them is not. A classifier trained on ten labelled messages knows few words.
+Unlabelled messages show which other words occur together with these: EM estimates the labels, counts the words, and
+repeats (Nigam, McCallum, Thrun and Mitchell, 2000).
 
-Here are two collections, one where that works at once and one where it has to be done with care: text messages, spam or
-not, and news of Reuters in eight classes. The data are not part of the library; where they are not at hand this page
-says so and shows a small collection made up on the spot.
+There are two collections: text messages, spam or not, where this works without tuning, and Reuters news in eight
+classes, where it needs care. The data are not part of the library; if they are not available, this page says so and
+uses a small generated collection.
 """
 
 # %%
@@ -58,9 +58,9 @@ def collections():
 # Accuracy against the number of labels
 # -------------------------------------
 # Three classifiers for each number of labels: fitted to the labelled documents alone, to all documents, and to all
-# documents, where an unlabelled one counts a tenth of a labelled one. The more labels there are, the less is to be
-# learned from documents without: where the classes are not what the words of the documents fall into by themselves, as
-# in the news, many labels are better off alone.
+# documents with a weight of a tenth for the unlabelled ones. The more labels there are, the less the unlabelled
+# documents add: if the classes are not the natural clusters of the documents, as in the news, many labels are better
+# used alone.
 
 CLASSIFIERS = {
     "labelled documents alone": {"unlabeled_weight": 0},
@@ -101,13 +101,13 @@ axes[0, 0].legend()
 figure.tight_layout()
 
 # %%
-# Whether the unlabelled documents help is not a matter of taste: with the default ``guard=True`` the fit compares
-# itself with one to the labelled documents alone, by cross-validation, and warns. ``unlabeled_weight="cv"`` lets it
-# find out how much an unlabelled document should count.
+# With the default ``guard=True`` the fit is compared with one to the labelled documents alone, by cross-validation,
+# with a warning if the unlabelled documents do harm. ``unlabeled_weight="cv"`` chooses the weight of an unlabelled
+# document by cross-validation.
 #
 # What the classes are about
 # --------------------------
-# The words that set each class apart most, after a fit to all labels.
+# The words that characterise each class most, after a fit to all labels.
 
 for _name, y, texts, n_fit in made:
     words = CountVectorizer(min_df=2)

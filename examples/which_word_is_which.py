@@ -1,13 +1,12 @@
 """
-Which word is which
-===================
+Word alignment of a small corpus
+================================
 
-A dictionary out of nothing but translated sentences: word alignment of a small corpus that is made up, so that the
-truth is known.
+A dictionary from pairs of translated sentences. The corpus is generated, so that the true links are known.
 """
 
 # %%
-# Sentences of a made-up language with its adjectives behind the nouns
+# Sentences of an artificial language in which adjectives follow the nouns.
 import numpy as np
 
 import halfseen as hs
@@ -36,14 +35,15 @@ for _ in range(200):
 print(*pairs[0][0], "|||", *pairs[0][1])
 
 # %%
-# Model 1 knows no order: "the" twice in a sentence cannot be told apart. The HMM aligner learns how words jump.
+# Model 1 ignores word order, so it cannot distinguish two occurrences of "the" in a sentence. The HMM aligner learns
+# how far the position moves from one word to the next.
 for model in ("ibm1", "hmm"):
     aligner = hs.WordAligner(model, max_iter=8).fit(pairs)
     scores = hs.score_links(aligner.align(pairs), truth)
     print(f"{model}: alignment error rate {scores.aer:.3f}")
 
 # %%
-# The dictionary, and one pair as a picture
+# The dictionary, and a plot of one pair.
 for word in ("house", "red", "sees"):
     print(word, "->", aligner.translations(word, 1)[0][0])
 [links], [proba] = aligner.align(pairs[:1]), aligner.align_proba(pairs[:1])

@@ -1,16 +1,16 @@
 """
-Who said what, and when
-=======================
+Transcript alignment: when each unit occurs
+===========================================
 
-Often the order of things is known and their timing is not: a transcript of a recording, the steps of a recipe, the
-phases of a run. `TranscriptAligner` finds when each began, from many such sequences and nothing but the order.
+Often the order of events is known but not their timing: a transcript of a recording, the steps of a recipe, the phases
+of a process. `TranscriptAligner` finds when each began, from many such sequences and only the order.
 """
 
 # %%
 # The phases of a machine
 # -----------------------
-# Twelve runs of a furnace. The log says which phases each went through; its clock was wrong, so that only the order can
-# be trusted. Temperature and current were recorded every minute, with noise and holes.
+# Twelve runs of a furnace. A log lists the phases of each run, but its clock was wrong, so only the order is known.
+# Temperature and current were recorded every minute, with noise and missing values.
 
 import csv
 import os
@@ -45,7 +45,7 @@ errors = [
 print(f"starts that are off by one minute or less: {np.mean(np.array(errors) <= 1):.0%}")
 
 # %%
-# Every boundary comes with its spread, and every phase with a confidence: the mean probability that its minutes belong
+# Every boundary has a standard deviation, and every phase a confidence: the mean probability that its minutes belong
 # to it.
 
 for part in found[0].words:
@@ -57,9 +57,9 @@ ax.set_ylabel("temperature")
 # %%
 # Speech
 # ------
-# The same model finds phones in speech. The recordings are not part of the library; where they are not there, this part
-# says so. They are eight sentences of a synthesiser that tells when every phone was (15 seconds in all, 45 phones), and
-# spoken digits of two people.
+# The same model finds phones in speech. The recordings are not part of the library; if they are not available, this
+# part says so. They are eight sentences of a speech synthesiser with the time of every phone (15 seconds in all, 45
+# phones), and spoken digits of two people.
 
 places = [os.environ.get("HALFSEEN_DATA"), "../shared/data", "../../shared/data"]
 data = next((Path(place) for place in places if place and Path(place, "espeak_dev").exists()), None)
@@ -67,8 +67,8 @@ if data is None:
     print("no recordings here: set HALFSEEN_DATA to the folder that has them")
 
 # %%
-# Features are cepstra every 10 ms. Units are phones; pauses may stand anywhere. Nothing is known of their sound, except
-# that silence is quiet.
+# Features are mel-frequency cepstra every 10 ms. Units are phones; pauses may occur anywhere. Nothing is known about
+# their sound, except that silence is quiet.
 
 if data is not None:
     phones: dict[str, list[tuple[str, float]]] = {}
@@ -91,10 +91,10 @@ if data is not None:
     hs.plot_alignment(speech[0], sound=corpus.samples(0))
 
 # %%
-# Which digit was it?
-# -------------------
-# A unit for each digit. To recognise one, ask under which transcript the recording is most probable. Trained on
-# recordings 5 to 9 of each digit and person, tested on 0 to 4.
+# Recognising digits
+# ------------------
+# A unit for each digit. To recognise a digit, find the transcript under which the recording is most probable. Trained
+# on recordings 5 to 9 of each digit and person, tested on 0 to 4.
 
 if data is not None:
     names = sorted(path.stem for path in (data / "fsdd").glob("*.wav"))
