@@ -558,9 +558,12 @@ def test_another_fit_does_not_resume(votes, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to a process on Windows")
-def test_interrupted_keeps_the_best_so_far(votes, tmp_path):
+@pytest.mark.parametrize("background", [False, True], ids=["foreground", "background"])
+def test_interrupted_keeps_the_best_so_far(votes, tmp_path, background):
+    """Also in the background of a script: a shell starts what it runs there with SIGINT ignored."""
     out = tmp_path / "m.halfseen"
     command = [*COMMAND, "fit", str(votes[1]), "--ignore", "party", *LONG, "-o", str(out)]
+    command = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *command] if background else command
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     checkpoint = Path(f"{out}.checkpoint")
     while process.poll() is None and not (checkpoint.exists() and checkpoint.stat().st_size > 20_000):
