@@ -32,7 +32,8 @@ _few, _hole_rates, _flags = st.integers(1, 3), st.sampled_from([0.3, 0.0, 0.7]),
 
 def examples(n: int, **how) -> settings:
     """Look at n examples; HALFSEEN_EXAMPLES=20 looks at twenty times as many, 0.1 at a tenth."""
-    return settings(max_examples=max(1, n * settings.default.max_examples // 100), **how)
+    scaled = n * settings.default.max_examples // 100
+    return settings(max_examples=max(scaled, min(n, 2)), **how)  # the first example is the simplest there is
 
 
 # ---- tables ---------------------------------------------------------------------------------------------------------

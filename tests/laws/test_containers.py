@@ -128,7 +128,7 @@ def encoded(X):
 
 @pytest.mark.parametrize("container", CONTAINERS)
 @given(tables())
-@settings(max_examples=40)  # times the number of containers
+@settings(max_examples=20)  # times the number of containers
 def test_one_table_has_one_reading(container, columns):
     expected_schema, expected_blocks = encoded(rows_of(columns))
     schema, blocks = encoded(container(columns))
@@ -139,7 +139,7 @@ def test_one_table_has_one_reading(container, columns):
 
 @pytest.mark.parametrize("container", [pandas_plain, pandas_nullable, pandas_category, polars, polars_category, arrow])
 @given(tables())
-@settings(max_examples=40)  # times the number of containers
+@settings(max_examples=20)  # times the number of containers
 def test_what_one_container_taught_another_can_ask(container, columns):
     """A schema learned from rows encodes any container the same, and the other way round."""
     rows = rows_of(columns)

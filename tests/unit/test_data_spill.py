@@ -214,7 +214,7 @@ def test_many_rows_by_number_stay_a_stream(both, monkeypatch):
 def test_a_fit_of_a_stream_is_the_fit_of_the_table(both, columns, assign):
     frame = mixed()[columns]
     table = both(frame)
-    options = {"n_init": 3, "max_iter": 20, "random_state": 0, "assign": assign, "stop": "iterations"}
+    options = {"n_init": 2, "max_iter": 5, "random_state": 0, "assign": assign, "stop": "iterations"}
     one = hs.LatentClass(2, **options).fit(table)
     other = hs.LatentClass(2, **options).fit(frame)
     assert one.loglik_ == other.loglik_
