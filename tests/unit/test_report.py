@@ -414,6 +414,7 @@ def test_a_model_without_a_report_is_refused():
 # --------------------------------------------------------------------------------------------------------------- to see
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium found to draw the page")
 @pytest.mark.parametrize(("scheme", "width"), [(1, 1200), (0, 1200), (1, 420)])
 def test_page_is_drawn(tmp_path, classes, scheme, width):
