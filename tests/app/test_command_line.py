@@ -83,6 +83,7 @@ def test_fit_is_the_fit_of_the_library(votes):
     assert loaded.loglik_ == model.loglik_
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("suffix", [".tsv", ".parquet", ".jsonl", ".sqlite", ".duckdb"])
 def test_every_format_gives_the_same_model(votes, tmp_path, suffix):
     import duckdb
@@ -156,6 +157,7 @@ def test_a_target_makes_a_classifier(parties):
     assert model.classes_.tolist() == ["democrat", "republican"]
 
 
+@pytest.mark.thorough
 def test_a_gaussian_mixture_and_its_classifier(tmp_path):
     birds = ("fit", "example:penguins", "--model", "gaussian", "--restarts", 4)
     left_out = "--ignore", "year,island,sex"
@@ -229,6 +231,7 @@ def test_k_means_predicts_and_fills(centres):
     )
 
 
+@pytest.mark.thorough
 def test_k_means_is_shown_and_compared(centres, tmp_path):
     shown = halfseen("info", centres[0]).stdout
     assert "clusters     3" in shown
@@ -287,6 +290,7 @@ def test_uses_without_meaning_for_k_means_are_refused(centres, votes):
     assert "species" in halfseen(*BIRDS, "-k", 3, code=1).stderr  # not a number
 
 
+@pytest.mark.thorough
 def test_report_beside_the_model(tmp_path):
     shell("fit", "example:votes", "--ignore", "party", "-k", 2, "--restarts", 2, "--report", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -336,6 +340,7 @@ def test_impute_fills_holes_only(votes):
     assert sum(value == "" for row in filled for value in row.values()) == 0
 
 
+@pytest.mark.thorough
 def test_multiple_imputation(votes):
     one = table(halfseen("impute", *votes, "--draws", 3, "--seed", 1).stdout)
     two = table(halfseen("impute", *votes, "--draws", 3, "--seed", 1).stdout)
@@ -366,6 +371,7 @@ def test_score(votes, parties):
     assert "log-likelihood" in halfseen("score", *votes).stdout
 
 
+@pytest.mark.thorough
 def test_report_of_a_model(votes, tmp_path):
     halfseen("report", *votes, "-o", tmp_path / "r.html")
     assert "<h1" in (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -476,6 +482,7 @@ def test_bad_options_are_explained(arguments, code, words):
     assert all(word in done.stderr for word in words), done.stderr
 
 
+@pytest.mark.thorough
 def test_columns_without_information(tmp_path):
     data = tmp_path / "x.csv"
     data.write_text("a,b,empty\n" + "".join(f"{'xy'[i % 2]},{'uv'[i // 2 % 2]},\n" for i in range(20)))
@@ -510,6 +517,7 @@ def test_unwritable_output(votes, tmp_path):
     assert "xyz" in halfseen("predict", *votes, "-o", tmp_path / "o.xyz", code=1).stderr
 
 
+@pytest.mark.thorough
 def test_a_closed_pipe_is_no_mistake(votes):
     done = subprocess.run(
         f"{' '.join(COMMAND)} predict {votes[0]} {votes[1]} | head -n 1", shell=True, capture_output=True, text=True
@@ -539,6 +547,7 @@ def killed(n_passes, *arguments):
         process.communicate()
 
 
+@pytest.mark.thorough
 def test_killed_and_resumed_to_the_identical_model(votes, tmp_path):
     """kill -9 in the middle, --resume: the same parameters as a fit that nobody disturbed."""
     whole, broken = tmp_path / "whole.halfseen", tmp_path / "broken.halfseen"
@@ -556,6 +565,7 @@ def test_killed_and_resumed_to_the_identical_model(votes, tmp_path):
     assert one.to_frame().equals(two.to_frame())
 
 
+@pytest.mark.thorough
 def test_another_fit_does_not_resume(votes, tmp_path):
     out = tmp_path / "m.halfseen"
     killed(20, "fit", votes[1], *SEVERAL, "-o", out)
@@ -564,6 +574,7 @@ def test_another_fit_does_not_resume(votes, tmp_path):
     assert Path(f"{out}.checkpoint").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to a process on Windows")
 @pytest.mark.parametrize("background", [False, True], ids=["foreground", "background"])
 def test_interrupted_keeps_the_best_so_far(votes, tmp_path, background):

@@ -12,6 +12,7 @@ import halfseen as hs
 from tests.app.test_command_line import halfseen, killed, table
 from tests.shared_data import shared_data
 
+pytestmark = pytest.mark.thorough
 COLUMNS = {
     "heat": {"mean": [60, 35, 80], "sd": [4, 3, 5]},
     "sound": {"hum": [0.8, 0.1, 0.1], "quiet": [0.15, 0.9, 0.0], "rattle": [0.05, 0, 0.9]},

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from halfseen.data import Schema, read
 
+pytestmark = pytest.mark.thorough
 NAMES = ("x0", "x1", "x2", "x3", "x4")  # what arrays call them, so that schemas can be compared
 FLOATS = st.floats(-1e9, 1e9, allow_nan=False, width=32)
 

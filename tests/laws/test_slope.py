@@ -97,6 +97,7 @@ def climbed(case, method, max_iter=30, rule=None):
 methods = pytest.mark.parametrize("method", ["gradient", "lbfgs"])
 
 
+@pytest.mark.thorough
 @every_model()
 @methods
 @examples(2)
@@ -108,6 +109,7 @@ def test_accepted_steps_never_fall(entry, method, data):
     close(case.step(params=chain.accepted.params).objective, chain.objective)
 
 
+@pytest.mark.thorough
 @every_model()
 @examples(2)
 @given(data=st.data())
@@ -245,6 +247,7 @@ def test_what_is_frozen_has_no_slope_and_what_is_tied_follows_whatever_the_coord
 # ---- against EM, from the same start --------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @every_model()
 @examples(2)
 @given(data=st.data())

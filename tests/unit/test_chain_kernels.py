@@ -141,6 +141,7 @@ SHAPES = [[], [1], [5, 5, 5, 5], [8, 25, 17], [9, 16], [1, 7, 3, 20, 2, 9], [500
 LONG_ONES = (2, 16, 33)  # numbers of states that long sequences are tried with
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("n_states", "lengths"),
     [
@@ -242,6 +243,7 @@ def test_nan_scores_give_nan_evidence_in_logs(kernels):
         assert how is not hard or not any(used.any() for used in found[:3])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n_states", [3, 11])
 @pytest.mark.parametrize(("n_groups", "n_numbers", "n_counts"), [(1, 0, 0), (2, 0, 0), (6, 0, 0), (0, 3, 0), (1, 1, 1)])
 def test_fused_sums_are_those_of_three_steps(kernels, n_states, n_groups, n_numbers, n_counts):

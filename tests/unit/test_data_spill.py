@@ -19,6 +19,7 @@ from halfseen.data.stream import StreamSource, learn_columns
 from halfseen.engine.reduce import Later
 from halfseen.errors import DataError, UnknownCategoryWarning
 
+pytestmark = pytest.mark.thorough
 SMALL = 30_000  # bytes: the least that makes many buckets and many batches of small tables
 
 

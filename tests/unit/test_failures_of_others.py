@@ -19,6 +19,7 @@ from halfseen.leaves import Categorical, Cells, Product
 from halfseen.structures import Independent
 from tests.unit.test_worked_numbers import Rows
 
+pytestmark = pytest.mark.thorough
 SEEDS = range(12)
 
 

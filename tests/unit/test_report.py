@@ -20,6 +20,7 @@ from halfseen.errors import ParameterError
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
+pytestmark = pytest.mark.thorough
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
