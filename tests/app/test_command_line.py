@@ -74,6 +74,7 @@ def test_fit_as_installed(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.halfseen"]  # no checkpoint left
 
 
+@pytest.mark.thorough
 def test_fit_is_the_fit_of_the_library(votes):
     import pandas as pd
 
@@ -128,6 +129,7 @@ def test_fit_from_standard_input(votes):
     assert len(found["classes"]) == 3
 
 
+@pytest.mark.thorough
 def test_a_table_kept_in_files_gives_the_same_model(votes, tmp_path):
     halfseen("fit", votes[1], "--ignore", "party", "-k", 3, "--memory", "1kB", "-o", tmp_path / "m.halfseen")
     np.testing.assert_array_equal(hs.load(tmp_path / "m.halfseen").weights_, hs.load(votes[0]).weights_)

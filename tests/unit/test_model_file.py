@@ -339,6 +339,7 @@ def test_options_changed_after_the_fit_do_not_change_the_model(path):
     assert alike(hs.load(path).partial_fit(COUNTS)._stats, copy.copy(model).partial_fit(COUNTS)._stats)
 
 
+@pytest.mark.thorough
 def test_another_process_and_kernels_read_it(path):
     model = latent(COUNTS)[0]
     hs.save(model, path)
