@@ -561,6 +561,7 @@ ODD = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_odd_records_are_refused_or_work(data, good, path):
@@ -571,6 +572,7 @@ def test_odd_records_are_refused_or_work(data, good, path):
     survives(tampered(good, record={place: value}), good, path)
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_odd_arrays_are_refused_or_work(data, good, path):
@@ -786,6 +788,7 @@ def centres_survive(content, path):
     assert np.isfinite(loaded.transform(pd.DataFrame(HOLED, columns=loaded._schema.names))).all()
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_odd_centres_are_refused_or_work(data, good_centres, path):

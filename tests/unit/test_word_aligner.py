@@ -685,6 +685,7 @@ def fit():
 """
 
 
+@pytest.mark.thorough
 def test_a_process_killed_outright_goes_on(tmp_path):
     path = tmp_path / "journal"
     code = f"{KILLED}\nwith hs.checkpoint({str(path)!r}):\n    fit()\n    import time; time.sleep(600)"
