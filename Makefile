@@ -15,13 +15,18 @@ SANITIZED := $(wildcard tests/unit/test_*kernels.py) tests/unit/test_fused.py te
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-plain plain-wheel test-peers heavy-peers sanitize check format bench docs dist pins clean
+.PHONY: help demo quick test test-plain slow explore coverage plain-wheel heavy-peers sanitize check format bench docs dist pins clean
+# Without bytecode every worker rewrites all test modules anew, and every command that a test starts compiles halfseen.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:          ## show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 
 demo: .venv/kernels.stamp ## find the hidden species in a table of penguins with holes
 	@HALFSEEN=$(BIN)/halfseen sh examples/demo.sh
+
+quick: .venv/dev.stamp .venv/kernels.stamp ## run the tests of every day: few examples of each law, no long tests
+	HALFSEEN_EXAMPLES=0.2 $(BIN)/python -m pytest -n auto -m "not slow and not thorough" $(ARGS)
 
 test: .venv/dev.stamp .venv/kernels.stamp ## run all tests and docstring examples
 	$(BIN)/python -m pytest -n auto $(ARGS)
@@ -43,8 +48,14 @@ sanitize: .venv/dev.stamp .venv/kernels.stamp ## test the kernels under the addr
 	    $(BIN)/python -m pytest -q $(SANITIZED); \
 	    status=$$?; $(BIN)/cmake --install build/make --prefix src; exit $$status
 
-test-peers: .venv/peers.stamp .venv/kernels.stamp ## compare with other libraries
-	$(BIN)/python -m pytest tests/peers $(ARGS)
+slow: .venv/peers.stamp .venv/kernels.stamp ## run the tests that need other libraries or a browser
+	$(BIN)/python -m pytest -m slow $(ARGS)
+
+explore: .venv/dev.stamp .venv/kernels.stamp ## look for counterexamples to the laws: new and many examples in every run
+	HYPOTHESIS_PROFILE=new HALFSEEN_EXAMPLES=5 $(BIN)/python -m pytest -n auto tests/laws $(ARGS)
+
+coverage: .venv/dev.stamp .venv/kernels.stamp ## run all tests and say which lines none of them reaches
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term --cov-report=html $(ARGS)
 
 heavy-peers: .venv/peers.stamp ## also install dynamax, eflomal, pgmpy and torch-struct: gigabytes
 	@mkdir -p build # pip wants hashes of everything as soon as a file has one: the other pins, without theirs

@@ -9,6 +9,7 @@ import halfseen as hs
 from halfseen.app.report.sections import _python
 from tests.app.test_command_line import halfseen
 
+pytestmark = pytest.mark.thorough
 RULES = """
 S -> NP VP
 VP -> V NP | VP PP

@@ -12,6 +12,7 @@ from halfseen.errors import ModelFileError
 from halfseen.families.network.report_graph import drawn
 from tests.app.test_command_line import halfseen, table
 
+pytestmark = pytest.mark.thorough
 TABLES = {
     "season": [0.6, 0.4],
     "rain": [[0.9, 0.1], [0.3, 0.7]],

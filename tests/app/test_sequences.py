@@ -2,8 +2,6 @@
 
 import io
 import json
-import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +9,10 @@ import pandas as pd
 import pytest
 
 import halfseen as hs
-from tests.app.test_command_line import COMMAND, halfseen, table
+from tests.app.test_command_line import halfseen, killed, table
 from tests.shared_data import shared_data
 
+pytestmark = pytest.mark.thorough
 COLUMNS = {
     "heat": {"mean": [60, 35, 80], "sd": [4, 3, 5]},
     "sound": {"hum": [0.8, 0.1, 0.1], "quiet": [0.15, 0.9, 0.0], "rattle": [0.05, 0, 0.9]},
@@ -285,17 +284,11 @@ def test_killed_and_resumed_to_the_identical_model(tmp_path):
     frame = pd.DataFrame(X, columns=list(COLUMNS)).assign(pump=np.repeat(["A", "B"], 500), hour=np.arange(1000))
     frame.to_csv(tmp_path / "long.csv", index=False)
     whole, broken = tmp_path / "whole.halfseen", tmp_path / "broken.halfseen"
-    passes = ("--assign", "sample", "--max-iter", 1500)  # as many passes always, so that there is time to be killed
+    passes = ("--assign", "sample", "--max-iter", 30)
     command = ["fit", tmp_path / "long.csv", *FIT[:6], "--restarts", 2, "-k", 3, "--prior", 1, "--jobs", 1, *passes]
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, command), "-o", str(broken)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    killed(20, *command, "-o", broken)
     checkpoint = Path(f"{broken}.checkpoint")
-    while process.poll() is None and not (checkpoint.exists() and checkpoint.stat().st_size > 100):
-        time.sleep(0.01)
-    assert process.poll() is None, "the fit was over before it could be killed"
-    process.kill()
-    process.wait()
+    assert checkpoint.exists()
     assert not broken.exists()
     assert "--resume" in halfseen(*command, "-o", broken, code=2).stderr
     halfseen(*command, "-o", broken, "--resume")

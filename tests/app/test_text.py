@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import halfseen as hs
 from halfseen.app.cli import app
 
+pytestmark = pytest.mark.thorough
 GOOD, BAD = ["great", "lovely", "moving", "fun", "loved", "story"], ["awful", "boring", "bad", "dull", "left", "early"]
 BOTH = ["film", "plot", "actors", "sound", "the", "and"]
 

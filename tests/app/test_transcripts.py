@@ -14,6 +14,8 @@ from halfseen.families.transcript.captions import Caption, write_captions
 from tests.app.test_command_line import halfseen
 from tests.sounds import WORDS, corpus
 
+pytestmark = pytest.mark.thorough
+
 
 def table(text):
     return list(csv.DictReader(io.StringIO(text)))

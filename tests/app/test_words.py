@@ -9,6 +9,7 @@ import halfseen as hs
 from halfseen.families.words.cli import compare_links, is_links
 from tests.app.test_command_line import halfseen
 
+pytestmark = pytest.mark.thorough
 SOURCE = ["das Haus", "das Buch", "ein Buch", "das Haus ist klein", "ein Haus", ""]
 TARGET = ["the house", "the book", "a book", "the house is small", "a house", "x"]
 

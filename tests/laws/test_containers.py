@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from halfseen.data import Schema, read
 
+pytestmark = pytest.mark.thorough
 NAMES = ("x0", "x1", "x2", "x3", "x4")  # what arrays call them, so that schemas can be compared
 FLOATS = st.floats(-1e9, 1e9, allow_nan=False, width=32)
 
@@ -128,7 +129,7 @@ def encoded(X):
 
 @pytest.mark.parametrize("container", CONTAINERS)
 @given(tables())
-@settings(max_examples=40)  # times the number of containers
+@settings(max_examples=20)  # times the number of containers
 def test_one_table_has_one_reading(container, columns):
     expected_schema, expected_blocks = encoded(rows_of(columns))
     schema, blocks = encoded(container(columns))
@@ -139,7 +140,7 @@ def test_one_table_has_one_reading(container, columns):
 
 @pytest.mark.parametrize("container", [pandas_plain, pandas_nullable, pandas_category, polars, polars_category, arrow])
 @given(tables())
-@settings(max_examples=40)  # times the number of containers
+@settings(max_examples=20)  # times the number of containers
 def test_what_one_container_taught_another_can_ask(container, columns):
     """A schema learned from rows encodes any container the same, and the other way round."""
     rows = rows_of(columns)

@@ -162,6 +162,7 @@ def _size(problem):
     return K * sum(SIZES) if isinstance(problem.inside, Categorical) else 2 * K * D
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 @examples(1)
 @given(rng=generators)
@@ -316,6 +317,7 @@ def some_moments(leaf, rng):
     return stats
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("floor", [0.05, 0.5])
 @examples(2)

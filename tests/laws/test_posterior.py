@@ -35,6 +35,7 @@ from tests.laws.closeness import close, same_bits
 from tests.laws.models import Case, every_model, mixtures
 from tests.strategies import anywhere, examples, generators
 
+pytestmark = pytest.mark.thorough
 N_DRAWS = 20_000
 SIGMAS = 5.0  # standard errors that a mean of draws may be off: one in a million
 

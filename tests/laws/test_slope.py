@@ -91,7 +91,7 @@ def run(case, chain):
     return chain
 
 
-def climbed(case, method, max_iter=60, rule=None):
+def climbed(case, method, max_iter=30, rule=None):
     how = {} if rule is None else {"rule": rule}
     return run(case, Ascent(case.model, case.params, method=method, max_iter=max_iter, **how))
 
@@ -99,9 +99,10 @@ def climbed(case, method, max_iter=60, rule=None):
 methods = pytest.mark.parametrize("method", ["gradient", "lbfgs"])
 
 
+@pytest.mark.thorough
 @every_model()
 @methods
-@examples(3)
+@examples(2)
 @given(data=st.data())
 def test_accepted_steps_never_fall(entry, method, data):
     case = data.draw(entry.cases)
@@ -110,8 +111,9 @@ def test_accepted_steps_never_fall(entry, method, data):
     close(case.step(params=chain.accepted.params).objective, chain.objective)
 
 
+@pytest.mark.thorough
 @every_model()
-@examples(3)
+@examples(2)
 @given(data=st.data())
 def test_nothing_is_left_to_maximise_where_lbfgs_ends(entry, data):
     """The end of a gradient method is a fixed point of EM: the M-step from there promises next to nothing."""
@@ -247,8 +249,9 @@ def test_what_is_frozen_has_no_slope_and_what_is_tied_follows_whatever_the_coord
 # ---- against EM, from the same start --------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @every_model()
-@examples(3)
+@examples(2)
 @given(data=st.data())
 def test_the_slope_is_zero_where_em_ends(entry, data):
     """Up to what is left: the slope is about the root of twice that times the curvature, below 1e5 on a floor."""

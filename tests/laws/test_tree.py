@@ -432,6 +432,7 @@ def test_best_and_drawn_trees_of_dense_grammars():
     assert_array_equal(parsable(ones, pack(model._grammar, [*said, ["c"]])), [True, True, False])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dense", [False, True])
 def test_what_is_small_over_a_span_may_be_all_of_the_sentence(dense):
     # Over "q x x ..." A is likely and leads nowhere, B is unlikely, and C less likely than any double; then C wins.

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 import halfseen as hs
 
 hmm = pytest.importorskip("hmmlearn.hmm")
+pytestmark = pytest.mark.slow
 
 START = np.array([0.5, 0.3, 0.2])
 TRANS = np.array([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.3, 0.6]])

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 import halfseen as hs
 
 nltk = pytest.importorskip("nltk")
+pytestmark = pytest.mark.slow
 
 ASTRONOMERS = """
 S -> NP VP [1.0]

@@ -19,6 +19,8 @@ with warnings.catch_warnings():
     estimation = pytest.importorskip("pgmpy.parameter_estimator")
     files = pytest.importorskip("pgmpy.readwrite")
 
+pytestmark = pytest.mark.slow
+
 TOLERANCE = 1e-10
 EDGES = [(parent, child) for child, own in PARENTS.items() for parent in own]
 

@@ -11,6 +11,7 @@ from halfseen.errors import DataError
 from tests.peers.clinic import EVIDENCE, NET, PARENTS, START, STATES, family, ours, rows
 
 gum = pytest.importorskip("pyagrum")
+pytestmark = pytest.mark.slow
 
 TOLERANCE = 1e-10
 SOFT = {"lung": [0.3, 0.9], "bronc": [0.5, 0.1, 1.0]}

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import halfseen as hs
 
+pytestmark = pytest.mark.thorough
 SHAPES = ("full", "tied", "diag", "spherical")
 K, D = 3, 4
 

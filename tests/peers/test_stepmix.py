@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 import halfseen as hs
 
 StepMix = pytest.importorskip("stepmix").StepMix
+pytestmark = pytest.mark.slow
 
 N = 120
 STEPS = (1, 5, 40)

@@ -7,6 +7,7 @@ import halfseen as hs
 from tests.espeak import speaker
 from tests.sounds import write_wav
 
+pytestmark = pytest.mark.thorough
 SENTENCES = (
     "she sells sea shells by the sea shore",
     "the cat sat on the mat and the dog sat on the log",

@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose
 import halfseen as hs
 from tests.shared_data import shared_data
 
+pytestmark = pytest.mark.thorough
+
 
 def table(name, columns):
     return pd.read_csv(shared_data(f"{name}/{name}.csv")).iloc[:, -columns:]

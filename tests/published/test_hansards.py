@@ -6,6 +6,7 @@ import halfseen as hs
 from halfseen.families.words.link_scores import compared
 from tests.shared_data import shared_data
 
+pytestmark = pytest.mark.thorough
 PUBLISHED = {  # alignment error rates of links that others made
     "lilt.giza.enfr.talp": 0.0799,
     "lilt.giza.enfr.gd.talp": 0.0594,

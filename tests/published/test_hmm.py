@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 import halfseen as hs
 from tests.shared_data import shared_data
 
+pytestmark = pytest.mark.thorough
 REACHED = 5e-4  # what the default tol (1e-4, an estimate) may leave of a log-likelihood
 
 

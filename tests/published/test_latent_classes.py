@@ -12,6 +12,7 @@ from scipy.special import xlogy
 import halfseen as hs
 from tests.shared_data import shared_data
 
+pytestmark = pytest.mark.thorough
 DIGITS = 6e-5  # a figure printed with four digits
 REACHED = 5e-4  # what the default tol (1e-4, an estimate) may leave of a log-likelihood
 SHARE = 2e-3  # likelihoods are flat at the top: a log-likelihood 1e-4 below leaves shares about this far

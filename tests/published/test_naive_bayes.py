@@ -7,6 +7,8 @@ from sklearn.metrics import confusion_matrix
 import halfseen as hs
 from tests.shared_data import shared_data
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def votes():

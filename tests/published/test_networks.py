@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 import halfseen as hs
 from tests.shared_data import shared_data
 
+pytestmark = pytest.mark.thorough
 ASIA = "A -> T; S -> L; S -> B; T -> E; L -> E; E -> X; B -> D; E -> D"
 PRINTED = 6e-5  # a figure printed with four digits
 

@@ -9,6 +9,8 @@ import pytest
 import halfseen as hs
 from tests.shared_data import shared_data
 
+pytestmark = pytest.mark.thorough
+
 
 def shares(errors):
     """Return the share of errors within 20 and 50 ms, and their median, in seconds."""

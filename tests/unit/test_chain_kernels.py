@@ -138,8 +138,20 @@ def test_filtering_sums_over_paths_up_to_each_step(kernels, how):
 SHAPES = [[], [1], [5, 5, 5, 5], [8, 25, 17], [9, 16], [1, 7, 3, 20, 2, 9], [5000, 3, 4100], [4097, 9, 3, 8, 2]]
 
 
-@pytest.mark.parametrize("n_states", [1, 2, 4, 7, 12, 16, 33, 40])
-@pytest.mark.parametrize("lengths", SHAPES, ids=str)
+LONG_ONES = (2, 16, 33)  # numbers of states that long sequences are tried with
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("n_states", "lengths"),
+    [
+        (n_states, lengths)
+        for n_states in (1, 2, 4, 7, 12, 16, 33, 40)
+        for lengths in SHAPES
+        if sum(lengths) < 100 or n_states in LONG_ONES
+    ],
+    ids=str,
+)
 def test_both_sets_of_kernels_agree(n_states, lengths):
     compiled = pytest.importorskip("halfseen.kernels.compiled")
     for forbid in (False, True):
@@ -231,6 +243,7 @@ def test_nan_scores_give_nan_evidence_in_logs(kernels):
         assert how is not hard or not any(used.any() for used in found[:3])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n_states", [3, 11])
 @pytest.mark.parametrize(("n_groups", "n_numbers", "n_counts"), [(1, 0, 0), (2, 0, 0), (6, 0, 0), (0, 3, 0), (1, 1, 1)])
 def test_fused_sums_are_those_of_three_steps(kernels, n_states, n_groups, n_numbers, n_counts):

@@ -15,6 +15,7 @@ from tests.unit.test_report import check, sections_of
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
+pytestmark = pytest.mark.thorough
 SECTIONS = ["answer", "states", "transitions", "time", "trust", "holes", "look", "reproduce"]
 COLUMNS = {
     "heat": {"mean": [60, 35, 80], "sd": [4, 3, 5]},

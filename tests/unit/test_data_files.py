@@ -19,6 +19,7 @@ from halfseen.data.files import read_memory
 from halfseen.data.stream import StreamSource
 from halfseen.errors import DataError, ParameterError
 
+pytestmark = pytest.mark.thorough
 NAN = float("nan")
 
 

@@ -19,6 +19,7 @@ from halfseen.data.stream import StreamSource, learn_columns
 from halfseen.engine.tables.preprocess import Later
 from halfseen.errors import DataError, UnknownCategoryWarning
 
+pytestmark = pytest.mark.thorough
 SMALL = 30_000  # bytes: the least that makes many buckets and many batches of small tables
 
 
@@ -214,7 +215,7 @@ def test_many_rows_by_number_stay_a_stream(both, monkeypatch):
 def test_a_fit_of_a_stream_is_the_fit_of_the_table(both, columns, assign):
     frame = mixed()[columns]
     table = both(frame)
-    options = {"n_init": 3, "max_iter": 20, "random_state": 0, "assign": assign, "stop": "iterations"}
+    options = {"n_init": 2, "max_iter": 5, "random_state": 0, "assign": assign, "stop": "iterations"}
     one = hs.LatentClass(2, **options).fit(table)
     other = hs.LatentClass(2, **options).fit(frame)
     assert one.loglik_ == other.loglik_

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from halfseen.app.cli import app
 
+pytestmark = pytest.mark.thorough
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))

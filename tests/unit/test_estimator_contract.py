@@ -25,6 +25,7 @@ NOT_FOR_CLUSTERS = {
 }
 
 
+@pytest.mark.thorough
 @parametrize_with_checks(
     [
         hs.LatentClass(),
@@ -46,6 +47,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.thorough
 @parametrize_with_checks(
     [
         hs.GaussianMixture(2, prior="row"),

@@ -21,6 +21,7 @@ from halfseen.leaves import Categorical, Cells, Product
 from halfseen.structures.independent import Independent
 from tests.unit.test_worked_numbers import Rows
 
+pytestmark = pytest.mark.thorough
 SEEDS = range(12)
 
 

@@ -284,6 +284,7 @@ def test_a_start_by_k_means_begins_at_its_clusters():
         assert (pd.crosstab(hidden, found).to_numpy().max(axis=1).sum()) > 285
 
 
+@pytest.mark.thorough
 def test_a_start_by_k_means_is_as_good_as_that_of_scikit_learn():
     from sklearn.mixture import GaussianMixture
 

@@ -124,6 +124,7 @@ def test_recording_changes_nothing(path):
     assert journal.n_recorded > whole.n_iter_
 
 
+@pytest.mark.thorough
 def test_several_fits_in_a_row(path):
     fits = [FITS["soft"], FITS["guarded"], FITS["hard"]]
     whole = [fit() for fit in fits]
@@ -174,6 +175,7 @@ def written(path):
     return path.read_bytes()
 
 
+@pytest.mark.thorough
 def test_cut_anywhere_it_still_goes_on(written, path):
     whole = FITS["range"]()
     first = written.index(b"\n") + 1
@@ -287,6 +289,7 @@ def fit():
 """
 
 
+@pytest.mark.thorough
 def test_a_process_killed_outright_goes_on(path):
     """SIGKILL gives no chance to tidy up."""
     code = f"{SLOW}\nwith hs.checkpoint({str(path)!r}):\n    fit()\n    import time; time.sleep(600)"

@@ -174,7 +174,9 @@ def test_independent_hard_picks_the_best_and_the_lowest_among_equals(kernels):
 
 
 def test_independent_hard_accepts_no_rows(kernels):
-    kernels.independent_hard(np.empty((0, K)), np.empty(0), np.empty(0, dtype=np.int64), np.empty(0))
+    scores, best, log_evidence = np.empty((0, K)), np.empty(0, dtype=np.int64), np.empty(0)
+    kernels.independent_hard(scores, np.empty(0), best, log_evidence)
+    assert (scores.shape, best.shape, log_evidence.shape) == ((0, K), (0,), (0,))
 
 
 # ---- jointly normal columns ------------------------------------------------------------------------------------------
@@ -568,15 +570,25 @@ def test_group_codes_numbers_the_combinations_of_neighbouring_columns(kernels, n
 
 
 def test_group_codes_accepts_no_columns(kernels):
-    none = np.zeros(0, dtype=np.int64)
-    kernels.group_codes(np.zeros((4, 0), dtype=np.int8), none, none, none, np.zeros((4, 0), dtype=np.uint16))
+    none, around = np.zeros(0, dtype=np.int64), np.full((4, 2), 7, dtype=np.uint16)
+    kernels.group_codes(np.zeros((4, 0), dtype=np.int8), none, none, none, around[:, :0])
+    assert (around == 7).all()
 
 
-def log_parameters(rng, n_components=K, n_numbers=2, n_counts=2, width=8):
+PADDED = 8  # components: a multiple of the lanes of every instruction set
+
+
+def padded(values, padding=0.0):
+    """Return rows of values with as many components as the widest instruction set takes at once."""
+    values = np.atleast_2d(values)
+    return np.pad(values, ((0, 0), (0, PADDED - values.shape[1])), constant_values=padding)
+
+
+def log_parameters(rng, n_components=K, n_numbers=2, n_counts=2, width=PADDED):
     """Parameters of a mixture as `mixture_best` reads them; some cells and events are impossible in some components."""
     logs = np.log(rng.random((sum(SIZES), n_components)))
     logs[1, 0] = -np.inf
-    padded = {
+    wide = {
         "log_mix": np.full((1, width), -np.inf),
         "log_table": np.zeros((sum(SIZES), width)),
         "mean": np.zeros((n_numbers, width)),
@@ -598,10 +610,10 @@ def log_parameters(rng, n_components=K, n_numbers=2, n_counts=2, width=8):
         "log_rate": np.log(np.where(rate > 0, rate, 1.0)) - 1e300 * (rate == 0),
     }
     for name, values in own.items():
-        padded[name][:, :n_components] = values
-    padded["log_table"] = np.insert(padded["log_table"], STARTS, 0.0, axis=0)
-    padded["log_mix"] = padded["log_mix"][0]
-    return padded, own
+        wide[name][:, :n_components] = values
+    wide["log_table"] = np.insert(wide["log_table"], STARTS, 0.0, axis=0)
+    wide["log_mix"] = wide["log_mix"][0]
+    return wide, own
 
 
 def joint_by_hand(codes, values, counts, own):
@@ -642,12 +654,12 @@ def test_mixture_best_accepts_any_number_of_numbers(kernels, rng, n_numbers):
 
 
 def test_mixture_best_takes_the_first_among_equals_and_none_where_none_is_possible(kernels):
-    """Categories alone; component 3 is the padding."""
+    """Categories alone; components from 3 on are padding."""
     with np.errstate(divide="ignore"):
-        log_mix = np.log([0.25, 0.5, 0.25, 0.0])
-        log_table = np.log([[1, 1, 1, 1], [0.5, 0.2, 0.5, 0], [0.5, 0.8, 0.5, 0], [0, 0, 0, 0]])
+        log_mix = np.log(padded([0.25, 0.5, 0.25]))[0]
+        log_table = np.log(padded([[1, 1, 1], [0.5, 0.2, 0.5], [0.5, 0.8, 0.5], [0, 0, 0]]))
     codes = np.array([[-1], [0], [1], [2]], dtype=np.int8)
-    best, empty, unused = np.empty(4, dtype=np.int64), np.zeros((4, 0)), np.zeros((0, 4))
+    best, empty, unused = np.full(4, 99), np.zeros((4, 0)), np.zeros((0, PADDED))
     kernels.mixture_best(codes, np.array([0]), empty, empty, empty, log_mix, log_table, *[unused] * 5, best)
     assert best.tolist() == [1, 0, 1, -1]
 
@@ -655,24 +667,23 @@ def test_mixture_best_takes_the_first_among_equals_and_none_where_none_is_possib
 @pytest.mark.parametrize("sizes", [(2, 3), (2, 3, 4), (40, 40), (2000, 2), (3,) * 70])
 def test_mixture_best_of_few_and_of_very_many_categories(kernels, rng, sizes):
     """Pairs of columns are looked up at once where all their cells have room."""
-    logs, log_mix = np.log(rng.random((sum(sizes), 4))), np.array([-0.5, -0.1, -0.3, -np.inf])
+    logs, log_mix = np.log(rng.random((sum(sizes), PADDED))), padded([-0.5, -0.1, -0.3], -np.inf)[0]
     starts = np.cumsum([0, *sizes])[:-1]
     codes = np.stack([rng.integers(-1, size, 60) for size in sizes], axis=1).astype(np.int16)
     seen = [[logs[start + code] for start, code in zip(starts, row, strict=True) if code >= 0] for row in codes]
     joint = np.array([log_mix + np.sum(row, axis=0) for row in seen])
-    best, empty, unused = np.empty(60, dtype=np.int64), np.zeros((60, 0)), np.zeros((0, 4))
+    best, empty, unused = np.full(60, 99), np.zeros((60, 0)), np.zeros((0, PADDED))
     table = np.insert(logs, starts, 0.0, axis=0)
     kernels.mixture_best(codes, starts, empty, empty, empty, log_mix, table, *[unused] * 5, best)
     assert best.tolist() == joint.argmax(axis=1).tolist()
 
 
 def test_mixture_best_of_numbers_near_1e8_keeps_its_digits(kernels):
-    mean = 1e8 + np.array([[0.0, 1.0, 3.0, 0.0]])
-    half = np.array([[0.5, 0.5, 0.5, 0.0]])
-    log_mix = np.array([0.0, 0.0, 0.0, -np.inf])
+    mean, half = 1e8 + padded([0.0, 1.0, 3.0]), padded([0.5, 0.5, 0.5])
+    log_mix = padded([0.0, 0.0, 0.0], -np.inf)[0]
     values = 1e8 + np.array([[0.4], [0.6], [1.9], [2.1]])
-    best, empty = np.empty(4, dtype=np.int64), np.zeros((4, 0))
-    codes, starts, unused = np.zeros((4, 0), dtype=np.int8), np.zeros(0, dtype=np.int64), np.zeros((0, 4))
+    best, empty = np.full(4, 99), np.zeros((4, 0))
+    codes, starts, unused = np.zeros((4, 0), dtype=np.int8), np.zeros(0, dtype=np.int64), np.zeros((0, PADDED))
     kernels.mixture_best(
         codes, starts, values, empty, empty, log_mix, unused, mean, half, 0 * half, unused, unused, best
     )

@@ -40,6 +40,7 @@ def rises(trace):
 # ---- beside scikit-learn ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tol", [1e-4, 1e-2, 0.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_same_start_same_answer_as_scikit_learn(seed, tol):
@@ -80,6 +81,7 @@ def test_weights_as_in_scikit_learn():
     assert_allclose(ours.score(X, sample_weight=weight), -ours.inertia_, rtol=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 def test_own_starts_are_as_good_as_scikit_learn_with_as_many(init):
     found, wanted = [], []
@@ -206,6 +208,7 @@ def test_hashes_tell_small_whole_numbers_apart():
     assert same[0] == same[1]
 
 
+@pytest.mark.thorough
 def test_more_rows_than_the_sample_end_at_an_optimum_of_all(monkeypatch):
     X = blobs(5000)
     monkeypatch.setattr(seeding.sample, "__defaults__", (500, *seeding.sample.__defaults__[1:]))

@@ -339,6 +339,7 @@ def test_options_changed_after_the_fit_do_not_change_the_model(path):
     assert alike(hs.load(path).partial_fit(COUNTS)._stats, copy.copy(model).partial_fit(COUNTS)._stats)
 
 
+@pytest.mark.thorough
 def test_another_process_and_kernels_read_it(path):
     model = latent(COUNTS)[0]
     hs.save(model, path)
@@ -560,6 +561,7 @@ ODD = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_odd_records_are_refused_or_work(data, good, path):
@@ -570,6 +572,7 @@ def test_odd_records_are_refused_or_work(data, good, path):
     survives(tampered(good, record={place: value}), good, path)
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_odd_arrays_are_refused_or_work(data, good, path):
@@ -785,6 +788,7 @@ def centres_survive(content, path):
     assert np.isfinite(loaded.transform(pd.DataFrame(HOLED, columns=loaded._schema.names))).all()
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_odd_centres_are_refused_or_work(data, good_centres, path):

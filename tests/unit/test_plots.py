@@ -146,6 +146,8 @@ def test_dollars_in_names_are_dollars(ax):
     X = pd.DataFrame({"$x_{1$": ["$\\frac{$", "b"] * 10, "y": [1.5, 2.5] * 10})
     hs.plot_profiles(hs.LatentClass(2, random_state=0).fit(X).rename(["$", "$$^"]), ax=ax)
     ax.figure.canvas.draw()
+    names = [text.get_text() for text in (*ax.get_xticklabels(), *ax.get_yticklabels()) if not text.get_parse_math()]
+    assert {name.split()[0] for name in names} == {"$", "$$^", "$x_{1$", "y"}
 
 
 def test_classifier_plots(birds):

@@ -11,6 +11,8 @@ import halfseen as hs
 from halfseen.analysis.posterior import effective
 from halfseen.errors import FitError, ParameterError
 
+pytestmark = pytest.mark.thorough
+
 
 def two_groups(n_rows=60, apart=12.0, seed=0):
     """Two groups of rows, so far apart that nobody doubts which is which, and their labels."""

@@ -20,6 +20,7 @@ from halfseen.errors import ParameterError
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
+pytestmark = pytest.mark.thorough
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
@@ -414,6 +415,7 @@ def test_a_model_without_a_report_is_refused():
 # --------------------------------------------------------------------------------------------------------------- to see
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium found to draw the page")
 @pytest.mark.parametrize(("scheme", "width"), [(1, 1200), (0, 1200), (1, 420)])
 def test_page_is_drawn(tmp_path, classes, scheme, width):

@@ -9,6 +9,7 @@ Exit codes: 0 done, 1 something is wrong with data or files, 2 with the command,
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -462,6 +463,8 @@ def _run(verb: str, params: dict[str, Any]) -> None:
 
 def main() -> None:
     """Enter from the shell."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a script's `halfseen fit ... &`: kill -INT ends it too
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         app(prog_name="halfseen")
     except BrokenPipeError:  # the reader has gone, as in `halfseen predict ... | head`: nothing is left to say

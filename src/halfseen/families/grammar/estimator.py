@@ -185,7 +185,8 @@ class PCFG(GrammarUse):
         Examples
         --------
         >>> import halfseen as hs
-        >>> hs.PCFG.from_string("S -> 'a' S [0.25] | 'a'").probabilities_
+        >>> grammar = hs.PCFG.from_string("S -> 'a' S [0.25] | 'a'")
+        >>> {rule: round(share, 6) for rule, share in grammar.probabilities_.items()}
         {"S -> 'a' S": 0.25, "S -> 'a'": 0.75}
         """
         return cls(text, **options)._begun()
