@@ -10,8 +10,8 @@ Let q be the posterior of the hidden classes under the parameters `about`. For a
 so bound = q + entropy lies below loglik, and touches it where kl = 0: at params = about. The M-step goes where the
 bound (plus the log-prior, if there is one) is highest; the likelihood there is at least as high.
 
-Missing cells are summed out of p(x[n], k | params): they are no part of q. Where numbers are jointly normal (full and
-tied covariances), the missing ones of a row are hidden too, as EM completes them: q is over classes and these cells.
+Missing cells are integrated out of p(x[n], k | params): they are no part of q. Latent content of a leaf is: where
+numbers are jointly normal (full and tied covariances), EM completes the missing ones, and q is over classes and cells.
 """
 
 from __future__ import annotations
@@ -31,12 +31,8 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.table_mixture import TableMixture
-from halfseen.kernels.plain import complete_rows, patterns
-from halfseen.leaves import Leaf, Normal, Product
-from halfseen.leaves.leaf import Floats
+from halfseen.leaves.leaf import Floats, Latent
 from halfseen.leaves.limits import Params
-from halfseen.leaves.normal import LOG_2PI, Factors
-from halfseen.leaves.wrappers import Wrapped
 from halfseen.optional import optional
 
 if TYPE_CHECKING:
@@ -137,10 +133,11 @@ def lower_bound(model: Mixture, chunks: Sequence[Chunk], about: Params, params: 
     here, there = evaluate(model, Reduced(chunks), [about, params])
     _check_possible(model, chunks, about, here.loglik)
     ready = model.prepare(about), model.prepare(params)
-    hidden = _NOTHING
+    hidden, labels = Latent(), 0.0
     for chunk in chunks:
-        hidden += _hidden_model(model, *ready, chunk.blocks, chunk.weight[:, None], chunk.log_evidence)
-    q = model.complete(here.expected.stats, about, params) + hidden.labels
+        hidden = hidden.plus(model.latent(*ready, chunk.blocks, chunk.weight[:, None], chunk.log_evidence))
+        labels += _labels(model, ready[0], chunk)
+    q = model.complete(here.expected.stats, about, params) + labels
     return Bound(q, hidden.entropy, max(hidden.kl, 0.0), there.loglik, there.log_prior)
 
 
@@ -160,78 +157,14 @@ def _check_possible(model: Mixture, chunks: Sequence[Chunk], about: Params, logl
         first += len(chunk.weight)
 
 
-@dataclass(frozen=True)
-class _Hidden:
-    """What the hidden variables of some rows contribute: their entropy, divergence, and what labels say of them."""
-
-    entropy: float = 0.0
-    kl: float = 0.0
-    labels: float = 0.0
-
-    def __add__(self, other: _Hidden) -> _Hidden:
-        return _Hidden(self.entropy + other.entropy, self.kl + other.kl, self.labels + other.labels)
-
-
-_NOTHING = _Hidden()
-
-
-def _hidden(leaf: Leaf, about: Any, params: Any, data: Any, usage: Floats) -> _Hidden:
-    """Return what is hidden inside a leaf that is used `usage` (N, K) times: nothing, but for a mixture in a leaf."""
-    if isinstance(leaf, Wrapped):
-        return _hidden(leaf.leaf, about, params, data, usage)
-    if isinstance(leaf, Product):
-        parts = (_hidden(part, about[b], params[b], data[b], usage) for b, part in leaf.leaves.items())
-        return sum(parts, _NOTHING)
-    if isinstance(leaf, Normal):
-        return _hidden_cells(about, params, data, usage)
-    return _hidden_model(leaf, about, params, data, usage) if isinstance(leaf, Mixture) else _NOTHING
-
-
-def _hidden_cells(about: Factors, params: Factors, data: Any, usage: Floats) -> _Hidden:
-    """Return entropy and divergence of the missing cells of every row, normal given the observed ones and component.
-
-    Of a density: an entropy of numbers may be below 0.
-    """
-    entropy = kl = 0.0
-    for rows, missing in patterns(data):
-        if missing.all() or not missing.any():
-            continue
-        for k, used in enumerate(usage[rows].T):
-            (here, inner), (there, other) = (
-                complete_rows(data[rows], missing, ready.mean[k], ready.precision[k]) for ready in (about, params)
-            )
-            entropy += used.sum() * (0.5 * len(inner) * (LOG_2PI + 1) - np.log(np.diagonal(inner)).sum())
-            moved = (here - there + (about.mean[k] - params.mean[k]))[:, missing] @ other
-            if not moved.any() and np.array_equal(inner, other):
-                continue  # the divergence is 0, not rounding
-            ratio = np.linalg.solve(inner, other)
-            logs = np.log(np.diagonal(inner)).sum() - np.log(np.diagonal(other)).sum()
-            kl += 0.5 * used @ (moved**2).sum(axis=1) + used.sum() * (logs + 0.5 * ((ratio**2).sum() - len(inner)))
-    return _Hidden(entropy, kl)
-
-
-def _hidden_model(
-    model: Mixture, about: Any, params: Any, data: Any, outer: Floats, log_labels: Floats | None = None
-) -> _Hidden:
-    """Return entropy and divergence of the components of every (row, group), and of what is hidden inside these.
-
-    In logs: a posterior too small for a float64 is small, not zero.
-    """
-    log_q, log_p = (_log_posterior(model, ready, data, log_labels) for ready in (about, params))
-    usage = np.exp(log_q) * np.reshape(outer, (len(log_q), -1, 1))
+def _labels(model: Mixture, prepared: Any, chunk: Chunk) -> float:
+    """Return what labels contribute to q: the sum of weight[n] q[n, k] log evidence[n, k]."""
+    if chunk.log_evidence is None:
+        return 0.0
+    resp = np.exp(model.log_posterior(prepared, chunk.blocks, chunk.log_evidence))
+    usage = resp * np.reshape(chunk.weight, (len(resp), 1, 1))
     used = usage > 0
-    inside = _hidden(model.leaves["emit"], about["emit"], params["emit"], data, usage.reshape(len(usage), -1))
-    said = 0.0 if log_labels is None else float(usage[used] @ log_labels.reshape(usage.shape)[used])
-    own = _Hidden(-float(usage[used] @ log_q[used]), float(usage[used] @ (log_q[used] - log_p[used])), said)
-    return own + inside
-
-
-def _log_posterior(model: Mixture, prepared: Any, data: Any, log_labels: Floats | None) -> Floats:
-    """Return log p(component | row, group), (N, G, M); -inf throughout for a row that is impossible."""
-    joint = model.joint(prepared, data, log_labels)
-    joint = joint.reshape(len(joint), model.n_components, -1)
-    evidence = logsumexp(joint, axis=2, keepdims=True)
-    return joint - np.where(np.isneginf(evidence), 0.0, evidence)
+    return float(usage[used] @ chunk.log_evidence.reshape(usage.shape)[used])
 
 
 # ---- parameters to compare with ----------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from halfseen.errors import FitError, ParameterError
 from halfseen.kernels import active as kernels
 from halfseen.kernels.plain import complete_rows, patterns
 from halfseen.leaves.gaussian import PseudoRows
-from halfseen.leaves.leaf import NO_MASS, Floats, Leaf, Stats, frozen
+from halfseen.leaves.leaf import NO_MASS, Floats, Latent, Leaf, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
 
 LOG_2PI = float(np.log(2 * np.pi))
@@ -115,7 +115,7 @@ class Normal(Leaf):
     NormalParams(mean=array([[2., 4.]]), cov=array([[[1., 2.], [2., 4.]]]))
     """
 
-    linked = True
+    has_latent = True  # missing cells
 
     n_components: int
     centre: Floats
@@ -164,7 +164,7 @@ class Normal(Leaf):
 
     def expect(self, usage: Floats, prepared: Factors, data: Any, assign: Assign | None, out: Stats) -> int:
         """Add the moments of the completed rows about the current mean; missing cells are drawn if `assign` says so."""
-        if assign is not None and assign.cells:
+        if assign is not None and assign.latent:
             assert assign.rng is not None
             self._expect_drawn(usage, prepared, data, assign.rng, out)
         else:
@@ -198,6 +198,25 @@ class Normal(Leaf):
         """Rows in which all cells are observed, or none: others are completed anew under every parameters."""
         missing = np.isnan(data)
         return missing.all(axis=1) | ~missing.any(axis=1) if missing.any() else None
+
+    def latent(self, about: Factors, params: Factors, data: Any, usage: Floats) -> Latent:
+        """Return entropy and divergence of the missing cells, which are normal given the observed ones."""
+        entropy = kl = 0.0
+        for rows, missing in patterns(data):
+            if missing.all() or not missing.any():
+                continue
+            for k, used in enumerate(usage[rows].T):
+                (here, inner), (there, other) = (
+                    complete_rows(data[rows], missing, ready.mean[k], ready.precision[k]) for ready in (about, params)
+                )
+                entropy += used.sum() * (0.5 * len(inner) * (LOG_2PI + 1) - np.log(np.diagonal(inner)).sum())
+                moved = (here - there + (about.mean[k] - params.mean[k]))[:, missing] @ other
+                if not moved.any() and np.array_equal(inner, other):
+                    continue  # the divergence is 0, not rounding
+                ratio = np.linalg.solve(inner, other)
+                logs = np.log(np.diagonal(inner)).sum() - np.log(np.diagonal(other)).sum()
+                kl += 0.5 * used @ (moved**2).sum(axis=1) + used.sum() * (logs + 0.5 * ((ratio**2).sum() - len(inner)))
+        return Latent(entropy, kl)
 
     def arrange(self, data: Any) -> NDArray[np.intp] | None:
         """Rows with the same cells missing one after the other, complete ones first."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from halfseen.assign import Assign
 from halfseen.errors import ParameterError
 from halfseen.leaves.categorical import Categorical
-from halfseen.leaves.leaf import Floats, Leaf, Stats, arrays, frozen, map_arrays
+from halfseen.leaves.leaf import Floats, Latent, Leaf, Stats, arrays, frozen, map_arrays
 from halfseen.leaves.limits import FREE, Limits, Params, filled
 
 
@@ -41,9 +41,9 @@ class Wrapped(Leaf):
         return self.leaf.stats_axis
 
     @property
-    def linked(self) -> bool:  # type: ignore[override]
+    def has_latent(self) -> bool:  # type: ignore[override]
         """As inside."""
-        return self.leaf.linked
+        return self.leaf.has_latent
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
@@ -82,6 +82,10 @@ class Wrapped(Leaf):
     def settled(self, data: Any) -> NDArray[np.bool_] | None:
         """As inside."""
         return self.leaf.settled(data)
+
+    def latent(self, about: Any, params: Any, data: Any, usage: Floats) -> Latent:
+        """As inside."""
+        return self.leaf.latent(about, params, data, usage)
 
     def arrange(self, data: Any) -> NDArray[np.intp] | None:
         """As inside."""

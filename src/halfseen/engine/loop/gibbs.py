@@ -20,7 +20,7 @@ from halfseen.errors import FitError
 from halfseen.leaves.limits import Params
 from halfseen.seeds import child
 
-SAMPLE = Assign("sample", cells=True)
+SAMPLE = Assign("sample", latent=True)
 
 
 def gibbs(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from halfseen.assign import SOFT, Assign
 from halfseen.engine.loop.expected import Expected, Step
-from halfseen.leaves.leaf import Floats, Leaf, Stats, lacking
+from halfseen.leaves.leaf import Floats, Leaf, Stats, lacking, n_rows
 from halfseen.leaves.limits import Params
 from halfseen.leaves.product import Bundle
 from halfseen.structures.structure import Inference, Structure
@@ -134,13 +134,9 @@ class Model(Bundle):
         return self.gather(prepared, data, usage, assign, out).digest
 
     @property
-    def linked(self) -> bool:  # type: ignore[override]
-        """Cells of a row are, by the component they share."""
+    def has_latent(self) -> bool:  # type: ignore[override]
+        """As a leaf, yes: the component inside is hidden."""
         return True
-
-    def settled(self, data: Any) -> NDArray[np.bool_]:
-        """No row is: its component in here is hidden."""
-        return np.zeros(n_rows(data), dtype=bool)
 
     def relabel(self, params: Params, order: NDArray[np.int64]) -> Params:
         """Return the parameters with the model's own components in another order."""
@@ -167,8 +163,3 @@ def weighted_sum(weight: Floats, values: Floats) -> float:
     """Return sum of weight * values; a row of weight 0 is absent even where its value is -inf."""
     used = weight > 0
     return float(weight[used] @ values[used])
-
-
-def n_rows(data: Any) -> int:
-    """Return the number of rows of a block, or of the first of several blocks."""
-    return len(next(iter(data.values()))) if isinstance(data, Mapping) else len(data)

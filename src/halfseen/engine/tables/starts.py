@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from halfseen.assign import SOFT
 from halfseen.engine.loop.expected import Expected
-from halfseen.engine.loop.model import Chunk, Model, Reduced, n_rows
+from halfseen.engine.loop.model import Chunk, Model, Reduced
 from halfseen.engine.tables import seeding
 from halfseen.engine.tables.lloyd import Plan, Rows, Run
 from halfseen.errors import ParameterError
-from halfseen.leaves.leaf import Floats, Leaf, Stats, frozen, map_arrays
+from halfseen.leaves.leaf import Floats, Leaf, Stats, frozen, map_arrays, n_rows
 from halfseen.leaves.limits import Params
 
 BLEND = 0.5  # rows of the whole table added to the one row that a component begins at
