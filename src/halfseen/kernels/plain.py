@@ -7,7 +7,6 @@ Outputs come last and are allocated by the caller; `scores` are added to, so tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from scipy.linalg import cho_solve
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
+from halfseen.kernels import missing_cells
 from halfseen.kernels.align import (  # noqa: F401 - kernels of transcripts have a file of their own
     align_draw,
     align_hard,
@@ -257,38 +257,6 @@ def gaussian_count(
             moments[power, :, d] += np.bincount(own, used * deviation**power, minlength=n_components)
 
 
-def patterns(values: Floats) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
-    """Yield the rows that have the same cells missing, and which these are, (D,)."""
-    missing = np.isnan(values)
-    if not missing.any():
-        yield np.arange(len(values)), np.zeros(values.shape[1], dtype=bool)
-        return
-    kinds, kind = np.unique(missing, axis=0, return_inverse=True)
-    order = np.argsort(kind.ravel(), kind="stable")
-    yield from zip(np.split(order, np.cumsum(np.bincount(kind.ravel()))[:-1]), kinds, strict=True)
-
-
-def complete_rows(
-    values: Floats,  # (N, D)  in, NaN where `missing`
-    missing: NDArray[np.bool_],  # (D,)  in
-    mean: Floats,  # (D,)  in
-    precision: Floats,  # (D, D)  in
-) -> tuple[Floats, Floats]:
-    """Return deviations from the mean, expected where missing, and L with L L' = precision of the missing cells."""
-    deviation = np.where(missing, 0.0, values - mean)
-    inner = precision[np.ix_(missing, missing)]
-    try:
-        factor = np.asarray(np.linalg.cholesky(inner), dtype=np.float64)
-    except np.linalg.LinAlgError:  # a singular covariance
-        factor = np.full(inner.shape, np.nan)
-    if not np.isfinite(factor).all():
-        return np.full(values.shape, np.nan), factor
-    if missing.any():
-        known = (deviation @ precision[:, missing]).T
-        deviation[:, missing] = -cho_solve((factor, True), known, check_finite=False).T  # NaN must come out as NaN
-    return deviation, factor
-
-
 def normal_score(
     values: Floats,  # (N, D)     in, NaN = missing
     mean: Floats,  # (K, D)     in
@@ -302,11 +270,11 @@ def normal_score(
     With e the deviation from the mean, completed by its expectation, and m of D cells missing,
     offset - |e factor|^2 / 2 + m / 2 log 2 pi - log |precision of the missing cells| / 2.
     """
-    for rows, missing in patterns(values):
+    for rows, missing in missing_cells.patterns(values):
         if missing.all():
             continue
         for k in range(len(mean)):
-            deviation, inner = complete_rows(values[rows], missing, mean[k], precision[k])
+            deviation, inner = missing_cells.complete_rows(values[rows], missing, mean[k], precision[k])
             hidden = 0.5 * len(inner) * np.log(2 * np.pi) - np.log(np.diagonal(inner)).sum()
             scores[rows, k] += offset[k] + hidden - 0.5 * ((deviation @ factor[k]) ** 2).sum(axis=1)
 
@@ -323,12 +291,12 @@ def normal_expect(
     e is the completed deviation, c the conditional covariance of the missing cells.
     """
     width = values.shape[1]
-    for rows, missing in patterns(values):
+    for rows, missing in missing_cells.patterns(values):
         if missing.all():
             continue
         for k, total in enumerate(sums):
             used = usage[rows, k]
-            deviation, inner = complete_rows(values[rows], missing, mean[k], precision[k])
+            deviation, inner = missing_cells.complete_rows(values[rows], missing, mean[k], precision[k])
             second = (used[:, None] * deviation).T @ deviation
             if missing.any():
                 spread = cho_solve((inner, True), np.eye(len(inner)), check_finite=False)

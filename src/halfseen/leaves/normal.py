@@ -29,7 +29,7 @@ from scipy.special import gammaincinv, ndtri, stdtrit
 from halfseen.assign import Assign
 from halfseen.errors import FitError, ParameterError
 from halfseen.kernels import active as kernels
-from halfseen.kernels.plain import complete_rows, patterns
+from halfseen.kernels.missing_cells import complete_rows, patterns
 from halfseen.leaves.gaussian import PseudoRows
 from halfseen.leaves.leaf import NO_MASS, Floats, Latent, Leaf, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits

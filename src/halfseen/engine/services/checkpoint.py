@@ -367,13 +367,11 @@ class Journal:
 
 def _header() -> bytes:
     """Return the first line: results are the same bit for bit only with the same version and kernels."""
-    from halfseen import __version__
-    from halfseen.kernels import active
+    from halfseen import __version__, kernels
 
-    kernels = active.__name__.rpartition(".")[2]
-    instructions = getattr(active, "instruction_set", lambda: "")()
+    instructions = getattr(kernels.active, "instruction_set", lambda: "")()
     header = {"format": FORMAT, "format_version": VERSION, "halfseen": __version__, "numpy": np.__version__}
-    return json.dumps({**header, "kernels": f"{kernels} {instructions}".strip()}).encode() + b"\n"
+    return json.dumps({**header, "kernels": f"{kernels.backend} {instructions}".strip()}).encode() + b"\n"
 
 
 def _foreign(path: str, found: bytes) -> str:
