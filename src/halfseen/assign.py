@@ -27,9 +27,9 @@ class Assign:
 
     Examples
     --------
-    >>> Assign.read("hard").climbs
+    >>> Assign.read("hard").monotone
     True
-    >>> Assign("sample", draws=5).climbs
+    >>> Assign("sample", draws=5).monotone
     False
     """
 
@@ -51,7 +51,7 @@ class Assign:
         return cls(mode, int(draws))
 
     @property
-    def climbs(self) -> bool:
+    def monotone(self) -> bool:
         """Whether the objective may never fall from step to step."""
         return self.mode != "sample" and self.beta == 1.0
 

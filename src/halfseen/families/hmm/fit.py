@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from halfseen.assign import SOFT, Assign
 from halfseen.data import Cut, Evidence, Schema, Sequences, Source, Table
-from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.gradient import METHODS
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan, Search, fit
 from halfseen.engine.loop.stopping import read_rule
-from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.engine.services.checkpoint import evaluate, lasting_seed
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import certain
 from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start, whole
