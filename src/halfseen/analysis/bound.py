@@ -1,4 +1,4 @@
-"""The lower bound that EM climbs: what it is made of, and how it touches the likelihood.
+"""The lower bound that EM maximises: its parts, and where it touches the likelihood.
 
 Let q be the posterior of the hidden classes under the parameters `about`. For any parameters `params`
 
@@ -128,7 +128,7 @@ def bound(
 def lower_bound(model: Mixture, chunks: Sequence[Chunk], about: Params, params: Params) -> Bound:
     """Return the parts of the log-likelihood of `params`, for the posterior q under `about`.
 
-    What labels say of a row multiplies p(x[n], k) and is counted in q.
+    The evidence of labels multiplies p(x[n], k) and is counted in q.
     """
     here, there = evaluate(model, Reduced(chunks), [about, params])
     _check_possible(model, chunks, about, here.loglik)
@@ -203,7 +203,7 @@ def _check_model(model: Any) -> None:
 class _Line(NamedTuple):
     """Objective and bound at some places between two sets of parameters, 0 and 1.
 
-    The log-prior, if there is one, is added to both, as EM climbs it too.
+    The log-prior, if there is one, is added to both, as EM maximises it too.
     """
 
     places: Floats
@@ -225,7 +225,7 @@ def plot_bound(
 
     Parameters
     ----------
-    model : a model that is not at the end of its climb: from `from_params`, or fitted with few passes
+    model : a model that has not converged: from `from_params`, or fitted with few passes
     X : table
     params : mapping or model, optional
         Where the line goes to instead: see `bound`.
@@ -280,16 +280,16 @@ def _line(model: Mixture, chunks: Sequence[Chunk], about: Params, to: Params, is
 
 
 def _reach(measured: Callable[[float], Bound | None], way: float, end: Bound) -> float:
-    """Return how far from 0 (backward) or 1 (forward) to draw: to where the bound has fallen as far as EM climbs."""
+    """Return how far from 0 (backward) or 1 (forward) to draw: until the bound fell by the gain of the EM step."""
     start = 0.0 if way < 0 else 1.0
     here = measured(0.0)
     assert here is not None
     lowest = min(here.bound + here.log_prior, end.bound + end.log_prior)
-    climb = max(end.loglik + end.log_prior - here.loglik - here.log_prior, 1e-12)
+    gain = max(end.loglik + end.log_prior - here.loglik - here.log_prior, 1e-12)
     reached = start
     for distance in np.linspace(0, 1.5, 61)[1:]:
         parts = measured(start + way * distance)
-        if parts is None or not parts.bound + parts.log_prior > lowest - REACH * climb:
+        if parts is None or not parts.bound + parts.log_prior > lowest - REACH * gain:
             break
         reached = start + way * float(distance)
     return reached
@@ -323,7 +323,7 @@ def _mark(ax: Axes, line: _Line, is_step: bool) -> None:
     ax.plot([1], [below], "^", color=BELOW, markersize=8, zorder=5)
     ax.plot([1], [after], "o", color=ABOVE, markersize=7, zorder=5)
     ax.annotate("they touch: kl = 0", (0, touching), xytext=(9, -13), ha="left", **note)
-    word = "climbs" if after >= touching else "falls"
+    word = "rises" if after >= touching else "falls"
     ax.annotate(f"{word} by {abs(after - touching):.4g}", (1, after), xytext=(0, 10), ha="center", **note)
     lower = "highest bound" if is_step else f"kl = {after - below:.4g}"
     ax.annotate(lower, (1, below), xytext=(0, -22), ha="center", **note)

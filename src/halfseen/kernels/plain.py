@@ -529,9 +529,9 @@ def lloyd(
     own: NDArray[np.float32],  # (N,)    in, out: plus `went`, the own centre is not farther; infinity here
     sums: Floats,  # (K, D)  added to: weighted complete rows about the anchors
     mass: Floats,  # (2, K)  added to: weight of complete rows, and the number of those with any
-    cell_sums: Floats,  # (K, D)  added to: the same of all rows with holes, by what is seen
+    cell_sums: Floats,  # (K, D)  added to: the same of all rows with missing cells, over observed cells
     cell_mass: Floats,  # (K, D)
-    totals: Floats,  # (3,)    added to: squares of what went into sums; inertia of rows with holes; labels that changed
+    totals: Floats,  # (3,)    added to: squares of `sums`; inertia of rows with missing cells; changed labels
 ) -> None:
     """One sweep of k-means: each row joins its nearest centre k and adds to the sums of k.
 
@@ -539,11 +539,11 @@ def lloyd(
     sums[k] += weight scale (values - anchors[k]),  mass[k, d] += weight scale seen[d],  inertia += weight distance
 
     A complete row that had another centre is taken from the sums of that one, and one that stays adds nothing, unless
-    they are to be summed afresh.
+    they are to be summed anew.
     """
     n_columns = values.shape[1]
     bounds[:], own[:] = 0.0, np.inf
-    with np.errstate(over="ignore", invalid="ignore"):  # the inertia says so, as in C++
+    with np.errstate(over="ignore", invalid="ignore"):  # it shows in the inertia, as in C++
         for first in range(0, len(values), SLICE):
             part = slice(first, first + SLICE)
             rows = values[part] - pivot
@@ -571,7 +571,7 @@ def lloyd(
 
 
 def _nearest(rows: Floats, seen: NDArray[np.bool_], centres: Floats) -> NDArray[np.intp]:
-    """Return the nearest centre of each row: by the square expanded, and by differences where rounding could tell."""
+    """Return the nearest centre of each row: by the square expanded, and by differences where rounding could matter."""
     scores = rows @ centres.T - seen @ (centres**2).T / 2
     nearest = scores.argmax(axis=1)
     if len(centres) == 1 or not len(rows):

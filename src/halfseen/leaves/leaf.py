@@ -1,6 +1,7 @@
 """The leaf protocol: a block of parameters with pure functions.
 
-A leaf turns usage into statistics, and statistics into parameters. It has no state: what it knows (sizes, a prior,
+A leaf turns usage (posterior marginals, expected counts) into sufficient statistics, and these into parameters. It has
+no state: what it knows (sizes, a prior,
 the scale of a column) is fixed when it is built, and parameters are values that come in and go out.
 
 You implement
@@ -8,12 +9,12 @@ You implement
 n_components, stats_shape    how many components; the shape of its statistics (float64, they add)
 blank                        legal parameters before any data is seen, alike in all components
 score                        log-probability of each (row, component)
-expect                       add usage-weighted statistics of a chunk to `out`
-maximise                     the best parameters for given statistics, exactly, within limits
+expect                       E-step: add the usage-weighted statistics of a chunk to `out`
+maximise                     M-step: the best parameters for given statistics, exactly, within limits
 complete                     expected complete-data log-likelihood as a function of the statistics; it is the
                              log-likelihood itself where nothing is latent
-jitter, conform              random neighbours of parameters; parameters bent to obey limits
-sample, impute               draw rows; fill holes
+jitter, conform              random neighbours of parameters; parameters projected onto limits
+sample, impute               draw rows; impute missing cells
 n_free, affinity             number of free parameters; log Bhattacharyya overlap of components
 
 You declare
@@ -27,8 +28,8 @@ latent                       with latent content: its entropy and divergence, fo
 
 You may implement
 -----------------
-free, freed, slope           unconstrained coordinates, and the gradient in them: gradient methods (`engine.ascent`)
-draw, average, quantile      parameters drawn from their posterior, its mean and quantiles (`engine.gibbs`)
+free, freed, slope           unconstrained coordinates, and the gradient in them (`engine.loop.gradient`)
+draw, average, quantile      draws from the posterior, its mean and quantiles (`engine.loop.gibbs`)
 
 The density that `draw` draws from is proportional to exp(complete(stats, about, .)), with respect to the parameters
 themselves: with a prior's pseudo-statistics in `stats`, the posterior. Each of the six obeys `limits`, or refuses.
@@ -63,7 +64,7 @@ Stats = NDArray[np.float64]
 
 NO_MASS = 1e-100  # below this a component has no mass: ratios of smaller numbers lose all their digits
 
-AT_FLOOR = 1e-9  # a value this close to its floor, relatively, stands on it
+AT_FLOOR = 1e-9  # a value this close to its floor, relatively, is on it
 
 
 class Latent(NamedTuple):
@@ -153,7 +154,7 @@ class Leaf(ABC):
         """Return the expected complete-data log-likelihood of `params`, for statistics gathered under `about`."""
 
     def prior(self, params: Params) -> Stats | None:
-        """Return pseudo-statistics, stated as if gathered under `params`; None for maximum likelihood."""
+        """Return pseudo-statistics, as if gathered under `params`; None for maximum likelihood."""
         return None
 
     def log_prior(self, params: Params) -> float:
@@ -167,7 +168,7 @@ class Leaf(ABC):
 
     @abstractmethod
     def conform(self, params: Params, like: Params, limits: Limits = FREE) -> Params:
-        """Return `params` bent to obey `limits`; fixed entries are taken from `like`."""
+        """Return `params` projected onto `limits`; fixed entries are taken from `like`."""
 
     @abstractmethod
     def sample(self, params: Params, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
@@ -175,7 +176,7 @@ class Leaf(ABC):
 
     @abstractmethod
     def impute(self, params: Params, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
-        """Return data with its holes filled: the expected value or likeliest category under `resp`; drawn with `rng`.
+        """Return data with missing cells imputed: the mean or likeliest category under `resp`; drawn with `rng`.
 
         With `rng`, `resp` must be one-hot: the caller has drawn the component of each row, once for all columns.
         """
@@ -189,7 +190,7 @@ class Leaf(ABC):
         """Return the (K, K') log Bhattacharyya coefficients between two sets of components; 0 = equal."""
 
     def collapsed(self, params: Params, limits: Limits = FREE) -> list[int]:
-        """Return the components that lean on a variance floor: an infinite likelihood was being approached."""
+        """Return the components with a variance on its floor: the likelihood would grow without bound."""
         return []
 
     def feasible(self, params: Params, limits: Limits = FREE) -> bool:

@@ -92,7 +92,7 @@ class Bundle(Leaf):
         return {name: leaf.jitter(params[name], amount, rng) for name, leaf in self.leaves.items()}
 
     def conform(self, params: Params, like: Params, limits: Limits = FREE) -> Params:
-        """Bend every leaf's parameters to its limits."""
+        """Project every leaf's parameters onto its limits."""
         return {name: leaf.conform(params[name], like[name], limits.of(name)) for name, leaf in self.leaves.items()}
 
     def n_free(self, limits: Limits = FREE) -> int:
@@ -239,7 +239,7 @@ class Product(Bundle):
         return {name: leaf.sample(params[name], components, rng) for name, leaf in self.leaves.items()}
 
     def impute(self, params: Params, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
-        """Fill the holes of every block."""
+        """Impute the missing cells of every block."""
         return {name: leaf.impute(params[name], data[name], resp, rng) for name, leaf in self.leaves.items()}
 
     def affinity(self, params: Params, other: Params) -> Floats:

@@ -29,7 +29,7 @@ def gibbs(
 ) -> Iterator[Params]:
     """Yield parameters drawn from the posterior, each from the one before, without end; same seed, same bits.
 
-    The first ones still remember where they began, `params`: leave out a burn-in.
+    The first ones depend on the start, `params`: discard a burn-in.
     """
     for number in count():
         [step] = evaluate(model, data, [params], SAMPLE, runner, child(seed, 0), [(number,)])

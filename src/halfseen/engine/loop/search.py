@@ -1,4 +1,4 @@
-"""Many starts, one winner: restarts raced by successive halving, all in the same passes over the data."""
+"""Restarts: runs from many starts, raced by successive halving, all in the same passes over the data."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from halfseen.engine.loop.run import Average, EMRun
 from halfseen.engine.loop.squarem import Squarem
 from halfseen.engine.loop.stopping import Rule, never
 from halfseen.engine.services.checkpoint import current, evaluate, stop_recording
-from halfseen.engine.services.progress import tell
+from halfseen.engine.services.progress import report
 from halfseen.errors import ParameterError
 from halfseen.leaves.limits import Params
 from halfseen.seeds import child
 
 FIRST_ROUND = 5  # passes before the first half is dropped; doubled in every round
 STAGE = 10  # passes at each temperature of annealing
-JITTER = 0.1  # moves components apart after each temperature: those that coincide would coincide for ever
+JITTER = 0.1  # of components after each temperature: identical ones would stay identical
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Plan:
     accelerate : bool       extrapolate by SQUAREM (soft mode)
     method : str            "em", or a gradient method: "gradient", "lbfgs" (soft mode)
     learning_rate : float   "gradient": first multiple of the gradient to move by; None: chosen
-    anneal : sequence       rising inverse temperatures to warm up at
+    anneal : sequence       rising inverse temperatures of deterministic annealing
     runner : Runner         maps tasks over chunks
     seed : SeedSequence     of annealing and of sampled completions
     """
@@ -89,7 +89,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Search:
-    """What came out.
+    """The result of a search.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ def fit(
 
 
 def _passes(model: Model, data: Reduced, assign: Assign, plan: Plan) -> Callable[[Sequence[EMRun]], list[Step]]:
-    """Return the function that evaluates running runs in one pass, each with its own generators."""
+    """Return the E-step of all active runs, in one pass over the data, each with its own generators."""
 
     def one_pass(running: Sequence[EMRun]) -> list[Step]:
         params = [run.params for run in running]
@@ -155,7 +155,7 @@ def _passes(model: Model, data: Reduced, assign: Assign, plan: Plan) -> Callable
 
 
 def _anneal(model: Model, data: Reduced, starts: Sequence[Params], plan: Plan) -> Sequence[Params]:
-    """Warm the starts up at rising inverse temperatures, moving components apart after each."""
+    """Deterministic annealing of the starts: iterations at rising inverse temperatures, with a jitter after each."""
     for stage, beta in enumerate(plan.anneal):
         hot = plan.assign.cooled(beta)
         runs = [
@@ -163,7 +163,7 @@ def _anneal(model: Model, data: Reduced, starts: Sequence[Params], plan: Plan) -
             for key, params in enumerate(starts)
         ]
         for _ in em(_passes(model, data, hot, plan), runs):
-            tell(runs, len(starts), plan.max_iter, warm=True)
+            report(runs, len(starts), plan.max_iter, warm=True)
         rngs = [np.random.default_rng(child(plan.seed, run.key, stage)) for run in runs]
         starts = [model.jitter(run.params, JITTER, rng) for run, rng in zip(runs, rngs, strict=True)]
     return starts
@@ -182,7 +182,7 @@ def _race(model: Model, data: Reduced, runs: list[EMRun], plan: Plan) -> list[EM
         for run in runs:
             run.pause = min(run.n_passes + extra, max(last, 1))
         for _ in em(_passes(model, data, plan.assign, plan), runs):
-            tell(runs, n_starts, plan.max_iter)
+            report(runs, n_starts, plan.max_iter)
         runs = sorted(runs, key=lambda run: run.rank, reverse=True)
         runs = runs[: max(n_finalists, ceil(len(runs) / 2))]
         extra *= 2
@@ -190,14 +190,14 @@ def _race(model: Model, data: Reduced, runs: list[EMRun], plan: Plan) -> list[EM
 
 
 def _finish(model: Model, data: Reduced, runs: Sequence[EMRun], plan: Plan, n_starts: int) -> None:
-    """Run the finalists to their end; a sampled run ends with the mean statistics of its second half."""
+    """Run the finalists until they stop; a sampled run ends with the mean statistics of its second half."""
     for run in runs:
         run.pause = None
     average = Average()
     for running in em(_passes(model, data, plan.assign, plan), runs):
         if plan.assign.mode == "sample" and running[0].n_passes > plan.max_iter // 2:
             average.add(model, running[0].accepted)
-        tell(runs, n_starts, plan.max_iter)
+        report(runs, n_starts, plan.max_iter)
     if average.n_steps:
         params = average.params(model)
         [runs[0].step] = evaluate(model, data, [params], SOFT, plan.runner)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from halfseen.engine.loop.run import EMRun
 
-__all__ = ["Progress", "tell", "watching"]
+__all__ = ["Progress", "report", "watching"]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def watching(watcher: Watcher) -> Iterator[None]:
         _watcher.reset(token)
 
 
-def tell(runs: Sequence[EMRun], n_starts: int, max_iter: int, warm: bool = False) -> None:
+def report(runs: Sequence[EMRun], n_starts: int, max_iter: int, warm: bool = False) -> None:
     """Call the watcher, if there is one, with the state of the runs; `warm`: they are being annealed."""
     watcher = _watcher.get()
     if watcher is None:

@@ -99,7 +99,7 @@ class Mixture(Model):
         return groups * width + self.leaves["mix"].sample(params["mix"], groups, rng)[:, 0]
 
     def impute(self, params: Params, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
-        """Fill holes; `resp` is over groups, each is spread over its own components given the row."""
+        """Impute missing cells; `resp` is over groups, each is spread over its own components given the row."""
         assign = SOFT if rng is None else Assign("sample", rng=rng)
         inner = self.infer(self.prepare(params), data, resp, assign).usage["emit"]
         return self.leaves["emit"].impute(params["emit"], data, inner, rng)

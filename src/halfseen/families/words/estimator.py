@@ -20,7 +20,7 @@ from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.search import Plan, Search, fit
 from halfseen.engine.loop.stopping import read_rule
 from halfseen.engine.services.checkpoint import current, evaluate
-from halfseen.engine.services.interrupt import patience
+from halfseen.engine.services.interrupt import deferred_interrupt
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.convergence import CONVERGED, warn_of_end
@@ -342,7 +342,7 @@ class WordAligner(WordUse):
         """
         kind = KINDS[word]
         # workers share every chunk, and chunks go one after the other
-        with patience(plan.plain and not more) as asked, runner(self.n_jobs, PARTS) as run:
+        with deferred_interrupt(plan.plain and not more) as asked, runner(self.n_jobs, PARTS) as run:
             sides, leaves = self._leaves(kind, [one.sides for one in ready.values()], run, plan.plain)
             model = WordModel(Agreed(kind, run) if len(ready) > 1 else Links(kind, run), leaves)
             path = PooledPath(model, plan.plain, asked)
@@ -358,7 +358,7 @@ class WordAligner(WordUse):
             del starts
             model.structure.room.clear()  # a worker of a pass that was cut short may still write there
             if (search.interrupted and more) or asked.times > 1:
-                raise KeyboardInterrupt  # what was found so far is no model of this kind yet, or nobody waits for it
+                raise KeyboardInterrupt  # interrupted before the final stage: no usable model
             search = replace(search, interrupted=search.interrupted or asked.times > 0)
             if search.interrupted and plan.plain and path.begun is not search.best.accepted.params:
                 _mend(search.best, model, data)
