@@ -6,7 +6,7 @@ assign   "soft" (expected uses), "hard" (uses of the best completion) or "sample
 draws    sample only: the mean of this many independent draws (Monte Carlo EM)
 beta     inverse temperature of annealing; scores are multiplied by it; 1 is plain EM
 rng      sample only: the generator of one chunk of one iteration of one restart
-cells    sample only: draw missing cells too, instead of their expectation given the component (Gibbs)
+latent   sample only: draw the latent content of leaves too, such as missing cells, instead of integrating it (Gibbs)
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Assign:
 
     Examples
     --------
-    >>> Assign.read("hard").climbs
+    >>> Assign.read("hard").monotone
     True
-    >>> Assign("sample", draws=5).climbs
+    >>> Assign("sample", draws=5).monotone
     False
     """
 
@@ -37,7 +37,7 @@ class Assign:
     draws: int = 1
     beta: float = 1.0
     rng: np.random.Generator | None = None
-    cells: bool = False
+    latent: bool = False
 
     @classmethod
     def read(cls, mode: str, draws: int = 1) -> Assign:
@@ -51,7 +51,7 @@ class Assign:
         return cls(mode, int(draws))
 
     @property
-    def climbs(self) -> bool:
+    def monotone(self) -> bool:
         """Whether the objective may never fall from step to step."""
         return self.mode != "sample" and self.beta == 1.0
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from halfseen.assign import HARD, SOFT
 from halfseen.engine.loop.em import em, evaluate
-from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.squarem import Squarem
 from tests.laws.closeness import close
 from tests.laws.models import every_model
@@ -41,7 +41,7 @@ def test_no_step_lowers_the_objective(entry, assign, data):
 @given(data=st.data())
 def test_leaping_climbs_too_and_ends_no_lower_than_walking_began(entry, data):
     case = data.draw(entry.cases)
-    chain = Chain(case.model, case.params, squarem=Squarem(), max_iter=25)
+    chain = EMRun(case.model, case.params, squarem=Squarem(), max_iter=25)
     for _ in em(lambda chains: evaluate(case.model, case.data(), [chains[0].params]), [chain]):
         pass
     assert not len(falls(chain.trace)), chain.trace

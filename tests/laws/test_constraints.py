@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 
 from halfseen.engine.loop.em import em, evaluate
-from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.squarem import Squarem
 from halfseen.leaves import Categorical, Floored, Frozen, Gaussian, Tied
 from halfseen.leaves.leaf import arrays
@@ -17,7 +17,7 @@ BY_NAME = {entry.name: entry.cases for entry in MODELS}
 
 def run(case, n_passes=20):
     """Return the parameters after a run that may leap."""
-    chain = Chain(case.model, case.params, squarem=Squarem(), max_iter=n_passes)
+    chain = EMRun(case.model, case.params, squarem=Squarem(), max_iter=n_passes)
     for _ in em(lambda chains: evaluate(case.model, case.data(), [chains[0].params]), [chain]):
         pass
     return chain.params

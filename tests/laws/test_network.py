@@ -181,7 +181,7 @@ def test_soft_and_hard_objectives_never_fall(seed):
     case = Case(seed)
     for assign in (SOFT, HARD):
         run = steps(case.model, case.data, case.params, assign)
-        trace = [next(run).objective for _ in range(8)]  # `Chain` raises where it falls, too
+        trace = [next(run).objective for _ in range(8)]  # `EMRun` raises where it falls, too
         assert (np.diff(trace) >= -1e-9 * np.maximum(1, np.abs(trace[:-1]))).all()
 
 

@@ -11,7 +11,7 @@ import pytest
 from halfseen.data import Schema, Table
 from halfseen.engine.loop.em import em, evaluate
 from halfseen.engine.loop.model import Reduced
-from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.squarem import Squarem
 from halfseen.engine.loop.stopping import gain
 from halfseen.engine.tables.mixture import Mixture
@@ -79,7 +79,7 @@ def test_a_poor_guess_comes_back_to_the_truth(name, holes):
     model, truth = CASES[name]
     data = Reduced(drawn(model, truth, holes, np.random.default_rng(11)).chunks())
     start = poor_guess(model, truth)
-    chain = Chain(model, start, rule=gain(1e-6), squarem=Squarem(), max_iter=500)
+    chain = EMRun(model, start, rule=gain(1e-6), squarem=Squarem(), max_iter=500)
     for _ in em(lambda chains: evaluate(model, data, [chains[0].params]), [chain]):
         pass
     assert chain.reason == "tolerance"

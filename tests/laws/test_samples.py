@@ -83,10 +83,10 @@ def test_a_way_to_assign_that_makes_no_sense_is_refused(how, said):
 
 
 def test_what_climbs_and_what_does_not():
-    assert Assign.read("soft").climbs
-    assert Assign.read("hard").climbs
-    assert not Assign.read("sample", 3).climbs
-    assert not SOFT.cooled(0.5).climbs
+    assert Assign.read("soft").monotone
+    assert Assign.read("hard").monotone
+    assert not Assign.read("sample", 3).monotone
+    assert not SOFT.cooled(0.5).monotone
 
 
 @every_model()

@@ -10,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from halfseen.engine.loop.em import em, evaluate
-from halfseen.engine.loop.gradient import Ascent, sure_gain
+from halfseen.engine.loop.gradient import GradientRun, sure_gain
 from halfseen.engine.loop.model import Model
-from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.squarem import Squarem
 from halfseen.engine.loop.stopping import gain
 from halfseen.leaves import Categorical, Floored, Frozen, Gaussian, GaussianParams, Leaf, Normal, Poisson, Tied
@@ -93,7 +93,7 @@ def run(case, chain):
 
 def climbed(case, method, max_iter=30, rule=None):
     how = {} if rule is None else {"rule": rule}
-    return run(case, Ascent(case.model, case.params, method=method, max_iter=max_iter, **how))
+    return run(case, GradientRun(case.model, case.params, method=method, max_iter=max_iter, **how))
 
 
 methods = pytest.mark.parametrize("method", ["gradient", "lbfgs"])
@@ -256,7 +256,7 @@ def test_what_is_frozen_has_no_slope_and_what_is_tied_follows_whatever_the_coord
 def test_the_slope_is_zero_where_em_ends(entry, data):
     """Up to what is left: the slope is about the root of twice that times the curvature, below 1e5 on a floor."""
     case = data.draw(entry.cases)
-    chain = run(case, Chain(case.model, case.params, rule=gain(1e-8), squarem=Squarem(), max_iter=2000))
+    chain = run(case, EMRun(case.model, case.params, rule=gain(1e-8), squarem=Squarem(), max_iter=2000))
     if case.model.collapsed(chain.accepted.params) or chain.reason == "max_iter":
         return
     slope = case.model.slope(case.model.with_prior(chain.accepted), chain.accepted.params)

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 import halfseen as hs
 from halfseen.assign import HARD, SOFT
 from halfseen.engine.loop.em import em, evaluate
-from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.search import Plan, fit
 from halfseen.engine.loop.squarem import Squarem
 from halfseen.engine.loop.stopping import assignments, counts, gain, never, parameters, read_rule
@@ -28,7 +28,7 @@ def slow_case():
 
 
 def run(case, rule=never, assign=SOFT, squarem=None, max_iter=3000):
-    chain = Chain(case.model, case.params, assign, rule, max_iter, squarem)
+    chain = EMRun(case.model, case.params, assign, rule, max_iter, squarem)
     for _ in em(lambda chains: evaluate(case.model, case.data(), [chains[0].params], assign), [chain]):
         pass
     return chain
@@ -132,7 +132,7 @@ def test_the_race_keeps_the_best_of_its_finalists():
 
 def test_a_falling_objective_raises_with_both_values():
     case = slow_case()
-    chain = Chain(case.model, case.params)
+    chain = EMRun(case.model, case.params)
     chain.move(case.step(params=case.model.improved(case.step())))
     with pytest.raises(ObjectiveFell, match=r"fell from .* to .* at step 2"):
         chain.move(case.step(params=case.model.blank()))

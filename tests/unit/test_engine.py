@@ -14,7 +14,7 @@ from halfseen.data import Chunk
 from halfseen.engine.loop.em import em, evaluate, steps
 from halfseen.engine.loop.expected import Expected, Step
 from halfseen.engine.loop.model import Reduced
-from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.search import Plan, fit
 from halfseen.engine.loop.stopping import gain
 from halfseen.engine.tables.mixture import Mixture
@@ -105,7 +105,7 @@ def test_known_data_is_restated_for_every_candidate():
 
 def test_the_loop_ends_when_no_chain_runs():
     model, data, start = counts_model()
-    chains = [Chain(model, start, max_iter=3), Chain(model, start, max_iter=5)]
+    chains = [EMRun(model, start, max_iter=3), EMRun(model, start, max_iter=5)]
     passes = [len(running) for running in em(lambda ready: evaluate(model, data, [c.params for c in ready]), chains)]
     assert passes == [2, 2, 2, 1, 1]
     assert [chain.n_passes for chain in chains] == [3, 5]
@@ -114,7 +114,7 @@ def test_the_loop_ends_when_no_chain_runs():
 
 def test_a_paused_chain_goes_on_where_it_was():
     model, data, start = counts_model()
-    straight, paused = Chain(model, start, max_iter=6), Chain(model, start, max_iter=6, pause=2)
+    straight, paused = EMRun(model, start, max_iter=6), EMRun(model, start, max_iter=6, pause=2)
     for chain in (straight, paused):
         for _ in em(lambda ready: evaluate(model, data, [c.params for c in ready]), [chain]):
             pass
@@ -134,9 +134,9 @@ def test_steps_walk_without_end():
 
 def test_a_chain_that_has_not_moved_ranks_last():
     model, _, start = counts_model()
-    assert Chain(model, start).rank == (False, -np.inf)
+    assert EMRun(model, start).rank == (False, -np.inf)
     with pytest.raises(AssertionError, match="no pass"):
-        _ = Chain(model, start).accepted
+        _ = EMRun(model, start).accepted
 
 
 def test_a_collapsed_chain_ranks_behind_a_healthy_one():
@@ -145,7 +145,7 @@ def test_a_collapsed_chain_ranks_behind_a_healthy_one():
     data = Reduced([Chunk(0, rows, np.ones(4))])
     healthy = {"mix": np.full((1, 2), 0.5), "emit": GaussianParams(np.array([[0.0], [4.0]]), np.ones((2, 1)))}
     collapsed = {**healthy, "emit": GaussianParams(np.array([[0.0], [4.0]]), np.array([[0.01], [1.0]]))}
-    chains = [Chain(model, params, max_iter=1) for params in (healthy, collapsed)]
+    chains = [EMRun(model, params, max_iter=1) for params in (healthy, collapsed)]
     for _ in em(lambda ready: evaluate(model, data, [c.params for c in ready]), chains):
         pass
     assert chains[1].objective > chains[0].objective

@@ -3,12 +3,19 @@
 Missing cells, impossible parts, no rows, one row, no columns.
 """
 
+import os
+import subprocess
+import sys
+from types import ModuleType
+
 import numpy as np
 import pytest
 from scipy import stats as distributions
 from scipy.special import gammaln, logsumexp
 
-from halfseen.kernels import plain
+import halfseen.kernels
+from halfseen.app.versions import versions
+from halfseen.kernels import _merged, plain
 
 SIZES = (3, 1, 2)
 STARTS = np.array([0, 3, 4])
@@ -35,6 +42,45 @@ def n_rows(request):
 def kernels(request):
     """The NumPy kernels, and the C++ ones where they were built."""
     return plain if request.param == "plain" else pytest.importorskip("halfseen.kernels.compiled")
+
+
+def numpy_only(values, out):
+    """A kernel that is not compiled yet."""
+    out += values
+
+
+def test_a_kernel_without_a_compiled_version_falls_back_on_numpy():
+    compiled = pytest.importorskip("halfseen.kernels.compiled")
+    numpy_only.__module__ = "halfseen.kernels.plain"
+    with_one_more = ModuleType("halfseen.kernels.plain")
+    vars(with_one_more).update(vars(plain) | {"numpy_only": numpy_only})
+    merged, fallbacks = _merged(compiled, with_one_more)
+    assert fallbacks == ("numpy_only",)
+    out = np.zeros(2)
+    merged.numpy_only(np.ones(2), out)
+    assert out.tolist() == [1, 1]
+    assert merged.gaussian_score is compiled.gaussian_score  # resolved once: nothing is looked up on the way
+    assert merged.instruction_set is compiled.instruction_set
+
+
+def test_versions_name_the_kernels_that_fall_back(monkeypatch):
+    monkeypatch.setattr(halfseen.kernels, "fallbacks", ("numpy_only", "other"))
+    assert versions()["kernels"].endswith("; in NumPy: numpy_only, other")
+
+
+@pytest.mark.parametrize("wanted", ["plain", "compiled"])
+def test_the_environment_chooses_the_kernels(wanted):
+    code = "from halfseen import kernels; print(kernels.backend, kernels.active is kernels.plain, kernels.fallbacks)"
+    if wanted == "compiled":
+        pytest.importorskip("halfseen.kernels.compiled")
+    said = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "HALFSEEN_KERNELS": wanted},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert said.split(maxsplit=2) == [wanted, str(wanted == "plain"), "()\n"]
 
 
 @pytest.fixture

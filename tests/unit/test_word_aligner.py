@@ -612,7 +612,7 @@ def _large():
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("halfseen.engine.services.checkpoint.LARGE", 0)
         patched.setattr("halfseen.engine.services.checkpoint.SPARE", 0)
-        patched.setattr("halfseen.engine.services.checkpoint.PATIENCE", -1)  # records are in the file at once
+        patched.setattr("halfseen.engine.services.checkpoint.FLUSH_AFTER", -1)  # records are in the file at once
         yield
 
 
@@ -633,14 +633,14 @@ def test_a_checkpoint_of_a_large_lexicon_does_not_grow(tmp_path, monkeypatch, ho
         return expected(self, *args)
 
     monkeypatch.setattr(WordModel, "expected", killed)
-    with pytest.raises(SystemExit), hs.checkpoint(tmp_path / "journal"):
+    with pytest.raises(SystemExit), hs.checkpoint(tmp_path / "checkpoint"):
         hs.WordAligner(max_iter=4, **how).fit(NLTK)
     for fewer, more in itertools.pairwise(sizes):
         assert len(more) > len(fewer) or sum(more) - sum(fewer) < 64  # a number of the trace, or a fingerprint
     monkeypatch.setattr(WordModel, "expected", expected)
-    with hs.checkpoint(tmp_path / "journal") as journal:
+    with hs.checkpoint(tmp_path / "checkpoint") as record:
         kept = hs.WordAligner(max_iter=4, n_jobs=2, memory=1 << 20, **how).fit(NLTK)
-    assert journal.n_replayed > 0 or passes == 1
+    assert record.n_replayed > 0 or passes == 1
     assert kept.stages_ == whole.stages_
     assert kept.loglik_ == whole.loglik_
     for name, learned in whole._learned.items():
@@ -656,23 +656,26 @@ def test_a_checkpoint_of_a_large_lexicon_is_told_from_others(tmp_path):
         raise SystemExit
 
     def left():
-        with pytest.raises(SystemExit), hs.checkpoint(tmp_path / "journal"):
+        with pytest.raises(SystemExit), hs.checkpoint(tmp_path / "checkpoint"):
             fit_and_fail()
 
     left()
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["journal", "journal.1"]
-    with pytest.raises(CheckpointError, match=r"3 passes .* to be 2 only"), hs.checkpoint(tmp_path / "journal"):
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["checkpoint", "checkpoint.1"]
+    with pytest.raises(CheckpointError, match=r"3 iterations, but max_iter=2"), hs.checkpoint(tmp_path / "checkpoint"):
         hs.WordAligner("ibm1", max_iter=2).fit(NLTK)
-    with pytest.raises(CheckpointError, match="its data are others"), hs.checkpoint(tmp_path / "journal"):
+    with pytest.raises(CheckpointError, match="its data are others"), hs.checkpoint(tmp_path / "checkpoint"):
         hs.WordAligner("ibm1", max_iter=4).fit(TOY)
-    (tmp_path / "journal").unlink()  # what is left beside it is of no use to a new one
-    with hs.checkpoint(tmp_path / "journal") as journal:
+    (tmp_path / "checkpoint").unlink()  # what is left beside it is of no use to a new one
+    with hs.checkpoint(tmp_path / "checkpoint") as record:
         hs.WordAligner("ibm1", max_iter=4).fit(TOY)
-    assert journal.n_replayed == 0
+    assert record.n_replayed == 0
     assert not list(tmp_path.iterdir())
     left()
-    (tmp_path / "journal.1").write_bytes(b"spoiled")
-    with pytest.raises(CheckpointError, match=r"journal\.1: .* cannot be read"), hs.checkpoint(tmp_path / "journal"):
+    (tmp_path / "checkpoint.1").write_bytes(b"spoiled")
+    with (
+        pytest.raises(CheckpointError, match=r"checkpoint\.1: .* cannot be read"),
+        hs.checkpoint(tmp_path / "checkpoint"),
+    ):
         hs.WordAligner("ibm1", max_iter=4).fit(NLTK)
 
 
@@ -689,11 +692,11 @@ def fit():
 
 @pytest.mark.thorough
 def test_a_process_killed_outright_goes_on(tmp_path):
-    path = tmp_path / "journal"
+    path = tmp_path / "checkpoint"
     code = f"{KILLED}\nwith hs.checkpoint({str(path)!r}):\n    fit()\n    import time; time.sleep(600)"
     process = subprocess.Popen([sys.executable, "-c", code])
     try:
-        while not (tmp_path / "journal.3").exists():  # the second model is under way
+        while not (tmp_path / "checkpoint.3").exists():  # the second model is under way
             time.sleep(0.02)
             assert process.poll() is None
     finally:
@@ -705,10 +708,10 @@ def test_a_process_killed_outright_goes_on(tmp_path):
             patched.setattr(f"halfseen.engine.services.checkpoint.{name}", 0)
         exec(KILLED, namespace)
         whole = namespace["fit"]()
-        with hs.checkpoint(path) as journal:
+        with hs.checkpoint(path) as record:
             kept = namespace["fit"]()
-    assert journal.n_replayed >= 2 * 39
-    assert journal.n_recorded < 4 * 40
+    assert record.n_replayed >= 2 * 39
+    assert record.n_recorded < 4 * 40
     assert kept.stages_ == whole.stages_
     assert_array_equal(kept._learned["reverse"].table, whole._learned["reverse"].table)
 
@@ -726,12 +729,12 @@ def test_an_interrupted_fit_goes_on_to_the_same_result(tmp_path, monkeypatch, ho
         return expected(self, *args)
 
     monkeypatch.setattr(WordModel, "expected", interrupted)
-    with pytest.raises(KeyboardInterrupt), hs.checkpoint(tmp_path / "journal"):
+    with pytest.raises(KeyboardInterrupt), hs.checkpoint(tmp_path / "checkpoint"):
         hs.WordAligner(max_iter=4, n_jobs=1, **how).fit(NLTK)
     monkeypatch.undo()
-    with hs.checkpoint(tmp_path / "journal") as journal:
+    with hs.checkpoint(tmp_path / "checkpoint") as record:
         kept = hs.WordAligner(max_iter=4, **how).fit(NLTK)
-        assert journal.n_replayed > 1
+        assert record.n_replayed > 1
     assert kept.stages_ == whole.stages_
     assert kept.loglik_ == whole.loglik_
 

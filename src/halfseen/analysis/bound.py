@@ -1,4 +1,4 @@
-"""The lower bound that EM climbs: what it is made of, and how it touches the likelihood.
+"""The lower bound that EM maximises: its parts, and where it touches the likelihood.
 
 Let q be the posterior of the hidden classes under the parameters `about`. For any parameters `params`
 
@@ -10,8 +10,8 @@ Let q be the posterior of the hidden classes under the parameters `about`. For a
 so bound = q + entropy lies below loglik, and touches it where kl = 0: at params = about. The M-step goes where the
 bound (plus the log-prior, if there is one) is highest; the likelihood there is at least as high.
 
-Missing cells are summed out of p(x[n], k | params): they are no part of q. Where numbers are jointly normal (full and
-tied covariances), the missing ones of a row are hidden too, as EM completes them: q is over classes and these cells.
+Missing cells are integrated out of p(x[n], k | params): they are no part of q. Latent content of a leaf is: where
+numbers are jointly normal (full and tied covariances), EM completes the missing ones, and q is over classes and cells.
 """
 
 from __future__ import annotations
@@ -31,12 +31,8 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.table_mixture import TableMixture
-from halfseen.kernels.plain import complete_rows, patterns
-from halfseen.leaves import Leaf, Normal, Product
-from halfseen.leaves.leaf import Floats
+from halfseen.leaves.leaf import Floats, Latent
 from halfseen.leaves.limits import Params
-from halfseen.leaves.normal import LOG_2PI, Factors
-from halfseen.leaves.wrappers import Wrapped
 from halfseen.optional import optional
 
 if TYPE_CHECKING:
@@ -132,15 +128,16 @@ def bound(
 def lower_bound(model: Mixture, chunks: Sequence[Chunk], about: Params, params: Params) -> Bound:
     """Return the parts of the log-likelihood of `params`, for the posterior q under `about`.
 
-    What labels say of a row multiplies p(x[n], k) and is counted in q.
+    The evidence of labels multiplies p(x[n], k) and is counted in q.
     """
     here, there = evaluate(model, Reduced(chunks), [about, params])
     _check_possible(model, chunks, about, here.loglik)
     ready = model.prepare(about), model.prepare(params)
-    hidden = _NOTHING
+    hidden, labels = Latent(), 0.0
     for chunk in chunks:
-        hidden += _hidden_model(model, *ready, chunk.blocks, chunk.weight[:, None], chunk.log_evidence)
-    q = model.complete(here.expected.stats, about, params) + hidden.labels
+        hidden = hidden.plus(model.latent(*ready, chunk.blocks, chunk.weight[:, None], chunk.log_evidence))
+        labels += _labels(model, ready[0], chunk)
+    q = model.complete(here.expected.stats, about, params) + labels
     return Bound(q, hidden.entropy, max(hidden.kl, 0.0), there.loglik, there.log_prior)
 
 
@@ -160,78 +157,14 @@ def _check_possible(model: Mixture, chunks: Sequence[Chunk], about: Params, logl
         first += len(chunk.weight)
 
 
-@dataclass(frozen=True)
-class _Hidden:
-    """What the hidden variables of some rows contribute: their entropy, divergence, and what labels say of them."""
-
-    entropy: float = 0.0
-    kl: float = 0.0
-    labels: float = 0.0
-
-    def __add__(self, other: _Hidden) -> _Hidden:
-        return _Hidden(self.entropy + other.entropy, self.kl + other.kl, self.labels + other.labels)
-
-
-_NOTHING = _Hidden()
-
-
-def _hidden(leaf: Leaf, about: Any, params: Any, data: Any, usage: Floats) -> _Hidden:
-    """Return what is hidden inside a leaf that is used `usage` (N, K) times: nothing, but for a mixture in a leaf."""
-    if isinstance(leaf, Wrapped):
-        return _hidden(leaf.leaf, about, params, data, usage)
-    if isinstance(leaf, Product):
-        parts = (_hidden(part, about[b], params[b], data[b], usage) for b, part in leaf.leaves.items())
-        return sum(parts, _NOTHING)
-    if isinstance(leaf, Normal):
-        return _hidden_cells(about, params, data, usage)
-    return _hidden_model(leaf, about, params, data, usage) if isinstance(leaf, Mixture) else _NOTHING
-
-
-def _hidden_cells(about: Factors, params: Factors, data: Any, usage: Floats) -> _Hidden:
-    """Return entropy and divergence of the missing cells of every row, normal given the observed ones and component.
-
-    Of a density: an entropy of numbers may be below 0.
-    """
-    entropy = kl = 0.0
-    for rows, missing in patterns(data):
-        if missing.all() or not missing.any():
-            continue
-        for k, used in enumerate(usage[rows].T):
-            (here, inner), (there, other) = (
-                complete_rows(data[rows], missing, ready.mean[k], ready.precision[k]) for ready in (about, params)
-            )
-            entropy += used.sum() * (0.5 * len(inner) * (LOG_2PI + 1) - np.log(np.diagonal(inner)).sum())
-            moved = (here - there + (about.mean[k] - params.mean[k]))[:, missing] @ other
-            if not moved.any() and np.array_equal(inner, other):
-                continue  # the divergence is 0, not rounding
-            ratio = np.linalg.solve(inner, other)
-            logs = np.log(np.diagonal(inner)).sum() - np.log(np.diagonal(other)).sum()
-            kl += 0.5 * used @ (moved**2).sum(axis=1) + used.sum() * (logs + 0.5 * ((ratio**2).sum() - len(inner)))
-    return _Hidden(entropy, kl)
-
-
-def _hidden_model(
-    model: Mixture, about: Any, params: Any, data: Any, outer: Floats, log_labels: Floats | None = None
-) -> _Hidden:
-    """Return entropy and divergence of the components of every (row, group), and of what is hidden inside these.
-
-    In logs: a posterior too small for a float64 is small, not zero.
-    """
-    log_q, log_p = (_log_posterior(model, ready, data, log_labels) for ready in (about, params))
-    usage = np.exp(log_q) * np.reshape(outer, (len(log_q), -1, 1))
+def _labels(model: Mixture, prepared: Any, chunk: Chunk) -> float:
+    """Return what labels contribute to q: the sum of weight[n] q[n, k] log evidence[n, k]."""
+    if chunk.log_evidence is None:
+        return 0.0
+    resp = np.exp(model.log_posterior(prepared, chunk.blocks, chunk.log_evidence))
+    usage = resp * np.reshape(chunk.weight, (len(resp), 1, 1))
     used = usage > 0
-    inside = _hidden(model.leaves["emit"], about["emit"], params["emit"], data, usage.reshape(len(usage), -1))
-    said = 0.0 if log_labels is None else float(usage[used] @ log_labels.reshape(usage.shape)[used])
-    own = _Hidden(-float(usage[used] @ log_q[used]), float(usage[used] @ (log_q[used] - log_p[used])), said)
-    return own + inside
-
-
-def _log_posterior(model: Mixture, prepared: Any, data: Any, log_labels: Floats | None) -> Floats:
-    """Return log p(component | row, group), (N, G, M); -inf throughout for a row that is impossible."""
-    joint = model.joint(prepared, data, log_labels)
-    joint = joint.reshape(len(joint), model.n_components, -1)
-    evidence = logsumexp(joint, axis=2, keepdims=True)
-    return joint - np.where(np.isneginf(evidence), 0.0, evidence)
+    return float(usage[used] @ chunk.log_evidence.reshape(usage.shape)[used])
 
 
 # ---- parameters to compare with ----------------------------------------------------------------------------------
@@ -270,7 +203,7 @@ def _check_model(model: Any) -> None:
 class _Line(NamedTuple):
     """Objective and bound at some places between two sets of parameters, 0 and 1.
 
-    The log-prior, if there is one, is added to both, as EM climbs it too.
+    The log-prior, if there is one, is added to both, as EM maximises it too.
     """
 
     places: Floats
@@ -292,7 +225,7 @@ def plot_bound(
 
     Parameters
     ----------
-    model : a model that is not at the end of its climb: from `from_params`, or fitted with few passes
+    model : a model that has not converged: from `from_params`, or fitted with few passes
     X : table
     params : mapping or model, optional
         Where the line goes to instead: see `bound`.
@@ -347,16 +280,16 @@ def _line(model: Mixture, chunks: Sequence[Chunk], about: Params, to: Params, is
 
 
 def _reach(measured: Callable[[float], Bound | None], way: float, end: Bound) -> float:
-    """Return how far from 0 (backward) or 1 (forward) to draw: to where the bound has fallen as far as EM climbs."""
+    """Return how far from 0 (backward) or 1 (forward) to draw: until the bound fell by the gain of the EM step."""
     start = 0.0 if way < 0 else 1.0
     here = measured(0.0)
     assert here is not None
     lowest = min(here.bound + here.log_prior, end.bound + end.log_prior)
-    climb = max(end.loglik + end.log_prior - here.loglik - here.log_prior, 1e-12)
+    gain = max(end.loglik + end.log_prior - here.loglik - here.log_prior, 1e-12)
     reached = start
     for distance in np.linspace(0, 1.5, 61)[1:]:
         parts = measured(start + way * distance)
-        if parts is None or not parts.bound + parts.log_prior > lowest - REACH * climb:
+        if parts is None or not parts.bound + parts.log_prior > lowest - REACH * gain:
             break
         reached = start + way * float(distance)
     return reached
@@ -390,7 +323,7 @@ def _mark(ax: Axes, line: _Line, is_step: bool) -> None:
     ax.plot([1], [below], "^", color=BELOW, markersize=8, zorder=5)
     ax.plot([1], [after], "o", color=ABOVE, markersize=7, zorder=5)
     ax.annotate("they touch: kl = 0", (0, touching), xytext=(9, -13), ha="left", **note)
-    word = "climbs" if after >= touching else "falls"
+    word = "rises" if after >= touching else "falls"
     ax.annotate(f"{word} by {abs(after - touching):.4g}", (1, after), xytext=(0, 10), ha="center", **note)
     lower = "highest bound" if is_step else f"kl = {after - below:.4g}"
     ax.annotate(lower, (1, below), xytext=(0, -22), ha="center", **note)

@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.data import Source, Table, frame_from_dict, read_labels
-from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.gibbs import gibbs
 from halfseen.engine.loop.model import Reduced
-from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.engine.services.checkpoint import evaluate, lasting_seed
 from halfseen.engine.tables.preprocess import reduce
 from halfseen.errors import ParameterError
 from halfseen.estimators import options

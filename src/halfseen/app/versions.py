@@ -27,13 +27,14 @@ PACKAGES = (
 
 def versions() -> dict[str, str]:
     """Return names and versions of everything that matters to a result."""
-    from halfseen import __version__
-    from halfseen.kernels import active
+    from halfseen import __version__, kernels
 
-    kernels = active.__name__.rpartition(".")[2]
-    if kernels == "compiled":
-        kernels += f" ({active.instruction_set()})"
-    found = {"halfseen": __version__, "kernels": kernels, "python": platform.python_version()}
+    in_use = kernels.backend
+    if in_use == "compiled":
+        in_use += f" ({kernels.active.instruction_set()})"
+    if kernels.fallbacks:
+        in_use += f"; in NumPy: {', '.join(kernels.fallbacks)}"
+    found = {"halfseen": __version__, "kernels": in_use, "python": platform.python_version()}
     found |= {"system": platform.platform(), "cores": str(os.cpu_count())}
     for name in PACKAGES:
         try:

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from halfseen.data import Source, frame_from_dict
-from halfseen.engine.services.checkpoint import current
+from halfseen.engine.services.checkpoint import stop_recording
 from halfseen.errors import ParameterError
 
 
@@ -87,8 +87,7 @@ def search(sizes: Sequence[int], fitted: Callable[[int, Fitted | None], Fitted],
         except KeyboardInterrupt:
             if not tried:
                 raise
-            if journal := current():
-                journal.stop()
+            stop_recording()
             return Tried(tried, interrupted=True)
         if tried[-1].search.interrupted:
             return Tried(tried, interrupted=True)

@@ -90,11 +90,11 @@ def _share(start: Floats, trans: Floats, lengths: Ints, emit: Floats, above: boo
 
 
 def _mixes(start: Floats, trans: Floats) -> bool:
-    """Return whether states that can be entered can be entered from everywhere, and not by chances below LEAST.
+    """Return whether states that can be entered can be entered from everywhere, and not with probabilities below LEAST.
 
     Then cuts do no harm: a share that is cut is at most GONE / LEAST of the whole, and where it would have led, a state
-    with at least one K-th of the whole leads too, by a factor of LEAST or more. Of all that follows, whatever it is,
-    the cut share has at most K GONE / LEAST^2 = K 1e-80.
+    with at least one K-th of the whole leads too, by a factor of LEAST or more. Whatever follows,
+    the cut share is at most K GONE / LEAST^2 = K 1e-80.
     """
     entered = (trans > 0).any(axis=0)
     live = entered | (start > 0)

@@ -7,7 +7,6 @@ Outputs come last and are allocated by the caller; `scores` are added to, so tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from scipy.linalg import cho_solve
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
+from halfseen.kernels import missing_cells
 from halfseen.kernels.align import (  # noqa: F401 - kernels of transcripts have a file of their own
     align_draw,
     align_hard,
@@ -257,38 +257,6 @@ def gaussian_count(
             moments[power, :, d] += np.bincount(own, used * deviation**power, minlength=n_components)
 
 
-def patterns(values: Floats) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
-    """Yield the rows that have the same cells missing, and which these are, (D,)."""
-    missing = np.isnan(values)
-    if not missing.any():
-        yield np.arange(len(values)), np.zeros(values.shape[1], dtype=bool)
-        return
-    kinds, kind = np.unique(missing, axis=0, return_inverse=True)
-    order = np.argsort(kind.ravel(), kind="stable")
-    yield from zip(np.split(order, np.cumsum(np.bincount(kind.ravel()))[:-1]), kinds, strict=True)
-
-
-def complete_rows(
-    values: Floats,  # (N, D)  in, NaN where `missing`
-    missing: NDArray[np.bool_],  # (D,)  in
-    mean: Floats,  # (D,)  in
-    precision: Floats,  # (D, D)  in
-) -> tuple[Floats, Floats]:
-    """Return deviations from the mean, expected where missing, and L with L L' = precision of the missing cells."""
-    deviation = np.where(missing, 0.0, values - mean)
-    inner = precision[np.ix_(missing, missing)]
-    try:
-        factor = np.asarray(np.linalg.cholesky(inner), dtype=np.float64)
-    except np.linalg.LinAlgError:  # a singular covariance
-        factor = np.full(inner.shape, np.nan)
-    if not np.isfinite(factor).all():
-        return np.full(values.shape, np.nan), factor
-    if missing.any():
-        known = (deviation @ precision[:, missing]).T
-        deviation[:, missing] = -cho_solve((factor, True), known, check_finite=False).T  # NaN must come out as NaN
-    return deviation, factor
-
-
 def normal_score(
     values: Floats,  # (N, D)     in, NaN = missing
     mean: Floats,  # (K, D)     in
@@ -302,11 +270,11 @@ def normal_score(
     With e the deviation from the mean, completed by its expectation, and m of D cells missing,
     offset - |e factor|^2 / 2 + m / 2 log 2 pi - log |precision of the missing cells| / 2.
     """
-    for rows, missing in patterns(values):
+    for rows, missing in missing_cells.patterns(values):
         if missing.all():
             continue
         for k in range(len(mean)):
-            deviation, inner = complete_rows(values[rows], missing, mean[k], precision[k])
+            deviation, inner = missing_cells.complete_rows(values[rows], missing, mean[k], precision[k])
             hidden = 0.5 * len(inner) * np.log(2 * np.pi) - np.log(np.diagonal(inner)).sum()
             scores[rows, k] += offset[k] + hidden - 0.5 * ((deviation @ factor[k]) ** 2).sum(axis=1)
 
@@ -323,12 +291,12 @@ def normal_expect(
     e is the completed deviation, c the conditional covariance of the missing cells.
     """
     width = values.shape[1]
-    for rows, missing in patterns(values):
+    for rows, missing in missing_cells.patterns(values):
         if missing.all():
             continue
         for k, total in enumerate(sums):
             used = usage[rows, k]
-            deviation, inner = complete_rows(values[rows], missing, mean[k], precision[k])
+            deviation, inner = missing_cells.complete_rows(values[rows], missing, mean[k], precision[k])
             second = (used[:, None] * deviation).T @ deviation
             if missing.any():
                 spread = cho_solve((inner, True), np.eye(len(inner)), check_finite=False)
@@ -561,9 +529,9 @@ def lloyd(
     own: NDArray[np.float32],  # (N,)    in, out: plus `went`, the own centre is not farther; infinity here
     sums: Floats,  # (K, D)  added to: weighted complete rows about the anchors
     mass: Floats,  # (2, K)  added to: weight of complete rows, and the number of those with any
-    cell_sums: Floats,  # (K, D)  added to: the same of all rows with holes, by what is seen
+    cell_sums: Floats,  # (K, D)  added to: the same of all rows with missing cells, over observed cells
     cell_mass: Floats,  # (K, D)
-    totals: Floats,  # (3,)    added to: squares of what went into sums; inertia of rows with holes; labels that changed
+    totals: Floats,  # (3,)    added to: squares of `sums`; inertia of rows with missing cells; changed labels
 ) -> None:
     """One sweep of k-means: each row joins its nearest centre k and adds to the sums of k.
 
@@ -571,11 +539,11 @@ def lloyd(
     sums[k] += weight scale (values - anchors[k]),  mass[k, d] += weight scale seen[d],  inertia += weight distance
 
     A complete row that had another centre is taken from the sums of that one, and one that stays adds nothing, unless
-    they are to be summed afresh.
+    they are to be summed anew.
     """
     n_columns = values.shape[1]
     bounds[:], own[:] = 0.0, np.inf
-    with np.errstate(over="ignore", invalid="ignore"):  # the inertia says so, as in C++
+    with np.errstate(over="ignore", invalid="ignore"):  # it shows in the inertia, as in C++
         for first in range(0, len(values), SLICE):
             part = slice(first, first + SLICE)
             rows = values[part] - pivot
@@ -603,7 +571,7 @@ def lloyd(
 
 
 def _nearest(rows: Floats, seen: NDArray[np.bool_], centres: Floats) -> NDArray[np.intp]:
-    """Return the nearest centre of each row: by the square expanded, and by differences where rounding could tell."""
+    """Return the nearest centre of each row: by the square expanded, and by differences where rounding could matter."""
     scores = rows @ centres.T - seen @ (centres**2).T / 2
     nearest = scores.argmax(axis=1)
     if len(centres) == 1 or not len(rows):

@@ -139,7 +139,7 @@ class _Chart:
     # ---- the best derivation -------------------------------------------------------------------------------------
 
     def fill_best(self) -> float:
-        """Take the best from the words up, and remember which form it was; return the log of the best."""
+        """Take the best from the words up, and record which form it was; return the log of the best."""
         shape = self.inside.shape
         self.form, self.split = np.full(shape, -1), np.zeros(shape, dtype=np.int64)
         for i, j in self.spans():

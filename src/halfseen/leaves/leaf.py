@@ -1,6 +1,7 @@
 """The leaf protocol: a block of parameters with pure functions.
 
-A leaf turns usage into statistics, and statistics into parameters. It has no state: what it knows (sizes, a prior,
+A leaf turns usage (posterior marginals, expected counts) into sufficient statistics, and these into parameters. It has
+no state: what it knows (sizes, a prior,
 the scale of a column) is fixed when it is built, and parameters are values that come in and go out.
 
 You implement
@@ -8,17 +9,27 @@ You implement
 n_components, stats_shape    how many components; the shape of its statistics (float64, they add)
 blank                        legal parameters before any data is seen, alike in all components
 score                        log-probability of each (row, component)
-expect                       add usage-weighted statistics of a chunk to `out`
-maximise                     the best parameters for given statistics, exactly, within limits
-complete                     expected complete-data log-likelihood as a function of the statistics
-jitter, conform              random neighbours of parameters; parameters bent to obey limits
-sample, impute               draw rows; fill holes
+expect                       E-step: add the usage-weighted statistics of a chunk to `out`
+maximise                     M-step: the best parameters for given statistics, exactly, within limits
+complete                     expected complete-data log-likelihood as a function of the statistics; it is the
+                             log-likelihood itself where nothing is latent
+jitter, conform              random neighbours of parameters; parameters projected onto limits
+sample, impute               draw rows; impute missing cells
 n_free, affinity             number of free parameters; log Bhattacharyya overlap of components
+
+You declare
+-----------
+has_latent                   whether the E-step completes something inside the leaf, given the component: missing cells
+                             of a joint normal, the gamma behind a negative binomial. The statistics of such rows
+                             depend on the parameters, so that they are gathered anew in every iteration. Latent
+                             content is integrated, also in hard mode; with `assign.latent` it is drawn
+settled                      with latent content: which rows have none (default: every row has)
+latent                       with latent content: its entropy and divergence, for the lower bound
 
 You may implement
 -----------------
-free, freed, slope           unconstrained coordinates, and the gradient in them: gradient methods (`engine.ascent`)
-draw, average, quantile      parameters drawn from their posterior, its mean and quantiles (`engine.gibbs`)
+free, freed, slope           unconstrained coordinates, and the gradient in them (`engine.loop.gradient`)
+draw, average, quantile      draws from the posterior, its mean and quantiles (`engine.loop.gibbs`)
 
 The density that `draw` draws from is proportional to exp(complete(stats, about, .)), with respect to the parameters
 themselves: with a prior's pseudo-statistics in `stats`, the posterior. Each of the six obeys `limits`, or refuses.
@@ -30,7 +41,6 @@ prepare                      the identity; override to take logs or factors once
 flaw                         whether parameters from outside are finite; override to check more
 pack, unpack, feasible       the parameters as one raw vector, for acceleration
 count                        statistics of rows of a known component, from `expect`; override to do less work
-settled                      which rows have the same statistics under any parameters (default: all)
 arrange                      an order of the rows in which neighbours share work (default: any)
 take, reorder                parameters and statistics with components in another order
 pool, recentre               , tying, and statistics restated about another pivot
@@ -40,7 +50,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +64,21 @@ Stats = NDArray[np.float64]
 
 NO_MASS = 1e-100  # below this a component has no mass: ratios of smaller numbers lose all their digits
 
-AT_FLOOR = 1e-9  # a value this close to its floor, relatively, stands on it
+AT_FLOOR = 1e-9  # a value this close to its floor, relatively, is on it
+
+
+class Latent(NamedTuple):
+    """Entropy of latent variables under one set of parameters, and divergence from their distribution under another.
+
+    Of a density, the entropy may be below 0.
+    """
+
+    entropy: float = 0.0
+    kl: float = 0.0
+
+    def plus(self, other: Latent) -> Latent:
+        """Return the sums: of other rows, or of variables that are independent given the component."""
+        return Latent(self.entropy + other.entropy, self.kl + other.kl)
 
 
 class Leaf(ABC):
@@ -63,7 +87,7 @@ class Leaf(ABC):
     n_components: int
     axes: tuple[int, ...] = (0,)  # which axes of the parameter arrays run over components
     stats_axis: int = 0  # which axis of the statistics runs over components
-    linked: bool = False  # whether cells of a row say something of each other, given the component
+    has_latent: bool = False  # whether the E-step completes something inside: statistics then depend on the parameters
     exact: bool = True  # whether `maximise` is a maximiser: then the objective never falls
 
     @property
@@ -98,10 +122,24 @@ class Leaf(ABC):
 
     def settled(self, data: Any) -> NDArray[np.bool_] | None:
         """Whether the statistics of each row, (N,), are the same under any parameters; None where they all are."""
-        return None
+        return np.zeros(n_rows(data), dtype=bool) if self.has_latent else None
+
+    def latent(self, about: Any, params: Any, data: Any, usage: Floats) -> Latent:
+        """Return entropy and divergence of the latent content of a chunk, each row used `usage` (N, K) times.
+
+        With q = p(latent | row, component, about) and p = p(latent | row, component, params), both prepared parameters:
+
+            entropy = -sum_nk usage[n, k] E_q[log q],   kl = sum_nk usage[n, k] E_q[log q - log p]
+        """
+        if self.has_latent:
+            raise lacking(self, "latent", "The lower bound and the entropy of hidden variables need it.")
+        return Latent()
 
     def arrange(self, data: Any) -> NDArray[np.intp] | None:
-        """Return an order of the rows in which neighbours share work; None where none is better."""
+        """Return an order of the rows in which neighbours share work; None where none is better.
+
+        Only leaves with latent content are asked: the work on other leaves is the same in any order.
+        """
         return None
 
     @abstractmethod
@@ -116,7 +154,7 @@ class Leaf(ABC):
         """Return the expected complete-data log-likelihood of `params`, for statistics gathered under `about`."""
 
     def prior(self, params: Params) -> Stats | None:
-        """Return pseudo-statistics, stated as if gathered under `params`; None for maximum likelihood."""
+        """Return pseudo-statistics, as if gathered under `params`; None for maximum likelihood."""
         return None
 
     def log_prior(self, params: Params) -> float:
@@ -130,7 +168,7 @@ class Leaf(ABC):
 
     @abstractmethod
     def conform(self, params: Params, like: Params, limits: Limits = FREE) -> Params:
-        """Return `params` bent to obey `limits`; fixed entries are taken from `like`."""
+        """Return `params` projected onto `limits`; fixed entries are taken from `like`."""
 
     @abstractmethod
     def sample(self, params: Params, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
@@ -138,7 +176,7 @@ class Leaf(ABC):
 
     @abstractmethod
     def impute(self, params: Params, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
-        """Return data with its holes filled: the expected value or likeliest category under `resp`; drawn with `rng`.
+        """Return data with missing cells imputed: the mean or likeliest category under `resp`; drawn with `rng`.
 
         With `rng`, `resp` must be one-hot: the caller has drawn the component of each row, once for all columns.
         """
@@ -152,7 +190,7 @@ class Leaf(ABC):
         """Return the (K, K') log Bhattacharyya coefficients between two sets of components; 0 = equal."""
 
     def collapsed(self, params: Params, limits: Limits = FREE) -> list[int]:
-        """Return the components that lean on a variance floor: an infinite likelihood was being approached."""
+        """Return the components with a variance on its floor: the likelihood would grow without bound."""
         return []
 
     def feasible(self, params: Params, limits: Limits = FREE) -> bool:
@@ -257,6 +295,11 @@ def frozen(array: Any) -> Floats:
         array = array.view()
         array.flags.writeable = False
     return array
+
+
+def n_rows(data: Any) -> int:
+    """Return the number of rows of a block, or of the first of several blocks."""
+    return len(next(iter(data.values()))) if isinstance(data, Mapping) else len(data)
 
 
 def arrays(params: Params) -> list[Floats]:

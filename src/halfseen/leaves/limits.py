@@ -13,7 +13,7 @@ Params = Any  # an array, a named tuple of arrays, or a dict of these: each leaf
 
 @dataclass(frozen=True)
 class Limits:
-    """Constraints handed down to the leaf that can honour them exactly.
+    """Constraints, passed to the leaf that applies them exactly.
 
     Attributes
     ----------

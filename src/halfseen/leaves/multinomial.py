@@ -133,7 +133,7 @@ class Multinomial(Categorical):
         -------
         words : (M,) array            the words of the document among them
         scores : (M, K) array
-        absent : (K,) array           0 where words that are not there say nothing
+        absent : (K,) array           0 where absent words do not count
         """
         row = document.matrix()
         inside = (row.indices >= own.start) & (row.indices < own.stop)
@@ -144,7 +144,7 @@ class Multinomial(Categorical):
         return self.prepare(params[:, words]) * counts[:, None], np.zeros(len(params))
 
     def impute(self, params: Floats, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
-        """Return the data as they are: counts have no holes."""
+        """Return the data as they are: counts have no missing cells."""
         return data
 
 
@@ -249,7 +249,7 @@ class Complement(Multinomial):
     """Words of the documents outside each class, whose rarity counts for it (Rennie and others 2003).
 
     params[k] are the shares of words in all classes but k; a document scores -sum of count log params[k]. That is no
-    probability, and no likelihood climbs: the rule needs the class of every document.
+    probability, so there is no likelihood for EM: the rule needs the class of every document.
     """
 
     exact = False

@@ -29,13 +29,13 @@ from scipy.special import gammaincinv, ndtri, stdtrit
 from halfseen.assign import Assign
 from halfseen.errors import FitError, ParameterError
 from halfseen.kernels import active as kernels
-from halfseen.kernels.plain import complete_rows, patterns
+from halfseen.kernels.missing_cells import complete_rows, patterns
 from halfseen.leaves.gaussian import PseudoRows
-from halfseen.leaves.leaf import NO_MASS, Floats, Leaf, Stats, frozen
+from halfseen.leaves.leaf import NO_MASS, Floats, Latent, Leaf, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
 
 LOG_2PI = float(np.log(2 * np.pi))
-NEAR_FLOOR = 1e-7  # an eigenvalue this close to its floor, relatively, stands on it
+NEAR_FLOOR = 1e-7  # an eigenvalue this close to its floor, relatively, is on it
 DIGITS = 1e-14  # of the largest eigenvalue: what rounding moves the smallest by
 TRIES = 1000  # draws before a floor that cuts nearly all of them off is reported
 LEAST_FREEDOM = 0.1  # beyond D - 1 of an inverse Wishart density: at 0 it has no integral
@@ -115,7 +115,7 @@ class Normal(Leaf):
     NormalParams(mean=array([[2., 4.]]), cov=array([[[1., 2.], [2., 4.]]]))
     """
 
-    linked = True
+    has_latent = True  # missing cells
 
     n_components: int
     centre: Floats
@@ -163,8 +163,8 @@ class Normal(Leaf):
         return scores
 
     def expect(self, usage: Floats, prepared: Factors, data: Any, assign: Assign | None, out: Stats) -> int:
-        """Add the moments of the completed rows about the current mean; missing cells are drawn if `assign` says so."""
-        if assign is not None and assign.cells:
+        """Add the moments of completed rows about the current mean; missing cells are drawn with `assign.latent`."""
+        if assign is not None and assign.latent:
             assert assign.rng is not None
             self._expect_drawn(usage, prepared, data, assign.rng, out)
         else:
@@ -195,9 +195,28 @@ class Normal(Leaf):
                 )
 
     def settled(self, data: Any) -> NDArray[np.bool_] | None:
-        """Rows in which all cells are observed, or none: others are completed anew under every parameters."""
+        """Rows in which all cells are observed, or none: others are completed anew in every iteration."""
         missing = np.isnan(data)
         return missing.all(axis=1) | ~missing.any(axis=1) if missing.any() else None
+
+    def latent(self, about: Factors, params: Factors, data: Any, usage: Floats) -> Latent:
+        """Return entropy and divergence of the missing cells, which are normal given the observed ones."""
+        entropy = kl = 0.0
+        for rows, missing in patterns(data):
+            if missing.all() or not missing.any():
+                continue
+            for k, used in enumerate(usage[rows].T):
+                (here, inner), (there, other) = (
+                    complete_rows(data[rows], missing, ready.mean[k], ready.precision[k]) for ready in (about, params)
+                )
+                entropy += used.sum() * (0.5 * len(inner) * (LOG_2PI + 1) - np.log(np.diagonal(inner)).sum())
+                moved = (here - there + (about.mean[k] - params.mean[k]))[:, missing] @ other
+                if not moved.any() and np.array_equal(inner, other):
+                    continue  # the divergence is 0, not rounding
+                ratio = np.linalg.solve(inner, other)
+                logs = np.log(np.diagonal(inner)).sum() - np.log(np.diagonal(other)).sum()
+                kl += 0.5 * used @ (moved**2).sum(axis=1) + used.sum() * (logs + 0.5 * ((ratio**2).sum() - len(inner)))
+        return Latent(entropy, kl)
 
     def arrange(self, data: Any) -> NDArray[np.intp] | None:
         """Rows with the same cells missing one after the other, complete ones first."""
@@ -349,7 +368,7 @@ class Normal(Leaf):
         return np.concatenate([mean.ravel(), self._triangle(slope).ravel()])
 
     def _upward(self, slope: Floats, covs: Floats, limits: Limits) -> Floats:
-        """Leave out what would push eigenvalues that stand on the floor below it."""
+        """Leave out what would push eigenvalues on the floor below it."""
         floor = limits.floor or 0.0
         if not floor or _has_factor(covs - _on_floor(covs, floor)[:, None, None] * np.eye(self._width)):
             return slope
@@ -498,7 +517,7 @@ class Normal(Leaf):
         return np.where(missing, filled, data)
 
     def _filled(self, prepared: Factors, data: Any, k: int, rng: np.random.Generator | None) -> Floats:
-        """Return rows with their holes filled as component k would: expected, or drawn."""
+        """Return rows with missing cells imputed under component k: expected, or drawn."""
         out = np.array(data, dtype=np.float64)
         for rows, missing in patterns(out):
             if not missing.any():
@@ -622,7 +641,7 @@ def _has_factor(cov: Floats) -> bool:
 
 
 def _on_floor(covs: Floats, floor: float) -> Floats:
-    """Return the eigenvalue below which one stands on the floor, for each covariance: rounding blurs the smallest."""
+    """Return the largest eigenvalue that counts as on the floor, for each covariance, rounding included."""
     return floor * (1 + NEAR_FLOOR) + DIGITS * np.trace(covs, axis1=1, axis2=2)
 
 

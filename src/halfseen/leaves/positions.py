@@ -61,7 +61,7 @@ class Place(Leaf):
         return 0
 
     def conform(self, params: Floats, like: Floats, limits: Limits = FREE) -> Floats:
-        """Return the parameters: there is nothing to bend."""
+        """Return the parameters: there are no limits."""
         return params
 
     def feasible(self, params: Floats, limits: Limits = FREE) -> bool:
@@ -83,7 +83,7 @@ class Place(Leaf):
         raise lacking(self, "sample", "It has no rows.")
 
     def impute(self, params: Floats, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
-        """Fill holes: there are none."""
+        """Impute missing cells: there are none."""
         raise lacking(self, "impute", "It has no rows.")
 
     def affinity(self, params: Floats, other: Floats) -> Floats:
@@ -200,7 +200,7 @@ class Jumps(Place):
 
         p(i | i', n) = (1 - p0) c_(i - i') / sum over k = 1 .. n of c_(k - i')
 
-    Dividing the expected jumps by their sum is no M-step, for every sentence has its own denominator. With D the
+    Dividing the expected jumps by their sum is no M-step, as every sentence has its own denominator. With D the
     departures from i' in sentences of n words, each round of
 
         c_d <- jumps_d / sum over (n, i') of D_(n, i') [number of k with jump d] / sum over k of c_(k - i')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from math import prod
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import Assign
-from halfseen.leaves.leaf import Floats, Leaf, Stats
+from halfseen.leaves.leaf import Floats, Latent, Leaf, Stats
 from halfseen.leaves.limits import FREE, Limits, Params
 
 
@@ -39,9 +39,9 @@ class Bundle(Leaf):
         return (sum(prod(leaf.stats_shape) for leaf in self.leaves.values()),)
 
     @property
-    def linked(self) -> bool:  # type: ignore[override]
-        """Whether a leaf is."""
-        return any(leaf.linked for leaf in self.leaves.values())
+    def has_latent(self) -> bool:  # type: ignore[override]
+        """Whether any leaf has."""
+        return any(leaf.has_latent for leaf in self.leaves.values())
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
@@ -92,7 +92,7 @@ class Bundle(Leaf):
         return {name: leaf.jitter(params[name], amount, rng) for name, leaf in self.leaves.items()}
 
     def conform(self, params: Params, like: Params, limits: Limits = FREE) -> Params:
-        """Bend every leaf's parameters to its limits."""
+        """Project every leaf's parameters onto its limits."""
         return {name: leaf.conform(params[name], like[name], limits.of(name)) for name, leaf in self.leaves.items()}
 
     def n_free(self, limits: Limits = FREE) -> int:
@@ -220,21 +220,26 @@ class Product(Bundle):
 
     def settled(self, data: Any) -> NDArray[np.bool_] | None:
         """Whether a row is settled in every block."""
-        found = [leaf.settled(data[name]) for name, leaf in self.leaves.items() if leaf.linked]  # others need no look
+        found = [leaf.settled(data[name]) for name, leaf in self.leaves.items() if leaf.has_latent]  # others: all rows
         masks = [mask for mask in found if mask is not None]
         return np.logical_and.reduce(masks) if masks else None
 
     def arrange(self, data: Any) -> NDArray[np.intp] | None:
-        """Return what the first block that has a wish wants."""
-        found = (leaf.arrange(data[name]) for name, leaf in self.leaves.items() if leaf.linked)
+        """Return the order that the first block with a preference asks for."""
+        found = (leaf.arrange(data[name]) for name, leaf in self.leaves.items() if leaf.has_latent)
         return next((order for order in found if order is not None), None)
+
+    def latent(self, about: Any, params: Any, data: Any, usage: Floats) -> Latent:
+        """Return the sum over blocks."""
+        parts = (leaf.latent(about[b], params[b], data[b], usage) for b, leaf in self.leaves.items())
+        return reduce(Latent.plus, parts, Latent())
 
     def sample(self, params: Params, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
         """Draw rows, block by block."""
         return {name: leaf.sample(params[name], components, rng) for name, leaf in self.leaves.items()}
 
     def impute(self, params: Params, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
-        """Fill the holes of every block."""
+        """Impute the missing cells of every block."""
         return {name: leaf.impute(params[name], data[name], resp, rng) for name, leaf in self.leaves.items()}
 
     def affinity(self, params: Params, other: Params) -> Floats:

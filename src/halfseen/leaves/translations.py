@@ -118,7 +118,7 @@ class Translations(Leaf):
         return self.maximise(params * np.exp(amount * rng.standard_normal(params.shape)), params)
 
     def conform(self, params: Floats, like: Floats, limits: Limits = FREE) -> Floats:
-        """Return the parameters: there is nothing to bend."""
+        """Return the parameters: there are no limits."""
         return params
 
     def n_free(self, limits: Limits = FREE) -> int:
@@ -143,7 +143,7 @@ class Translations(Leaf):
         raise lacking(self, "sample", "It has no rows.")
 
     def impute(self, params: Floats, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
-        """Fill holes: there are none."""
+        """Impute missing cells: there are none."""
         raise lacking(self, "impute", "It has no rows.")
 
     def affinity(self, params: Floats, other: Floats) -> Floats:
@@ -154,7 +154,8 @@ class Translations(Leaf):
 class DirichletTranslations(Translations):
     """Rows that have a Dirichlet prior, kept as their variational posterior: params[s] are its concentrations.
 
-    With a concentration far below 1 rows are sparse: rare source words do not collect what nobody else explains.
+    With a concentration far below 1 rows are sparse: rare source words do not collect target words that are otherwise
+    unexplained.
 
         params[s] = stats[s] + concentration
         weight[s] = exp(digamma(params[s]) - digamma(sum of params over the source word of s))
@@ -243,7 +244,7 @@ class DirichletTranslations(Translations):
         return frozen(np.maximum(moved, self.concentration))
 
     def conform(self, params: Floats, like: Floats, limits: Limits = FREE) -> Floats:
-        """Return the parameters: there is nothing to bend."""
+        """Return the parameters: there are no limits."""
         return params
 
 

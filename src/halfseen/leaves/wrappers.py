@@ -1,7 +1,7 @@
 """Constraints that wrap any leaf: `Frozen`, `Tied` and `Floored` are leaves.
 
-Order of work: expect, add the prior, tie, maximise. Each is an exact constrained maximiser, so the climb needs no
-excuse; what a leaf cannot honour exactly is refused.
+Order of work: expect, add the prior, tie, maximise. Each is an exact constrained maximiser, so the objective never
+falls; what a leaf cannot apply exactly is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from halfseen.assign import Assign
 from halfseen.errors import ParameterError
 from halfseen.leaves.categorical import Categorical
-from halfseen.leaves.leaf import Floats, Leaf, Stats, arrays, frozen, map_arrays
+from halfseen.leaves.leaf import Floats, Latent, Leaf, Stats, arrays, frozen, map_arrays
 from halfseen.leaves.limits import FREE, Limits, Params, filled
 
 
@@ -41,9 +41,9 @@ class Wrapped(Leaf):
         return self.leaf.stats_axis
 
     @property
-    def linked(self) -> bool:  # type: ignore[override]
+    def has_latent(self) -> bool:  # type: ignore[override]
         """As inside."""
-        return self.leaf.linked
+        return self.leaf.has_latent
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
@@ -82,6 +82,10 @@ class Wrapped(Leaf):
     def settled(self, data: Any) -> NDArray[np.bool_] | None:
         """As inside."""
         return self.leaf.settled(data)
+
+    def latent(self, about: Any, params: Any, data: Any, usage: Floats) -> Latent:
+        """As inside."""
+        return self.leaf.latent(about, params, data, usage)
 
     def arrange(self, data: Any) -> NDArray[np.intp] | None:
         """As inside."""
@@ -323,8 +327,8 @@ class Tied(Wrapped):
 
     def conform(self, params: Params, like: Params, limits: Limits = FREE) -> Params:
         """Give every group the parameters of its first component, every group of cells their mean."""
-        bent = self._first(self.leaf.conform(params, like, limits))
-        return self._average(bent) if self.cells else bent
+        projected = self._first(self.leaf.conform(params, like, limits))
+        return self._average(projected) if self.cells else projected
 
     def _first(self, params: Params) -> Params:
         """Give every component the parameters of the first of its group."""
@@ -407,7 +411,7 @@ class Floored(Wrapped):
 class Ridged(Wrapped):
     """A normal leaf with `amount` added to every variance after each step: scikit-learn's `reg_covar`.
 
-    The one wrapper that is no maximiser: the objective may fall. A floor or a prior keeps the climb.
+    The one wrapper that is no maximiser: the objective may fall. With a floor or a prior instead it does not.
     """
 
     leaf: Any  # Gaussian or Normal

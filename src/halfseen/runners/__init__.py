@@ -1,6 +1,6 @@
-"""Runners map a task over chunks and give the results back in the order of the chunks.
+"""Runners map a task over chunks and yield the results in the order of the chunks.
 
-There is one way to be parallel: over chunks. Chunk boundaries depend on the data alone and results are added in their
+Parallel work is over chunks only. Chunk boundaries depend on the data alone and results are added in their
 order, so that one worker and eight give the same bits.
 """
 

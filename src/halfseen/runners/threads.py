@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def runner(n_jobs: int | None, n_chunks: int) -> Iterator[Runner]:
-    """Give the runner for `n_jobs` workers (None or 1: none; -1: all cores) and hold BLAS to one thread meanwhile."""
+    """Yield a runner with `n_jobs` workers (None or 1: serial; -1: all cores); BLAS has one thread meanwhile."""
     workers = min(read_jobs(n_jobs), n_chunks)
     with one_blas_thread():
         if workers <= 1:
@@ -47,9 +47,9 @@ def _in_order(
 ) -> Iterator[Result]:
     """Yield results in the order of the chunks.
 
-    Each worker has one lane of neighbouring chunks, the calling thread the first: handing work over and waking a
-    thread costs as much as a small chunk. Who is done takes chunks from the end of the other lanes, so that a slow
-    core, or one that others use as well, keeps nobody waiting.
+    Each worker has one lane of neighbouring chunks, the calling thread the first: submitting work and waking a thread
+    costs as much as a small chunk. Idle workers steal chunks from the tail of other lanes, so that a slow or busy core
+    does not delay the result.
     """
     if not chunks:
         return
@@ -66,7 +66,7 @@ def _in_order(
             while (at := _take(lanes, own)) is not None:
                 results[at] = task(chunks[at])
         except BaseException:
-            stop()  # nobody goes on in vain
+            stop()  # cancel the remaining workers
             raise
 
     waiting: list[Future[None]] = []
@@ -74,7 +74,7 @@ def _in_order(
         waiting += [pool.submit(work, own) for own in range(1, len(lanes))]
         work(0)
         for future in waiting:
-            if not future.cancel():  # nothing is left for a lane that has not begun; its thread may be waiting for us
+            if not future.cancel():  # a lane not begun has nothing left; its thread may be waiting for ours
                 future.result()
         for at in range(len(chunks)):
             yield results.pop(at)
@@ -82,22 +82,22 @@ def _in_order(
         stop()
         for future in waiting:
             future.cancel()
-        results.clear()  # an error keeps what was here alive
+        results.clear()  # the traceback of an error would keep them alive
 
 
 def _take(lanes: Sequence[deque[int]], own: int) -> int | None:
-    """Take the next chunk of the own lane, or else the last of another; None when there are no more."""
+    """Return the next chunk of the worker's own lane, else the last of another lane; None when all are empty."""
     order = [lanes[own].popleft, *(lane.pop for lane in lanes[own + 1 :]), *(lane.pop for lane in lanes[:own])]
     for take in order:
         try:
-            return take()  # a deque hands each chunk to one thread only
+            return take()  # popping from a deque is atomic: no chunk is taken twice
         except IndexError:
             continue
     return None
 
 
 class _Guard:
-    """Counts the fits under way, so that the first limits BLAS and the last gives it back."""
+    """Reference count of running fits: the first limits BLAS to one thread, the last restores it."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -110,13 +110,13 @@ _guard = _Guard()
 
 @cache
 def _blas() -> ThreadpoolController:
-    """Find the BLAS libraries: once, for it takes milliseconds, and NumPy's and SciPy's are there before any fit."""
+    """Find the BLAS libraries once: it takes milliseconds, and NumPy's and SciPy's are loaded before any fit."""
     return ThreadpoolController()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread; BLAS threads inside our threads make a step 2-3 times slower, and sums unrepeatable."""
+    """Limit BLAS to one thread: nested threads make a pass 2-3 times slower, and sums not reproducible."""
     with _guard.lock:
         _guard.users += 1
         if _guard.users == 1:

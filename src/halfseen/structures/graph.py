@@ -134,7 +134,7 @@ class Graph:
         return found
 
     def blanket(self, v: int) -> set[int]:
-        """Return parents, children, and parents of children: given them, nothing else tells of `v`."""
+        """Return parents, children, and parents of children: given these, `v` is independent of all others."""
         found = {*self.parents[v], *self.children[v]}
         for child in self.children[v]:
             found |= set(self.parents[child])

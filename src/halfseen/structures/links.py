@@ -183,7 +183,7 @@ class Room:
         return self._held[name][:size]
 
     def clear(self) -> None:
-        """Let go of it."""
+        """Release the memory."""
         self._held.clear()
 
 
@@ -339,8 +339,8 @@ def _possible(weight: Floats, log_evidence: Floats) -> Floats:
 class Agreed:
     """Both directions, whose links are counted by the product of their posteriors: soft only, and no exact EM.
 
-    What is left of a word is NULL's. Without NULL there is nobody to have it: links that serve both directions would be
-    a pairing of all words with all words, which sentences of different lengths do not have.
+    Residual posterior mass of a word goes to NULL. Without NULL it has nowhere to go: links that serve both directions
+    would pair all words with all words, which is impossible for sentences of different lengths.
 
     Parts are those of `Links`, and the same with `back_` before their names.
     """
@@ -381,7 +381,7 @@ class Agreed:
     ) -> tuple[Floats, int]:
         """Add the usage of some pairs; return the log-evidence of each."""
         assert assign.mode == "soft", "directions agree in expectation only"
-        assert data.ahead.null, "without NULL nobody has the words of which the directions do not agree"
+        assert data.ahead.null, "agreement needs NULL, to which the residual posterior mass goes"
         places = parts.get("place", NONE), parts.get("back_place", NONE)
         stats = usage.get("place", np.zeros(0)), usage.get("back_place", np.zeros(0))
         weight, log_evidence = np.ascontiguousarray(weight), np.empty(len(weight))

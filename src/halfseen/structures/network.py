@@ -176,7 +176,7 @@ def soft(log_table: Floats, cases: Cases, weight: Floats) -> tuple[Floats, Float
 
 
 def sums(table: Floats, log_table: Callable[[], Floats], cases: Cases, weight: Floats) -> tuple[Floats, Floats]:
-    """Do the same with a table of probabilities; its logs are asked for where numbers become too small."""
+    """Do the same with a table of probabilities; its logs are used where numbers become too small."""
     counts, log_evidence = np.zeros(len(table)), np.empty(len(weight))
     kernels.network_soft(table, *cases.arrays, weight, np.empty(cases.room), counts, log_evidence)
     left = np.flatnonzero(np.isnan(log_evidence))

@@ -7,7 +7,7 @@ infer      scores in, usage in the same shapes out, with the log-evidence of eve
 
 You get for free
 ----------------
-EM in every mode, restarts, acceleration, stopping, streaming and threads: the engine asks nothing else of you. A model
+EM in every mode, restarts, acceleration, stopping, streaming and threads: the engine needs nothing else. A model
 made of your structure is itself a leaf.
 """
 
@@ -25,12 +25,13 @@ Floats = NDArray[np.float64]
 
 
 class Inference(NamedTuple):
-    """What a structure found out about a chunk.
+    """The result of inference on a chunk.
 
     Attributes
     ----------
     usage : dict of arrays
-        How often each part is used, shaped like its scores. Soft usage is the gradient of sum(outer * log_evidence).
+        Posterior marginals or expected counts of the parts, shaped like their scores. Soft usage is the gradient of
+        sum(outer * log_evidence).
     log_evidence : (N, G) array
         Log of the sum over completions (soft, sample) or the best joint (hard), per unit and group.
     digest : int

@@ -75,7 +75,7 @@ class Graph:
 
     @property
     def arrays(self) -> tuple[Ints, ...]:
-        """All that tells this graph from others."""
+        """All that this graph is defined by."""
         return (self.owner, self.firsts, self.source, self.bounds, self.moves)
 
     @property
@@ -137,7 +137,7 @@ class Held(NamedTuple):
     Attributes
     ----------
     log_evidence : float
-    held : (Q, T) array        probability of each asked span of nodes, at each frame
+    held : (Q, T) array        probability of each requested span of nodes, at each frame
     frames, squares : (L,)     sums over frames of p(node at t) and of (2 t + 1) p(node at t)
     """
 

@@ -1,10 +1,12 @@
-"""The primitive and the loop.
+"""Expectation-maximization: one pass over the data, and the loop.
 
-    chunk --leaf.score--> scores --structure.infer--> usage --leaf.expect--> statistics
-    statistics of all chunks added --leaf.maximise--> new parameters --> next step
+    E-step   chunk --leaf.score--> scores --structure.infer--> usage --leaf.expect--> sufficient statistics
+             which are summed over chunks: `evaluate`
+    M-step   statistics --leaf.maximise--> new parameters: `EMRun.move`
 
-`evaluate` is one pass over the data for all candidates. `em` repeats it and lets every chain move. Stopping, racing,
-acceleration, annealing and progress wrap the loop; none lives inside it.
+until the objective converges. `evaluate` serves any number of candidate parameters in one pass over the data, and `em`
+repeats it until every run has stopped. Stopping rules, restarts, acceleration, annealing, progress and checkpoints use
+or wrap these two; none is inside.
 """
 
 from __future__ import annotations
@@ -20,11 +22,29 @@ from halfseen.assign import SOFT, Assign
 from halfseen.engine.loop.expected import Expected, Step
 from halfseen.engine.loop.model import Model, Reduced
 from halfseen.engine.loop.paths import Path, ThreeStep
-from halfseen.engine.loop.run import Chain
-from halfseen.engine.services.checkpoint import current
+from halfseen.engine.loop.run import EMRun
 from halfseen.leaves.limits import Params
 
 Runner = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+
+
+def em(evaluate: Callable[[Sequence[EMRun]], list[Step]], runs: Sequence[EMRun]) -> Iterator[list[EMRun]]:
+    """Iterate EM: one E-step for all runs that have not stopped, then the M-step of each. Ends when all have."""
+    while active := [run for run in runs if run.running]:
+        for run, step in zip(active, evaluate(active), strict=True):
+            run.move(step)
+        yield active
+
+
+def steps(model: Model, data: Reduced, params: Params, assign: Assign = SOFT, **how: Any) -> Iterator[Step]:
+    """Plain EM from `params`, step by step and without end."""
+    run = EMRun(model, params, assign)
+
+    def e_step(active: Sequence[EMRun]) -> list[Step]:
+        return evaluate(model, data, [run.params], assign, keys=[(run.key, run.n_passes)], **how)
+
+    for _ in em(e_step, [run]):
+        yield run.accepted
 
 
 def serial(task: Callable[[Any], Any], chunks: Sequence[Any]) -> Iterable[Any]:
@@ -41,12 +61,12 @@ def evaluate(
     seed: np.random.SeedSequence | None = None,
     keys: Sequence[tuple[int, ...]] | None = None,
 ) -> list[Step]:
-    """Evaluate every candidate in one pass over the data.
+    """The E-step: return expected statistics and objective of every candidate, in one pass over the data.
 
     Parameters
     ----------
     model : Model
-    data : Reduced                the chunks, and what was counted once
+    data : Reduced                the chunks, and the statistics of rows in which nothing is hidden
     candidates : list of params
     assign : Assign
     runner : callable             maps a task over chunks, results in their order
@@ -56,17 +76,10 @@ def evaluate(
     -------
     list of Step
         For each candidate its statistics and the objective that belongs to it.
-
-    Inside `checkpoint` what the pass finds is recorded, or taken from the record.
     """
     keys = keys or [(i,) for i in range(len(candidates))]
     seed = seed or np.random.SeedSequence(0)
-
-    def one_pass() -> list[Expected]:
-        return _pass(model, data, candidates, assign, runner, seed, keys)
-
-    journal = current()
-    found = one_pass() if journal is None else journal.expected(model, data, candidates, assign, (seed, keys), one_pass)
+    found = _pass(model, data, candidates, assign, runner, seed, keys)
     return [Step(params, expected, model.log_prior(params)) for params, expected in zip(candidates, found, strict=True)]
 
 
@@ -100,28 +113,12 @@ def _pass(
 
 
 def _known(model: Model, data: Reduced, params: Params) -> Expected:
-    """Return what needs no pass: the statistics of completely known data, restated for these parameters."""
+    """Return the statistics of rows in which nothing is hidden, restated for these parameters: they need no pass.
+
+    Without latent content the expected complete-data log-likelihood is the log-likelihood itself.
+    """
     if data.known is None:
         return Expected.zero(model.stats_shape[0])
     stats = data.known.stats
     loglik = model.complete(stats, data.about, params)
     return Expected(model.recentre(stats, data.about, params), loglik)
-
-
-def em(evaluate: Callable[[Sequence[Chain]], list[Step]], chains: Sequence[Chain]) -> Iterator[list[Chain]]:
-    """The loop: one pass evaluates all chains that still run, then each moves. Ends when none runs."""
-    while running := [chain for chain in chains if chain.running]:
-        for chain, step in zip(running, evaluate(running), strict=True):
-            chain.move(step)
-        yield running
-
-
-def steps(model: Model, data: Reduced, params: Params, assign: Assign = SOFT, **how: Any) -> Iterator[Step]:
-    """Plain EM from `params`, step by step and without end."""
-    chain = Chain(model, params, assign)
-
-    def one_pass(running: Sequence[Chain]) -> list[Step]:
-        return evaluate(model, data, [chain.params], assign, keys=[(chain.key, chain.n_passes)], **how)
-
-    for _ in em(one_pass, [chain]):
-        yield chain.accepted

@@ -10,15 +10,15 @@ from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 
 
-class Walk(NamedTuple):
-    """Where a chain came from, where it stands, and where it would go.
+class EMPair(NamedTuple):
+    """Two consecutive plain EM steps, and the parameters that follow.
 
     Attributes
     ----------
     before, after : Step                 two consecutive plain steps
     following : params                   what the next plain step would evaluate
     vectors : three raw vectors          the parameters of the three, packed
-    slowest : float                      the largest rate seen lately, this one included
+    slowest : float                      the largest of the last few rates, this one included
     left : float or None                 remaining gain as the method itself estimates it; None: EM, see `stopping.gain`
     """
 
@@ -30,22 +30,22 @@ class Walk(NamedTuple):
     left: float | None = None
 
     @classmethod
-    def of(cls, model: Model, before: Step, after: Step, following: Params) -> Walk:
-        """Return the walk; its own rate is the slowest known."""
+    def of(cls, model: Model, before: Step, after: Step, following: Params) -> EMPair:
+        """Return the pair, with its own rate as the slowest one."""
         vectors = (model.pack(before.params), model.pack(after.params), model.pack(following))
-        walk = cls(before, after, following, vectors, 0.0)
-        return walk._replace(slowest=walk.rate)
+        pair = cls(before, after, following, vectors, 0.0)
+        return pair._replace(slowest=pair.rate)
 
     @property
     def gain(self) -> float:
-        """How much the objective rose."""
+        """Increase of the objective."""
         return self.after.objective - self.before.objective
 
     @property
     def rate(self) -> float:
-        """<v2 - v1, v1 - v0> / |v1 - v0|^2: the share of a step that is left for the next one.
+        """<v2 - v1, v1 - v0> / |v1 - v0|^2: the rate of convergence.
 
-        Near the end it tends to the largest fraction of missing information: 0.99 means hundreds of steps.
+        It tends to the largest fraction of missing information: 0.99 means hundreds of steps.
         """
         v0, v1, v2 = self.vectors
         first = v1 - v0

@@ -1,4 +1,4 @@
-"""Statistics form a vector space: whoever can add can stream, thread and distribute."""
+"""Sufficient statistics are additive, so they can be streamed, threaded and distributed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Step:
-    """Parameters, what the data say about them, and the objective that belongs to exactly these parameters."""
+    """Parameters, the expected statistics under them, and the objective of exactly these parameters."""
 
     params: Params
     expected: Expected
@@ -63,5 +63,5 @@ class Step:
 
     @property
     def objective(self) -> float:
-        """What the loop climbs: loglik + log_prior."""
+        """What EM maximises: loglik + log_prior."""
         return self.expected.loglik + self.log_prior

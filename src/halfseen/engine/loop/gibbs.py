@@ -14,13 +14,14 @@ from itertools import count
 import numpy as np
 
 from halfseen.assign import Assign
-from halfseen.engine.loop.em import Runner, evaluate, serial
+from halfseen.engine.loop.em import Runner, serial
 from halfseen.engine.loop.model import Model, Reduced
+from halfseen.engine.services.checkpoint import evaluate
 from halfseen.errors import FitError
 from halfseen.leaves.limits import Params
 from halfseen.seeds import child
 
-SAMPLE = Assign("sample", cells=True)
+SAMPLE = Assign("sample", latent=True)
 
 
 def gibbs(
@@ -28,7 +29,7 @@ def gibbs(
 ) -> Iterator[Params]:
     """Yield parameters drawn from the posterior, each from the one before, without end; same seed, same bits.
 
-    The first ones still remember where they began, `params`: leave out a burn-in.
+    The first ones depend on the start, `params`: discard a burn-in.
     """
     for number in count():
         [step] = evaluate(model, data, [params], SAMPLE, runner, child(seed, 0), [(number,)])

@@ -1,15 +1,16 @@
 """Gradient methods on the same likelihood: steepest ascent with an adaptive rate, and L-BFGS.
 
 Soft statistics are the gradient: d objective = slope(stats + prior, params), by Fisher's identity, in the coordinates
-that every leaf says are free (logits, logs, means in units of their column). So one pass over the data gives objective
-and slope at once, and a gradient method is a chain that moves by its slope instead of maximising:
+of `Leaf.free` (logits, logs, means in units of their column). So one pass over the data gives objective and gradient at
+once, and a gradient method is a run that follows the gradient instead of making an M-step:
 
     params' = freed(at + length * direction),   at = free(params),
 
     gradient   direction = slope
     lbfgs      direction = H slope, H the inverse curvature learnt from the last few steps (two loops, Nocedal 1980)
 
-A step is accepted if the objective rises by a share of what the slope promised (Armijo); otherwise it is shortened.
+A step is accepted if the objective rises by a share of the increase that the gradient predicts (Armijo); otherwise it
+is shortened.
 """
 
 from __future__ import annotations
@@ -18,30 +19,30 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from halfseen.engine.loop.em_pair import Walk
+from halfseen.engine.loop.em_pair import EMPair
 from halfseen.engine.loop.expected import Step
 from halfseen.engine.loop.model import Model
-from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.stopping import NOISE, never
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 
 METHODS = ("em", "gradient", "lbfgs")
 
-PROMISE = 1e-4  # share of the promised rise that a step must deliver (Armijo)
-GROWTH = 1.5  # the rate of steepest ascent after a step that was accepted at once
-SHORTEST, LONGEST = 0.1, 0.5  # a refused step is shortened at least to the one, at most to the other share
-FIRST_MOVE = 0.5  # how far a first step moves the coordinate it moves most: logits, logs or units of a column
-FARTHEST = 3.0  # how far any step may: probabilities by a factor of twenty
-REMEMBERED = 10  # steps that L-BFGS learns the curvature from
-CURVED = 1e-10  # least cosine of a step and the change of slope along it: a flat or bent step teaches nothing
-TRIES = 12  # steps refused in a row before the direction is given up: a 4096th or less of it gains nothing
+SUFFICIENT = 1e-4  # share of the predicted increase that a step must reach (Armijo)
+GROWTH = 1.5  # factor of the learning rate of steepest ascent after a step that was accepted at once
+SHORTEST, LONGEST = 0.1, 0.5  # a rejected step is shortened to a share between these
+FIRST_MOVE = 0.5  # largest change of a coordinate in the first step: logits, logs or units of a column
+FARTHEST = 3.0  # largest change in any step: probabilities by a factor of twenty
+REMEMBERED = 10  # steps from which L-BFGS estimates the curvature
+CURVED = 1e-10  # least cosine of a step and the change of gradient along it: others are no use for the curvature
+TRIES = 12  # rejected steps in a row before the direction is given up: at most 1/4096 of it is left
 WINDOW = 10  # steps whose gains are added before they are compared: single steps zigzag
 
 
 @dataclass
-class Ascent(Chain):
-    """One run of a gradient method from given parameters; a chain like those of EM.
+class GradientRun(EMRun):
+    """One run of a gradient method from given parameters, in the place of a run of EM.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class Ascent(Chain):
     at, slope : coordinates and slope of the accepted step
     direction, length : the step being tried is `length * direction`
     memory : pairs (step, fall of the slope) of the last accepted steps
-    n_refused : steps refused since the last accepted one
+    n_rejected : steps rejected since the last accepted one
     """
 
     method: str = "lbfgs"
@@ -60,7 +61,7 @@ class Ascent(Chain):
     direction: Floats = field(default_factory=lambda: np.zeros(0))
     length: float = 0.0
     memory: list[tuple[Floats, Floats]] = field(default_factory=list)
-    n_refused: int = 0
+    n_rejected: int = 0
 
     def move(self, step: Step) -> None:
         """Accept the step that was tried, or shorten it."""
@@ -68,14 +69,14 @@ class Ascent(Chain):
         if self.step is None:
             self._check_finite(step)
             self._accept(step)
-        elif step.objective >= self.objective + max(PROMISE * self._promised(), 0.0):
+        elif step.objective >= self.objective + max(SUFFICIENT * self._predicted(), 0.0):
             self._accept(step)
         else:
             self._shorten(step)
         self._stop_at_cap()
 
     def _accept(self, step: Step) -> None:
-        """Stand on the new step, learn from it, stop or aim again."""
+        """Accept the step, update curvature and rate, then stop or choose the next step."""
         before, self.step = self.step, step
         self.trace.append(step.objective)
         stats = self.model.with_prior(step)
@@ -83,22 +84,22 @@ class Ascent(Chain):
         if before is not None:
             self._learn(at - self.at, self.slope - slope)
         self.at, self.slope = at, slope
-        self.n_refused = 0
+        self.n_rejected = 0
         if not slope.any():
             self.reason = "tolerance"
             return
         self._aim()
         if before is not None and self.reason is None and self.rule is not never:
-            walk = Walk.of(self.model, before, step, self.params)
+            pair = EMPair.of(self.model, before, step, self.params)
             left = max(remaining(self.trace), sure_gain(self.model, stats, step.params))
-            self.reason = self.rule(self.model, walk._replace(left=left))
+            self.reason = self.rule(self.model, pair._replace(left=left))
 
     def _learn(self, moved: Floats, fall: Floats) -> None:
         """Remember a step and the fall of the slope along it; adapt the rate."""
         if moved @ fall > CURVED * np.linalg.norm(moved) * np.linalg.norm(fall):
             self.memory = [*self.memory[1 - REMEMBERED :], (moved, fall)]
         if self.method == "gradient":
-            self.rate = self.length * (1.0 if self.n_refused else GROWTH)
+            self.rate = self.length * (1.0 if self.n_rejected else GROWTH)
 
     def _aim(self) -> None:
         """Choose direction and length of the next step."""
@@ -108,12 +109,12 @@ class Ascent(Chain):
         first = FIRST_MOVE / farthest if self.rate is None else self.rate
         self.length = min(1.0 if newton else first, FARTHEST / farthest)
         self._try()
-        if self._promised() <= NOISE * abs(self.objective):
+        if self._predicted() <= NOISE * abs(self.objective):
             self._give_up()
 
     def _give_up(self) -> None:
-        """Forget a curvature that leads nowhere; without any, stop: what the slope promises is rounding."""
-        self.n_refused = 0
+        """Restart from steepest ascent; if that was it, stop: the predicted increase is within rounding."""
+        self.n_rejected = 0
         if self.method == "lbfgs" and self.memory:
             self.memory = []
             self._aim()
@@ -124,32 +125,32 @@ class Ascent(Chain):
     def _try(self) -> None:
         self.params = self.model.freed(self.at + self.length * self.direction, self.accepted.params)
 
-    def _promised(self) -> float:
-        """Return the rise that the slope promises for the step as it came out, floors included."""
+    def _predicted(self) -> float:
+        """Return the increase that the gradient predicts for the step as it came out, floors included."""
         return float(self.slope @ (self.model.free(self.params) - self.at))
 
     def _shorten(self, step: Step) -> None:
-        """Try a shorter step, so many times."""
-        self.n_refused += 1
-        if self.n_refused > TRIES:
+        """Try a shorter step, up to `TRIES` times."""
+        self.n_rejected += 1
+        if self.n_rejected > TRIES:
             self._give_up()
         else:
             self.length *= self._share(step)
             self._try()
 
     def _share(self, step: Step) -> float:
-        """Return the top of the parabola through both objectives and the slope, as a share of the step tried."""
-        promised = self._promised()
-        short = promised - (step.objective - self.objective)
+        """Return the maximum of the parabola through both objectives and the slope, as a share of the step tried."""
+        predicted = self._predicted()
+        short = predicted - (step.objective - self.objective)
         if not np.isfinite(short) or short <= 0:
             return SHORTEST
-        return float(np.clip(promised / (2 * short), SHORTEST, LONGEST))
+        return float(np.clip(predicted / (2 * short), SHORTEST, LONGEST))
 
 
 def two_loops(slope: Floats, memory: list[tuple[Floats, Floats]]) -> Floats:
     """Return H slope, H the inverse curvature that agrees with every remembered (moved, fall): moved = H fall.
 
-    Where the slope is zero nothing may move, and the direction is zero too; it climbs as steeply without.
+    Where the slope is zero the parameter is fixed or on a bound, and the direction is set to zero there.
 
     Examples
     --------
@@ -172,9 +173,9 @@ def two_loops(slope: Floats, memory: list[tuple[Floats, Floats]]) -> Floats:
 
 
 def sure_gain(model: Model, stats: Stats, params: Params) -> float:
-    """Return what a step of EM from here is sure to gain: complete(stats, params, .) at its maximum, less here.
+    """Return a lower bound of the gain of an EM step: complete(stats, params, .) at its maximum minus its value here.
 
-    It takes no pass, and sees what a small slope hides: a direction in which there is little curvature either.
+    It takes no pass, and detects what a small gradient hides: a direction in which the curvature is small too.
     """
     with np.errstate(divide="ignore", invalid="ignore"):  # a maximum on the boundary may be infinite
         best, here = (model.complete(stats, params, each) for each in (model.maximise(stats, params), params))
@@ -182,10 +183,10 @@ def sure_gain(model: Model, stats: Stats, params: Params) -> float:
 
 
 def remaining(trace: list[float]) -> float:
-    """Estimate what is left to gain, from the gains of the last two windows of steps.
+    """Estimate the remaining gain from those of the last two windows of steps.
 
     If gains shrink by the factor `ratio` from window to window, the rest is a geometric series:
-    left = late * ratio / (1 - ratio). A ratio below 1/2 is not believed, and less than two steps a window say nothing.
+    left = late * ratio / (1 - ratio), the ratio at least 1/2. With fewer than two steps a window it is infinite.
 
     Examples
     --------

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from halfseen.assign import SOFT, Assign
 from halfseen.engine.loop.expected import Expected, Step
-from halfseen.leaves.leaf import Floats, Leaf, Stats, lacking
+from halfseen.leaves.leaf import Floats, Leaf, Stats, lacking, n_rows
 from halfseen.leaves.limits import Params
 from halfseen.leaves.product import Bundle
 from halfseen.structures.structure import Inference, Structure
 
 
 class Chunk(Protocol):
-    """What the engine needs to know of a piece of data."""
+    """What the engine reads of a chunk of data."""
 
     @property
     def index(self) -> int:
@@ -34,12 +34,12 @@ class Chunk(Protocol):
 
     @property
     def log_evidence(self) -> Floats | None:
-        """What labels say about the hidden variable, in logs."""
+        """Log of the evidence of labels about the hidden variable."""
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """Data made ready for many passes: what must be looked at each time, and what need not.
+    """Data prepared for many passes: chunks to read in each of them, and statistics that are gathered once.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Reduced:
         Statistics of data in which nothing is hidden, counted once under `about`.
     about : params under which `known` was gathered
     path : Path or None
-        The fused path that these chunks are packed for, used in soft passes; None: three steps always.
+        The fused path that these chunks are packed for, used in soft passes; None: always score, infer, expect.
     """
 
     chunks: Sequence[Chunk]
@@ -62,7 +62,7 @@ class Model(Bundle):
     """A structure and the leaves it reads; `params` is a dict with the parameters of each leaf.
 
     As a leaf its score is the log-evidence, and its statistics are those of its own leaves, inferred with the usage it
-    is given as weights. What only some structures can do (draw rows, fill holes) is in the subclass that goes with
+    is given as weights. What only some structures can do (sampling, imputation) is in the subclass that goes with
     them: `Mixture`, `HiddenMarkov`.
 
     Parameters
@@ -86,7 +86,7 @@ class Model(Bundle):
     def infer(
         self, prepared: Any, data: Any, outer: Floats, assign: Assign = SOFT, log_labels: Floats | None = None
     ) -> Inference:
-        """Score every part, then let the structure turn scores into usage."""
+        """Score every part; the structure turns scores into usage (posterior marginals, expected counts)."""
         scores = {name: leaf.score(prepared[name], data, assign) for name, leaf in self.leaves.items()}
         return self.structure.infer(scores, outer, assign, log_labels, data)
 
@@ -134,13 +134,9 @@ class Model(Bundle):
         return self.gather(prepared, data, usage, assign, out).digest
 
     @property
-    def linked(self) -> bool:  # type: ignore[override]
-        """Cells of a row are, by the component they share."""
+    def has_latent(self) -> bool:  # type: ignore[override]
+        """As a leaf, yes: the component inside is hidden."""
         return True
-
-    def settled(self, data: Any) -> NDArray[np.bool_]:
-        """No row is: its component in here is hidden."""
-        return np.zeros(n_rows(data), dtype=bool)
 
     def relabel(self, params: Params, order: NDArray[np.int64]) -> Params:
         """Return the parameters with the model's own components in another order."""
@@ -151,15 +147,15 @@ class Model(Bundle):
         return self.leaves["emit"].affinity(params["emit"], other["emit"])
 
     def sample(self, params: Params, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
-        """Draw units: where the structure's own model can."""
-        raise lacking(self, "sample", "Its structure has no way to draw rows.")
+        """Draw units; implemented by the model of a structure."""
+        raise lacking(self, "sample", "Its structure cannot draw rows.")
 
     def impute(self, params: Params, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
-        """Fill holes: where the structure's own model can."""
-        raise lacking(self, "impute", "Its structure has no way to fill holes.")
+        """Impute missing cells; implemented by the model of a structure."""
+        raise lacking(self, "impute", "Its structure cannot impute missing cells.")
 
     def affinity(self, params: Params, other: Params) -> Floats:
-        """Return the overlap of groups: where the structure's own model can."""
+        """Return the overlap of groups; implemented by the model of a structure."""
         raise lacking(self, "affinity", "Its structure has no measure of overlap.")
 
 
@@ -167,8 +163,3 @@ def weighted_sum(weight: Floats, values: Floats) -> float:
     """Return sum of weight * values; a row of weight 0 is absent even where its value is -inf."""
     used = weight > 0
     return float(weight[used] @ values[used])
-
-
-def n_rows(data: Any) -> int:
-    """Return the number of rows of a block, or of the first of several blocks."""
-    return len(next(iter(data.values()))) if isinstance(data, Mapping) else len(data)

@@ -1,4 +1,4 @@
-"""How a pass goes over a chunk: in three steps, or fused into one kernel.
+"""Paths: how a pass processes a chunk, in three steps or fused into one kernel.
 
 A path prepares parameters, gathers the sums of a chunk, and finishes added sums into statistics. Sums of one path add.
 """
@@ -14,7 +14,7 @@ from halfseen.leaves.limits import Params
 
 
 class Path(Protocol):
-    """What `evaluate` needs of a way through the data."""
+    """What `evaluate` needs of a path."""
 
     def prepare(self, params: Params) -> Any:
         """Derive what the pass needs of one candidate's parameters."""

@@ -1,7 +1,7 @@
-"""One run of EM: where it stands, how it moves, when and why it stops.
+"""One run of EM: its current parameters, the M-step, acceleration, and when and why it stops.
 
-A chain asks for its `params` to be evaluated and is told the resulting `Step` (`move`). It walks by plain EM and, when
-accelerated, leaps now and then (SQUAREM). Its state is plain values.
+The loop evaluates the `params` of a run (E-step) and passes the resulting `Step` to `move` (M-step). An accelerated run
+also tries extrapolated parameters now and then (SQUAREM). Its state is plain values.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from halfseen.assign import SOFT, Assign
-from halfseen.engine.loop.em_pair import Walk
+from halfseen.engine.loop.em_pair import EMPair
 from halfseen.engine.loop.expected import Expected, Step
 from halfseen.engine.loop.model import Model
 from halfseen.engine.loop.squarem import Squarem
@@ -20,13 +20,13 @@ from halfseen.errors import FitError, ObjectiveFell
 from halfseen.leaves.leaf import arrays
 from halfseen.leaves.limits import Params
 
-ON_FLOOR = 1e-6  # the same where a covariance leans on its floor, which its entries tell to a few digits only
-MEMORY = 10  # rates remembered: a leap hides the slowest direction for a while
-ROUNDING = 1e-9  # relative fall of the objective that rounding explains; a larger one is a bug
+ROUNDING = 1e-9  # relative decrease of the objective that rounding explains; a larger one is a bug
+ON_FLOOR = 1e-6  # the same where a covariance is at its floor, which its entries give to a few digits only
+MEMORY = 10  # rates remembered: after an extrapolation the slowest direction is hidden for a while
 
 
 @dataclass
-class Chain:
+class EMRun:
     """One run of EM from given parameters.
 
     Attributes
@@ -36,9 +36,9 @@ class Chain:
     trace : objectives of the accepted steps
     n_passes : passes over the data so far
     reason : why it stopped; None while it may go on
-    pause : it also rests after this many passes, until told to go on
-    leaping : whether `params` are the end of a leap, not of a plain step
-    landed : whether the last accepted step was a leap; rates are measured on plain steps only
+    pause : it also pauses after this many passes, until this is changed
+    extrapolating : whether `params` are extrapolated, not the result of a plain M-step
+    extrapolated : whether the last accepted step was; rates are measured on plain steps only
     rates : the last few rates of convergence
     """
 
@@ -54,13 +54,13 @@ class Chain:
     n_passes: int = 0
     reason: str | None = None
     pause: int | None = None
-    leaping: bool = False
-    landed: bool = False
+    extrapolating: bool = False
+    extrapolated: bool = False
     rates: list[float] = field(default_factory=list)
 
     @property
     def running(self) -> bool:
-        """Whether the chain wants its parameters evaluated."""
+        """Whether the run has neither stopped nor paused."""
         return self.reason is None and (self.pause is None or self.n_passes < self.pause)
 
     @property
@@ -76,22 +76,22 @@ class Chain:
 
     @property
     def healthy(self) -> bool:
-        """Whether no component leans on a variance floor."""
+        """Whether no component has a variance at its floor."""
         return self.step is not None and not self.model.collapsed(self.step.params)
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """Chains compare by health first, then by objective."""
+        """Runs compare by health first, then by objective."""
         return (self.healthy, self.objective)
 
     def move(self, step: Step) -> None:
-        """Take the evaluation of `params` and choose the next ones."""
+        """Take the evaluation of `params` and choose the next ones: the M-step, or an extrapolation."""
         self.n_passes += 1
-        if self.leaping:
-            self._land(step)
+        if self.extrapolating:
+            self._accept_or_reject(step)
         else:
             self._check_finite(step)
-            self._walk(step)
+            self._accept(step)
         self._stop_at_cap()
 
     def _check_finite(self, step: Step) -> None:
@@ -103,51 +103,51 @@ class Chain:
         if self.reason is None and self.max_iter is not None and self.n_passes >= self.max_iter:
             self.reason = "iterations" if self.rule is never else "max_iter"
 
-    def _walk(self, step: Step) -> None:
-        """Accept a plain EM step; stop, leap, or walk on."""
+    def _accept(self, step: Step) -> None:
+        """Accept a plain EM step and make the M-step; stop, extrapolate, or go on."""
         before, self.step = self.step, step
-        if before is not None and self.assign.climbs and self.model.exact:
-            _check_climb(before, step, self)
+        if before is not None and self.assign.monotone and self.model.exact:
+            _check_monotone(before, step, self)
         self.trace.append(step.objective)
         first = before is None
         if self.rule is never and self.squarem is None:
-            before = None  # nothing looks back: its memory is free for the M-step
+            before = None  # not needed any more: its memory is free for the M-step
         self.params = self.model.improved(step)
-        if self._stands_still(step):
+        if self._unchanged(step):
             self.reason = "parameters stable"
             return
-        if first or self.landed:
-            self.landed = False
+        if first or self.extrapolated:
+            self.extrapolated = False
             return
         if before is None:
             return
-        walk = self._remember(Walk.of(self.model, before, step, self.params))
-        self.reason = self.rule(self.model, walk)
+        pair = self._remember(EMPair.of(self.model, before, step, self.params))
+        self.reason = self.rule(self.model, pair)
         if self.reason is None and self.squarem is not None:
-            leap = self.squarem.propose(self.model, walk, self.n_passes)
-            if leap is not None:
-                self.leaping, self.params = True, leap
+            proposed = self.squarem.propose(self.model, pair, self.n_passes)
+            if proposed is not None:
+                self.extrapolating, self.params = True, proposed
 
-    def _stands_still(self, step: Step) -> bool:
-        """Whether a step leads to where it began, bit by bit: the second one where nothing is hidden."""
+    def _unchanged(self, step: Step) -> bool:
+        """Whether the M-step returned the same parameters, bit for bit: the second one does where nothing is hidden."""
         if self.rule is never or self.assign.mode != "soft":
             return False
         return all(map(np.array_equal, arrays(self.params), arrays(step.params)))
 
-    def _remember(self, walk: Walk) -> Walk:
-        """Return the walk with the slowest rate of the last few."""
-        self.rates = [*self.rates[1 - MEMORY :], walk.rate]
-        return walk._replace(slowest=max(self.rates))
+    def _remember(self, pair: EMPair) -> EMPair:
+        """Return the pair with the slowest of the last few rates."""
+        self.rates = [*self.rates[1 - MEMORY :], pair.rate]
+        return pair._replace(slowest=max(self.rates))
 
-    def _land(self, step: Step) -> None:
-        """Keep the end of a leap if it is no lower than where it began; else walk on from there."""
-        assert self.squarem is not None, "only SQUAREM leaps"
-        self.leaping = False
+    def _accept_or_reject(self, step: Step) -> None:
+        """Keep extrapolated parameters if their objective is no lower; else go on from the last accepted step."""
+        assert self.squarem is not None, "only SQUAREM extrapolates"
+        self.extrapolating = False
         kept = step.objective >= self.accepted.objective
         self.squarem.learn(kept)
         if kept:
             self.trace.append(step.objective)
-            self.step, self.landed = step, True
+            self.step, self.extrapolated = step, True
         self.params = self.model.improved(self.accepted)
 
 
@@ -178,17 +178,17 @@ class Average:
         return model.improved(Step(self.about, (1 / self.n_steps) * self.total))
 
 
-def _check_climb(before: Step, after: Step, chain: Chain) -> None:
+def _check_monotone(before: Step, after: Step, run: EMRun) -> None:
     fall = (before.objective - after.objective) / max(1.0, abs(before.objective))
     if fall <= ROUNDING:
         return
-    if not (fall <= ON_FLOOR and chain.model.collapsed(after.params)):
-        raise ObjectiveFell(chain.n_passes, before.objective, after.objective)
+    if not (fall <= ON_FLOOR and run.model.collapsed(after.params)):
+        raise ObjectiveFell(run.n_passes, before.objective, after.objective)
 
 
-def _not_finite(step: Step, chain: Chain) -> str:
-    where = f"restart {chain.key}, pass {chain.n_passes}: the objective is {step.objective}: "
+def _not_finite(step: Step, run: EMRun) -> str:
+    where = f"restart {run.key}, pass {run.n_passes}: the objective is {step.objective}: "
     if step.objective == -np.inf:
-        start = "the start makes" if chain.n_passes == 1 else "the parameters make"
+        start = "the start makes" if run.n_passes == 1 else "the parameters make"
         return where + f"{start} some row impossible. Use a start without zeros, a prior, or a wider given covariance."
     return where + "a component collapsed onto a single value. Use a variance floor, a prior or fewer components."

@@ -15,42 +15,42 @@ from collections.abc import Callable
 
 import numpy as np
 
-from halfseen.engine.loop.em_pair import Walk
+from halfseen.engine.loop.em_pair import EMPair
 from halfseen.engine.loop.model import Model
 from halfseen.errors import ParameterError
 
-Rule = Callable[[Model, Walk], str | None]
+Rule = Callable[[Model, EMPair], str | None]
 
 NOISE = 4 * np.finfo(np.float64).eps  # relative change of a sum that cannot be told from rounding
-QUICKEST = 0.75  # a rate below this is not believed: two steps say too little about a third
-SLOWEST = 1 - 1e-6  # a squared rate above this is not believed either: it would ask for gains below rounding
+QUICKEST = 0.75  # lower rates are replaced by this one: two steps are too few to trust them
+SLOWEST = 1 - 1e-6  # larger squared rates are replaced by this one: gains would have to be below rounding
 
 
-def never(model: Model, walk: Walk) -> str | None:
+def never(model: Model, pair: EMPair) -> str | None:
     """Never stop."""
     return None
 
 
 def gain(tol: float) -> Rule:
-    """Stop when what is left to gain is estimated below `tol`, in units of the total objective.
+    """Stop when the estimated remaining gain of the total objective is below `tol`.
 
     If the steps shrink by the factor `rate` the gains shrink by its square, and the remaining gains are a geometric
-    series: left = gain * rate^2 / (1 - rate^2). The change of the objective alone says little: at a rate of 0.99 it
-    understates what is left fiftyfold. The slowest rate seen lately counts: just after a leap the quick directions
-    hide the slow one.
+    series: left = gain * rate^2 / (1 - rate^2). The change of the objective alone is no measure: at a rate of 0.99 it
+    is a fiftieth of the remaining gain. The slowest of the last few rates is used: just after an extrapolation the fast
+    directions hide the slow one.
 
-    Gradient methods take steps of all lengths, of which no two compare; they make their own estimate, `walk.left`.
+    Steps of gradient methods have different lengths and no rate; they make their own estimate, `pair.left`.
     """
 
-    def rule(model: Model, walk: Walk) -> str | None:
-        if walk.left is not None:
-            return "tolerance" if walk.left < tol else None
-        if walk.rate >= 1:  # steps grow: leaving a saddle
+    def rule(model: Model, pair: EMPair) -> str | None:
+        if pair.left is not None:
+            return "tolerance" if pair.left < tol else None
+        if pair.rate >= 1:  # steps grow: leaving a saddle
             return None
-        squared = min(max(QUICKEST, walk.slowest) ** 2, SLOWEST)
-        if max(walk.gain, 0.0) * squared / (1 - squared) < tol:
+        squared = min(max(QUICKEST, pair.slowest) ** 2, SLOWEST)
+        if max(pair.gain, 0.0) * squared / (1 - squared) < tol:
             return "tolerance"
-        return "rounding" if walk.gain <= NOISE * abs(walk.after.objective) else None
+        return "rounding" if pair.gain <= NOISE * abs(pair.after.objective) else None
 
     return rule
 
@@ -58,8 +58,8 @@ def gain(tol: float) -> Rule:
 def counts(tol: float) -> Rule:
     """Stop when no statistic moved by `tol` or more."""
 
-    def rule(model: Model, walk: Walk) -> str | None:
-        before, after = walk.before, walk.after
+    def rule(model: Model, pair: EMPair) -> str | None:
+        before, after = pair.before, pair.after
         restated = model.recentre(before.expected.stats, before.params, after.params)
         return "counts stable" if np.abs(after.expected.stats - restated).max(initial=0.0) < tol else None
 
@@ -69,19 +69,19 @@ def counts(tol: float) -> Rule:
 def parameters(tol: float) -> Rule:
     """Stop when no parameter is about to move by `tol` or more."""
 
-    def rule(model: Model, walk: Walk) -> str | None:
-        moved = np.abs(walk.vectors[2] - walk.vectors[1])
+    def rule(model: Model, pair: EMPair) -> str | None:
+        moved = np.abs(pair.vectors[2] - pair.vectors[1])
         return "parameters stable" if moved.max(initial=0.0) < tol else None
 
     return rule
 
 
 def assignments(otherwise: Rule = never) -> Rule:
-    """Stop when the best completions are the same as in the step before; until then ask another rule."""
+    """Stop when the best assignments are the same as in the step before; otherwise apply another rule."""
 
-    def rule(model: Model, walk: Walk) -> str | None:
-        same = walk.after.expected.digest == walk.before.expected.digest
-        return "assignments unchanged" if same else otherwise(model, walk)
+    def rule(model: Model, pair: EMPair) -> str | None:
+        same = pair.after.expected.digest == pair.before.expected.digest
+        return "assignments unchanged" if same else otherwise(model, pair)
 
     return rule
 

@@ -1,1 +1,1 @@
-"""What wraps the loop: `checkpoint` (resume an interrupted fit), `progress` (who is told), `interrupt` (Ctrl-C)."""
+"""What wraps the loop: `checkpoint` (resume a fit), `progress` (a callback after each pass), `interrupt` (Ctrl-C)."""

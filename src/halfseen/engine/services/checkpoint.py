@@ -1,9 +1,11 @@
-"""Checkpoints: a journal of passes over the data, from which an interrupted fit goes on to the identical result.
+"""Checkpoints: a record of passes over the data, from which an interrupted fit resumes to the identical result.
 
-Every search here is a function of data, options and seed, and the passes are all that takes time. So nothing of a
-chain's state is stored. The journal keeps what each pass found; resuming runs the same search again with recorded
-results in the place of passes until the journal ends, and then goes on. It holds for every mode, method, number of
-starts and range of sizes alike, and for several fits in a row.
+Every search is a function of data, options and seed, and the passes take nearly all of its time. So no state of a run
+is stored. The file keeps what each pass found; resuming repeats the same search with recorded results in the place of
+passes until the record ends, and goes on from there. This serves every mode, method, number of starts and range of
+sizes alike, and several fits in a row.
+
+`evaluate` here is that of the loop, wrapped: inside `checkpoint` what it finds is recorded, or taken from the record.
 
 The file
 --------
@@ -14,15 +16,15 @@ One line of JSON (format, versions, kernels), then records:
 kind   payload
 S      the seed of a fit, as JSON
 D      fingerprint of the data and of the kind of model that the following passes are about
-P      fingerprint of all that goes into a pass, then what came out: log-likelihoods, digests, statistics
+P      fingerprint of the input of a pass, then its results: log-likelihoods, digests, statistics
 
-Where statistics are large and a chain never looks back (a lexicon, plain passes), what passes found is not kept: in a
-file beside the journal, `path.1` for the first such chain, is where it stands, and that file is written anew: whole, or
-not at all. Resuming goes on from there.
+Where statistics are large and a run needs nothing but its last parameters (a lexicon, plain iterations), results of
+passes are not kept. Instead the position of the run, its parameters and trace, is in a file of its own, `path.1` for
+the first such run, which is replaced as a whole or not at all. Resuming goes on from there.
 
-Fingerprints tell a journal of another fit. A damaged end, as a killed process leaves it, is cut off; damage before an
-intact record is an error. Records reach the system within a second of recorded work: a killed process loses no more,
-beside the pass it was in.
+Fingerprints detect a record of another fit. A damaged end, as a killed process leaves it, is cut off; damage before an
+intact record is an error. Records are flushed after every second of recorded work: a killed process loses no more than
+that, and the pass it was in.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import wraps
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -45,9 +48,11 @@ import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
-from halfseen.assign import Assign
+from halfseen.assign import SOFT, Assign
 from halfseen.data.counts import Counts
-from halfseen.engine.loop.expected import Expected
+from halfseen.engine.loop import em
+from halfseen.engine.loop.em import Runner, serial
+from halfseen.engine.loop.expected import Expected, Step
 from halfseen.engine.loop.model import Model, Reduced
 from halfseen.errors import CheckpointError
 from halfseen.leaves.leaf import Leaf, arrays, frozen
@@ -56,7 +61,7 @@ from halfseen.seeds import seed_of
 from halfseen.structures.tree import Sentences
 from halfseen.whole_file import whole_file
 
-__all__ = ["Journal", "checkpoint", "current", "lasting_seed"]
+__all__ = ["Checkpoint", "checkpoint", "current", "evaluate", "lasting_seed", "recorded", "stop_recording"]
 
 log = logging.getLogger("halfseen")
 
@@ -67,34 +72,71 @@ HEAD = struct.Struct("<4scQ")
 CRC = struct.Struct("<I")
 PRINT = 16  # bytes of a fingerprint
 BUFFER = 1 << 20  # bytes gathered before they are handed to the system, unless a second has passed
-LARGE = 1 << 20  # statistics of a pass that are not kept where a chain never looks back
-SPARE = 9  # times as long as keeping took is worked before it is done again
-PATIENCE = 1.0  # seconds of work that a killed process may lose beside the pass it was in
+LARGE = 1 << 20  # numbers in the statistics of a pass from which on positions are kept in place of passes, if possible
+SPARE = 9  # a position is saved again after this many times the time that saving took: a tenth of all time at most
+FLUSH_AFTER = 1.0  # seconds of work that a killed process may lose beside the pass it was in
 
-_current: ContextVar[Journal | None] = ContextVar("halfseen_journal", default=None)
+Evaluate = Callable[..., list[Step]]
+Draw = tuple[np.random.SeedSequence | None, Sequence[tuple[int, ...]] | None]  # seed and keys of `evaluate`
+
+_current: ContextVar[Checkpoint | None] = ContextVar("halfseen_checkpoint", default=None)
 
 
-def current() -> Journal | None:
-    """Return the journal that passes are to be recorded in, or None."""
+def current() -> Checkpoint | None:
+    """Return the open checkpoint that passes are to be recorded in, or None."""
     return _current.get()
 
 
-@contextmanager
-def checkpoint(path: str | os.PathLike[str]) -> Iterator[Journal]:
-    """Keep the progress of the fits inside in a file, and go on from it when run again.
+def stop_recording() -> None:
+    """Record nothing more in the open checkpoint, if there is one: a fit was interrupted."""
+    if open_one := current():
+        open_one.stop()
 
-    Run the same lines again after a crash, a kill or an interruption: what was done is taken from the file, and the
-    result is bit for bit that of an uninterrupted run on this machine. When the block ends well the file is removed.
+
+def recorded(evaluate: Evaluate) -> Evaluate:
+    """Return an `evaluate` that, inside `checkpoint`, records what it finds or takes it from the record."""
+
+    @wraps(evaluate)
+    def recording(
+        model: Model,
+        data: Reduced,
+        candidates: Sequence[Params],
+        assign: Assign = SOFT,
+        runner: Runner = serial,
+        seed: np.random.SeedSequence | None = None,
+        keys: Sequence[tuple[int, ...]] | None = None,
+    ) -> list[Step]:
+        def one_pass() -> list[Step]:
+            return evaluate(model, data, candidates, assign, runner, seed, keys)
+
+        open_one = current()
+        if open_one is None:
+            return one_pass()
+        return open_one.steps(model, data, candidates, assign, (seed, keys), one_pass)
+
+    return recording
+
+
+evaluate = recorded(em.evaluate)
+
+
+@contextmanager
+def checkpoint(path: str | os.PathLike[str]) -> Iterator[Checkpoint]:
+    """Record the progress of the fits inside in a file, and resume from it when run again.
+
+    Run the same lines again after a crash, a kill or an interruption: passes that were made are taken from the file,
+    and the result is bit for bit that of an uninterrupted run on this machine. The file is removed when the block ends
+    without an error.
 
     Parameters
     ----------
     path : str or path
-        The file; made if it is not there. Its size is that of the statistics, for each pass and running start. Of a
-        `WordAligner` with a large lexicon, files beside it keep where each of its models stands, not every pass.
+        The file; created if it does not exist. It holds the statistics of each pass and running start. For a
+        `WordAligner` with a large lexicon, files beside it hold the last parameters of each model in place of passes.
 
     Yields
     ------
-    Journal
+    Checkpoint
         `n_replayed` and `n_recorded` count passes taken from the file, and passes made.
 
     Raises
@@ -106,48 +148,48 @@ def checkpoint(path: str | os.PathLike[str]) -> Iterator[Journal]:
     Notes
     -----
     The order of fits in the block must be the same each time. Seeds drawn where `random_state` is None or a generator
-    are in the file, so that such fits go on too. Fits in other threads or processes are not recorded. An interrupted
+    are in the file, so that such fits resume too. Fits in other threads or processes are not recorded. An interrupted
     fit that returns its best model so far leaves the file, and what follows in the block is no longer recorded.
 
     Examples
     --------
     >>> import halfseen as hs, tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "run.checkpoint")
-    >>> with hs.checkpoint(path) as journal:
+    >>> with hs.checkpoint(path) as record:
     ...     model = hs.LatentClass(2, random_state=0).fit([["a", 1]] * 5 + [["b", 0]] * 4)
-    >>> journal.n_replayed, journal.n_recorded > model.n_iter_, os.path.exists(path)
+    >>> record.n_replayed, record.n_recorded > model.n_iter_, os.path.exists(path)
     (0, True, False)
     """
-    journal = Journal(os.fspath(path))
-    token = _current.set(journal)
+    opened = Checkpoint(os.fspath(path))
+    token = _current.set(opened)
     try:
-        yield journal
+        yield opened
     except BaseException:
-        journal.close()
+        opened.close()
         raise
     else:
-        journal.close(done=not journal.stopped)
+        opened.close(done=not opened.stopped)
     finally:
         _current.reset(token)
 
 
 def lasting_seed(random_state: Any) -> np.random.SeedSequence:
-    """Return a seed that an interrupted run finds again: inside `checkpoint` a drawn seed is kept in the file.
+    """Return a seed that a resumed fit finds again: inside `checkpoint` a seed drawn at random is in the file.
 
     A seed chosen by the user must be the recorded one.
     """
-    seed, journal = seed_of(random_state), current()
-    return seed if journal is None else journal.seed(seed, chosen=isinstance(random_state, int | np.integer))
+    seed, open_one = seed_of(random_state), current()
+    return seed if open_one is None else open_one.seed(seed, chosen=isinstance(random_state, int | np.integer))
 
 
-class Stood(NamedTuple):
-    """Where a chain stood: the objectives of its passes, and the parameters that were to be evaluated next."""
+class Position(NamedTuple):
+    """The position of a run: the objectives of its passes, and the parameters to evaluate next."""
 
     trace: list[float]
     params: dict[str, Any]
 
 
-class Journal:
+class Checkpoint:
     """An open checkpoint; made by `checkpoint`.
 
     Attributes
@@ -163,10 +205,10 @@ class Journal:
         self.stopped = False
         self._about: tuple[Any, bytes] = (lambda: None, b"")  # the data last seen, weakly, and their fingerprint
         self._flushed = time.monotonic()
-        self._beside: list[Path] = []  # files of chains that stand somewhere
-        self._standing: Callable[[], Any] = lambda: None  # the data of the chain that is kept so, weakly
-        self._took = self._kept_at = 0.0
-        self._name = ""
+        self._position_files: list[Path] = []
+        self._position_of: Callable[[], Any] = lambda: None  # the data of the run whose position is saved, weakly
+        self._position_about = ""  # their fingerprint
+        self._took = self._saved_at = 0.0
         self._new = not os.path.exists(path)
         try:
             self._file: BinaryIO = open(path, "w+b" if self._new else "r+b", buffering=BUFFER)  # noqa: SIM115
@@ -208,7 +250,7 @@ class Journal:
         if _intact_later(self._file.read()):
             raise CheckpointError(
                 f"{self.path}: this checkpoint is damaged at byte {end}, with intact records behind. Delete it to "
-                "begin anew, or restore it from a copy."
+                "start anew, or restore it from a copy."
             )
         if end > first:
             log.info("resuming from %s, %d bytes", self.path, end)
@@ -222,11 +264,11 @@ class Journal:
         except OSError as error:
             raise CheckpointError(f"{self.path}: cannot be written: {error.strerror}.") from error
         if done or (self._new and not self.n_recorded):
-            for path in (Path(self.path), *self._beside):
+            for path in (Path(self.path), *self._position_files):
                 path.unlink(missing_ok=True)
 
     def stop(self) -> None:
-        """Leave the journal as it is: a fit was interrupted, and what comes after it belongs to no later run."""
+        """Leave the file as it is: a fit was interrupted, and fits after it in the block are not recorded."""
         self.stopped = True
 
     # ---- what is recorded ----------------------------------------------------------------------------------------
@@ -242,19 +284,19 @@ class Journal:
             raise self._mismatch(f"its seed is {recorded.decode()}, not {entropy.decode()}")
         return np.random.SeedSequence(json.loads(recorded))
 
-    def expected(
+    def steps(
         self,
         model: Model,
         data: Reduced,
         candidates: Sequence[Params],
         assign: Assign,
-        draw: tuple[np.random.SeedSequence, Sequence[tuple[int, ...]]],
-        one_pass: Callable[[], list[Expected]],
-    ) -> list[Expected]:
+        draw: Draw,
+        one_pass: Callable[[], list[Step]],
+    ) -> list[Step]:
         """Return what a pass found: from the file, or by making the pass and recording it."""
         if self.stopped:
             return one_pass()
-        if self._standing() is data:
+        if self._position_of() is data:
             self.n_recorded += 1
             return one_pass()
         about = self._fingerprint(model, data)
@@ -262,23 +304,27 @@ class Journal:
         recorded = self._next(b"P")
         if recorded is None:
             found = one_pass()
-            self._write(b"P", fingerprint + _packed(found))
+            self._write(b"P", fingerprint + _packed([step.expected for step in found]))
             self.n_recorded += 1
             return found
         if recorded[:PRINT] != fingerprint:
             raise self._mismatch(f"pass {self.n_replayed + 1} was about other parameters")
         self.n_replayed += 1
-        return _unpacked(recorded[PRINT:], len(candidates))
+        replayed = zip(candidates, _unpacked(recorded[PRINT:], len(candidates)), strict=True)
+        return [Step(params, expected, model.log_prior(params)) for params, expected in replayed]
 
-    def stood(self, model: Model, data: Reduced, max_iter: int) -> Stood | None:
-        """Return where a chain stood that never looks back, if it did; from now on `keep` keeps it, not its passes."""
+    def position(self, model: Model, data: Reduced, max_iter: int) -> Position | None:
+        """Return the saved position of a run of plain iterations, if there is one.
+
+        From now on `save_position` replaces the recording of its passes. Small statistics are recorded as ever.
+        """
         if self.stopped or model.stats_shape[0] < LARGE:
             return None
         about = self._fingerprint(model, data).hex()
-        path = Path(f"{self.path}.{len(self._beside) + 1}")
-        self._beside.append(path)
-        self._standing, self._kept_at = ref(data), 0.0
-        self._name = about
+        path = Path(f"{self.path}.{len(self._position_files) + 1}")
+        self._position_files.append(path)
+        self._position_of, self._saved_at = ref(data), 0.0
+        self._position_about = about
         if self._new or not path.exists():
             return None
         try:
@@ -291,26 +337,26 @@ class Journal:
             raise self._mismatch(f"{path} is about other data")
         trace = params.pop("trace").tolist()
         if len(trace) >= max_iter:
-            raise self._mismatch(f"{len(trace)} passes were made, and there are to be {max_iter} only")
+            raise self._mismatch(f"it has {len(trace)} iterations, but max_iter={max_iter}")
         self.n_replayed += len(trace)
-        return Stood(trace, params)
+        return Position(trace, params)
 
-    def keep(self, data: Reduced, trace: Sequence[float], params: Mapping[str, Any]) -> None:
-        """Keep where the chain of these data stands, in the place of where it stood before; not after every pass."""
+    def save_position(self, data: Reduced, trace: Sequence[float], params: Mapping[str, Any]) -> None:
+        """Save the position of the run over these data in place of the one before, unless that was just now."""
         begun = time.monotonic()
-        if self.stopped or self._standing() is not data or begun - self._kept_at < SPARE * self._took:
+        if self.stopped or self._position_of() is not data or begun - self._saved_at < SPARE * self._took:
             return
         tensors = {name: np.ascontiguousarray(part) for name, part in params.items()}
         tensors["trace"] = np.array(trace, dtype=np.float64)
         try:
-            self._file.flush()  # what the chain began with is there before it
-            with whole_file(self._beside[-1]) as file:
-                file.write(safetensors.numpy.save(tensors, {"about": self._name}))
+            self._file.flush()  # records that lead to the run come before its position
+            with whole_file(self._position_files[-1]) as file:
+                file.write(safetensors.numpy.save(tensors, {"about": self._position_about}))
         except OSError as error:
             self.stop()
             raise CheckpointError(f"{self.path}: cannot be written: {error.strerror}. The fit was ended.") from error
-        self._kept_at = time.monotonic()
-        self._took = self._kept_at - begun
+        self._saved_at = time.monotonic()
+        self._took = self._saved_at - begun
 
     def _fingerprint(self, model: Model, data: Reduced) -> bytes:
         """Return the fingerprint of the data, and record or check it when they are new."""
@@ -328,14 +374,14 @@ class Journal:
 
     def _mismatch(self, what: str) -> CheckpointError:
         return CheckpointError(
-            f"{self.path}: this checkpoint is of another run: {what}. Use the same data, options and seed to go on "
-            "with it, or delete it to begin anew."
+            f"{self.path}: this checkpoint is of another run: {what}. Use the same data, options and seed to "
+            "resume it, or delete it to start anew."
         )
 
     # ---- records -------------------------------------------------------------------------------------------------
 
     def _next(self, kind: bytes) -> bytes | None:
-        """Return the payload of the next record, which must be of this kind; None at the end of the journal."""
+        """Return the payload of the next record, which must be of this kind; None at the end of the record."""
         if self.stopped or self._writing:
             return None
         if self._file.tell() >= self._end:
@@ -354,7 +400,7 @@ class Journal:
         head = HEAD.pack(MARK, kind, len(payload))
         try:
             self._file.write(head + CRC.pack(_checksum(head, payload)) + payload)
-            if time.monotonic() - self._flushed > PATIENCE:
+            if time.monotonic() - self._flushed > FLUSH_AFTER:
                 self._file.flush()
                 self._flushed = time.monotonic()
         except OSError as error:
@@ -367,13 +413,11 @@ class Journal:
 
 def _header() -> bytes:
     """Return the first line: results are the same bit for bit only with the same version and kernels."""
-    from halfseen import __version__
-    from halfseen.kernels import active
+    from halfseen import __version__, kernels
 
-    kernels = active.__name__.rpartition(".")[2]
-    instructions = getattr(active, "instruction_set", lambda: "")()
+    instructions = getattr(kernels.active, "instruction_set", lambda: "")()
     header = {"format": FORMAT, "format_version": VERSION, "halfseen": __version__, "numpy": np.__version__}
-    return json.dumps({**header, "kernels": f"{kernels} {instructions}".strip()}).encode() + b"\n"
+    return json.dumps({**header, "kernels": f"{kernels.backend} {instructions}".strip()}).encode() + b"\n"
 
 
 def _foreign(path: str, found: bytes) -> str:
@@ -388,8 +432,8 @@ def _foreign(path: str, found: bytes) -> str:
     differing = [name for name in ours if header.get(name) != ours[name]]
     parts = [f"{name.replace('_', ' ')} {header.get(name)!r}, here {ours[name]!r}" for name in differing]
     return (
-        f"{path}: this checkpoint was written under other conditions: {'; '.join(parts)}. Go on with it there, or "
-        "delete it to begin anew."
+        f"{path}: this checkpoint was written under other conditions: {'; '.join(parts)}. Resume it there, or "
+        "delete it to start anew."
     )
 
 
@@ -449,15 +493,18 @@ def _of_pass(
     about: bytes,
     candidates: Sequence[Params],
     assign: Assign,
-    draw: tuple[np.random.SeedSequence, Sequence[tuple[int, ...]]],
+    draw: Draw,
 ) -> bytes:
-    """Return the fingerprint of all that goes into a pass."""
+    """Return the fingerprint of the input of a pass."""
     digest = blake2b(about, digest_size=PRINT)
-    seed, keys = draw
-    drawn = (seed.entropy, seed.spawn_key, list(keys)) if assign.mode == "sample" else ()
+    drawn = _of_draw(*draw) if assign.mode == "sample" else ()
     digest.update(repr((assign.mode, assign.draws, assign.beta, len(candidates), drawn)).encode())
     digest.update(b"".join([array.tobytes() for params in candidates for array in arrays(params)]))
     return digest.digest()
+
+
+def _of_draw(seed: np.random.SeedSequence | None, keys: Sequence[tuple[int, ...]] | None) -> tuple[Any, ...]:
+    return (None if seed is None else (seed.entropy, seed.spawn_key), None if keys is None else list(keys))
 
 
 def _of_data(model: Model, data: Reduced) -> bytes:

@@ -1,4 +1,4 @@
-"""Ctrl-C that waits for the end of a pass, where half a pass is worth nothing."""
+"""Ctrl-C deferred to the end of a pass, where half a pass would leave no usable parameters."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from typing import Any
 log = logging.getLogger("halfseen")
 
 
-class Asked:
-    """How often an end was asked for."""
+class Interrupts:
+    """Number of keyboard interrupts so far."""
 
     times = 0
 
 
 @contextmanager
-def patience(wanted: bool = True) -> Iterator[Asked]:
-    """Hold a first keyboard interrupt back, and count it; a second one comes through.
+def deferred_interrupt(wanted: bool = True) -> Iterator[Interrupts]:
+    """Count the first keyboard interrupt instead of raising it; the second one is raised.
 
-    Interrupts come to the main thread alone, and a program that handles them in its own way keeps doing so.
+    Python delivers interrupts to the main thread only. A handler that the program has installed itself is kept.
 
     Examples
     --------
-    >>> with patience() as asked:
+    >>> with deferred_interrupt() as asked:
     ...     signal.raise_signal(signal.SIGINT)
-    ...     print("to the end")
-    to the end
+    ...     print("still running")
+    still running
     >>> asked.times
     1
     """
-    asked = Asked()
+    asked = Interrupts()
 
     def handle(number: int, frame: Any) -> None:
         asked.times += 1
         if asked.times > 1:
             raise KeyboardInterrupt
-        log.warning("interrupted: the pass is made to its end; once more ends it at once")
+        log.warning("interrupted: stopping after this pass; interrupt again to stop at once")
 
     mine = wanted and threading.current_thread() is threading.main_thread()
     if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -1,10 +1,10 @@
-"""Watching a fit: whoever shows progress is told after each pass; the engine does not know who that is.
+"""Progress of a fit: a callback that is called after each pass over the data.
 
     with watching(print):
         model.fit(X)
 
-A watcher sees the fits of its own thread. What it raises ends the fit; a `KeyboardInterrupt` ends it with the best
-model so far, like one from the keyboard.
+A watcher is called for the fits of its own thread. An exception that it raises ends the fit; a `KeyboardInterrupt` ends
+it with the best model so far, like one from the keyboard.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.run import EMRun
 
-__all__ = ["Progress", "tell", "watching"]
+__all__ = ["Progress", "report", "watching"]
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a fit stands after a pass over the data.
+    """The state of a fit after a pass over the data.
 
     Attributes
     ----------
     n_components : int           components being fitted; changes when several numbers are tried
-    n_running : int              starts that were neither dropped nor have come to their end
+    n_running : int              starts that were neither dropped nor have stopped
     n_starts : int               starts in all
     n_passes : int               passes over the data made by the leading start
     max_iter : int               most passes it may make
@@ -67,16 +67,16 @@ def watching(watcher: Watcher) -> Iterator[None]:
         _watcher.reset(token)
 
 
-def tell(chains: Sequence[Chain], n_starts: int, max_iter: int, warm: bool = False) -> None:
-    """Tell the watcher, if there is one, where the chains stand; `warm`: they are being annealed."""
+def report(runs: Sequence[EMRun], n_starts: int, max_iter: int, warm: bool = False) -> None:
+    """Call the watcher, if there is one, with the state of the runs; `warm`: they are being annealed."""
     watcher = _watcher.get()
     if watcher is None:
         return
-    leader = chains[0] if warm else max(chains, key=lambda chain: chain.rank)
+    leader = runs[0] if warm else max(runs, key=lambda run: run.rank)
     watcher(
         Progress(
             n_components=max(leaf.n_components for leaf in leader.model.leaves.values()),
-            n_running=sum(chain.reason is None for chain in chains),
+            n_running=sum(run.reason is None for run in runs),
             n_starts=n_starts,
             n_passes=leader.n_passes,
             max_iter=max_iter,

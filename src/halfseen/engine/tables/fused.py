@@ -1,11 +1,11 @@
-"""The fused path: score, infer and expect of a whole mixture over a table in one kernel.
+"""The fused path: score, infer and expect of a wabsent mixture over a table in one kernel.
 
-An optimisation, never a second model: its sums equal those of the three-step path, which serves wherever this one does
+An optimisation, never a second model: its sums equal those of the three-step path, which is used wherever this one does
 not apply (labels, hard and sampled assignment, annealing, many components, the NumPy kernels).
 
 Categorical columns are grouped, so that four columns of four categories are one look-up in a table of 4^4 rows (in a
-column with holes 'missing' is one more value, with factor 1). Usage of groups is summed back to counts of columns once
-per pass.
+column with missing cells 'missing' is one more value, with factor 1). Usage of groups is summed back to counts of
+columns once per pass.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ class FusedMixture:
         self.gaussian = {name: leaf for name, leaf in blocks.items() if isinstance(leaf, Gaussian)}
         self.poisson = {name: leaf for name, leaf in blocks.items() if isinstance(leaf, Poisson)}
         sizes = [size for leaf in self.categorical.values() for size in leaf.cardinalities]
-        holes = [True] * len(sizes)
+        missing = [True] * len(sizes)
         if table is not None:
-            holes = [hole for name in self.categorical for hole in _holes(table, name)]
+            missing = [absent for name in self.categorical for absent in _missing(table, name)]
         self.sizes = sizes
-        self.groups = _Groups(sizes, holes)
+        self.groups = _Groups(sizes, missing)
         self.n_numbers = sum(len(leaf.scale) for leaf in self.gaussian.values())
         self.n_counts = sum(len(leaf.scale) for leaf in self.poisson.values())
 
@@ -79,7 +79,7 @@ class FusedMixture:
     def find(cls, model: Model, table: Table | None = None) -> FusedMixture | None:
         """Return the plan for a model and its data, or None where the kernel cannot serve it.
 
-        Without the data, for one look at rows yet unknown, any column may have holes.
+        Without the data, for a single pass over new rows, any column may have missing cells.
         """
         if kernels is plain or model.structure != Independent():
             return None
@@ -224,9 +224,9 @@ class _Groups:
     rows, of_cells : (M,) arrays   which category (`of_cells`) is part of which combination (`rows`)
     """
 
-    def __init__(self, sizes: Sequence[int], holes: Sequence[bool]) -> None:
-        # Digit 0 is 'missing' where there are holes, and in a column without categories.
-        first_digit = [int(hole or size == 0) for size, hole in zip(sizes, holes, strict=True)]
+    def __init__(self, sizes: Sequence[int], missing: Sequence[bool]) -> None:
+        # Digit 0 is 'missing' where cells are missing, and in a column without categories.
+        first_digit = [int(absent or size == 0) for size, absent in zip(sizes, missing, strict=True)]
         digits = [size + first for size, first in zip(sizes, first_digit, strict=True)]
         self.members = _greedy(digits)
         self.strides = np.ones(len(sizes), dtype=np.int64)
@@ -255,7 +255,7 @@ class _Groups:
         return out
 
 
-def _holes(table: Table, block: str) -> list[bool]:
+def _missing(table: Table, block: str) -> list[bool]:
     """Return which columns of a block have a missing cell; chunk by chunk, as the table may lie in a file."""
     found = np.zeros(table.blocks[block].shape[1], dtype=bool)
     for chunk in table.chunks():

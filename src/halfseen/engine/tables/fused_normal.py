@@ -1,6 +1,6 @@
 """The fused path of Gaussian mixtures: score, infer and expect of one block of numbers in one kernel.
 
-As every fused path an optimisation, never a second model: its sums equal those of the three steps, which serve wherever
+As every fused path an optimisation, never a second model: its sums equal those of the three steps, used wherever
 it does not apply (labels, hard and sampled assignment, annealing, several blocks, the NumPy kernels).
 """
 
@@ -50,7 +50,7 @@ class FusedNormal(ThreeStep):
 
     def prepare(self, params: Params) -> Any:
         """Return the mixing weights in logs, and what the kernel reads of the block's parameters."""
-        with np.errstate(divide="ignore", invalid="ignore"):  # a variance of 0 gives NaN: the chain says so
+        with np.errstate(divide="ignore", invalid="ignore"):  # a variance of 0 gives NaN, which the run reports
             log_mix = np.maximum(np.log(params["mix"][0]), LOG_ZERO)
             block = self.leaf.prepare(params["emit"][self.name])
             if isinstance(self.leaf, Gaussian):

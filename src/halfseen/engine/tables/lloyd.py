@@ -6,10 +6,10 @@ and moves each centre to the mean of its rows. This gives the same assignments a
 - *rows*: values in float32 or float64; all that is computed of them, less a pivot, is float64.
 - *part*: some consecutive rows, the unit of work. There are at most 16, whatever the number of workers.
 - *sweep*: one pass over the rows under some centres: assignment, inertia, sums.
-- *kept*: sums that outlive a sweep. Rows that stay with their centre change none, and most of them are not even read.
+- *kept*: sums that outlive a sweep. Rows that keep their centre do not change them, and most are not read.
 - *run*: the sweeps from one start; `run.reason` says why it ended.
 
-A row with holes is compared over the columns seen in it, and counts as if the others were as far:
+A row with missing cells is compared over its observed columns, and counts as if the others were as far:
 distance = D / n_seen * sum over seen columns of (x - centre)^2. Its cells weigh D / n_seen in the means too, so that
 the inertia never rises.
 """
@@ -73,8 +73,8 @@ class Cells(NamedTuple):
 
     Attributes
     ----------
-    values : (n, D)            0 in the holes
-    seen : (n, D) or None      1 for each cell that is not a hole; None if there is no hole
+    values : (n, D)            0 in missing cells
+    seen : (n, D) or None      1 for each observed cell; None if all are
     norm : (n,)                squared
     scale : (n,) or None       D / number of cells seen, 0 where none is
     """
@@ -86,13 +86,13 @@ class Cells(NamedTuple):
 
     @classmethod
     def of(cls, rows: NDArray[Any]) -> Cells:
-        """Return the cells of rows with NaN in the holes."""
+        """Return the cells of rows with NaN in missing cells."""
         values = rows.astype(np.float64)
-        holes = np.isnan(values)
+        missing = np.isnan(values)
         seen = scale = None
-        if holes.any():
-            values[holes] = 0.0
-            seen = (~holes).astype(np.float64)
+        if missing.any():
+            values[missing] = 0.0
+            seen = (~missing).astype(np.float64)
             n_seen = seen.sum(axis=1)
             scale = np.where(n_seen > 0, values.shape[1] / np.maximum(n_seen, 1), 0.0)
         return cls(values, seen, np.einsum("nd,nd->n", values, values), scale)
@@ -120,7 +120,7 @@ class Cells(NamedTuple):
         return apart if self.scale is None else apart * self.scale
 
     def filled(self, rows: Any, default: Floats) -> Floats:
-        """Return some rows with `default` in their holes."""
+        """Return some rows with `default` in their missing cells."""
         return self.values[rows] if self.seen is None else np.where(self.seen[rows] > 0, self.values[rows], default)
 
     def _apart(self, rows: Any, centres: Floats) -> Floats:
@@ -212,7 +212,7 @@ class Bounds(NamedTuple):
 
     @classmethod
     def none(cls, n_rows: int, n_centres: int, size: float) -> Bounds:
-        """Return bounds that say nothing, of numbers of about this size."""
+        """Return trivial bounds, for numbers of about this size."""
         n_groups = next((n for n in GROUPS if n * PANEL >= n_centres), GROUPS[-1])
         unit = float(2.0 ** -np.frexp(size)[1]) if 1e-290 < size < 1e290 else 1.0
         least, own = np.zeros((n_rows, n_groups), np.float32), np.full(n_rows, np.inf, np.float32)
@@ -273,7 +273,7 @@ def sweep(
     for found in runner(task, parts(len(rows.values))):
         total += found
     squares, holed, n_changed = totals.tolist()
-    with np.errstate(invalid="ignore"):  # infinities: the inertia says so
+    with np.errstate(invalid="ignore"):  # infinities show in the inertia
         after = before.plus(sums, mass, squares, 0 if fresh else int(n_changed))
         inertia = after.inertia(centres)
         way = centres - after.anchors
@@ -317,7 +317,7 @@ def pack(centres: Floats, unit: float) -> Packed:
     padded = np.zeros((n_padded, 2 * n_columns), np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = (centres * unit) ** 2
-        if not (squares.sum(axis=1) < BEYOND).all():  # NaN tells the kernel to leave float32 alone
+        if not (squares.sum(axis=1) < BEYOND).all():  # NaN: the kernel does not use float32
             half[:] = np.nan
             return Packed(padded[:n_centres, :n_columns].copy(), padded.reshape(-1, 2 * n_columns, PANEL), half)
     half[0, :n_centres] = -squares.sum(axis=1) / 2
@@ -399,7 +399,7 @@ class Run:
         filled = self._fill_empty(centres, swept)
         if swept.n_changed == 0 and not filled:
             self.reason = "assignments unchanged"
-            if swept.kept.anchors is self.centres:  # summed afresh: sums about far anchors took digits of the centres
+            if swept.kept.anchors is self.centres:  # summed anew: sums about far anchors had lost digits
                 self.bounds, self.centres = self.bounds.after(centres - self.centres), centres
             return  # these are the means already, and what the labels belong to
         moved = centres - self.centres
@@ -413,7 +413,7 @@ class Run:
             self.reason = "max_iter"
 
     def _still(self) -> bool:
-        """Whether the last sweeps gained nothing: rows as far from one centre as from another go to and fro."""
+        """Whether the last sweeps gained nothing: rows at equal distance from two centres alternate."""
         return len(self.trace) > STILL and bool(self.trace[-1] >= self.trace[-1 - STILL] * (1 - NOISE))
 
     def _record(self, inertia: float) -> None:
@@ -442,7 +442,7 @@ def move(centres: Floats, swept: Swept) -> Floats:
 def farthest(rows: Rows, labels: NDArray[np.int32], centres: Floats, n_wanted: int) -> list[Floats]:
     """Return rows far from their own centre and from each other, less the pivot, farthest first.
 
-    Holes are filled from the row's own centre. Fewer are returned when no other row is away from its centre.
+    Missing cells are filled from the row's own centre. Fewer are returned when no other row is away from its centre.
     """
     gaps = np.empty(len(labels))
     slices = [slice(first, first + SLICE) for first in range(0, len(labels), SLICE)]
@@ -461,7 +461,7 @@ def farthest(rows: Rows, labels: NDArray[np.int32], centres: Floats, n_wanted: i
 
 
 def race(runs: Sequence[Run], plan: Plan) -> Run:
-    """Drop the worse half of the runs again and again, finish the rest, and return the best.
+    """Successive halving: drop the worse half of the runs, finish the rest, and return the best.
 
     A keyboard interrupt ends all of them; the best so far is returned.
     """

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from halfseen.assign import SOFT, Assign
 from halfseen.engine.loop.expected import Expected
 from halfseen.engine.loop.model import Chunk, Model
-from halfseen.leaves.leaf import Floats, Stats, frozen
+from halfseen.leaves.leaf import Floats, Latent, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits, Params
 
 
@@ -36,6 +37,25 @@ class Mixture(Model):
         joint = self.leaves["emit"].score(prepared["emit"], data, SOFT)
         joint = joint + np.reshape(self.leaves["mix"].score(prepared["mix"], data, SOFT), -1)
         return joint if log_labels is None else joint + log_labels
+
+    def log_posterior(self, prepared: Any, data: Any, log_labels: Floats | None = None) -> Floats:
+        """Return log p(component | row, group), (N, G, M); -inf throughout for a row that is impossible."""
+        joint = self.joint(prepared, data, log_labels)
+        joint = joint.reshape(len(joint), self.n_components, -1)
+        evidence = logsumexp(joint, axis=2, keepdims=True)
+        return joint - np.where(np.isneginf(evidence), 0.0, evidence)
+
+    def latent(self, about: Any, params: Any, data: Any, usage: Floats, log_labels: Floats | None = None) -> Latent:
+        """Return entropy and divergence of the components of every (row, group), and of latent content inside these.
+
+        In logs: a posterior too small for a float64 is small, not zero.
+        """
+        log_q, log_p = (self.log_posterior(ready, data, log_labels) for ready in (about, params))
+        resp = np.exp(log_q) * np.reshape(usage, (len(log_q), -1, 1))
+        used = resp > 0
+        own = Latent(-float(resp[used] @ log_q[used]), float(resp[used] @ (log_q[used] - log_p[used])))
+        inside = self.leaves["emit"].latent(about["emit"], params["emit"], data, resp.reshape(len(resp), -1))
+        return own.plus(inside)
 
     def known(self, prepared: Any, chunk: Chunk, component: NDArray[np.int64]) -> Expected:
         """Return the statistics of a chunk whose rows belong to known components: nothing is inferred."""
@@ -79,7 +99,7 @@ class Mixture(Model):
         return groups * width + self.leaves["mix"].sample(params["mix"], groups, rng)[:, 0]
 
     def impute(self, params: Params, data: Any, resp: Floats, rng: np.random.Generator | None) -> Any:
-        """Fill holes; `resp` is over groups, each is spread over its own components given the row."""
+        """Impute missing cells; `resp` is over groups, each is spread over its own components given the row."""
         assign = SOFT if rng is None else Assign("sample", rng=rng)
         inner = self.infer(self.prepare(params), data, resp, assign).usage["emit"]
         return self.leaves["emit"].impute(params["emit"], data, inner, rng)

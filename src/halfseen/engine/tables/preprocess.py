@@ -1,4 +1,4 @@
-"""Make data ready for many passes: rows whose component is known are counted once, the others are packed."""
+"""Preprocess data for many passes: rows with a known component are counted once, the others are packed into chunks."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _countable(model: Mixture, table: Table) -> NDArray[np.bool_]:
 
 
 def all_countable(model: Mixture, table: Table) -> bool:
-    """Whether all rows have; without a look at each where their labels alone say so."""
+    """Whether all rows have the same statistics under any parameters; without reading them where labels suffice."""
     assert table.evidence is not None
     settled = model.leaves["emit"].settled(table.blocks)
     return all_certain(table.evidence) and (settled is None or bool(settled.all()))
@@ -77,9 +77,9 @@ def certain(evidence: Evidence) -> NDArray[np.bool_]:
 
 
 def all_certain(evidence: Evidence) -> bool:
-    """Whether they do so in all rows."""
+    """Whether the labels of all rows do."""
     single = _single(evidence)
-    if evidence.complete and single[1:].all():  # pattern 0 is that of rows of which nothing is known
+    if evidence.complete and single[1:].all():  # pattern 0 is that of rows without a label
         return True
     return bool(single[evidence.index].all())
 
@@ -108,21 +108,21 @@ def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Exp
 
 
 def counted(model: Mixture, data: Reduced, params: Params) -> Params:
-    """Return the parameters that the statistics of known rows ask for, `params` what limits keep."""
+    """Return the M-step on the statistics of known rows; what limits fix is taken from `params`."""
     assert data.known is not None
     stats = model.recentre(data.known.stats, data.about, params)
     return model.improved(Step(params, Expected(stats, 0.0)))
 
 
 def _arranged(model: Mixture, table: Table) -> Table:
-    """Return the table with rows that share work one after the other: those with the same cells missing."""
+    """Return the table with rows that have the same cells missing next to each other: they share work."""
     order = model.leaves["emit"].arrange(table.blocks)
     return table if order is None else table.take(order)
 
 
 def _packed(model: Mixture, table: Table) -> Reduced:
     """Return the chunks of a table, packed for the fused path where there is one and no row has labels."""
-    if table.evidence is not None and not table.evidence.index.any():  # pattern 0: nothing is known
+    if table.evidence is not None and not table.evidence.index.any():  # pattern 0: no label
         table = replace(table, evidence=None)
     path: Any = None
     if table.evidence is None:
@@ -135,7 +135,7 @@ def _packed(model: Mixture, table: Table) -> Reduced:
 
 
 class Later(Sequence[Any]):
-    """Chunks that are made each time they are asked for: those of a table that does not fit into memory."""
+    """Chunks that are packed on access, each time: those of a table that does not fit into memory."""
 
     def __init__(self, chunks: Sequence[Any], make: Callable[[Any], Any]) -> None:
         self._chunks = chunks

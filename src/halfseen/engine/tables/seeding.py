@@ -1,4 +1,4 @@
-"""Where k-means begins: rows drawn at random, or far from each other (k-means++).
+"""Starting centres of k-means: rows drawn at random, or far from each other (k-means++).
 
 Starts depend on the multiset of (row, weight) and never on the order of the rows. Rows are ordered by a hash of their
 content, and equal rows are merged. Of a large table the rows with the smallest hashes are taken: a fair sample that is
@@ -85,7 +85,7 @@ def spread(drawn_from: Rows, n_centres: int, rng: np.random.Generator) -> Floats
     """Return centres at rows far from each other: greedy k-means++.
 
     Each next row is drawn with chances weight * distance to the nearest centre so far; of 2 + log(K) such rows the one
-    that leaves the smallest inertia is kept. Holes of the rows drawn are filled with the column's mean.
+    that leaves the smallest inertia is kept. Missing cells of the rows drawn are filled with the column's mean.
     """
     size = max(ENOUGH, ROWS_EACH * n_centres)  # the first rows are a fair sample
     cells, weight = drawn_from.centred(slice(size)), drawn_from.weight[:size]
@@ -104,7 +104,7 @@ def spread(drawn_from: Rows, n_centres: int, rng: np.random.Generator) -> Floats
 
 
 def random(drawn_from: Rows, n_centres: int, rng: np.random.Generator) -> Floats:
-    """Return centres at different rows drawn by weight, with holes filled with the column's mean."""
+    """Return centres at different rows drawn by weight, with missing cells filled with the column's mean."""
     weight = drawn_from.weight
     picked = rng.choice(len(weight), n_centres, replace=len(weight) < n_centres, p=weight / weight.sum())
     cells = drawn_from.centred(slice(None))

@@ -1,10 +1,10 @@
-"""Where EM begins. Every start breaks the symmetry between components; none depends on the order of the rows.
+"""Starting parameters of EM. Every start breaks the symmetry between components; none depends on the order of the rows.
 
 `mixed`        `rows` and `parameters` in turn: neither is best for every table (default)
 `rows`         each component begins at a row drawn at random, blended with the whole table
 `spread`       the same, but each next row is drawn among those that the rows so far explain badly (k-means++-like)
-`parameters`   the whole table's parameters, moved at random: no row is looked at
-`posteriors`   random responsibilities on the first sweep
+`parameters`   the whole table's parameters, moved at random; no row is used
+`posteriors`   random responsibilities
 `kmeans`       the clusters of a k-means run, for columns of numbers
 """
 
@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from halfseen.assign import SOFT
 from halfseen.engine.loop.expected import Expected
-from halfseen.engine.loop.model import Chunk, Model, Reduced, n_rows
+from halfseen.engine.loop.model import Chunk, Model, Reduced
 from halfseen.engine.tables import seeding
 from halfseen.engine.tables.lloyd import Plan, Rows, Run
 from halfseen.errors import ParameterError
-from halfseen.leaves.leaf import Floats, Leaf, Stats, frozen, map_arrays
+from halfseen.leaves.leaf import Floats, Leaf, Stats, frozen, map_arrays, n_rows
 from halfseen.leaves.limits import Params
 
 BLEND = 0.5  # rows of the whole table added to the one row that a component begins at
 SWEEPS = Plan(tol=1e-4, max_iter=100)  # of k-means: a start needs no more
-LABELLED_SWEEPS = 20  # over the labelled rows alone, which are few
+LABELLED_SWEEPS = 20  # EM iterations over the labelled rows only, which are few
 STRENGTH = 1.0  # how far the random parameters lie from the table's own, in standard deviations or log-units
 
 
@@ -61,7 +61,7 @@ def whole(leaf: Leaf, chunks: Sequence[Chunk]) -> Whole:
 
 
 class Start(NamedTuple):
-    """What a start may look at."""
+    """What a start is made from."""
 
     model: Model
     whole: Whole
@@ -81,7 +81,7 @@ class Start(NamedTuple):
 
 
 def rows(start: Start, rng: np.random.Generator) -> Params:
-    """Begin at rows drawn by weight."""
+    """Start at rows drawn by weight."""
     chunk = start.chunks[0]  # rows are ordered by a hash of their content: the first chunk is a fair sample
     n_components = start.leaf.n_components
     enough = np.count_nonzero(chunk.weight) >= n_components
@@ -92,7 +92,7 @@ def rows(start: Start, rng: np.random.Generator) -> Params:
 
 
 def spread(start: Start, rng: np.random.Generator) -> Params:
-    """Begin at rows each of which is badly explained by the ones before."""
+    """Start at rows each of which has a low likelihood under those before (as in k-means++)."""
     chunk = start.chunks[0]
     n_components = start.leaf.n_components
     plain = start.leaf.score(start.leaf.prepare(start.whole.params), chunk.blocks, SOFT)[:, 0]
@@ -111,12 +111,12 @@ def spread(start: Start, rng: np.random.Generator) -> Params:
 
 
 def parameters(start: Start, rng: np.random.Generator) -> Params:
-    """Begin at random parameters around the whole table's."""
+    """Start at random parameters around those of the whole table."""
     return start.leaf.jitter(start.whole.params, STRENGTH, rng)
 
 
 def posteriors(start: Start, rng: np.random.Generator) -> Params:
-    """Begin with random responsibilities, Dirichlet(1, ..., 1) for each row."""
+    """Start with random responsibilities, Dirichlet(1, ..., 1) for each row."""
     leaf = start.leaf
     prepared = leaf.prepare(start.whole.params)
     stats = np.zeros(leaf.stats_shape)
@@ -129,7 +129,7 @@ def posteriors(start: Start, rng: np.random.Generator) -> Params:
 
 
 def kmeans(start: Start, rng: np.random.Generator) -> Params:
-    """Begin at the clusters of k-means from spread rows, with every column in units of its own spread.
+    """Start at the clusters of k-means, with every column in units of its standard deviation.
 
     Rows are those of the first chunk, a fair sample; each component has the statistics of one cluster and of half a
     row of the whole table.
@@ -158,7 +158,7 @@ def _standardised(cells: Floats, weight: Floats) -> Floats:
 
 
 def from_known(start: Start, data: Reduced, params: Params) -> Params:
-    """Return emission parameters in which components with labelled rows begin at what those rows say."""
+    """Return emission parameters in which components with labelled rows are estimated from these rows."""
     if data.known is None:
         return params
     known = start.model.view(data.known.stats)
@@ -172,16 +172,16 @@ def from_known(start: Start, data: Reduced, params: Params) -> Params:
     return map_arrays(choose, estimated, params)
 
 
-def from_labelled(start: Start, told: Sequence[Chunk], params: Params) -> Params:
-    """Return parameters after some sweeps over the rows whose labels say something: components then belong to classes.
+def from_labelled(start: Start, labelled: Sequence[Chunk], params: Params) -> Params:
+    """Return parameters after some EM iterations over the labelled rows only: components then belong to classes.
 
-    From elsewhere the rows without a label, where they are many, lead components away from the class they stand for.
+    Without this, many unlabelled rows would lead components away from their class.
     """
     model = start.model
     for _ in range(LABELLED_SWEEPS):
         about, prepared = params, model.prepare(params)
         stats = np.zeros(model.stats_shape)
-        for chunk in told:
+        for chunk in labelled:
             stats += model.expected(prepared, chunk, SOFT).stats
         pseudo = model.prior(about)
         params = model.maximise(stats if pseudo is None else stats + pseudo, about)
@@ -190,7 +190,7 @@ def from_labelled(start: Start, told: Sequence[Chunk], params: Params) -> Params
 
 
 def mixed(start: Start, rng: np.random.Generator) -> Params:
-    """Begin at rows or at random parameters, by the toss of a coin."""
+    """Start at rows or at random parameters, with equal chances."""
     return rows(start, rng) if rng.random() < 0.5 else parameters(start, rng)
 
 

@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike
 
 from halfseen.assign import SOFT, Assign
 from halfseen.data import check_sequence_weight
-from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.gradient import METHODS
 from halfseen.engine.loop.search import Plan as SearchPlan
 from halfseen.engine.loop.search import fit
 from halfseen.engine.loop.stopping import read_rule
-from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.engine.services.checkpoint import evaluate, lasting_seed
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.convergence import take_over, warn_of_end

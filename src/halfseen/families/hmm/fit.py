@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from halfseen.assign import SOFT, Assign
 from halfseen.data import Cut, Evidence, Schema, Sequences, Source, Table
-from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.gradient import METHODS
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan, Search, fit
 from halfseen.engine.loop.stopping import read_rule
-from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.engine.services.checkpoint import evaluate, lasting_seed
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import certain
 from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start, whole
@@ -217,7 +216,8 @@ class ChainEM(ChainUse):
             [step] = evaluate(model, data, [params], SOFT, run)
         loglik = best.loglik if assign.mode == "soft" else step.loglik
         stats = step.expected.stats
-        uncertain = max(0.0, step.loglik - model.complete(stats, params, params))
+        inside = _entropy_inside(model, params, sequences)
+        uncertain = max(0.0, step.loglik - model.complete(stats, params, params) - inside)
         n_steps = sequences.n_observed, float(sequences.steps.weight.sum())
         return Fitted(
             model, params, topology, search, stats, loglik, uncertain, *n_steps, summary, n_components, covariance
@@ -381,6 +381,18 @@ def _check_allowed(what: str, given: Floats, allowed: NDArray[np.bool_]) -> None
         raise ParameterError(
             f"start: {what} has {given[place]:.6g} at {place}, which transitions= rules out. Make it 0."
         )
+
+
+def _entropy_inside(model: HiddenMarkov, params: Params, sequences: Sequences) -> float:
+    """Return the entropy of what is latent inside the emissions, given the path and what was seen."""
+    emit = model.leaves["emit"]
+    if emit.settled(sequences.blocks) is None:
+        return 0.0
+    prepared, entropy = model.prepare(params), 0.0
+    for chunk in sequences.chunks():
+        found = model.infer(prepared, chunk.blocks, chunk.weight[:, None], SOFT, chunk.log_evidence)
+        entropy += emit.latent(prepared["emit"], prepared["emit"], chunk.blocks, found.usage["emit"]).entropy
+    return entropy
 
 
 def _segmented(begin: Start, sequences: Sequences, n_mix: int, rng: np.random.Generator, jitter: bool) -> Params:

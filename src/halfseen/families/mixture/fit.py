@@ -16,12 +16,12 @@ from halfseen.assign import SOFT, Assign
 from halfseen.data import CHUNK, Chunk, Schema, Source, Table
 from halfseen.data.counts import SparseSource
 from halfseen.data.text import read_options, tokenised
-from halfseen.engine.loop.em import Runner, evaluate
+from halfseen.engine.loop.em import Runner
 from halfseen.engine.loop.gradient import METHODS
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan, Search, fit
 from halfseen.engine.loop.stopping import read_rule
-from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.engine.services.checkpoint import evaluate, lasting_seed
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, all_countable, counted, reduce
 from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labelled, split, whole

@@ -238,13 +238,12 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def _fit_rows(self, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> None:
         inside = int(self.components_per_class)
-        # counting needs no order of rows, and one pass; joint normals may have to complete cells
-        counting = inside == 1 and self._covariance in ("diag", "spherical") and all_certain(evidence)
-        if counting and self._fit_at_once(source, weight, evidence):
+        known = inside == 1 and all_certain(evidence)
+        if known and self._fit_at_once(source, weight, evidence):
             return
         schema = self._learn_schema(source)
         self._remember(source, schema)
-        if counting:
+        if known and not self._has_latent():  # counting: one pass, in any order of the rows
             in_one_pass(self._fit_table, schema, source, weight, evidence)
         else:
             self._fit_table(schema.encode(source, weight, evidence.repeated(inside)).canonical(overwrite=True))
@@ -260,11 +259,19 @@ class NaiveBayes(ClassifierMixin, TableEM):
         if schema is None:
             return False
         self._remember(source, schema)
+        if self._has_latent():
+            return False
         try:
             self._fit_table(self._schema.encode(source, weight, evidence, once=True))
         except Unsettled:
             return False
         return True
+
+    def _has_latent(self) -> bool:
+        """Whether a leaf has latent content, so that EM iterates even where every row has its label."""
+        summary = emission_builder.unit_summary(self._schema)
+        recipe = self._recipe_for(summary, int(self.components_per_class) * len(self.classes_), self._covariance)
+        return recipe.model().leaves["emit"].has_latent
 
     def _fit_table(self, table: Table) -> None:
         n_components = int(self.components_per_class) * len(self.classes_)
@@ -312,7 +319,8 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
         The first batch fixes the columns with their kinds and categories, and needs `classes` if it does not have them
         all. After `fit` it goes on from there. Rows with unknown labels are completed once, under what was learned
-        before them, and then counted. Needs components_per_class=1.
+        before them, and then counted. Needs components_per_class=1, and columns whose statistics do not depend on the
+        parameters: rows with missing cells of jointly normal columns, for example, are refused.
         """
         self._check_options()
         first = not hasattr(self, "_params")
@@ -334,8 +342,23 @@ class NaiveBayes(ClassifierMixin, TableEM):
             self._model = self._recipe.model()
             self._params = self._model.blank()
             self._stats = np.zeros(self._model.stats_shape)
+        self._check_settled(table)
         self._add(table)
         return self
+
+    def _check_settled(self, table: Table) -> None:
+        """Refuse rows with latent content inside a leaf: their statistics would have to be gathered anew in the end."""
+        emit = self._model.leaves["emit"]
+        assert isinstance(emit, Product)
+        for block, leaf in emit.leaves.items():
+            settled = leaf.settled(table.blocks[block]) if leaf.has_latent else None
+            if settled is not None and not settled.all():
+                names = ", ".join(column.name for column in self._schema.block_columns(block))
+                raise ParameterError(
+                    f"partial_fit: row {int(np.argmin(settled))} of this batch has latent values in the columns "
+                    f"{names}, which EM completes anew in every iteration: statistics that are added once would be "
+                    "wrong. Use fit with all rows."
+                )
 
     def _add(self, table: Table) -> None:
         """Add the statistics of a batch and estimate anew."""

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from halfseen.assign import SOFT, Assign
 from halfseen.data import Column, Schema, Source, frame_from_dict
-from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.gradient import METHODS
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan as SearchPlan
 from halfseen.engine.loop.search import Search, fit
 from halfseen.engine.loop.stopping import read_rule
+from halfseen.engine.services.checkpoint import evaluate
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.convergence import take_over, warn_of_end

@@ -15,13 +15,12 @@ from numpy.typing import ArrayLike
 from halfseen.assign import SOFT, Assign
 from halfseen.data import check_sequence_weight
 from halfseen.data.files import read_memory
-from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.model import Reduced
-from halfseen.engine.loop.run import Chain
+from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.search import Plan, Search, fit
 from halfseen.engine.loop.stopping import read_rule
-from halfseen.engine.services.checkpoint import current
-from halfseen.engine.services.interrupt import patience
+from halfseen.engine.services.checkpoint import current, evaluate
+from halfseen.engine.services.interrupt import deferred_interrupt
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.convergence import CONVERGED, warn_of_end
@@ -343,22 +342,23 @@ class WordAligner(WordUse):
         """
         kind = KINDS[word]
         # workers share every chunk, and chunks go one after the other
-        with patience(plan.plain and not more) as asked, runner(self.n_jobs, PARTS) as run:
+        with deferred_interrupt(plan.plain and not more) as asked, runner(self.n_jobs, PARTS) as run:
             sides, leaves = self._leaves(kind, [one.sides for one in ready.values()], run, plan.plain)
             model = WordModel(Agreed(kind, run) if len(ready) > 1 else Links(kind, run), leaves)
             path = PooledPath(model, plan.plain, asked)
             data = Reduced(self._chunks(sides, kind, weight, plan, run), path=path)
-            # lexicons are large: nobody holds the first ones but the search, which lets go of them
+            # lexicons are large: only the search holds the first ones, and releases them
             first = self._start(model, data, [before.pop(name) for name in ready])
-            stood = journal.stood(model, data, plan.max_iter) if plan.plain and (journal := current()) else None
-            starts = [path.held(first if stood is None else stood.params)]
-            trace = None if stood is None else stood.trace
-            del first, stood
+            checkpoint = current() if plan.plain else None
+            position = None if checkpoint is None else checkpoint.position(model, data, plan.max_iter)
+            starts = [path.held(first if position is None else position.params)]
+            trace = None if position is None else position.trace
+            del first, position
             search = fit(model, data, starts, plan, trace)
             del starts
             model.structure.room.clear()  # a worker of a pass that was cut short may still write there
             if (search.interrupted and more) or asked.times > 1:
-                raise KeyboardInterrupt  # what was found so far is no model of this kind yet, or nobody waits for it
+                raise KeyboardInterrupt  # interrupted before the final stage: no usable model
             search = replace(search, interrupted=search.interrupted or asked.times > 0)
             if search.interrupted and plan.plain and path.begun is not search.best.accepted.params:
                 _mend(search.best, model, data)
@@ -460,20 +460,20 @@ class Stage(NamedTuple):
     loglik: float
 
 
-def _mend(chain: Chain, model: WordModel, data: Reduced) -> None:
+def _mend(run: EMRun, model: WordModel, data: Reduced) -> None:
     """Accept the parameters of a pass that was cut short, by another pass: it wrote over those accepted before it.
 
     An interrupt that waits for the end of its pass needs none: this is for those that could not be held back.
     """
-    [chain.step] = evaluate(model, replace(data, path=PooledPath(model)), [chain.params])
-    chain.trace.append(chain.objective)
-    chain.n_passes += 1
+    [run.step] = evaluate(model, replace(data, path=PooledPath(model)), [run.params])
+    run.trace.append(run.objective)
+    run.n_passes += 1
 
 
-def _forget(chain: Chain) -> None:
-    """Drop what nobody asks for once a chain has ended, for its memory: its statistics, and what would be next."""
-    chain.step = replace(chain.accepted, expected=replace(chain.accepted.expected, stats=np.zeros(0)))
-    chain.params = chain.accepted.params
+def _forget(run: EMRun) -> None:
+    """Release the memory of what is not needed once a run has stopped: its statistics and next parameters."""
+    run.step = replace(run.accepted, expected=replace(run.accepted.expected, stats=np.zeros(0)))
+    run.params = run.accepted.params
 
 
 def _learned(stage: Stage, prefix: str, ready: Prepared) -> Direction:

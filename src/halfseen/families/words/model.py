@@ -18,7 +18,7 @@ from halfseen.assign import SOFT, Assign
 from halfseen.engine.loop.expected import Expected
 from halfseen.engine.loop.model import Model, weighted_sum
 from halfseen.engine.loop.paths import ThreeStep
-from halfseen.engine.services.interrupt import Asked
+from halfseen.engine.services.interrupt import Interrupts
 from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.leaves.translations import Translations
@@ -82,7 +82,7 @@ class PooledPath(ThreeStep):
     model : WordModel
     spend : bool       whether parameters are made in the memory of statistics, and a pass may write over those that
                        were accepted before it: then two arrays serve in turn
-    asked : Asked      whether an end was asked for: then no pass begins
+    asked : Interrupts whether the user interrupted: then no pass begins
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class PooledPath(ThreeStep):
 
     model: WordModel
 
-    def __init__(self, model: WordModel, spend: bool = False, asked: Asked | None = None) -> None:
+    def __init__(self, model: WordModel, spend: bool = False, asked: Interrupts | None = None) -> None:
         super().__init__(model)
         self._turns: deque[Stats] | None = deque(maxlen=TURNS) if spend else None
         self._asked = asked

@@ -96,7 +96,7 @@ def test_a_learning_rate_is_tried_first():
     start = engine.jitter(model._params, 0.5, np.random.default_rng(0))
     data = Reduced(table.chunks())
     for rate in (1e-4, 1e3):
-        chain = Plan(method="gradient", learning_rate=rate, max_iter=30).chain(engine, start, 0)
+        chain = Plan(method="gradient", learning_rate=rate, max_iter=30).run(engine, start, 0)
         chain.move(*evaluate(engine, data, [chain.params]))
         farthest = np.abs(chain.slope).max()
         moved = engine.free(chain.params) - engine.free(start)

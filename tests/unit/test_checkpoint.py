@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import halfseen as hs
-from halfseen.engine.services import checkpoint as journals
+from halfseen.engine.services import checkpoint as checkpoints
 from halfseen.engine.services.progress import watching
 from halfseen.errors import CheckpointError, InterruptedWarning
 
@@ -94,13 +94,13 @@ def kill(path, fit, n_passes):
 
 
 def leave(path, run):
-    """Run in a checkpoint and end the block badly: return the result, and the journal, whose file stays."""
+    """Run in a checkpoint and end the block badly: return the result, and the record, whose file stays."""
     try:
-        with hs.checkpoint(path) as journal:
+        with hs.checkpoint(path) as record:
             result = run()
             raise Killed
     except Killed:
-        return result, journal
+        return result, record
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -108,20 +108,20 @@ def test_a_killed_fit_goes_on_to_the_same_bits(name, path):
     whole = FITS[name]()
     kill(path, FITS[name], 2)
     kill(path, FITS[name], 5)
-    with hs.checkpoint(path) as journal:
+    with hs.checkpoint(path) as record:
         resumed = FITS[name]()
     assert same(whole, resumed)
-    assert journal.n_replayed >= 5
-    assert journal.n_recorded > 0
+    assert record.n_replayed >= 5
+    assert record.n_recorded > 0
     assert not path.exists()
 
 
 def test_recording_changes_nothing(path):
     whole = FITS["soft"]()
-    with hs.checkpoint(path) as journal:
+    with hs.checkpoint(path) as record:
         assert same(whole, FITS["soft"]())
-    assert journal.n_replayed == 0
-    assert journal.n_recorded > whole.n_iter_
+    assert record.n_replayed == 0
+    assert record.n_recorded > whole.n_iter_
 
 
 @pytest.mark.thorough
@@ -129,12 +129,12 @@ def test_several_fits_in_a_row(path):
     fits = [FITS["soft"], FITS["guarded"], FITS["hard"]]
     whole = [fit() for fit in fits]
     leave(path, lambda: [fit() for fit in fits])
-    with hs.checkpoint(path) as journal:
+    with hs.checkpoint(path) as record:
         assert all(same(one, fit()) for one, fit in zip(whole, fits, strict=True))
-    assert journal.n_recorded == 0
+    assert record.n_recorded == 0
 
 
-def test_a_complete_journal_needs_no_pass(path, monkeypatch):
+def test_a_complete_record_needs_no_pass(path, monkeypatch):
     whole, _ = leave(path, FITS["soft"])
     monkeypatch.setattr(import_module("halfseen.engine.loop.em"), "_pass", None)
     with hs.checkpoint(path):
@@ -148,9 +148,9 @@ def test_a_drawn_seed_is_found_again(seed, kind, path):
         return kind(3, n_init=4, max_iter=50, random_state=seed and np.random.default_rng()).fit(ROWS)
 
     whole, _ = leave(path, fit)
-    with hs.checkpoint(path) as journal:
+    with hs.checkpoint(path) as record:
         assert same(whole, fit())
-    assert journal.n_recorded == 0
+    assert record.n_recorded == 0
 
 
 def test_the_posterior_goes_on_too(path):
@@ -160,9 +160,9 @@ def test_the_posterior_goes_on_too(path):
         return hs.posterior(model, ROWS, n_draws=20, burn_in=5).draws["weights"]
 
     whole, _ = leave(path, draws)
-    with hs.checkpoint(path) as journal:
+    with hs.checkpoint(path) as record:
         assert_array_equal(draws(), whole)
-    assert journal.n_recorded == 0
+    assert record.n_recorded == 0
 
 
 # ----------------------------------------------------------------------------------------------- damage and other files
@@ -170,7 +170,7 @@ def test_the_posterior_goes_on_too(path):
 
 @pytest.fixture
 def written(path):
-    """A journal of 25 passes, as bytes."""
+    """A record of 25 passes, as bytes."""
     kill(path, FITS["range"], 25)
     return path.read_bytes()
 
@@ -191,14 +191,14 @@ def test_a_damaged_end_is_dropped(written, path):
     damaged = bytearray(written)
     damaged[-5] ^= 1
     path.write_bytes(damaged)
-    with hs.checkpoint(path) as journal:
+    with hs.checkpoint(path) as record:
         assert same(whole, FITS["range"]())
-    assert journal.n_replayed == intact.n_replayed - 1
+    assert record.n_replayed == intact.n_replayed - 1
 
 
 def test_damage_in_the_middle_is_an_error(written, path):
     first = written.index(b"\n") + 1
-    last = written.rindex(journals.MARK)
+    last = written.rindex(checkpoints.MARK)
     for place in np.random.default_rng(2).integers(first, last, size=40).tolist():
         damaged = bytearray(written)
         damaged[place] ^= 1 << (place % 8)
@@ -211,6 +211,9 @@ def test_damage_in_the_middle_is_an_error(written, path):
         assert path.read_bytes() == damaged
 
 
+ONE = hs.LatentClass.from_params([1], {"x": {"mean": [0], "sd": [1]}})  # its posterior is exact: it has no seed
+
+
 @pytest.mark.parametrize(
     ("other", "message"),
     [
@@ -219,11 +222,11 @@ def test_damage_in_the_middle_is_an_error(written, path):
         (lambda: hs.LatentClass(range(2, 4), **QUICK).fit(ROWS), "data are others, or another number"),
         (lambda: hs.LatentClass(range(1, 4), **{**QUICK, "n_init": 6}).fit(ROWS), "pass 1 was about other parameters"),
         (lambda: hs.LatentClass(range(1, 4), assign="hard", **QUICK).fit(ROWS), "pass 1 was about other"),
-        (lambda: hs.bound(hs.LatentClass.from_params([1], {"x": {"mean": [0], "sd": [1]}}), [[1.0]]), "another order"),
+        (lambda: hs.posterior(ONE, [[1.0], [2.0], [4.0], [5.0]]), "another order"),
     ],
     ids=["seed", "data", "sizes", "starts", "mode", "order"],
 )
-def test_a_journal_of_another_run_is_refused(other, message, written, path):
+def test_a_record_of_another_run_is_refused(other, message, written, path):
     with pytest.raises(CheckpointError, match=rf"run\.checkpoint: .*{message}.*delete it"), hs.checkpoint(path):
         other()
     assert path.read_bytes() == written
@@ -269,11 +272,11 @@ def test_an_interrupted_fit_leaves_the_file(path):
     with hs.checkpoint(path), watching(enough):
         with pytest.warns(InterruptedWarning):
             assert FITS["soft"]().stop_reason_ == "interrupted"
-        FITS["labels"]()  # what comes after is no part of the journal
+        FITS["labels"]()  # what comes after is no part of the record
     assert path.exists()
-    with hs.checkpoint(path) as journal:
+    with hs.checkpoint(path) as record:
         assert same(whole, FITS["soft"]())
-    assert journal.n_replayed >= 8
+    assert record.n_replayed >= 8
 
 
 SLOW = """
@@ -306,9 +309,9 @@ def test_a_process_killed_outright_goes_on(path):
     namespace = {}
     exec(SLOW, namespace)
     whole = namespace["fit"]()
-    with hs.checkpoint(path) as journal:
+    with hs.checkpoint(path) as record:
         assert same(whole, namespace["fit"]())
-    assert journal.n_replayed > 0
+    assert record.n_replayed > 0
 
 
 def test_a_fit_that_never_began_leaves_nothing(path):
