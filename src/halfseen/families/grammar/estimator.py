@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.assign import SOFT, Assign
+from halfseen.assign import SOFT
 from halfseen.data import check_sequence_weight
 from halfseen.engine.loop.em import evaluate
-from halfseen.engine.loop.gradient import METHODS
-from halfseen.engine.loop.search import Plan as SearchPlan
 from halfseen.engine.loop.search import fit
-from halfseen.engine.loop.stopping import read_rule
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators import options
-from halfseen.estimators.convergence import take_over, warn_of_end
-from halfseen.estimators.rollback import unharmed
+from halfseen.estimators import convergence, options
+from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin, State
 from halfseen.families.grammar import reading, state
 from halfseen.families.grammar.methods import GrammarUse, Ints
@@ -63,6 +59,11 @@ class Door(NamedTuple):
     data: Sentences
     weight: Floats
     which: Ints
+
+
+def _check_prior(name: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        options.pseudo_counts(name, value, words=())
 
 
 class PCFG(GrammarUse):
@@ -170,6 +171,16 @@ class PCFG(GrammarUse):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _deviations: ClassVar[options.Deviations] = {
+        "prior": options.Deviation(
+            "rules have no pseudo-row, and may have pseudo-counts of their own",
+            type="float, mapping or None",
+            text="Pseudo-counts added to the expected counts. A number: as many for each rule. A mapping: by rule or "
+            "by left-hand side. None: maximum likelihood.",
+            check=_check_prior,
+        ),
+    }
+
     # ---- without sentences ---------------------------------------------------------------------------------------
 
     @classmethod
@@ -273,7 +284,7 @@ class PCFG(GrammarUse):
 
     # ---- fit -----------------------------------------------------------------------------------------------------
 
-    @unharmed
+    @rollback_on_error
     def fit(
         self,
         sentences: Any,
@@ -310,17 +321,7 @@ class PCFG(GrammarUse):
         door = self._parsable(_door(grammar, corpus, weight), corpus, starts[0])
         data = reduce_sentences(door.data, door.weight)
         with runner(self.n_jobs, len(data.chunks)) as run:
-            plan = SearchPlan(
-                assign=Assign.read(self.assign, self.draws),
-                rule=read_rule(self.stop, self.tol, self.assign),
-                max_iter=self.max_iter,
-                accelerate=self.accelerate,
-                method=self.method,
-                anneal=tuple(self.anneal),
-                runner=run,
-                seed=child(seed, 1),
-            )
-            search = fit(model, data, starts, plan)
+            search = fit(model, data, starts, options.plan(self, seed, run))
             accepted = search.best.accepted
             [step] = evaluate(model, data, [accepted.params], SOFT, run)
         self._grammar, self._model, self._recipe = grammar, model, built
@@ -330,27 +331,19 @@ class PCFG(GrammarUse):
         self._first = starts[0]["rules"]
         self._note_unused()
         self._origin = Origin.now(reading.fingerprint(grammar, corpus, weight), seed)
-        take_over(self, search)
-        warn_of_end(self, search)
+        convergence.record(self, search)
+        convergence.warn_of_end(self, search.interrupted)
         log.info("fitted %d rules to %d sentences: %s", grammar.n_cells, len(corpus), self.stop_reason_)
         return self
 
     def _check_options(self) -> None:
-        options.whole("n_init", self.n_init)
-        options.whole("max_iter", self.max_iter)
-        options.number("tol", self.tol)
-        options.one_of("method", self.method, METHODS)
-        options.flag("accelerate", self.accelerate)
+        options.check(self)
         options.one_of("on_unparsable", self.on_unparsable, LOST)
-        Assign.read(self.assign, self.draws)
-        options.annealing(self.anneal, self.assign, self.max_iter)
 
     def _built(self) -> Built:
         """Return what the options say of the rules."""
-        if isinstance(self.fixed, str):
-            raise ParameterError(f"fixed={self.fixed!r} is not a list.")
         prior = dict(self.prior) if isinstance(self.prior, Mapping) else self.prior
-        return Built(prior, tuple(self.fixed or ()))
+        return Built(prior, options.listed("fixed", self.fixed))
 
     def _starts(self, model: ContextFree, given: Given, seed: np.random.SeedSequence) -> list[Params]:
         """Return the probabilities that the restarts begin with."""

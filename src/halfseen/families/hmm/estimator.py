@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.data import Cut, Evidence, check_sequence_weight, read, read_labels, read_sequences, rows_of
-from halfseen.errors import InterruptedWarning, ParameterError, warn
-from halfseen.estimators import options, selection
-from halfseen.estimators.rollback import unharmed
+from halfseen.errors import ParameterError
+from halfseen.estimators import convergence, options, selection
+from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table import covariance_types, emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import check_seen
@@ -163,7 +163,7 @@ class HMM(ChainEM):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @unharmed
+    @rollback_on_error
     def fit(
         self,
         X: Any,
@@ -199,8 +199,7 @@ class HMM(ChainEM):
         """
         self._check_options()
         sizes = selection.read_sizes(self.n_components)
-        shapes = covariance_types.read_shapes(self.covariance_type)
-        options.one_of("criterion", self.criterion, selection.CRITERIA)
+        shapes = options.some_of("covariance_type", self.covariance_type, options.COVARIANCE_TYPES)
         if len(sizes) > 1 and (self.start or np.ndim(self.min_dwell) or not isinstance(self.transitions, str | None)):
             raise ParameterError(
                 "start=, transitions= and a list of min_dwell= need one number of states, n_components: they give a "
@@ -233,7 +232,7 @@ class HMM(ChainEM):
         self._publish(best, known(best.n_components)[1])
         self._origin = Origin.of_fit(self._recipe, best.n_rows, seed, door.cut.lengths)
         if interrupted and not best.search.interrupted:
-            warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
+            convergence.warn_interrupted()
         return self
 
     def _opened(
@@ -343,7 +342,7 @@ def _with_numbers(
     """Return the columns with those of `means` before them, and means and covariances as `joint.place` takes them."""
     if means is None or covariances is None:
         raise ParameterError("means= and covariances= go together: give both or neither.")
-    options.one_of("covariance_type", covariance_type, covariance_types.SHAPES)
+    options.one_of("covariance_type", covariance_type, options.COVARIANCE_TYPES)
     width = np.shape(means)[-1] if np.ndim(means) == 2 else 1
     centres = numeric_schema.read_array("means", means, [(size, width)])
     given = numeric_schema.read_covariances("covariances", covariances, covariance_type, size, width)

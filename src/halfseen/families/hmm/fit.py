@@ -9,20 +9,17 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.assign import SOFT, Assign
+from halfseen.assign import SOFT
 from halfseen.data import Cut, Evidence, Schema, Sequences, Source, Table
 from halfseen.engine.loop.em import evaluate
-from halfseen.engine.loop.gradient import METHODS
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan, Search, fit
-from halfseen.engine.loop.stopping import read_rule
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import certain
 from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start, whole
 from halfseen.errors import CollapseWarning, FitError, ParameterError, warn
-from halfseen.estimators import options
-from halfseen.estimators.convergence import take_over, warn_of_end
+from halfseen.estimators import convergence, options
 from halfseen.estimators.state import State
 from halfseen.estimators.table import covariance_types, emission_builder
 from halfseen.estimators.table.column_events import column_notes
@@ -43,7 +40,6 @@ from halfseen.structures.independent import Independent
 log = logging.getLogger("halfseen")
 
 OWN = ("startprob", "transmat", "mixture")  # names in `start` beside those of columns
-KINDS = ("gaussian", "categorical", "poisson", "auto")
 
 
 class Fitted(NamedTuple):
@@ -96,36 +92,17 @@ class ChainEM(ChainUse):
     min_dwell: Any
     n_mix: int
     assign: str
-    draws: int
     prior: str | float | None
     init: str
     start: Mapping[str, Any] | None
     fixed: Collection[str]
     tied: Collection[str]
     n_init: int
-    stop: str
-    tol: float
-    max_iter: int
-    method: str
-    accelerate: bool
-    anneal: Sequence[float]
     variance_floor: float
     _recipe: ChainRecipe
 
     def _check_options(self) -> None:
-        options.one_of("emission", self.emission, KINDS)
-        covariance_types.read_shapes(self.covariance_type)
-        options.whole("n_mix", self.n_mix)
-        options.whole("n_init", self.n_init)
-        options.whole("max_iter", self.max_iter)
-        options.one_of("init", self.init, STARTS)
-        options.number("tol", self.tol)
-        options.number("variance_floor", self.variance_floor, 0, 1)
-        options.one_of("method", self.method, METHODS)
-        options.flag("accelerate", self.accelerate)
-        options.mapping("start", self.start)
-        options.mapping("columns", self.columns)
-        options.annealing(self.anneal, self.assign, self.max_iter)
+        options.check(self)
 
     def _learn_schema(self, source: Source) -> Schema:
         kinds: dict[str | int, str] = dict(self.columns or {})
@@ -191,31 +168,20 @@ class ChainEM(ChainUse):
                 f"n_samples={sequences.steps.n_rows} is fewer than n_components={n_components}. Use fewer states or "
                 "more steps."
             )
-        assign = Assign.read(self.assign, self.draws)
         topology = Topology.read(self.transitions, n_components, self.min_dwell)
         rows = sequences.steps.canonical()
         summary = emission_builder.summarise(rows)
         model = self._build(summary, topology, covariance)
         data = reduce_sequences(model, sequences)
         with runner(self.n_jobs, len(data.chunks)) as run:
-            plan = Plan(
-                assign=assign,
-                rule=read_rule(self.stop, self.tol, self.assign),
-                max_iter=self.max_iter,
-                accelerate=self.accelerate,
-                method=self.method,
-                anneal=tuple(self.anneal),
-                runner=run,
-                seed=child(seed, 1),
-            )
             begin = self._begin_at(rows, summary, len(topology.begin), covariance)
             starts = self._starts(model, topology, begin, rows, sequences, child(seed, 0), covariance)
-            search = self._searched(model, data, starts, plan, door)
+            search = self._searched(model, data, starts, options.plan(self, seed, run), door)
             best = search.best.accepted
             order = self._order(topology, model, best.expected.stats, sequences)
             params = best.params if order is None else model.relabel(best.params, order)
             [step] = evaluate(model, data, [params], SOFT, run)
-        loglik = best.loglik if assign.mode == "soft" else step.loglik
+        loglik = best.loglik if self.assign == "soft" else step.loglik
         stats = step.expected.stats
         uncertain = max(0.0, step.loglik - model.complete(stats, params, params))
         n_steps = sequences.n_observed, float(sequences.steps.weight.sum())
@@ -329,7 +295,7 @@ class ChainEM(ChainUse):
         known = names or (None,) * found.n_components
         self.state_names_ = tuple(default_state(k) if name is None else str(name) for k, name in enumerate(known))
         self._recipe = ChainRecipe.of(self, found.summary)
-        take_over(self, found.search)
+        convergence.record(self, found.search)
         self._note_events(found.search)
 
     def _note_events(self, search: Search) -> None:
@@ -349,7 +315,7 @@ class ChainEM(ChainUse):
                 f"{' or covariance_type=' + repr('diag') if together else ''}.",
                 CollapseWarning,
             )
-        warn_of_end(self, search)
+        convergence.warn_of_end(self, search.interrupted)
         log.info("fitted %d states: %s after %d passes", self.n_components_, self.stop_reason_, self.n_iter_)
 
     def _seed(self) -> np.random.SeedSequence:

@@ -12,22 +12,19 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from halfseen.assign import SOFT, Assign
+from halfseen.assign import SOFT
 from halfseen.data import CHUNK, Chunk, Schema, Source, Table
 from halfseen.data.counts import SparseSource
 from halfseen.data.text import read_options, tokenised
 from halfseen.engine.loop.em import Runner, evaluate
-from halfseen.engine.loop.gradient import METHODS
 from halfseen.engine.loop.model import Reduced
-from halfseen.engine.loop.search import Plan, Search, fit
-from halfseen.engine.loop.stopping import read_rule
+from halfseen.engine.loop.search import Search, fit
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, all_countable, counted, reduce
 from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labelled, split, whole
 from halfseen.errors import CollapseWarning, ParameterError, warn
-from halfseen.estimators import options, state
-from halfseen.estimators.convergence import take_over, warn_of_end
+from halfseen.estimators import convergence, options, state
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen, column_notes
@@ -85,40 +82,24 @@ class TableEM(TableMixture):
     words: Mapping[str, Any] | None = None
     document_length: float | str | None = None
     assign: str = "soft"
-    draws: int = 1
     prior: str | float | None = "row"
     init: str = "mixed"
     start: Mapping[str, Any] | None = None
     fixed: Collection[str] = ()
     tied: Collection[str] = ()
     n_init: int = 16
-    stop: str = "gain"
-    tol: float = 1e-4
-    max_iter: int = 1000
-    accelerate: bool = True
-    method: str = "em"
-    anneal: Sequence[float] = ()
     variance_floor: float = 1e-8
     reg_covar: float = 0.0
     n_jobs: int | None = None
     random_state: Any = None
 
     def _check_options(self) -> None:
-        options.whole("n_init", self.n_init)
-        options.whole("max_iter", self.max_iter)
-        options.one_of("init", self.init, STARTS)
-        options.number("tol", self.tol)
-        options.number("variance_floor", self.variance_floor, 0, 1)
+        options.check(self)
         options.number("reg_covar", self.reg_covar)
-        options.one_of("method", self.method, METHODS)
-        options.flag("accelerate", self.accelerate)
-        options.mapping("start", self.start)
-        options.mapping("columns", self.columns)
         options.one_of("text", self.text, emission_builder.TEXTS)
         read_options(options.mapping("words", self.words))
         if self.document_length not in (None, "mean") and not options.number("document_length", self.document_length):
             raise ParameterError("document_length=0: a document must count as something. Use 'mean', None or a number.")
-        options.annealing(self.anneal, self.assign, self.max_iter)
 
     def _worded(self, source: Source) -> Source:
         """Return a table to be fitted to with its text cut into words, once for the fit and all that follows."""
@@ -189,29 +170,19 @@ class TableEM(TableMixture):
     ) -> Found:
         """Fit a mixture of so many components; `smaller` is the solution with one component less, if there is one."""
         _check_rows(table, n_components)
-        assign = Assign.read(self.assign, self.draws)
         with runner(self.n_jobs, table.n_chunks) as run:
             summary, data = self._summarised(table, n_components, covariance, run)
             recipe = self._recipe_for(summary, n_components, covariance)
             model = recipe.model()
             data = data or reduce(model, table, run)
-            plan = Plan(
-                assign=assign,
-                rule=read_rule(self.stop, self.tol, self.assign),
-                max_iter=self.max_iter,
-                accelerate=self.accelerate,
-                method=self.method,
-                anneal=tuple(self.anneal),
-                runner=run,
-                seed=child(seed, 1),
-            )
-            search = fit(model, data, self._starts(model, table, data, child(seed, 0), smaller), plan)
+            starts = self._starts(model, table, data, child(seed, 0), smaller)
+            search = fit(model, data, starts, options.plan(self, seed, run))
             step = search.best.accepted
             params = self._ordered(model, step.params, table)
-            if params is not step.params or assign.mode != "soft":
+            if params is not step.params or self.assign != "soft":
                 [step] = evaluate(model, data, [params], SOFT, run)
             uncertain = measure(model, params, data.chunks, run)[1]  # rows of a known class add nothing to it
-        loglik = search.best.accepted.loglik if assign.mode == "soft" else step.loglik
+        loglik = search.best.accepted.loglik if self.assign == "soft" else step.loglik
         n_rows = table.mass
         return Found(model, params, search, step.expected.stats, loglik, uncertain, n_rows, recipe, seed)
 
@@ -282,7 +253,7 @@ class TableEM(TableMixture):
         self.loglik_, self._entropy, self._n_rows = found.loglik, found.uncertain, found.n_rows
         known = names or (None,) * len(self.weights_)
         self.class_names_ = tuple(default_name(k) if name is None else str(name) for k, name in enumerate(known))
-        take_over(self, found.search)
+        convergence.record(self, found.search)
         self._note_events(found.search)
 
     def _note_events(self, search: Search) -> None:
@@ -301,7 +272,7 @@ class TableEM(TableMixture):
                 "fewer classes.",
                 CollapseWarning,
             )
-        warn_of_end(self, search)
+        convergence.warn_of_end(self, search.interrupted)
         log.info("fitted %d classes: %s after %d passes", len(mass), self.stop_reason_, self.n_iter_)
 
     def _state(self) -> State:

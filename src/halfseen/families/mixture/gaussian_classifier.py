@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Schema, Source
 from halfseen.estimators import options
-from halfseen.estimators.table import covariance_types, numeric_schema
+from halfseen.estimators.table import numeric_schema
 from halfseen.estimators.table.column_events import unseen
 from halfseen.families.mixture.naive_bayes import NaiveBayes
 from halfseen.leaves.leaf import Floats
@@ -90,13 +90,17 @@ class GaussianClassifier(NaiveBayes):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _deviations: ClassVar[options.Deviations] = {
+        "covariance_type": options.Deviation(
+            "classifiers are compared by cross-validation, not by `criterion`",
+            **options.words(*options.COVARIANCE_TYPES),
+        ),
+        "n_init": NaiveBayes._deviations["n_init"],
+    }
+
     @property
     def _covariance(self) -> str:  # type: ignore[override]
         return self.covariance_type
-
-    def _check_options(self) -> None:
-        options.one_of("covariance_type", self.covariance_type, covariance_types.SHAPES)
-        super()._check_options()
 
     def _check_seen(self) -> None:
         numeric_schema.check_seen(unseen(self._schema))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from halfseen.engine.loop.model import Reduced
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import AbsentError, ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.table import covariance_types, emission_builder, numeric_schema
+from halfseen.estimators.table import emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import unseen
 from halfseen.estimators.table.table_mixture import default_name
 from halfseen.families.mixture.unsupervised import HiddenClasses
@@ -167,12 +167,20 @@ class GaussianMixture(HiddenClasses):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _deviations: ClassVar[options.Deviations] = {
+        "n_components": options.Deviation("as in scikit-learn", default=1),
+        "covariance_type": options.Deviation(
+            "two shapes that are not estimated, for k-means and known noise",
+            **options.some_words(*emission_builder.COVARIANCES),
+        ),
+    }
+
     # ---- what the options mean -----------------------------------------------------------------------------------
 
     @property
     def init(self) -> str:  # type: ignore[override]
         """How starts are made, in the engine's words."""
-        return INITS[options.one_of("init_params", self.init_params, tuple(INITS))]
+        return INITS[self.init_params]
 
     @property
     def fixed(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -180,10 +188,11 @@ class GaussianMixture(HiddenClasses):
         return () if isinstance(self.weights, str) and self.weights == "free" else ("weights",)
 
     def _shapes(self) -> Sequence[str]:
-        return covariance_types.read_shapes(self.covariance_type, emission_builder.COVARIANCES)
+        return options.some_of("covariance_type", self.covariance_type, emission_builder.COVARIANCES)
 
     def _check_options(self) -> None:
         super()._check_options()
+        options.one_of("init_params", self.init_params, INITS)
         options.flag("warm_start", self.warm_start)
         if isinstance(self.weights, str):
             options.one_of("weights", self.weights, ("free", "uniform"))

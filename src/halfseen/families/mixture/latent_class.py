@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -174,6 +174,12 @@ class LatentClass(HiddenClasses):
         self.random_state = random_state
 
     _takes_text = True
+    _deviations: ClassVar[options.Deviations] = {
+        "prior": options.Deviation(
+            "a table of categories often has cells that no row shows, whose estimates would be on the boundary",
+            default="row",
+        ),
+    }
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, known_apart
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.rollback import unharmed
+from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import State
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import column_notes
@@ -153,9 +153,17 @@ class NaiveBayes(ClassifierMixin, TableEM):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _deviations: ClassVar[options.Deviations] = {
+        "prior": options.Deviation("add one (Laplace), as in scikit-learn's naive Bayes", default=1.0),
+        "n_init": options.Deviation(
+            "labels say what a class is: there is nothing to start from at random within one component",
+            text="Number of starts with several components per class; with one the labelled rows are the only start.",
+        ),
+    }
+
     # ---- fitting -------------------------------------------------------------------------------------------------
 
-    @unharmed
+    @rollback_on_error
     def fit(
         self,
         X: Any,
@@ -298,7 +306,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         )
 
     @available_if(_one_component)
-    @unharmed
+    @rollback_on_error
     def partial_fit(
         self,
         X: Any,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Self
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +12,8 @@ from numpy.typing import ArrayLike
 from halfseen.data import Column, Schema, frame_from_dict, read, row_weight
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators import options
-from halfseen.estimators.rollback import unharmed
+from halfseen.estimators import convergence, options, selection
+from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin, State, digested
 from halfseen.families.network import reading, state
 from halfseen.families.network.fit import Built, Door, Found, NetworkEM, read_soft, selection_table
@@ -134,7 +135,26 @@ class BayesNet(NetworkEM):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @unharmed
+    _deviations: ClassVar[options.Deviations] = {
+        "criterion": options.Deviation(
+            "ICL would need the entropy of all hidden variables together", **options.words("bic", "aic")
+        ),
+        "prior": options.Deviation(
+            "the usual prior of networks in place of a pseudo-row",
+            type='float, "bdeu" or None',
+            text='Pseudo-counts added to the expected counts. A number: as many for each cell of every table. "bdeu": '
+            "`equivalent_sample_size` rows in all, spread evenly over the cells of each table. None: maximum "
+            "likelihood.",
+            check=partial(options.pseudo_counts, words=("bdeu",)),
+        ),
+        "tied": options.Deviation(
+            "variables share a table with each other, not among the components of one hidden variable",
+            type="list of groups of str",
+            text="Variables that share one table.",
+        ),
+    }
+
+    @rollback_on_error
     def fit(
         self,
         X: Any,
@@ -164,18 +184,20 @@ class BayesNet(NetworkEM):
         weight = row_weight(source, sample_weight)
         codes = np.ascontiguousarray(schema.encode(source).blocks["categorical"])
         seed = lasting_seed(self.random_state)
-        tried: list[Found] = []
         choices = list(self._candidates(plan, schema, states, hidden))
         if evidence is not None and len(choices) > 1:
             raise ParameterError("evidence= needs one number of states for each hidden variable.")
         soft = read_soft(evidence, source.n_rows, choices[0])
         door = _door(schema, codes, weight, soft)
         self._softened = tuple(soft)
-        for i, choice in enumerate(choices):
-            tried.append(self._fitted(plan, choice, door, child(seed, i) if len(choices) > 1 else seed))
-            if tried[-1].search.interrupted:
-                break
-        best = min(tried, key=lambda one: one.criteria[self.criterion])
+
+        def fitted(i: int) -> Found:
+            return self._fitted(plan, choices[i], door, child(seed, i) if len(choices) > 1 else seed)
+
+        tried, interrupted = selection.search_each(range(len(choices)), fitted)
+        figures = [selection.information(one)[self.criterion] for one in tried]
+        chosen = figures.index(min(figures))
+        best = tried[chosen]
         self._template, self._schema = source.template(), schema
         self.columns_ = {column.name: column.kind for column in schema.columns}
         self.n_features_in_ = len(source.names)
@@ -185,9 +207,11 @@ class BayesNet(NetworkEM):
         self.__dict__.pop("selection_", None)
         several = [name for name in plan.parents if name not in schema.names]
         if several:
-            self.selection_ = selection_table(tried, best, several, self._template)
+            self.selection_ = selection_table(tried, chosen, several, self._template)
         self._publish(best)
         self._origin = Origin.now(digested(schema, np.array([best.n_rows]), _frequencies(schema, door)), seed)
+        if interrupted and not best.search.interrupted:
+            convergence.warn_interrupted()
         return self
 
     @classmethod

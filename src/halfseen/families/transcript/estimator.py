@@ -6,23 +6,21 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.assign import SOFT, Assign
+from halfseen.assign import SOFT
 from halfseen.data import Schema, SequenceChunk, Source, frame_from_dict, read
 from halfseen.engine.loop.model import Model, Reduced
-from halfseen.engine.loop.search import Plan, Search, fit
-from halfseen.engine.loop.stopping import read_rule
+from halfseen.engine.loop.search import Search, fit
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators import options
-from halfseen.estimators.convergence import take_over, warn_of_end
+from halfseen.estimators import convergence, options
 from halfseen.estimators.pickling import Pickled
-from halfseen.estimators.rollback import unharmed
+from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen
@@ -39,7 +37,6 @@ from halfseen.structures.transcript import LeftRight
 
 log = logging.getLogger("halfseen")
 
-KINDS = ("gaussian", "categorical", "poisson", "auto")
 STARTS = ("flat", "equal")
 SHORT = ("raise", "skip")
 MISFIT = 5.0  # robust standard deviations below the other utterances
@@ -178,19 +175,31 @@ class TranscriptAligner(Pickled):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _deviations: ClassVar[options.Deviations] = {
+        "init": options.Deviation(
+            "states have an order, which random starts would ignore",
+            default="flat",
+            text='"flat": all states start alike, with the mean and variance of all frames. "equal": every utterance '
+            "is cut into equal pieces. Hard assignment always starts with equal pieces.",
+            **options.words("flat", "equal"),
+        ),
+        "start": options.Deviation(
+            "there are many units, of which a few can be shown",
+            text="Frames that are examples of some units, to start from.",
+        ),
+        "variance_floor": options.Deviation(
+            "units that occur rarely have few frames; there is one start, so that no run ranks behind another",
+            default=0.01,
+            text="Smallest variance of a feature in a state, as a share of its variance over all frames.",
+        ),
+        "tol": options.Deviation("log-likelihoods of recordings are large", default=1e-2),
+        "max_iter": options.Deviation("passes over recordings are long", default=200),
+    }
+
     def _check_options(self) -> None:
+        options.check(self)
         options.whole("states_per_unit", self.states_per_unit)
-        options.whole("n_mix", self.n_mix)
-        options.one_of("emission", self.emission, KINDS)
-        options.mapping("columns", self.columns)
-        options.one_of("init", self.init, STARTS)
         options.one_of("too_short", self.too_short, SHORT)
-        options.number("variance_floor", self.variance_floor, 0, 1)
-        options.number("tol", self.tol)
-        options.whole("max_iter", self.max_iter)
-        options.flag("accelerate", self.accelerate)
-        options.mapping("start", self.start)
-        options.annealing(self.anneal, self.assign, self.max_iter)
         if not options.number("step", self.step) > 0:
             raise ParameterError(f"step={self.step!r} is not a number above 0.")
         for name, unit in (("silence", self.silence), ("unknown", self.unknown)):
@@ -201,7 +210,7 @@ class TranscriptAligner(Pickled):
 
     # ---- fit -----------------------------------------------------------------------------------------------------
 
-    @unharmed
+    @rollback_on_error
     def fit(
         self,
         features: Any,
@@ -232,8 +241,6 @@ class TranscriptAligner(Pickled):
             How often each utterance counts.
         """
         self._check_options()
-        assign = Assign.read(self.assign, self.draws)
-        rule = read_rule(self.stop, self.tol, self.assign)
         prior = emission_builder.read_prior(self.prior)
         corpus = read_corpus(features, transcripts, lengths, groups, time, names, sample_weight)
         if is_lazy(features) and {self.emission, *(self.columns or {}).values()} != {"gaussian"}:
@@ -252,15 +259,7 @@ class TranscriptAligner(Pickled):
         chunks = corpus.chunks(self._schema, layouts, n_emissions * self.n_mix)
         stages: list[Stage] = []
         with runner(self.n_jobs, len(chunks)) as run:
-            plan = Plan(
-                assign,
-                rule,
-                self.max_iter,
-                self.accelerate,
-                anneal=tuple(self.anneal),
-                runner=run,
-                seed=child(seed, 1),
-            )
+            plan = options.plan(self, seed, run)
             for n_mix in _sizes(self.n_mix):
                 model = self._build(summary, prior, n_mix)
                 if not stages:
@@ -277,7 +276,7 @@ class TranscriptAligner(Pickled):
         self.loglik_ = float(corpus.weight @ logliks)
         self._typical = Typical.of(logliks / corpus.lengths)
         self._note_misfits(corpus, layouts, logliks, chunks)
-        warn_of_end(self, stages[-1].search)
+        convergence.warn_of_end(self, stages[-1].search.interrupted)
         return self
 
     def _learn_lexicon(self, corpus: Corpus) -> Lexicon:
@@ -401,7 +400,7 @@ class TranscriptAligner(Pickled):
         last = stages[-1]
         self._model, self._params = last.model, last.search.best.accepted.params
         self.units_ = self._lexicon.units
-        take_over(self, last.search)
+        convergence.record(self, last.search)
         self.stages_ = [
             {"n_mix": stage.n_mix, "n_iter": stage.search.best.n_passes, "objective": stage.search.best.objective}
             for stage in stages

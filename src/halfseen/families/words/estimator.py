@@ -7,25 +7,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.assign import SOFT, Assign
+from halfseen.assign import SOFT
 from halfseen.data import check_sequence_weight
 from halfseen.data.files import read_memory
 from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.run import Chain
 from halfseen.engine.loop.search import Plan, Search, fit
-from halfseen.engine.loop.stopping import read_rule
 from halfseen.engine.services.checkpoint import current
 from halfseen.engine.services.interrupt import patience
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators import options
-from halfseen.estimators.convergence import CONVERGED, warn_of_end
-from halfseen.estimators.rollback import unharmed
+from halfseen.estimators import convergence, options
+from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin, State
 from halfseen.families.words.bitext import Bitext, encode_pairs, read_links, where_links, where_pairs
 from halfseen.families.words.corpus import (
@@ -47,7 +45,7 @@ from halfseen.leaves.leaf import Floats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.leaves.translations import DirichletTranslations, Translations
 from halfseen.runners import runner
-from halfseen.seeds import child, seed_of
+from halfseen.seeds import seed_of
 from halfseen.structures.links import PARTS, UNIFORM, Agreed, Both, Links, Run, Sides
 
 log = logging.getLogger("halfseen")
@@ -175,7 +173,17 @@ class WordAligner(WordUse):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _deviations: ClassVar[options.Deviations] = {
+        "max_iter": options.Deviation(
+            "as usual for word alignment: more iterations overfit",
+            default=5,
+            text="Maximum number of iterations (passes over the data) for each model of the sequence.",
+        ),
+        "stop": options.Deviation("as usual for word alignment: a few iterations, all of them", default="iterations"),
+    }
+
     def _check_options(self) -> None:
+        options.check(self)
         options.one_of("model", self.model, KINDS)
         stages = self._sequence()
         for stage in stages:
@@ -193,8 +201,6 @@ class WordAligner(WordUse):
         if self.p_null is not None and not self.null:
             raise ParameterError("p_null= has no meaning with null=False.")
         options.whole("max_jump", self.max_jump)
-        options.whole("max_iter", self.max_iter)
-        options.number("tol", self.tol)
         if self.agreement is not None and options.flag("agreement", self.agreement):
             if self.direction != "both":
                 raise ParameterError(f"agreement=True needs direction='both', got {self.direction!r}.")
@@ -236,7 +242,7 @@ class WordAligner(WordUse):
 
     # ---- fit -----------------------------------------------------------------------------------------------------
 
-    @unharmed
+    @rollback_on_error
     def fit(
         self,
         pairs: Any,
@@ -263,8 +269,6 @@ class WordAligner(WordUse):
         """
         self._check_options()
         self._check_symmetry()
-        assign = Assign.read(self.assign, self.draws)
-        rule = read_rule(self.stop, self.tol, self.assign)
         room = read_memory(self.memory)
         text = encode_pairs(pairs, target, lowercase=self.lowercase, room=room // 8)
         weight = check_sequence_weight(sample_weight, text.n_pairs)[text.filled]
@@ -280,8 +284,7 @@ class WordAligner(WordUse):
         self._n_pairs = text.n_pairs
         self._longest = {name: int(one.sides.pairs[:, 1].max()) for name, one in ready.items()}
         del text  # what training needs of it is ready; the rest is memory
-        plan = Plan(assign, rule, int(self.max_iter), accelerate=False, seed=child(seed, 1))
-        found = self._trained(ready, weight, plan)
+        found = self._trained(ready, weight, options.plan(self, seed, accelerate=False))
         self._publish(found, ready)
         return self
 
@@ -427,13 +430,12 @@ class WordAligner(WordUse):
         self.objective_ = float(sum(stage.search.best.objective for stage in last))
         traces = [stage.search.best.trace for stage in last]
         longest = max(map(len, traces))
-        self.trace_ = np.sum([[*t, *[t[-1]] * (longest - len(t))] for t in traces], axis=0).tolist()
-        self.n_iter_ = max(stage.search.best.n_passes for stage in last)
+        trace = np.sum([[*t, *[t[-1]] * (longest - len(t))] for t in traces], axis=0).tolist()
         reasons = [stage.search.best.reason for stage in last]
-        unsettled = [reason for reason in reasons if reason not in CONVERGED]
-        self.stop_reason_ = (unsettled or reasons)[-1]
-        self.converged_ = not unsettled
-        warn_of_end(self, last[-1].search)  # before the last one an interrupt ends the fit
+        unsettled = [reason for reason in reasons if reason not in convergence.CONVERGED]
+        n_iter = max(stage.search.best.n_passes for stage in last)
+        convergence.record_end(self, trace, n_iter, (unsettled or reasons)[-1])
+        convergence.warn_of_end(self, last[-1].search.interrupted)  # before the last one an interrupt ends the fit
         log.info("aligned %d pairs: %s", self._n_pairs, self.stop_reason_)
 
     # ---- model files ---------------------------------------------------------------------------------------------
