@@ -169,7 +169,7 @@ SHARED: dict[str, Option] = {
     "fixed": Option(
         (),
         "list of str",
-        "Parameters that keep their start value exactly.",
+        "Parameters that keep their start value exactly, by name.",
         listed,
     ),
     "tied": Option(
@@ -189,14 +189,15 @@ SHARED: dict[str, Option] = {
         "gain",
         text="When to stop: when the estimated remaining gain of the objective, the largest change of an expected "
         "count, or the largest change of a parameter is below `tol`; when no assignment changed (hard); or after "
-        "`max_iter` iterations. Sampled fits always make `max_iter` iterations and return the mean of the second "
-        "half.",
+        "`max_iter` iterations. Sampled fits always make `max_iter` iterations, and estimate from the mean "
+        "statistics of the second half.",
         **words(*RULES),
     ),
     "tol": Option(
         1e-4,
         "float",
-        "Convergence threshold; by default of the estimated remaining gain of the total log-likelihood, not per row.",
+        "Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless "
+        "another rule is chosen to stop by.",
         number,
     ),
     "max_iter": Option(

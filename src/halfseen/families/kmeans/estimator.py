@@ -1,4 +1,4 @@
-"""k-means: hard EM with equal weights and one fixed variance, by a fast path of its own; rows may have holes."""
+"""k-means: hard EM with equal weights and one fixed variance, by its own fast path; values may be missing."""
 
 from __future__ import annotations
 
@@ -49,35 +49,35 @@ def _check_n_init(name: str, value: Any) -> None:
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pickled):
-    """Find clusters by k-means; rows may have holes and weights.
+    """Find clusters by k-means; values may be missing, and rows have weights.
 
     Each row belongs to the nearest of K centres, and each centre is the mean of its rows: hard EM of a mixture with
-    equal weights and one fixed variance. What falls with every sweep is
+    equal weights and one fixed variance. Every iteration lowers
 
         inertia = sum_n weight[n] D / n_seen[n] * sum over seen columns d of (x[n, d] - centre[label[n], d])^2
 
-    A row with holes is compared over the columns seen in it, and the rest counted as if it were as far. The nearest
-    centre is the nearest: where rounding could tell otherwise, distances are computed again in full.
+    A row with missing values is compared over its observed columns, and the distance is scaled up to all columns. The
+    nearest centre is exact: where rounding could decide, distances are computed again in full.
 
     Parameters
     ----------
     n_clusters : int, default 8
     init : {"k-means++", "random"} or (K, D) array, default "k-means++"
-        Where to begin: rows far from each other (greedy, as in scikit-learn), any rows, or given centres.
+        Where to start: rows far from each other (greedy k-means++), random rows, or given centres.
     n_init : int or "auto", default 4
-        Number of starts (one with given centres); "auto" is 4. They are raced: after 5 sweeps the worse half is
-        dropped, of 8 again after 10 more, and the last two run to the end. Of more than 32768 different rows a fair
+        Number of starts (one with given centres). "auto" is 4. They are raced: after 5 iterations the worse half is
+        dropped, of 8 again after 10 more, and the last two run to the end. With more than 32768 different rows a random
         sample of that size is used for the race, and the winner goes on with all rows. (scikit-learn makes one start
         with "k-means++".)
     max_iter : int, default 300
-        Most sweeps over the data for one start.
+        Maximum number of iterations (passes over the data) for each start.
     tol : float, default 1e-4
-        Stop when the centres moved by no more than this in all: sum of squares, in units of the mean variance of the
-        columns. As in scikit-learn.
+        Convergence threshold of the movement of the centres: its sum of squares, in units of the mean variance of the
+        columns.
     n_jobs : int, optional
-        Number of threads, 16 at most; -1 is all cores. The result is the same, bit for bit.
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number. At most 16 are used.
     random_state : int, RandomState or Generator, optional
-        Seed. Starts do not depend on the order of the rows.
+        Seed. The same seed gives the same bits on the same machine. Starts do not depend on the order of the rows.
 
     Attributes
     ----------

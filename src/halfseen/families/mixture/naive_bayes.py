@@ -1,4 +1,4 @@
-"""Classification with known, partly known and unknown labels: naive Bayes over mixed columns with holes."""
+"""Naive Bayes over mixed columns with missing values; labels may be known, partly known or missing."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _words_alone(model: NaiveBayes) -> bool:
 
 
 class NaiveBayes(ClassifierMixin, TableEM):
-    """Classify rows of mixed columns with holes; labels may have holes too.
+    """Classify rows of mixed columns; values and labels may be missing.
 
     Given the class the columns are independent: categories with their own probabilities, numbers normal, counts
     Poisson. With a label for every row the fit is counting, in closed form. Where labels are missing, soft or sets of
@@ -60,37 +60,50 @@ class NaiveBayes(ClassifierMixin, TableEM):
     Parameters
     ----------
     columns : mapping, optional
-        Kinds of columns by name, where the rule is not what you want: {"visits": "poisson", "grade": "gaussian"}.
-        {"body": "text"} cuts a column into words. A sparse matrix in place of a table is counts of words.
+        Kinds of columns by name, where they are not to be found by the rule: {"visits": "poisson"}. {"body": "text"}
+        splits a column into words. A sparse matrix in place of a table is counts of words.
     text : {"multinomial", "bernoulli", "complement"}, default "multinomial"
-        How words of text are taken: how often each occurs, whether it does, or by how rare it is in the other classes.
-        The last is a rule, no probability model: it needs a label for every row, and nothing but the text.
+        Model of words in text: how often each occurs, whether it occurs, or how rare it is in the other classes. The
+        last is a rule, not a probability model: it needs a label for every row, and no other columns.
     words : mapping, optional
-        Options of scikit-learn's CountVectorizer, which cuts text: {"stop_words": "english", "min_df": 2}.
+        Options of scikit-learn's CountVectorizer, which splits text into words: {"stop_words": "english", "min_df": 2}.
     document_length : float, "mean" or None
-        So many words every document counts as, whatever it has; "mean": as many as the average one. It helps most
-        where the fit is to few labelled documents alone; beside unlabelled ones try both, by `guard_`.
+        Count every document as if it had this many words; "mean": as many as the average document. It helps most with
+        few labelled documents and no others; with unlabelled ones compare both by `guard_`.
     prior : float, "row" or None, default 1.0
-        So many pseudo-counts added to each class and to each category in each class (1.0 = add one, Laplace), and so
-        many pseudo-rows for numbers (about the class's own mean, with the column's variance) and counts. "row": one
-        pseudo-row in all. None: maximum likelihood.
+        Pseudo-counts added to the expected counts. A number: as many for each cell of a table of probabilities, and as
+        many pseudo-rows for numbers and counts. "row": one pseudo-row in all. None: maximum likelihood. 1.0 is add one
+        (Laplace), for each class and each category in each class. Pseudo-rows of numbers are about the mean of the
+        class, with the variance of the column.
     class_prior : (C,) sequence or "observed", optional
-        Shares of the classes, in the order of `classes_`, where the table's own are not to be used. "observed": the
-        table's own without pseudo-counts, as scikit-learn has them.
+        Shares of the classes, in the order of `classes_`. By default they are estimated; "observed": without
+        pseudo-counts, as in scikit-learn.
     components_per_class : int, default 1
-        More than one makes each class a mixture of so many components: for classes that fall into several kinds.
+        Number of components of each class: with more than one, a class is a mixture.
     unlabeled_weight : float in [0, 1] or "cv", default 1.0
-        What a row counts about whose class nothing is known (Nigam's lambda); rows with candidates or soft labels count
-        in full. 0 leaves such rows out. "cv" tries 0, 0.01, 0.03, 0.1, 0.3 and 1 and keeps the one that does best in
-        cross-validation on the labelled rows, the largest among equals; `unlabeled_weight_` says which.
+        Weight of a row without a label (Nigam's lambda); rows with candidates or soft labels count in full. 0 leaves
+        such rows out. "cv" tries 0, 0.01, 0.03, 0.1, 0.3 and 1 and keeps the best in cross-validation on the labelled
+        rows, the largest among equals: `unlabeled_weight_`.
     guard : bool, default True
         Compare a fit with unlabelled rows to one without, by cross-validation on the labelled rows, and warn when they
         make it worse. `guard_` has the scores.
     assign : {"soft", "hard", "sample"}, default "soft"
-        How missing labels are completed; "hard" is self-training.
+        How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden
+        are missing labels; "hard" is self-training.
     n_init : int, default 16
         Number of starts with several components per class; with one the labelled rows are the only start.
-    tol, max_iter, variance_floor, n_jobs, random_state : as in `LatentClass`
+    tol : float, default 1e-4
+        Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
+        rule is chosen to stop by.
+    max_iter : int, default 1000
+        Maximum number of iterations (passes over the data) for each start.
+    variance_floor : float, default 1e-8
+        Smallest variance, as a share of the variance of the column. A run that ends on it has collapsed onto a few
+        rows: it ranks behind every other run, and a warning says so if there is no other.
+    n_jobs : int, optional
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number.
+    random_state : int, RandomState or Generator, optional
+        Seed. The same seed gives the same bits on the same machine.
 
     Attributes
     ----------

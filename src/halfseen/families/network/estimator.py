@@ -1,4 +1,4 @@
-"""Bayesian networks of categories, learned by EM from tables with holes and hidden variables."""
+"""Bayesian networks of categories, learned by EM from tables with missing values and hidden variables."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from halfseen.seeds import child
 
 
 class BayesNet(NetworkEM):
-    """Learn the tables of a Bayesian network from rows in which any cells, and whole variables, were never seen.
+    """Learn the tables of a Bayesian network from rows with missing values and hidden variables.
 
-    Every variable has a few states and a table of probabilities given its parents. What a row does not show is summed
-    out exactly, in fitting and in use:
+    Every variable has a few states and a table of probabilities given its parents. What is not observed is summed out
+    exactly, in fitting and in queries:
 
-        p(row) = sum over the states of what is unobserved of prod over variables v of P(v | parents of v)
+        p(row) = sum over the states of unobserved variables of prod over variables v of P(v | parents of v)
 
     Parameters
     ----------
@@ -36,33 +36,56 @@ class BayesNet(NetworkEM):
         The graph. A name alone is a variable without edges. As text: ``"smoke -> lung -> xray; asia -> tub"``, with
         ``->``, ``<-`` and ``;``. Parents of a variable are the axes of its table in the order given here.
     states : mapping, optional
-        The states of some variables in their order, also those that no row shows: {"smoke": ["yes", "no"]}. By default
-        what the column holds, sorted.
+        The states of some variables in their order, also of states that no row has: {"smoke": ["yes", "no"]}. By
+        default the values of the column, sorted.
     hidden : mapping or list, optional
         Variables without a column, and how many states they have: {"C": 3}. Of a range (range(2, 6)) the best number by
         `criterion` is kept. A list of texts names the states. They are shown with the most frequent state first.
     criterion : {"bic", "aic"}, default "bic"
-        What chooses among several numbers of states; lower is better.
+        Information criterion that chooses among several models; lower is better.
     assign : {"soft", "hard", "sample"}, default "soft"
-        How rows are completed: in expectation, by the most probable joint state of all that is unobserved, or by a
-        joint draw.
+        How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden is
+        all that is unobserved in a row, jointly.
     draws : int, default 1
-        With assign="sample": use the mean of this many draws.
-    prior : None, float or "bdeu", default None
-        None: maximum likelihood. A number: so many pseudo-counts in every cell of every table (1.0 = add one). "bdeu":
-        `equivalent_sample_size` rows in all, spread evenly over the cells of each table.
+        With assign="sample": use the mean of this many draws (Monte Carlo EM).
+    prior : float, "bdeu" or None, default None
+        Pseudo-counts added to the expected counts. A number: as many for each cell of every table. "bdeu":
+        `equivalent_sample_size` rows in all, spread evenly over the cells of each table. None: maximum likelihood. 1.0
+        is add one.
     equivalent_sample_size : float, default 10
     start : mapping, optional
-        Tables to start from, by variable: an axis for each parent, the last for the states, as in `params_`.
+        Parameters to start from, by name, any subset. Tables by variable: an axis for each parent, the last for the
+        states, as in `params_`.
     fixed : list of str, optional
-        Variables that keep the table in `start` exactly.
+        Parameters that keep their start value exactly, by name. Variables whose table is in `start`.
     tied : list of groups of str, optional
-        Variables that share one table: [("xray1", "xray2")]. Their tables must have one shape.
+        Variables that share one table. For example [("xray1", "xray2")]. Their tables must have one shape.
     n_init : int, default 16
-        Number of starts, raced as in `LatentClass`. Without hidden variables the first is what the observed families
-        say.
-    stop, tol, max_iter, method, accelerate, anneal, n_jobs, random_state :
-        As in `LatentClass`.
+        Number of starts. They are raced: after 5 iterations the worse half is dropped, again after 10 more, and so on;
+        as many as the square root of `n_init` (4 of 16) run to the end. Without hidden variables the first start is
+        what the fully observed rows give.
+    stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "gain"
+        When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
+        the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
+        iterations. Sampled fits always make `max_iter` iterations, and estimate from the mean statistics of the second
+        half.
+    tol : float, default 1e-4
+        Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
+        rule is chosen to stop by.
+    max_iter : int, default 1000
+        Maximum number of iterations (passes over the data) for each start.
+    method : {"em", "gradient", "lbfgs"}, default "em"
+        How the objective is maximised: by EM, by its gradient with an adaptive rate, or by L-BFGS (the last two need
+        assign="soft"). All have the same optima.
+    accelerate : bool, default True
+        Accelerate soft EM by squared extrapolation (SQUAREM); the objective still never falls.
+    anneal : sequence of float, optional
+        Deterministic annealing: rising inverse temperatures in (0, 1), such as (0.4, 0.6, 0.8), with 10 iterations at
+        each before the fit.
+    n_jobs : int, optional
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number.
+    random_state : int, RandomState or Generator, optional
+        Seed. The same seed gives the same bits on the same machine.
 
     Attributes
     ----------

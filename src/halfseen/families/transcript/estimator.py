@@ -1,4 +1,4 @@
-"""When was what said: units of known order behind signals, their timing found by EM."""
+"""Forced alignment: transcripts are aligned to signals, with models of their units learned by EM."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ class Stage(NamedTuple):
 
 
 class TranscriptAligner(Pickled):
-    """Find when everything of a transcript was said, by expectation-maximization.
+    """Align transcripts to signals (forced alignment), by expectation-maximization.
 
-    Known is what was said in each utterance and in which order; when is hidden. Every unit (a phone, a word, an
-    activity, a phase of a machine) is a row of states that come one after the other, each with its own distribution of
-    the features, shared wherever the unit occurs. EM goes from no timing at all to the one under which the features
-    are most probable. Every segmentation counts: there is no beam that a good one could fall out of.
+    It is known what was said in each utterance and in which order; when it was said is hidden. Every unit (a phone, a
+    word, an activity, a phase of a machine) is a sequence of states, each with its own distribution of the features,
+    shared wherever the unit occurs. EM starts without any timing. All segmentations are summed over exactly: there is
+    no beam.
 
     Parameters
     ----------
     states_per_unit : int, default 3
-        States of each unit; so many frames is the shortest that it can last.
+        Number of states of each unit, which is also its shortest duration in frames.
     n_mix : int, default 1
-        Components of the emission of each state. They are grown: a fit with one, then the components are split, and
-        fitted again, until there are so many.
+        Number of mixture components in the emission of each state. They are grown: a fit with one component, then
+        components are split and fitted again, until there are `n_mix`.
     dictionary : mapping, optional
         Pronunciations: {"the": ["dh ah", "dh iy"], "cat": "k ae t"}. Words of the transcripts are then made of these
         units, and the share of each pronunciation is learned. Without it, words are units themselves.
@@ -77,32 +77,50 @@ class TranscriptAligner(Pickled):
     silence : str, optional
         Name of a unit that may stand at both ends and between words, such as "sil". By default there are no pauses.
     emission : {"gaussian", "categorical", "poisson", "auto"}, default "gaussian"
-        Kind of the features, as in `HMM`.
+        Kind of all columns that `columns` does not name.
     columns : mapping, optional
-        Kinds of single columns by name.
+        Kinds of columns by name, where they are not to be found by the rule: {"visits": "poisson"}.
     step : float, default 1.0
         Time from one frame to the next: 0.01 makes all times seconds where frames are 10 ms apart.
     init : {"flat", "equal"}, default "flat"
-        "flat": all states begin alike, with the mean and variance of all frames. "equal": every utterance is cut into
-        equal pieces. Hard assignment always begins with equal pieces.
+        "flat": all states start alike, with the mean and variance of all frames. "equal": every utterance is cut into
+        equal pieces. Hard assignment always starts with equal pieces.
     assign : {"soft", "hard", "sample"}, default "soft"
-        How the hidden timing is completed: in expectation, by the best segmentation, or by a drawn one.
+        How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden is
+        the timing: the segmentation of each utterance.
     draws : int, default 1
-        With assign="sample": use the mean of this many segmentations.
+        With assign="sample": use the mean of this many draws (Monte Carlo EM).
     prior : float, "row" or None, default None
-        Pseudo-counts, as in `HMM`.
+        Pseudo-counts added to the expected counts. A number: as many for each cell of a table of probabilities, and as
+        many pseudo-rows for numbers and counts. "row": one pseudo-row in all. None: maximum likelihood.
     start : mapping, optional
-        Frames that are examples of some units, to begin with: {"sil": (n, D) array}. Silence that is known from the
-        start shows where words can be, which long recordings need; `AudioFolder.quiet` finds some.
+        Frames that are examples of some units, to start from. For example {"sil": (n, D) array}. Silence that is known
+        from the start shows where words can be, which long recordings need; `AudioFolder.quiet` finds some.
     variance_floor : float, default 0.01
-        Least variance of a feature in a state, as a share of its variance over all frames.
+        Smallest variance of a feature in a state, as a share of its variance over all frames.
     too_short : {"raise", "skip"}, default "raise"
         What to do with an utterance that has fewer frames than its transcript has states: an error that says which, or
         leave it out and note it in `events_`.
-    anneal : sequence of float, default ()
-        Rising inverse temperatures, such as (0.02, 0.1, 0.4), to warm up at: a way to higher likelihoods.
-    stop, tol, max_iter, accelerate, n_jobs, random_state :
-        As in `HMM`; work is shared between threads by utterances.
+    anneal : sequence of float, optional
+        Deterministic annealing: rising inverse temperatures in (0, 1), such as (0.4, 0.6, 0.8), with 10 iterations at
+        each before the fit. (0.02, 0.1, 0.4) often leads to a higher likelihood.
+    stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "gain"
+        When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
+        the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
+        iterations. Sampled fits always make `max_iter` iterations, and estimate from the mean statistics of the second
+        half.
+    tol : float, default 0.01
+        Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
+        rule is chosen to stop by.
+    max_iter : int, default 200
+        Maximum number of iterations (passes over the data) for each start.
+    accelerate : bool, default True
+        Accelerate soft EM by squared extrapolation (SQUAREM); the objective still never falls.
+    n_jobs : int, optional
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number. Work is divided by
+        utterances.
+    random_state : int, RandomState or Generator, optional
+        Seed. The same seed gives the same bits on the same machine.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which word translates which: links between the words of sentences and their translations, found by EM."""
+"""Word alignment: links between the words of sentences and of their translations, found by EM."""
 
 from __future__ import annotations
 
@@ -66,15 +66,15 @@ class Known(NamedTuple):
 class WordAligner(WordUse):
     """Link the words of sentences to the words of their translations, by expectation-maximization.
 
-    Known are pairs of sentences; which word translates which is hidden. Every target word comes from one source word or
-    from none, NULL; the lexicon t(target | source) and the habits of word order are learned from all pairs together.
+    Pairs of sentences are observed; which word translates which is hidden. Every target word comes from one source word
+    or from none, NULL; the lexicon t(target | source) and the model of word order are learned from all pairs.
 
     Parameters
     ----------
     model : {"hmm", "diagonal", "ibm1"}, default "hmm"
-        Where a target word looks for its source word. "ibm1": anywhere alike (IBM Model 1). "diagonal": near the
-        diagonal (IBM Model 2 with one tension). "hmm": not far from where its neighbour found one. The last two begin
-        with the lexicon of Model 1.
+        Where the source word of a target word may be. "ibm1": anywhere with equal probability (IBM Model 1).
+        "diagonal": near the diagonal (IBM Model 2 with one tension parameter). "hmm": near the source word of the
+        neighbour. The last two start with the lexicon of Model 1.
     sequence : sequence of models, optional
         The models to train one after the other, each beginning with the lexicon of the one before; ends with `model`.
     direction : {"both", "forward", "reverse"}, default "both"
@@ -98,19 +98,27 @@ class WordAligner(WordUse):
     lowercase : bool, default False
         Do not tell capitals from small letters.
     assign : {"soft", "hard", "sample"}, default "soft"
-        How hidden links are completed: in expectation, by the best ones, or by drawn ones.
+        How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden
+        are the links.
     draws : int, default 1
-        With assign="sample": use the mean of this many draws.
+        With assign="sample": use the mean of this many draws (Monte Carlo EM).
     max_iter : int, default 5
-        Passes over the data for each model of the sequence.
-    stop : str, default "iterations"
-        "iterations": make all passes. Other rules ("gain", "counts", "parameters", "assignments") may end earlier.
+        Maximum number of iterations (passes over the data) for each model of the sequence.
+    stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "iterations"
+        When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
+        the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
+        iterations. Sampled fits always make `max_iter` iterations, and estimate from the mean statistics of the second
+        half.
     tol : float, default 1e-4
+        Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
+        rule is chosen to stop by. Not used with stop="iterations".
     memory : int or str, optional
         Beyond this ("2GB") the words of the corpus, and which links are possible, lie in temporary files; by default
         half of the free memory. The lexicon stays in memory.
-    n_jobs, random_state :
-        As in `HMM`; work is shared between threads, results do not depend on how many.
+    n_jobs : int, optional
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number.
+    random_state : int, RandomState or Generator, optional
+        Seed. The same seed gives the same bits on the same machine.
 
     Attributes
     ----------
