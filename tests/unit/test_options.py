@@ -181,3 +181,17 @@ def test_a_check_does_not_draw_from_a_generator(kind):
     used, fresh = kind(3), kind(3)
     options.check(hs.LatentClass(random_state=used))
     assert used.normal() == fresh.normal()
+
+
+@pytest.mark.parametrize(
+    ("cls", "how"),
+    [
+        (hs.LatentClass, {"n_components": 2, "tied": None}),
+        (hs.HMM, {"n_components": 2, "emission": "auto", "tied": None}),
+        (hs.BayesNet, {"edges": "x0 -> x1", "tied": None}),
+    ],
+)
+def test_none_is_an_empty_list(cls, how):
+    rows = [["a", "u"], ["b", None], ["a", "v"], ["b", "v"], [None, "u"]]
+    given = cls(**how, fixed=None, random_state=0).fit(rows)
+    assert given.loglik_ == cls(**how | {"tied": ()}, random_state=0).fit(rows).loglik_

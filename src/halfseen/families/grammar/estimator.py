@@ -164,7 +164,7 @@ class PCFG(GrammarUse):
         assign: str = "soft",
         draws: int = 1,
         prior: float | Mapping[str, float] | None = None,
-        fixed: Collection[str] = (),
+        fixed: Collection[str] | None = (),
         unknown: str = "unparsable",
         on_unparsable: str = "error",
         n_init: int = 16,

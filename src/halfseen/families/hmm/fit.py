@@ -20,9 +20,11 @@ from halfseen.engine.tables.preprocess import certain
 from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start, whole
 from halfseen.errors import CollapseWarning, FitError, ParameterError, warn
 from halfseen.estimators import convergence, options
+from halfseen.estimators.starts import distinct
 from halfseen.estimators.state import State
 from halfseen.estimators.table import covariance_types, emission_builder
 from halfseen.estimators.table.column_events import column_notes
+from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.hmm import state
 from halfseen.families.hmm.methods import ChainUse, default_state
 from halfseen.families.hmm.model import HiddenMarkov, reduce_sequences
@@ -95,8 +97,8 @@ class ChainEM(ChainUse):
     prior: str | float | None
     init: str
     start: Mapping[str, Any] | None
-    fixed: Collection[str]
-    tied: Collection[str]
+    fixed: Collection[str] | None
+    tied: Collection[str] | None
     n_init: int
     variance_floor: float
     _recipe: ChainRecipe
@@ -105,16 +107,12 @@ class ChainEM(ChainUse):
         options.check(self)
 
     def _learn_schema(self, source: Source) -> Schema:
-        kinds: dict[str | int, str] = dict(self.columns or {})
-        if self.emission != "auto":
-            chosen = {source.names[key] if isinstance(key, int) and key < len(source.names) else key for key in kinds}
-            kinds |= {name: self.emission for name in source.names if name not in chosen}
-        schema = Schema.learn(source, kinds)
+        schema = Schema.learn(source, named_kinds(self.columns, self.emission, source.names))
         names = {column.name for column in schema.columns}
         whole = set(covariance_types.names(schema))
-        _check_names("start", list(self.start or ()), names | whole | set(OWN))
-        fixed = _check_names("fixed", self.fixed, names | whole | {"startprob", "transmat"})
-        tied = _check_names("tied", self.tied, names)
+        _check_names("start", self.start or (), names | whole | set(OWN))
+        fixed = _check_names("fixed", options.listed("fixed", self.fixed), names | whole | {"startprob", "transmat"})
+        tied = _check_names("tied", options.listed("tied", self.tied), names)
         if set(fixed) & set(tied):
             raise ParameterError("a column cannot be both fixed and tied: fixed ones keep what they have.")
         given = {**(self.start or {}), **({"transmat": 0} if has_numbers(self.transitions) else {})}
@@ -148,14 +146,14 @@ class ChainEM(ChainUse):
         shape = covariance_types.of_leaf(self._schema, covariance, size)
         built = emission_builder.mixture(self._schema, summary, size, prior, self.variance_floor, covariance=shape)
         return covariance_types.keep(
-            built.leaves["emit"], [name for name in covariance_types.names(self._schema) if name in self.fixed]
+            built.leaves["emit"], [name for name in covariance_types.names(self._schema) if name in (self.fixed or ())]
         )
 
     def _build(
         self, summary: emission_builder.Summary, topology: Topology, covariance: str | None = None
     ) -> HiddenMarkov:
         """Return the model that the options describe; without `covariance`, of the shape that was chosen before."""
-        chain = topology.leaves(emission_builder.read_prior(self.prior), tuple(self.fixed))
+        chain = topology.leaves(emission_builder.read_prior(self.prior), options.listed("fixed", self.fixed))
         emit = self._emission(summary, len(topology.begin), covariance or self._covariance)
         return HiddenMarkov(MarkovChain(topology.owner), {**chain, "emit": emit})
 
@@ -241,7 +239,7 @@ class ChainEM(ChainUse):
             params = {**topology.drawn(chain, rng, sticky=i % 2 == 1), "emit": self._wrapped(model, emit)}
             params = self._overlaid({name: params[name] for name in model.leaves}, topology, covariance)
             starts.append(model.conform(params, params))
-        return list({model.pack(params).tobytes(): params for params in starts}.values())
+        return distinct(model, starts)
 
     def _begin_at(self, rows: Table, summary: emission_builder.Summary, n_components: int, covariance: str) -> Start:
         """Return what starts look at: the emission as a mixture over all steps, in any order."""
@@ -331,9 +329,7 @@ class ChainEM(ChainUse):
         return state.restored(cls, found)
 
 
-def _check_names(option: str, names: Any, known: Collection[str]) -> tuple[str, ...]:
-    if isinstance(names, str) or not isinstance(names, Collection):
-        raise ParameterError(f"{option}={names!r} is not a list of names.")
+def _check_names(option: str, names: Collection[Any], known: Collection[str]) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             raise ParameterError(f"{option}: there is no {name!r}. Names: {', '.join(sorted(map(str, known)))}.")

@@ -7,7 +7,7 @@ is here, once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -25,6 +25,7 @@ from halfseen.engine.tables.preprocess import all_certain, all_countable, counte
 from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labelled, split, whole
 from halfseen.errors import CollapseWarning, ParameterError, warn
 from halfseen.estimators import convergence, options, state
+from halfseen.estimators.starts import distinct
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen, column_notes
@@ -85,8 +86,8 @@ class TableEM(TableMixture):
     prior: str | float | None = "row"
     init: str = "mixed"
     start: Mapping[str, Any] | None = None
-    fixed: Collection[str] = ()
-    tied: Collection[str] = ()
+    fixed: Collection[str] | None = ()
+    tied: Collection[str] | None = ()
     n_init: int = 16
     variance_floor: float = 1e-8
     reg_covar: float = 0.0
@@ -116,8 +117,8 @@ class TableEM(TableMixture):
     def _arranged(self, schema: Schema) -> Schema:
         """Check the columns that options name, and give those that are treated apart blocks of their own."""
         emission_builder.read_names(list(self.start or ()), schema, "start")
-        fixed = emission_builder.read_names(self.fixed, schema, "fixed")
-        tied = emission_builder.read_names(self.tied, schema, "tied")
+        fixed = emission_builder.read_names(options.listed("fixed", self.fixed), schema, "fixed")
+        tied = emission_builder.read_names(options.listed("tied", self.tied), schema, "tied")
         if "weights" in tied or set(fixed) & set(tied):
             raise ParameterError("tied: 'weights' cannot be tied, and a column cannot be both fixed and tied.")
         emission_builder.check_fixed(fixed, self.start or {}, schema)
@@ -146,7 +147,7 @@ class TableEM(TableMixture):
     ) -> emission_builder.Recipe:
         """Return the recipe of the mixture that the options describe."""
         prior, floor = emission_builder.read_prior(self.prior), float(self.variance_floor)
-        fixed, ridge = tuple(self.fixed), float(self.reg_covar)
+        fixed, ridge = options.listed("fixed", self.fixed), float(self.reg_covar)
         return emission_builder.Recipe(
             self._schema, summary, n_components, prior, floor, fixed, None, covariance, ridge
         )
@@ -243,7 +244,7 @@ class TableEM(TableMixture):
                 params = from_labelled(begin, told, params) if told else params
             params = self._overlaid(params, n_components)
             starts.append(model.conform(params, params))
-        return _distinct(model, starts)
+        return distinct(model, starts)
 
     def _publish(self, found: Found, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
@@ -300,8 +301,3 @@ def _twins(overlap: Floats) -> list[str]:
     """Name pairs of classes that are the same: a start that does not tell them apart never will."""
     same = np.argwhere(np.triu(overlap > -1e-12, k=1))
     return [f"classes {i} and {j} are identical; start them apart, or use fewer classes" for i, j in same.tolist()]
-
-
-def _distinct(model: Mixture, starts: Sequence[Params]) -> list[Params]:
-    """Drop starts that repeat an earlier one, as when labels or the user leave nothing to chance."""
-    return list({model.pack(params).tobytes(): params for params in starts}.values())

@@ -18,6 +18,7 @@ from halfseen.engine.loop.search import Plan as SearchPlan
 from halfseen.engine.loop.search import Search, fit
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import convergence, options, selection
+from halfseen.estimators.starts import distinct
 from halfseen.families.network import reading
 from halfseen.families.network.methods import NetworkUse
 from halfseen.families.network.model import (
@@ -99,8 +100,8 @@ class NetworkEM(NetworkUse):
     prior: str | float | None
     equivalent_sample_size: float
     start: Mapping[str, Any] | None
-    fixed: Collection[str]
-    tied: Collection[Collection[str]]
+    fixed: Collection[str] | None
+    tied: Collection[Collection[str]] | None
     n_init: int
     n_jobs: int | None
 
@@ -259,7 +260,7 @@ class NetworkEM(NetworkUse):
                 table[0, graph.slice(v)] = own_table.ravel()
             params = {"tables": frozen(table)}
             starts.append(model.conform(params, params))
-        return list({model.pack(params).tobytes(): params for params in starts}.values())
+        return distinct(model, starts)
 
     # ---- what came out -------------------------------------------------------------------------------------------
 

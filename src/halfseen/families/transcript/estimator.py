@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen
+from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.transcript.alignment import Aligner, Alignment, Typical, table_of
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
 from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, tell_short, too_short
@@ -273,7 +273,7 @@ class TranscriptAligner(Pickled):
         self.n_features_in_ = len(first.names)
         summary = corpus.summary(self._schema)
         seed, n_emissions = seed_of(self.random_state), self._lexicon.n_emissions
-        self._origin = Origin(None, seed.entropy, datetime.now(UTC).isoformat(timespec="seconds"))
+        self._origin = Origin.now(None, seed)
         chunks = corpus.chunks(self._schema, layouts, n_emissions * self.n_mix)
         stages: list[Stage] = []
         with runner(self.n_jobs, len(chunks)) as run:
@@ -331,11 +331,7 @@ class TranscriptAligner(Pickled):
         return corpus.take(kept), [layouts[b] for b in kept]
 
     def _learn_schema(self, source: Source) -> Schema:
-        kinds: dict[str | int, str] = dict(self.columns or {})
-        if self.emission != "auto":
-            chosen = {source.names[key] if isinstance(key, int) and key < len(source.names) else key for key in kinds}
-            kinds |= {name: self.emission for name in source.names if name not in chosen}
-        return Schema.learn(source, kinds)
+        return Schema.learn(source, named_kinds(self.columns, self.emission, source.names))
 
     def _build(self, summary: emission_builder.Summary, prior: emission_builder.Prior, n_mix: int) -> Model:
         """Return the model that the options describe."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -286,7 +285,7 @@ class WordAligner(WordUse):
         self.events_: list[str] = []
         self._check_pairs(text, known, partial(where_pairs, pairs))
         seed = seed_of(self.random_state)
-        self._origin = Origin(None, seed.entropy, datetime.now(UTC).isoformat(timespec="seconds"))
+        self._origin = Origin.now(None, seed)
         ready = {name: self._prepared(text, name, known, room // 8) for name in self._directions()}
         self.source_words_, self.target_words_ = text.source_words, text.target_words
         self._n_pairs = text.n_pairs
