@@ -39,7 +39,7 @@ FEW = 4096  # rows whose distances to all centres are computed at once
 def _check_init(name: str, value: Any) -> None:
     if isinstance(value, str):
         options.one_of(name, value, STARTS)
-    elif np.ndim(value) != 2:
+    elif not np.iterable(value):
         raise ParameterError(f"{name}={value!r} is not one of {', '.join(map(repr, STARTS))} nor a (K, D) array.")
 
 

@@ -218,7 +218,7 @@ class GaussianMixture(HiddenClasses):
         if isinstance(self.weights, str):
             options.one_of("weights", self.weights, ("free", "uniform"))
             if self.weights == "uniform" and self.weights_init is not None:
-                raise ParameterError("weights_init has no meaning with weights='uniform'.")
+                raise ParameterError("weights_init has no meaning with weights='uniform'. Leave one of them out.")
         shapes = self._shapes()
         if ("fixed" in shapes) != (self.covariance is not None):
             raise ParameterError("covariance_type='fixed' and covariance= go together: give both or neither.")

@@ -122,7 +122,7 @@ class NetworkEM(NetworkUse):
             raise ParameterError(f"fixed: {absent[0]!r} needs a table in start= to keep.")
         return Built(self.prior, float(self.equivalent_sample_size), fixed, tied)
 
-    # ---- the door ------------------------------------------------------------------------------------------------
+    # ---- reading -------------------------------------------------------------------------------------------------
 
     def _plan(self, states: Mapping[str, Any], hidden: Mapping[str, Any]) -> Plan:
         return reading.read_edges(self.edges, [*states, *hidden])
@@ -276,11 +276,11 @@ class NetworkEM(NetworkUse):
         log.info("fitted %d variables: %s after %d passes", len(found.graph), self.stop_reason_, self.n_iter_)
 
     def _notes(self, found: Found) -> list[str]:
-        """Name variables that say nothing, and rows of tables without any count."""
+        """Name variables with a single state, and rows of tables without any count."""
         notes = []
         for v, name in enumerate(found.graph.names):
             if found.graph.cards[v] == 1:
-                notes.append(f"variable {name!r} has one state: it says nothing")
+                notes.append(f"variable {name!r} has one state: it carries no information")
             counts = found.stats[found.graph.slice(v)].reshape(-1, found.graph.cards[v]).sum(axis=1)
             empty = int((counts < NO_MASS).sum())
             if empty and self.prior is None and found.graph.parents[v]:

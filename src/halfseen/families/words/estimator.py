@@ -358,7 +358,7 @@ class WordAligner(WordUse):
             model = WordModel(Agreed(kind, run) if len(ready) > 1 else Links(kind, run), leaves)
             path = PooledPath(model, plan.plain, asked)
             data = Reduced(self._chunks(sides, kind, weight, plan, run), path=path)
-            # lexicons are large: nobody holds the first ones but the search, which lets go of them
+            # lexicons are large: only the search holds the first ones, and it lets go of them
             first = self._start(model, data, [before.pop(name) for name in ready])
             stood = journal.stood(model, data, plan.max_iter) if plan.plain and (journal := current()) else None
             starts = [path.held(first if stood is None else stood.params)]
@@ -368,7 +368,7 @@ class WordAligner(WordUse):
             del starts
             model.structure.room.clear()  # a worker of a pass that was cut short may still write there
             if (search.interrupted and more) or asked.times > 1:
-                raise KeyboardInterrupt  # what was found so far is no model of this kind yet, or nobody waits for it
+                raise KeyboardInterrupt  # no model of this kind yet, or a second interrupt
             search = replace(search, interrupted=search.interrupted or asked.times > 0)
             if search.interrupted and plan.plain and path.begun is not search.best.accepted.params:
                 _mend(search.best, model, data)
@@ -480,7 +480,7 @@ def _mend(chain: Chain, model: WordModel, data: Reduced) -> None:
 
 
 def _forget(chain: Chain) -> None:
-    """Drop what nobody asks for once a chain has ended, for its memory: its statistics, and what would be next."""
+    """Free the memory of what is not used once a chain has ended: its statistics, and what would be next."""
     chain.step = replace(chain.accepted, expected=replace(chain.accepted.expected, stats=np.zeros(0)))
     chain.params = chain.accepted.params
 
