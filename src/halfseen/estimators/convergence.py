@@ -4,6 +4,7 @@
 `record_end`         objectives, iterations and the reason to stop
 `warn_of_end`        warn of a fit that was interrupted or has not converged
 `warn_interrupted`   warn of a fit that was interrupted
+`warn_collapsed`     warn of a fit in which every run ended with a variance on its floor
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from halfseen.engine.loop.search import Search
-from halfseen.errors import InterruptedWarning, warn
+from halfseen.errors import CollapseWarning, InterruptedWarning, warn
 
 CONVERGED = ("tolerance", "rounding", "counts stable", "parameters stable", "assignments unchanged")
 
@@ -55,3 +56,13 @@ def warn_of_end(model: Any, interrupted: bool, objective: str = "objective_") ->
 def warn_interrupted() -> None:
     """Warn of a fit that was interrupted."""
     warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
+
+
+def warn_collapsed(model: Any, what: str, advice: str) -> None:
+    """Note and warn that every run ended with a variance on its floor; `what` collapsed, `advice` says what to do."""
+    model.events_.append(f"{what}: its variance is on the floor")
+    warn(
+        f"every start ended with a variance on its floor ({model.variance_floor:g} of the column's variance): {what}, "
+        f"so that loglik_={model.loglik_:.6g} is not meaningful. {advice}",
+        CollapseWarning,
+    )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.data import Cut, Evidence, check_sequence_weight, read, read_labels, read_sequences, rows_of
+from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.rollback import rollback_on_error
@@ -247,7 +248,7 @@ class HMM(ChainEM):
             found, names = read_labels(stacked, n_rows, n_components, classes, unlabeled)
             return None if found is None else found.take(kept), names
 
-        seed = self._seed()
+        seed = lasting_seed(self.random_state)
 
         def fitted(shape: str, n_components: int, smaller: Fitted | None) -> Fitted:
             sequences = self._begin(door, known(n_components)[0])

@@ -14,11 +14,10 @@ from halfseen.data import Cut, Evidence, Schema, Sequences, Source, Table
 from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan, Search, fit
-from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import certain
 from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start, whole
-from halfseen.errors import CollapseWarning, FitError, ParameterError, warn
+from halfseen.errors import FitError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.starts import distinct
 from halfseen.estimators.state import State
@@ -306,18 +305,10 @@ class ChainEM(ChainUse):
         if not search.best.healthy:
             together = self._covariance in ("full", "tied")
             reason = "single values" + (", or columns follow from each other in it" if together else "")
-            self.events_.append(f"a state collapsed onto {reason}: its variance is on the floor")
-            warn(
-                f"every start ended with a variance on its floor ({self.variance_floor:g} of the column's variance): a "
-                f"state collapsed onto {reason}, and loglik_={self.loglik_:.6g} says little. Use a prior, fewer states"
-                f"{' or covariance_type=' + repr('diag') if together else ''}.",
-                CollapseWarning,
-            )
+            other = " or covariance_type='diag'" if together else ""
+            convergence.warn_collapsed(self, f"a state collapsed onto {reason}", f"Use a prior, fewer states{other}.")
         convergence.warn_of_end(self, search.interrupted)
         log.info("fitted %d states: %s after %d passes", self.n_components_, self.stop_reason_, self.n_iter_)
-
-    def _seed(self) -> np.random.SeedSequence:
-        return lasting_seed(self.random_state)
 
     def _state(self) -> State:
         """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""

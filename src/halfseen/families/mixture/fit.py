@@ -19,11 +19,10 @@ from halfseen.data.text import read_options, tokenised
 from halfseen.engine.loop.em import Runner, evaluate
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Search, fit
-from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, all_countable, counted, reduce
 from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labelled, split, whole
-from halfseen.errors import CollapseWarning, ParameterError, warn
+from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options, state
 from halfseen.estimators.starts import distinct
 from halfseen.estimators.state import Origin, State
@@ -266,13 +265,7 @@ class TableEM(TableMixture):
         with one_blas_thread():  # a product of long rows, which threads in waiting would hold up
             self.events_ += _twins(self._model.overlap(self._params, self._params))
         if not best.healthy:
-            self.events_.append("a class collapsed onto single rows: its variance is on the floor")
-            warn(
-                f"every start ended with a variance on its floor ({self.variance_floor:g} of the column's variance): a "
-                f"class collapsed onto single rows, and loglik_={self.loglik_:.6g} says little. Use prior='row' or "
-                "fewer classes.",
-                CollapseWarning,
-            )
+            convergence.warn_collapsed(self, "a class collapsed onto single rows", "Use prior='row' or fewer classes.")
         convergence.warn_of_end(self, search.interrupted)
         log.info("fitted %d classes: %s after %d passes", len(mass), self.stop_reason_, self.n_iter_)
 
@@ -284,9 +277,6 @@ class TableEM(TableMixture):
     def _from_state(cls, found: State) -> Self:
         """Return the estimator that `_state` was taken of; refuse what cannot be one."""
         return state.restored(cls, found)
-
-    def _seed(self) -> np.random.SeedSequence:
-        return lasting_seed(self.random_state)
 
 
 def _check_rows(table: Table, n_components: int) -> None:

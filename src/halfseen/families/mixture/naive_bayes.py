@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read_target, row_weight
+from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, known_apart
 from halfseen.errors import DataError, ParameterError
@@ -289,7 +290,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def _fit_table(self, table: Table) -> None:
         n_components = int(self.components_per_class) * len(self.classes_)
-        found = self._search(table, n_components, self._seed(), covariance=self._covariance)
+        found = self._search(table, n_components, lasting_seed(self.random_state), covariance=self._covariance)
         self._publish(found, self._component_names())
 
     def _recipe_for(

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from halfseen.data import Evidence, Source, Table, read, read_labels, row_weight
+from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.rollback import rollback_on_error
@@ -93,7 +94,7 @@ class HiddenClasses(TableEM):
         used, first = self._encoded(source, weight, known(sizes[0])[0])
         self._remember(used, first.schema)
         self._check_seen()
-        seed = self._seed()
+        seed = lasting_seed(self.random_state)
 
         def found(shape: str, n_components: int, smaller: Found | None) -> Found:
             table = first
