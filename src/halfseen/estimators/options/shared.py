@@ -122,8 +122,10 @@ SHARED: dict[str, Option] = {
     ),
     "emission": Option(
         "gaussian",
-        text="Kind of all columns that `columns` does not name.",
-        **words(*EMISSIONS),
+        "str",
+        'Kind of all columns that `columns` does not name: "gaussian", "categorical" or "poisson"; or "auto", which '
+        "finds the kind of each by its values.",
+        partial(one_of, allowed=EMISSIONS),
     ),
     "n_mix": Option(
         1,

@@ -76,8 +76,9 @@ class TranscriptAligner(Pickled):
         Unit that stands for words which are not in the dictionary, such as "spn". By default they are an error.
     silence : str, optional
         Name of a unit that may stand at both ends and between words, such as "sil". By default there are no pauses.
-    emission : {"gaussian", "categorical", "poisson", "auto"}, default "gaussian"
-        Kind of all columns that `columns` does not name.
+    emission : str, default "gaussian"
+        Kind of all columns that `columns` does not name: "gaussian", "categorical" or "poisson"; or "auto", which finds
+        the kind of each by its values.
     columns : mapping, optional
         Kinds of columns by name, where they are not to be found by the rule: {"visits": "poisson"}.
     step : float, default 1.0

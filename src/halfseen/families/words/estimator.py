@@ -358,7 +358,7 @@ class WordAligner(WordUse):
             model = WordModel(Agreed(kind, run) if len(ready) > 1 else Links(kind, run), leaves)
             path = PooledPath(model, plan.plain, asked)
             data = Reduced(self._chunks(sides, kind, weight, plan, run), path=path)
-            # lexicons are large: only the search holds the first ones, and it lets go of them
+            # lexicons are large: only the search holds the first ones, and releases them
             first = self._start(model, data, [before.pop(name) for name in ready])
             stood = journal.stood(model, data, plan.max_iter) if plan.plain and (journal := current()) else None
             starts = [path.held(first if stood is None else stood.params)]
@@ -480,7 +480,7 @@ def _mend(chain: Chain, model: WordModel, data: Reduced) -> None:
 
 
 def _forget(chain: Chain) -> None:
-    """Free the memory of what is not used once a chain has ended: its statistics, and what would be next."""
+    """Drop what nobody asks for once a chain has ended, for its memory: its statistics, and what would be next."""
     chain.step = replace(chain.accepted, expected=replace(chain.accepted.expected, stats=np.zeros(0)))
     chain.params = chain.accepted.params
 
