@@ -446,7 +446,7 @@ def test_the_objective_never_falls_whatever_the_seed(seed):
     ("options", "said"),
     [
         ({"covariance_type": "round"}, "covariance_type='round' is not one of 'full', 'tied'"),
-        ({"covariance_type": []}, r"covariance_type=\[\] names no shape"),
+        ({"covariance_type": []}, r"covariance_type=\[\] is empty"),
         ({"covariance_type": 3}, "covariance_type=3 is not one of 'full'"),
         ({"covariance_type": "fixed"}, "go together: give both or neither"),
         ({"covariance": np.eye(3)}, "go together: give both or neither"),

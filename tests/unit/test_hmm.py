@@ -140,7 +140,7 @@ def test_a_list_of_sequences_needs_no_lengths():
     [
         ({"emission": "normal"}, "emission='normal' is not one of"),
         ({"covariance_type": "round"}, "covariance_type='round'"),
-        ({"covariance_type": []}, r"covariance_type=\[\] names no shape"),
+        ({"covariance_type": []}, r"covariance_type=\[\] is empty"),
         ({"covariance_type": ["full", 3]}, "covariance_type=3 is not one of 'full'"),
         ({"start": {"means": [[0.0], [1.0], [2.0]]}}, r"start: means: expected shape \(2, 1\), got \(3, 1\)"),
         ({"start": {"covariances": [1.0, 2.0]}}, r"start: covariances: expected shape \(2, 1, 1\), got \(2,\)"),

@@ -61,7 +61,7 @@ def test_same_start_same_answer_as_scikit_learn(seed, tol):
 @pytest.mark.parametrize("n_iter", [1, 2, 5])
 def test_same_number_of_sweeps_as_scikit_learn(n_iter):
     X = blobs(apart=0.5)
-    with pytest.warns(ConvergenceWarning, match=f"max_iter={n_iter} sweeps"):
+    with pytest.warns(ConvergenceWarning, match=f"max_iter={n_iter} iterations"):
         ours = hs.KMeans(6, init=X[:6], tol=0, max_iter=n_iter).fit(X)
     theirs = Theirs(6, init=X[:6], n_init=1, tol=0, max_iter=n_iter).fit(X)
     assert ours.n_iter_ == theirs.n_iter_ == n_iter
@@ -521,7 +521,7 @@ def test_an_interrupt_keeps_the_best_centres_so_far(monkeypatch, at):
     if at == 0:
         hs.KMeans(8, random_state=0).fit(X)
         return
-    with pytest.warns(InterruptedWarning, match="best centres so far"):
+    with pytest.warns(InterruptedWarning, match="best model so far"):
         model = hs.KMeans(8, random_state=0).fit(X)
     assert model.stop_reason_ == "interrupted"
     assert not model.converged_

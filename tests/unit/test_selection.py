@@ -229,3 +229,23 @@ def test_an_interrupt_keeps_the_sizes_found_so_far(monkeypatch, pass_):
         model = hs.LatentClass(range(1, 6), random_state=0).fit(X)
     assert model.n_components_ in (2, 3)
     assert max(sizes) == 3
+
+
+@pytest.mark.parametrize("pass_", [1, 10])
+def test_an_interrupt_keeps_the_networks_found_so_far(monkeypatch, pass_):
+    """Ctrl-C while a later number of hidden states is fitted keeps the best of the earlier ones."""
+    X = hs.load_votes().drop(columns="party").iloc[:, :4]
+    edges = "; ".join(f"C -> {name}" for name in X.columns)
+    sizes = []
+    evaluate = search.evaluate
+
+    def interrupting(model, *rest, **how):
+        sizes.append(model.leaves["tables"].stats_shape)
+        if sizes.count(sizes[-1]) == pass_ and len(set(sizes)) == 2:
+            raise KeyboardInterrupt
+        return evaluate(model, *rest, **how)
+
+    monkeypatch.setattr(search, "evaluate", interrupting)
+    with pytest.warns(hs.errors.InterruptedWarning, match="best model so far"):
+        model = hs.BayesNet(edges, hidden={"C": [2, 3, 4]}, random_state=0).fit(X)
+    assert model.selection_["C"].tolist() == ([2] if pass_ == 1 else [2, 3])

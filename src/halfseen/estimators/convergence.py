@@ -1,25 +1,30 @@
-"""How a fit ended: what every estimator shows of it, and when it warns."""
+"""How a fit ended: the attributes that every estimator shows of it, and the warnings.
+
+`record`             a search, with its restarts
+`record_end`         objectives, iterations and the reason to stop
+`warn_of_end`        warn of a fit that was interrupted or has not converged
+`warn_interrupted`   warn of a fit that was interrupted
+`warn_collapsed`     warn of a fit in which every run ended with a variance on its floor
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
 from halfseen.engine.loop.search import Search
-from halfseen.errors import InterruptedWarning, warn
+from halfseen.errors import CollapseWarning, InterruptedWarning, warn
 
 CONVERGED = ("tolerance", "rounding", "counts stable", "parameters stable", "assignments unchanged")
 
 
-def take_over(model: Any, search: Search) -> None:
+def record(model: Any, search: Search) -> None:
     """Set the attributes that tell how the runs of a fit went."""
     best = search.best
     model.objective_ = best.objective
-    model.trace_ = list(best.trace)
-    model.n_iter_ = best.n_passes
-    model.stop_reason_ = best.reason
-    model.converged_ = best.reason in CONVERGED
+    record_end(model, best.trace, best.n_passes, best.reason)
     model.restarts_ = {
         "n_init": search.n_starts,
         "n_finalists": len(search.finalists),
@@ -28,13 +33,36 @@ def take_over(model: Any, search: Search) -> None:
     }
 
 
-def warn_of_end(model: Any, search: Search) -> None:
-    """Warn of a fit that was interrupted, or that ran out of passes."""
-    if search.interrupted:
-        warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
+def record_end(model: Any, trace: Sequence[float], n_iter: int, reason: str | None) -> None:
+    """Set the attributes that tell how the best run of a fit went."""
+    model.trace_ = list(trace)
+    model.n_iter_ = n_iter
+    model.stop_reason_ = reason
+    model.converged_ = reason in CONVERGED
+
+
+def warn_of_end(model: Any, interrupted: bool, objective: str = "objective_") -> None:
+    """Warn of a fit that was interrupted, or that has not converged; `objective` names the attribute with its value."""
+    if interrupted:
+        warn_interrupted()
     elif model.stop_reason_ == "max_iter":
         warn(
-            f"no convergence after max_iter={model.max_iter} passes (objective {model.objective_:.6f}). "
+            f"no convergence after max_iter={model.max_iter} iterations ({objective}={getattr(model, objective):.6f}). "
             "Raise max_iter or tol.",
             ConvergenceWarning,
         )
+
+
+def warn_interrupted() -> None:
+    """Warn of a fit that was interrupted."""
+    warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
+
+
+def warn_collapsed(model: Any, what: str, advice: str) -> None:
+    """Note and warn that every run ended with a variance on its floor; `what` collapsed, `advice` says what to do."""
+    model.events_.append(f"{what}: its variance is on the floor")
+    warn(
+        f"every start ended with a variance on its floor ({model.variance_floor:g} of the column's variance): {what}, "
+        f"so that loglik_={model.loglik_:.6g} is not meaningful. {advice}",
+        CollapseWarning,
+    )

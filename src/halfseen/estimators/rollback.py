@@ -1,4 +1,4 @@
-"""A fit that fails leaves the estimator as it was: an earlier fit is not lost to a later mistake."""
+"""A fit that fails leaves the estimator as it was: an earlier fit is not lost."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-def unharmed(
+def rollback_on_error(
     method: Callable[Concatenate[Self, Arguments], Result],
 ) -> Callable[Concatenate[Self, Arguments], Result]:
-    """Put back all attributes when a method raises."""
+    """Restore all attributes of the object when the method raises."""
 
     @wraps(method)
-    def careful(self: Self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    def guarded(self: Self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         before = dict(vars(self))
         try:
             return method(self, *args, **kwargs)
@@ -26,4 +26,4 @@ def unharmed(
             vars(self).update(before)
             raise
 
-    return careful
+    return guarded

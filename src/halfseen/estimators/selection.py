@@ -1,8 +1,8 @@
-"""How many classes: try several numbers, keep the best by an information criterion."""
+"""How many components: fit several models, keep the best by an information criterion."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -10,16 +10,11 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from halfseen.data import Source, frame_from_dict
-from halfseen.engine.services.checkpoint import stop_recording
 from halfseen.errors import ParameterError
 
 
-class Found(Protocol):
-    """What is compared: a model fitted with some number of components."""
-
-    @property
-    def n_components(self) -> int:
-        """Number of components, K."""
+class Measured(Protocol):
+    """A fitted model: what BIC and AIC need of it."""
 
     @property
     def model(self) -> Any:
@@ -34,27 +29,37 @@ class Found(Protocol):
         """Log-likelihood."""
 
     @property
-    def uncertain(self) -> float:
-        """Entropy of what is hidden, given what was seen."""
-
-    @property
     def n_rows(self) -> float:
         """Number of rows or observed steps, N."""
+
+
+class Found(Measured, Protocol):
+    """A model fitted with some number of components: what is compared to choose that number."""
+
+    @property
+    def n_components(self) -> int:
+        """Number of components, K."""
+
+    @property
+    def uncertain(self) -> float:
+        """Entropy of the hidden variables given the observed ones."""
 
     @property
     def n_hidden(self) -> float:
         """Number of hidden variables: rows, or all steps."""
 
 
+Choice = TypeVar("Choice")
+Searched = TypeVar("Searched", bound=Measured)
 Fitted = TypeVar("Fitted", bound=Found)
 
 CRITERIA = ("bic", "aic", "icl")
 PATIENCE = 2  # "auto" stops when the criterion has risen this often in a row
-MOST = 50  # numbers of classes that "auto" tries at most
+MOST = 50  # numbers of components that "auto" tries at most
 
 
 def read_sizes(n_components: Any) -> Sequence[int]:
-    """Return the numbers of classes to try, ascending: one, several, or for "auto" as many as are needed."""
+    """Return the numbers of components to try, ascending: one, several, or for "auto" as many as are needed."""
     if isinstance(n_components, str):
         if n_components != "auto":
             raise ParameterError(f"n_components={n_components!r} is not a number, a range, a list or 'auto'.")
@@ -67,10 +72,10 @@ def read_sizes(n_components: Any) -> Sequence[int]:
     return sorted({int(size) for size in sizes})
 
 
-class Tried(NamedTuple, Generic[Fitted]):
-    """The sizes that were fitted, and whether an interrupt kept others from it."""
+class Tried(NamedTuple, Generic[Searched]):
+    """The models that were fitted, and whether an interrupt ended that early."""
 
-    found: list[Fitted]
+    found: list[Searched]
     interrupted: bool = False
 
 
@@ -82,18 +87,32 @@ def search(sizes: Sequence[int], fitted: Callable[[int, Fitted | None], Fitted],
     tried: list[Fitted] = []
     for size in sizes:
         neighbour = tried[-1] if tried and tried[-1].n_components == size - 1 else None
-        try:
-            tried.append(fitted(size, neighbour))
-        except KeyboardInterrupt:
-            if not tried:
-                raise
-            stop_recording()
-            return Tried(tried, interrupted=True)
-        if tried[-1].search.interrupted:
+        if _interrupted(tried, partial(fitted, size, neighbour)):
             return Tried(tried, interrupted=True)
         if isinstance(sizes, range) and _rising(tried, criterion):
             break
     return Tried(tried)
+
+
+def search_each(choices: Iterable[Choice], fitted: Callable[[Choice], Searched]) -> Tried[Searched]:
+    """Fit every choice. An interrupt ends it with what was found so far."""
+    tried: list[Searched] = []
+    for choice in choices:
+        if _interrupted(tried, partial(fitted, choice)):
+            return Tried(tried, interrupted=True)
+    return Tried(tried)
+
+
+def _interrupted(tried: list[Searched], fitted: Callable[[], Searched]) -> bool:
+    """Fit one more model; return whether an interrupt ended that. Where nothing was fitted before, it is raised."""
+    try:
+        tried.append(fitted())
+    except KeyboardInterrupt:
+        if not tried:
+            raise
+        stop_recording()
+        return True
+    return bool(tried[-1].search.interrupted)
 
 
 def search_shapes(
@@ -115,19 +134,21 @@ def _rising(tried: Sequence[Found], criterion: str) -> bool:
 
 
 def criteria(found: Found) -> dict[str, float]:
-    """Return all figures by which numbers of classes are compared; bic, aic and icl are better when lower."""
-    n_classes = found.n_components
+    """Return all figures by which numbers of components are compared; bic, aic and icl are better when lower."""
+    size = found.n_components
+    figures = information(found)
+    sure = 1.0 if size == 1 else 1.0 - found.uncertain / (found.n_hidden * float(np.log(size)))
+    return {"n_components": size, **figures, "icl": figures["bic"] + 2 * found.uncertain, "entropy": sure}
+
+
+def information(found: Measured) -> dict[str, float]:
+    """Return log-likelihood, number of free parameters, BIC and AIC of a fitted model."""
     n_parameters = found.model.n_free()
-    bic = -2 * found.loglik + n_parameters * float(np.log(found.n_rows))
-    sure = 1.0 if n_classes == 1 else 1.0 - found.uncertain / (found.n_hidden * float(np.log(n_classes)))
     return {
-        "n_components": n_classes,
         "loglik": found.loglik,
         "n_parameters": n_parameters,
-        "bic": bic,
+        "bic": -2 * found.loglik + n_parameters * float(np.log(found.n_rows)),
         "aic": -2 * found.loglik + 2 * n_parameters,
-        "icl": bic + 2 * found.uncertain,
-        "entropy": sure,
     }
 
 
@@ -137,10 +158,15 @@ def best(tried: Sequence[Fitted], criterion: str) -> Fitted:
 
 
 def table(tried: Sequence[Found], criterion: str, template: Source, shapes: Sequence[str] = ()) -> Any:
-    """Return what was tried as a table, a row for each number of classes and shape of covariance."""
-    rows = [criteria(found) for found in tried]
-    chosen = best(tried, criterion)
-    columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in rows[0]}
+    """Return what was tried as a table, a row for each number of components and shape of covariance."""
+    rows: list[dict[str, Any]] = [criteria(found) for found in tried]
     if len(set(shapes)) > 1:
-        columns = {"covariance": list(shapes), **columns}
-    return frame_from_dict({**columns, "chosen": [found is chosen for found in tried]}, template)
+        rows = [{"covariance": shape, **row} for shape, row in zip(shapes, rows, strict=True)]
+    chosen = best(tried, criterion)
+    return table_of(rows, next(i for i, found in enumerate(tried) if found is chosen), template)
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], chosen: int, template: Source) -> Any:
+    """Return figures of all that was tried as a table that marks the chosen one."""
+    columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in rows[0]}
+    return frame_from_dict({**columns, "chosen": [i == chosen for i in range(len(rows))]}, template)

@@ -89,8 +89,8 @@ class Origin(NamedTuple):
         return cls.now(fingerprint(recipe, n_rows, lengths), seed)
 
     @classmethod
-    def now(cls, print_of_data: str, seed: np.random.SeedSequence) -> Origin:
-        """Return the origin of a fit that ends now, to data with this fingerprint."""
+    def now(cls, print_of_data: str | None, seed: np.random.SeedSequence) -> Origin:
+        """Return the origin of a fit that ends now, to data with this fingerprint (None: not taken)."""
         return cls(print_of_data, seed.entropy, _now())
 
     def in_pieces(self) -> Origin:

@@ -5,6 +5,7 @@
 `profile`            classes in tables and in words
 `covariance_types`, `numeric_schema`   tables of numbers: shapes of covariances, arrays as in scikit-learn and hmmlearn
 `cells`              decoded columns, and missing cells filled in the container they came in
+`column_kinds`       kinds of columns as options name them
 `column_events`      what a fit records about columns
 `why`                what each column adds to the log-odds of a row's class
 `html_repr`          a fitted mixture in a notebook

@@ -13,22 +13,12 @@ import numpy as np
 
 from halfseen.data import Schema
 from halfseen.errors import ParameterError
-from halfseen.estimators import options
 from halfseen.estimators.table import numeric_schema
 from halfseen.leaves import Frozen, Leaf, Product
 from halfseen.leaves.leaf import Floats, frozen, map_arrays
 from halfseen.leaves.limits import Params
 
-SHAPES = ("full", "tied", "diag", "spherical")
 WHOLE = ("means", "covariances")  # names of all numbers together, in `start` and `fixed`
-
-
-def read_shapes(covariance_type: Any, known: Collection[str] = SHAPES) -> list[str]:
-    """Return the covariance types to try: one, or those of a list."""
-    listed = list(covariance_type) if isinstance(covariance_type, list | tuple) else [covariance_type]
-    if not listed:
-        raise ParameterError("covariance_type=[] names no shape to try.")
-    return list(dict.fromkeys(options.one_of("covariance_type", shape, known) for shape in listed))
 
 
 def names(schema: Schema) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from halfseen.data.columns import Column
 from halfseen.data.text import read_options
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, ParameterError
+from halfseen.estimators import options
 from halfseen.leaves import (
     Bernoulli,
     Categorical,
@@ -54,12 +54,8 @@ TINY = 1e-299  # variances below this: a floor of 1e-8 of one has no digits left
 
 
 def read_prior(prior: Any) -> Prior:
-    """Check what a user typed: "row", a number of pseudo-counts, or None."""
-    if prior is None or (isinstance(prior, str) and prior == "row"):
-        return prior
-    if isinstance(prior, bool) or not isinstance(prior, Real) or not 0 <= float(prior) < np.inf:
-        raise ParameterError(f"prior={prior!r} is not 'row', None or a number of pseudo-counts of at least 0.")
-    return float(prior) or None
+    """Return "row", a number of pseudo-counts, or None."""
+    return options.pseudo_counts("prior", prior)
 
 
 def read_names(names: Any, schema: Schema, option: str) -> tuple[str, ...]:

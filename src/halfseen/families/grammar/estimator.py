@@ -1,25 +1,21 @@
-"""Probabilistic context-free grammars, learned by EM from sentences whose trees were never seen."""
+"""Probabilistic context-free grammars, learned by EM from sentences with hidden trees."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.assign import SOFT, Assign
+from halfseen.assign import SOFT
 from halfseen.data import check_sequence_weight
-from halfseen.engine.loop.gradient import METHODS
-from halfseen.engine.loop.search import Plan as SearchPlan
 from halfseen.engine.loop.search import fit
-from halfseen.engine.loop.stopping import read_rule
 from halfseen.engine.services.checkpoint import evaluate, lasting_seed
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators import options
-from halfseen.estimators.convergence import take_over, warn_of_end
-from halfseen.estimators.rollback import unharmed
+from halfseen.estimators import convergence, options
+from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin, State
 from halfseen.families.grammar import reading, state
 from halfseen.families.grammar.methods import GrammarUse, Ints
@@ -64,10 +60,15 @@ class Door(NamedTuple):
     which: Ints
 
 
+def _check_prior(name: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        options.pseudo_counts(name, value, words=())
+
+
 class PCFG(GrammarUse):
     """Learn the probabilities of the rules of a grammar from sentences, by expectation-maximization.
 
-    A sentence has a probability under every tree that the rules allow; which of them it was, is hidden:
+    A sentence has a probability under every tree that the rules allow; which tree it has is hidden:
 
         p(sentence) = sum over its trees of prod over their nodes of p(rule)
 
@@ -81,24 +82,47 @@ class PCFG(GrammarUse):
         left out: such rules start with random shares of what the others leave. The first left-hand side is the top of
         every tree, unless ``%start`` names another.
     assign : {"soft", "hard", "sample"}, default "soft"
-        How the hidden trees are completed: by all trees in expectation (inside-outside), by the best tree (Viterbi
-        training), or by one drawn from the top down.
+        How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden
+        are the trees: "soft" is inside-outside, "hard" Viterbi training, and "sample" draws trees from the top down.
     draws : int, default 1
-        With assign="sample": use the mean of this many trees.
-    prior : None, float or mapping, default None
-        None: maximum likelihood. A number: so many pseudo-counts for every rule (1.0 = add one). A mapping names rules
-        or left-hand sides: {"NP": 0.5, "VP -> V NP": 2}.
+        With assign="sample": use the mean of this many draws (Monte Carlo EM).
+    prior : float, mapping or None, default None
+        Pseudo-counts added to the expected counts. A number: as many for each rule. A mapping: by rule or by left-hand
+        side. None: maximum likelihood. For example {"NP": 0.5, "VP -> V NP": 2}.
     fixed : list of str, optional
-        Rules, or left-hand sides for all of their rules, that keep the probability in `grammar`.
+        Parameters that keep their start value exactly, by name. Rules, or left-hand sides for all of their rules, with
+        a probability in `grammar`.
     unknown : str, default "unparsable"
         What to do with words that the grammar does not have. "unparsable": a sentence with one has no parse. "missing":
         as if the word had not been seen, with a warning. Any word of the grammar, such as "<unk>": it stands for them.
     on_unparsable : {"error", "skip"}, default "error"
         A sentence without a parse: an error that names it, or leave it out and note it in `events_`.
     n_init : int, default 16
-        Number of random starts, raced as in `LatentClass`; one where the grammar gives every probability.
-    stop, tol, max_iter, method, accelerate, anneal, n_jobs, random_state :
-        As in `LatentClass`. Work is shared between threads by sentences.
+        Number of starts. They are raced: after 5 iterations the worse half is dropped, again after 10 more, and so on;
+        as many as the square root of `n_init` (4 of 16) run to the end. One where the grammar gives every probability.
+    stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "gain"
+        When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
+        the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
+        iterations. Sampled fits always make `max_iter` iterations, and estimate from the mean statistics of the second
+        half.
+    tol : float, default 1e-4
+        Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
+        rule is chosen to stop by.
+    max_iter : int, default 1000
+        Maximum number of iterations (passes over the data) for each start.
+    method : {"em", "gradient", "lbfgs"}, default "em"
+        How the objective is maximised: by EM, by its gradient with an adaptive rate, or by L-BFGS (the last two need
+        assign="soft"). All have the same optima.
+    accelerate : bool, default True
+        Accelerate soft EM by squared extrapolation (SQUAREM); the objective still never falls.
+    anneal : sequence of float, optional
+        Deterministic annealing: rising inverse temperatures in (0, 1), such as (0.4, 0.6, 0.8), with 10 iterations at
+        each before the fit.
+    n_jobs : int, optional
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number. Work is divided by
+        sentences.
+    random_state : int, RandomState or Generator, optional
+        Seed. The same seed gives the same bits on the same machine.
 
     Attributes
     ----------
@@ -139,7 +163,7 @@ class PCFG(GrammarUse):
         assign: str = "soft",
         draws: int = 1,
         prior: float | Mapping[str, float] | None = None,
-        fixed: Collection[str] = (),
+        fixed: Collection[str] | None = (),
         unknown: str = "unparsable",
         on_unparsable: str = "error",
         n_init: int = 16,
@@ -168,6 +192,16 @@ class PCFG(GrammarUse):
         self.anneal = anneal
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    _deviations: ClassVar[options.Deviations] = {
+        "prior": options.Deviation(
+            "rules have no pseudo-row, and may have pseudo-counts of their own",
+            type="float, mapping or None",
+            text="Pseudo-counts added to the expected counts. A number: as many for each rule. A mapping: by rule or "
+            "by left-hand side. None: maximum likelihood.",
+            check=_check_prior,
+        ),
+    }
 
     # ---- without sentences ---------------------------------------------------------------------------------------
 
@@ -273,7 +307,7 @@ class PCFG(GrammarUse):
 
     # ---- fit -----------------------------------------------------------------------------------------------------
 
-    @unharmed
+    @rollback_on_error
     def fit(
         self,
         sentences: Any,
@@ -310,17 +344,7 @@ class PCFG(GrammarUse):
         door = self._parsable(_door(grammar, corpus, weight), corpus, starts[0])
         data = reduce_sentences(door.data, door.weight)
         with runner(self.n_jobs, len(data.chunks)) as run:
-            plan = SearchPlan(
-                assign=Assign.read(self.assign, self.draws),
-                rule=read_rule(self.stop, self.tol, self.assign),
-                max_iter=self.max_iter,
-                accelerate=self.accelerate,
-                method=self.method,
-                anneal=tuple(self.anneal),
-                runner=run,
-                seed=child(seed, 1),
-            )
-            search = fit(model, data, starts, plan)
+            search = fit(model, data, starts, options.plan(self, seed, run))
             accepted = search.best.accepted
             [step] = evaluate(model, data, [accepted.params], SOFT, run)
         self._grammar, self._model, self._recipe = grammar, model, built
@@ -330,27 +354,19 @@ class PCFG(GrammarUse):
         self._first = starts[0]["rules"]
         self._note_unused()
         self._origin = Origin.now(reading.fingerprint(grammar, corpus, weight), seed)
-        take_over(self, search)
-        warn_of_end(self, search)
+        convergence.record(self, search)
+        convergence.warn_of_end(self, search.interrupted)
         log.info("fitted %d rules to %d sentences: %s", grammar.n_cells, len(corpus), self.stop_reason_)
         return self
 
     def _check_options(self) -> None:
-        options.whole("n_init", self.n_init)
-        options.whole("max_iter", self.max_iter)
-        options.number("tol", self.tol)
-        options.one_of("method", self.method, METHODS)
-        options.flag("accelerate", self.accelerate)
+        options.check(self)
         options.one_of("on_unparsable", self.on_unparsable, LOST)
-        Assign.read(self.assign, self.draws)
-        options.annealing(self.anneal, self.assign, self.max_iter)
 
     def _built(self) -> Built:
         """Return what the options say of the rules."""
-        if isinstance(self.fixed, str):
-            raise ParameterError(f"fixed={self.fixed!r} is not a list.")
         prior = dict(self.prior) if isinstance(self.prior, Mapping) else self.prior
-        return Built(prior, tuple(self.fixed or ()))
+        return Built(prior, options.listed("fixed", self.fixed))
 
     def _starts(self, model: ContextFree, given: Given, seed: np.random.SeedSequence) -> list[Params]:
         """Return the probabilities that the restarts begin with."""

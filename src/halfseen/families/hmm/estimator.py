@@ -1,4 +1,4 @@
-"""Hidden states behind sequences: hidden Markov models over mixed columns with holes."""
+"""Hidden Markov models over sequences of mixed columns with missing values."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.data import Cut, Evidence, check_sequence_weight, read, read_labels, read_sequences, rows_of
-from halfseen.errors import InterruptedWarning, ParameterError, warn
-from halfseen.estimators import options, selection
-from halfseen.estimators.rollback import unharmed
+from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.errors import ParameterError
+from halfseen.estimators import convergence, options, selection
+from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table import covariance_types, emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import check_seen
@@ -26,59 +27,88 @@ from halfseen.seeds import child
 class HMM(ChainEM):
     """Find hidden states in sequences, by expectation-maximization (Baum-Welch, Viterbi training, sampling).
 
-    Behind every step of a sequence is one of K states that nobody recorded; each state depends on the one before.
+    Behind every step of a sequence is one of K hidden states, and each state depends on the one before.
     Given the state, numbers are jointly normal, categories have their own probabilities, counts are Poisson, and these
-    three are independent. Missing cells, and whole missing steps, are summed out exactly, in fitting and in use.
+    three are independent. Missing values, and missing steps, are summed out exactly, in fitting and in prediction.
 
         p(z, x) = startprob[z_1] p(x_1 | z_1) prod_t transmat[z_t-1, z_t] p(x_t | z_t)
 
     Parameters
     ----------
     n_components : int, range, list of int or "auto", default 2
-        Number of states. Of a range the best by `criterion` is kept; "auto" goes up from 1 until the criterion has
-        risen twice. `selection_` shows all that were tried.
-    emission : {"gaussian", "categorical", "poisson", "auto"}, default "gaussian"
-        Kind of the columns. "auto" finds the kind of each by value, as for tables: text, True/False and whole numbers
-        with at most 12 distinct values are categories, other numbers are normal.
+        Number of components (classes, states). Of a range or list (range(1, 7), [2, 3, 5]) the best by `criterion` is
+        kept; "auto" goes up from 1 until the criterion has risen twice. `selection_` shows all that were tried.
+    emission : str, default "gaussian"
+        Kind of all columns that `columns` does not name: "gaussian", "categorical" or "poisson"; or "auto", which finds
+        the kind of each by its values. Then text, True/False and whole numbers with at most 12 distinct values are
+        categories, other numbers normal.
     covariance_type : {"full", "tied", "diag", "spherical"} or a list of these, default "full"
-        How numbers vary within a state. "full": each state has its own covariance; "tied": all states (and all their
-        components) share one; "diag": each state has a variance per column, and numbers are independent given the
-        state; "spherical": each state has one variance. Of a list the best by `criterion` is kept. Columns that are
-        fixed or tied one by one are independent of the others always.
+        Covariance of numbers within a component. "full": one covariance per component; "tied": one for all components;
+        "diag": one variance per component and column; "spherical": one variance per component. Of a list the best by
+        `criterion` is kept. Columns that are fixed or tied by name are independent of the others.
     columns : mapping, optional
-        Kinds of single columns by name, {"visits": "poisson"}.
+        Kinds of columns by name, where they are not to be found by the rule: {"visits": "poisson"}.
     transitions : "left-right", (K, K) array or None, default None
         Which states may follow which: True or 1 where they may, or probabilities to begin with, whose zeros stay.
         "left-right": a state stays or goes on to the next, and the first comes first.
     min_dwell : int or list of int, default 1
         Fewest steps of a stay in each state.
     n_mix : int, default 1
-        Components of the emission of each state: with more than one it is a mixture.
+        Number of mixture components in the emission of each state.
     criterion : {"bic", "aic", "icl"}, default "bic"
-        What chooses among several numbers of states and covariance types; lower is better.
+        Information criterion that chooses among several models; lower is better.
     assign : {"soft", "hard", "sample"}, default "soft"
-        How the hidden states are completed: in expectation (Baum-Welch), by the best path (Viterbi training), or by a
-        path drawn backwards.
+        How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden is
+        the path of states: "soft" is Baum-Welch, "hard" Viterbi training, and "sample" draws paths backwards.
     draws : int, default 1
-        With assign="sample": use the mean of this many paths.
+        With assign="sample": use the mean of this many draws (Monte Carlo EM).
     prior : float, "row" or None, default None
-        A number: so many pseudo-counts added to every start, transition that may happen, and category, and so many
-        pseudo-rows for numbers and counts: those of numbers lie about the state's own mean, uncorrelated and with the
-        columns' variances (inverse Wishart, flat in the mean). "row": one pseudo-row in all. None: maximum likelihood.
+        Pseudo-counts added to the expected counts. A number: as many for each cell of a table of probabilities, and as
+        many pseudo-rows for numbers and counts. "row": one pseudo-row in all. None: maximum likelihood. Starts, allowed
+        transitions and categories get pseudo-counts. Pseudo-rows of numbers are about the mean of the state,
+        uncorrelated, with the variances of the columns (inverse Wishart, flat in the mean).
     init : {"mixed", "rows", "spread", "parameters", "posteriors", "kmeans"}, default "mixed"
-        How the emissions of random starts are made. Where states come in order ("left-right"), every other start
-        cuts each sequence into equal pieces instead.
+        How random starts are made: see `halfseen.engine.tables.starts`. Starts are made of emissions. Where states have
+        an order ("left-right"), every other start cuts each sequence into equal pieces instead.
     start : mapping, optional
-        Parameters to start from, any subset: {"startprob": [...], "transmat": [[...]], "x": {"mean": [...],
-        "sd": [...]}, "color": {"red": [p, q], ...}, "visits": [rate, rate]}, one number per state in each list
-        ("mixture": (K, n_mix), and K * n_mix numbers for columns, with n_mix > 1). "means" and "covariances" give those
-        of all numbers at once, in the shapes of `means_` and `covars_`.
+        Parameters to start from, by name, any subset. For example {"startprob": [...], "transmat": [[...]], "x":
+        {"mean": [...], "sd": [...]}, "color": {"red": [p, q], ...}, "visits": [rate, rate]}, with one number per state
+        in each list ("mixture": (K, n_mix), and K * n_mix numbers for columns, with n_mix > 1). "means" and
+        "covariances" are those of all numbers at once, in the shapes of `means_` and `covars_`.
     fixed : list of str, optional
-        Columns, "startprob", "transmat", "means" or "covariances" that keep their `start` exactly.
+        Parameters that keep their start value exactly, by name. Names are those of columns, "startprob", "transmat",
+        "means" or "covariances".
     tied : list of str, optional
-        Columns with the same parameters in all states.
-    n_init, stop, tol, max_iter, method, accelerate, anneal, variance_floor, n_jobs, random_state :
-        As in `LatentClass`. Work is shared between threads by sequences.
+        Columns with the same parameters in all components.
+    n_init : int, default 16
+        Number of starts. They are raced: after 5 iterations the worse half is dropped, again after 10 more, and so on;
+        as many as the square root of `n_init` (4 of 16) run to the end.
+    stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "gain"
+        When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
+        the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
+        iterations. Sampled fits always make `max_iter` iterations, and estimate from the mean statistics of the second
+        half.
+    tol : float, default 1e-4
+        Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
+        rule is chosen to stop by.
+    max_iter : int, default 1000
+        Maximum number of iterations (passes over the data) for each start.
+    method : {"em", "gradient", "lbfgs"}, default "em"
+        How the objective is maximised: by EM, by its gradient with an adaptive rate, or by L-BFGS (the last two need
+        assign="soft"). All have the same optima.
+    accelerate : bool, default True
+        Accelerate soft EM by squared extrapolation (SQUAREM); the objective still never falls.
+    anneal : sequence of float, optional
+        Deterministic annealing: rising inverse temperatures in (0, 1), such as (0.4, 0.6, 0.8), with 10 iterations at
+        each before the fit.
+    variance_floor : float, default 1e-8
+        Smallest variance, as a share of the variance of the column. A run that ends on it has collapsed onto a few
+        rows: it ranks behind every other run, and a warning says so if there is no other.
+    n_jobs : int, optional
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number. Work is divided by
+        sequences.
+    random_state : int, RandomState or Generator, optional
+        Seed. The same seed gives the same bits on the same machine.
 
     Attributes
     ----------
@@ -124,8 +154,8 @@ class HMM(ChainEM):
         prior: str | float | None = None,
         init: str = "mixed",
         start: Mapping[str, Any] | None = None,
-        fixed: Collection[str] = (),
-        tied: Collection[str] = (),
+        fixed: Collection[str] | None = (),
+        tied: Collection[str] | None = (),
         n_init: int = 16,
         stop: str = "gain",
         tol: float = 1e-4,
@@ -163,7 +193,7 @@ class HMM(ChainEM):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @unharmed
+    @rollback_on_error
     def fit(
         self,
         X: Any,
@@ -199,8 +229,7 @@ class HMM(ChainEM):
         """
         self._check_options()
         sizes = selection.read_sizes(self.n_components)
-        shapes = covariance_types.read_shapes(self.covariance_type)
-        options.one_of("criterion", self.criterion, selection.CRITERIA)
+        shapes = options.some_of("covariance_type", self.covariance_type, options.COVARIANCE_TYPES)
         if len(sizes) > 1 and (self.start or np.ndim(self.min_dwell) or not isinstance(self.transitions, str | None)):
             raise ParameterError(
                 "start=, transitions= and a list of min_dwell= need one number of states, n_components: they give a "
@@ -220,7 +249,7 @@ class HMM(ChainEM):
             found, names = read_labels(stacked, n_rows, n_components, classes, unlabeled)
             return None if found is None else found.take(kept), names
 
-        seed = self._seed()
+        seed = lasting_seed(self.random_state)
 
         def fitted(shape: str, n_components: int, smaller: Fitted | None) -> Fitted:
             sequences = self._begin(door, known(n_components)[0])
@@ -233,7 +262,7 @@ class HMM(ChainEM):
         self._publish(best, known(best.n_components)[1])
         self._origin = Origin.of_fit(self._recipe, best.n_rows, seed, door.cut.lengths)
         if interrupted and not best.search.interrupted:
-            warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
+            convergence.warn_interrupted()
         return self
 
     def _opened(
@@ -343,7 +372,7 @@ def _with_numbers(
     """Return the columns with those of `means` before them, and means and covariances as `joint.place` takes them."""
     if means is None or covariances is None:
         raise ParameterError("means= and covariances= go together: give both or neither.")
-    options.one_of("covariance_type", covariance_type, covariance_types.SHAPES)
+    options.one_of("covariance_type", covariance_type, options.COVARIANCE_TYPES)
     width = np.shape(means)[-1] if np.ndim(means) == 2 else 1
     centres = numeric_schema.read_array("means", means, [(size, width)])
     given = numeric_schema.read_covariances("covariances", covariances, covariance_type, size, width)

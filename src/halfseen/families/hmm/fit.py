@@ -9,22 +9,21 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.assign import SOFT, Assign
+from halfseen.assign import SOFT
 from halfseen.data import Cut, Evidence, Schema, Sequences, Source, Table
-from halfseen.engine.loop.gradient import METHODS
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan, Search, fit
-from halfseen.engine.loop.stopping import read_rule
-from halfseen.engine.services.checkpoint import evaluate, lasting_seed
+from halfseen.engine.services.checkpoint import evaluate
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import certain
 from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start, whole
-from halfseen.errors import CollapseWarning, FitError, ParameterError, warn
-from halfseen.estimators import options
-from halfseen.estimators.convergence import take_over, warn_of_end
+from halfseen.errors import FitError, ParameterError
+from halfseen.estimators import convergence, options
+from halfseen.estimators.starts import distinct
 from halfseen.estimators.state import State
 from halfseen.estimators.table import covariance_types, emission_builder
 from halfseen.estimators.table.column_events import column_notes
+from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.hmm import state
 from halfseen.families.hmm.methods import ChainUse, default_state
 from halfseen.families.hmm.model import HiddenMarkov, reduce_sequences
@@ -42,7 +41,6 @@ from halfseen.structures.independent import Independent
 log = logging.getLogger("halfseen")
 
 OWN = ("startprob", "transmat", "mixture")  # names in `start` beside those of columns
-KINDS = ("gaussian", "categorical", "poisson", "auto")
 
 
 class Fitted(NamedTuple):
@@ -95,48 +93,25 @@ class ChainEM(ChainUse):
     min_dwell: Any
     n_mix: int
     assign: str
-    draws: int
     prior: str | float | None
     init: str
     start: Mapping[str, Any] | None
-    fixed: Collection[str]
-    tied: Collection[str]
+    fixed: Collection[str] | None
+    tied: Collection[str] | None
     n_init: int
-    stop: str
-    tol: float
-    max_iter: int
-    method: str
-    accelerate: bool
-    anneal: Sequence[float]
     variance_floor: float
     _recipe: ChainRecipe
 
     def _check_options(self) -> None:
-        options.one_of("emission", self.emission, KINDS)
-        covariance_types.read_shapes(self.covariance_type)
-        options.whole("n_mix", self.n_mix)
-        options.whole("n_init", self.n_init)
-        options.whole("max_iter", self.max_iter)
-        options.one_of("init", self.init, STARTS)
-        options.number("tol", self.tol)
-        options.number("variance_floor", self.variance_floor, 0, 1)
-        options.one_of("method", self.method, METHODS)
-        options.flag("accelerate", self.accelerate)
-        options.mapping("start", self.start)
-        options.mapping("columns", self.columns)
-        options.annealing(self.anneal, self.assign, self.max_iter)
+        options.check(self)
 
     def _learn_schema(self, source: Source) -> Schema:
-        kinds: dict[str | int, str] = dict(self.columns or {})
-        if self.emission != "auto":
-            chosen = {source.names[key] if isinstance(key, int) and key < len(source.names) else key for key in kinds}
-            kinds |= {name: self.emission for name in source.names if name not in chosen}
-        schema = Schema.learn(source, kinds)
+        schema = Schema.learn(source, named_kinds(self.columns, self.emission, source.names))
         names = {column.name for column in schema.columns}
         whole = set(covariance_types.names(schema))
-        _check_names("start", list(self.start or ()), names | whole | set(OWN))
-        fixed = _check_names("fixed", self.fixed, names | whole | {"startprob", "transmat"})
-        tied = _check_names("tied", self.tied, names)
+        _check_names("start", self.start or (), names | whole | set(OWN))
+        fixed = _check_names("fixed", options.listed("fixed", self.fixed), names | whole | {"startprob", "transmat"})
+        tied = _check_names("tied", options.listed("tied", self.tied), names)
         if set(fixed) & set(tied):
             raise ParameterError("a column cannot be both fixed and tied: fixed ones keep what they have.")
         given = {**(self.start or {}), **({"transmat": 0} if has_numbers(self.transitions) else {})}
@@ -170,14 +145,14 @@ class ChainEM(ChainUse):
         shape = covariance_types.of_leaf(self._schema, covariance, size)
         built = emission_builder.mixture(self._schema, summary, size, prior, self.variance_floor, covariance=shape)
         return covariance_types.keep(
-            built.leaves["emit"], [name for name in covariance_types.names(self._schema) if name in self.fixed]
+            built.leaves["emit"], [name for name in covariance_types.names(self._schema) if name in (self.fixed or ())]
         )
 
     def _build(
         self, summary: emission_builder.Summary, topology: Topology, covariance: str | None = None
     ) -> HiddenMarkov:
         """Return the model that the options describe; without `covariance`, of the shape that was chosen before."""
-        chain = topology.leaves(emission_builder.read_prior(self.prior), tuple(self.fixed))
+        chain = topology.leaves(emission_builder.read_prior(self.prior), options.listed("fixed", self.fixed))
         emit = self._emission(summary, len(topology.begin), covariance or self._covariance)
         return HiddenMarkov(MarkovChain(topology.owner), {**chain, "emit": emit})
 
@@ -190,31 +165,20 @@ class ChainEM(ChainUse):
                 f"n_samples={sequences.steps.n_rows} is fewer than n_components={n_components}. Use fewer states or "
                 "more steps."
             )
-        assign = Assign.read(self.assign, self.draws)
         topology = Topology.read(self.transitions, n_components, self.min_dwell)
         rows = sequences.steps.canonical()
         summary = emission_builder.summarise(rows)
         model = self._build(summary, topology, covariance)
         data = reduce_sequences(model, sequences)
         with runner(self.n_jobs, len(data.chunks)) as run:
-            plan = Plan(
-                assign=assign,
-                rule=read_rule(self.stop, self.tol, self.assign),
-                max_iter=self.max_iter,
-                accelerate=self.accelerate,
-                method=self.method,
-                anneal=tuple(self.anneal),
-                runner=run,
-                seed=child(seed, 1),
-            )
             begin = self._begin_at(rows, summary, len(topology.begin), covariance)
             starts = self._starts(model, topology, begin, rows, sequences, child(seed, 0), covariance)
-            search = self._searched(model, data, starts, plan, door)
+            search = self._searched(model, data, starts, options.plan(self, seed, run), door)
             best = search.best.accepted
             order = self._order(topology, model, best.expected.stats, sequences)
             params = best.params if order is None else model.relabel(best.params, order)
             [step] = evaluate(model, data, [params], SOFT, run)
-        loglik = best.loglik if assign.mode == "soft" else step.loglik
+        loglik = best.loglik if self.assign == "soft" else step.loglik
         stats = step.expected.stats
         inside = _entropy_inside(model, params, sequences)
         uncertain = max(0.0, step.loglik - model.complete(stats, params, params) - inside)
@@ -275,7 +239,7 @@ class ChainEM(ChainUse):
             params = {**topology.drawn(chain, rng, sticky=i % 2 == 1), "emit": self._wrapped(model, emit)}
             params = self._overlaid({name: params[name] for name in model.leaves}, topology, covariance)
             starts.append(model.conform(params, params))
-        return list({model.pack(params).tobytes(): params for params in starts}.values())
+        return distinct(model, starts)
 
     def _begin_at(self, rows: Table, summary: emission_builder.Summary, n_components: int, covariance: str) -> Start:
         """Return what starts look at: the emission as a mixture over all steps, in any order."""
@@ -329,7 +293,7 @@ class ChainEM(ChainUse):
         known = names or (None,) * found.n_components
         self.state_names_ = tuple(default_state(k) if name is None else str(name) for k, name in enumerate(known))
         self._recipe = ChainRecipe.of(self, found.summary)
-        take_over(self, found.search)
+        convergence.record(self, found.search)
         self._note_events(found.search)
 
     def _note_events(self, search: Search) -> None:
@@ -342,18 +306,10 @@ class ChainEM(ChainUse):
         if not search.best.healthy:
             together = self._covariance in ("full", "tied")
             reason = "single values" + (", or columns follow from each other in it" if together else "")
-            self.events_.append(f"a state collapsed onto {reason}: its variance is on the floor")
-            warn(
-                f"every start ended with a variance on its floor ({self.variance_floor:g} of the column's variance): a "
-                f"state collapsed onto {reason}, and loglik_={self.loglik_:.6g} says little. Use a prior, fewer states"
-                f"{' or covariance_type=' + repr('diag') if together else ''}.",
-                CollapseWarning,
-            )
-        warn_of_end(self, search)
+            other = " or covariance_type='diag'" if together else ""
+            convergence.warn_collapsed(self, f"a state collapsed onto {reason}", f"Use a prior, fewer states{other}.")
+        convergence.warn_of_end(self, search.interrupted)
         log.info("fitted %d states: %s after %d passes", self.n_components_, self.stop_reason_, self.n_iter_)
-
-    def _seed(self) -> np.random.SeedSequence:
-        return lasting_seed(self.random_state)
 
     def _state(self) -> State:
         """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
@@ -365,9 +321,7 @@ class ChainEM(ChainUse):
         return state.restored(cls, found)
 
 
-def _check_names(option: str, names: Any, known: Collection[str]) -> tuple[str, ...]:
-    if isinstance(names, str) or not isinstance(names, Collection):
-        raise ParameterError(f"{option}={names!r} is not a list of names.")
+def _check_names(option: str, names: Collection[Any], known: Collection[str]) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             raise ParameterError(f"{option}: there is no {name!r}. Names: {', '.join(sorted(map(str, known)))}.")

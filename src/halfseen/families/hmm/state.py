@@ -14,7 +14,7 @@ from halfseen.data import Schema
 from halfseen.errors import ParameterError
 from halfseen.estimators import options, state
 from halfseen.estimators.state import State, is_number
-from halfseen.estimators.table import covariance_types, emission_builder
+from halfseen.estimators.table import emission_builder
 from halfseen.families.hmm.topology import Topology
 from halfseen.leaves.leaf import Floats
 
@@ -124,7 +124,7 @@ def _builder(
     builder = cls(n_components, **{name: built[name] for name in BUILT})
     builder._check_options()
     builder._schema = schema
-    builder._covariance = str(options.one_of("covariance_type", builder.covariance_type, covariance_types.SHAPES))
+    builder._covariance = str(options.one_of("covariance_type", builder.covariance_type, options.COVARIANCE_TYPES))
     if builder.n_mix > 1:  # before anything of that size is made
         inside = {name: array for name, array in tensors.items() if name == "params/emit/mix"}
         state.check_shapes(inside, {"params/emit/mix": (n_components, builder.n_mix)})

@@ -1,9 +1,9 @@
-"""k-means: hard EM with equal weights and one fixed variance, by a fast path of its own; rows may have holes."""
+"""k-means: hard EM with equal weights and one fixed variance, by its own fast path; values may be missing."""
 
 from __future__ import annotations
 
 import logging
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,12 +16,12 @@ from halfseen.data import Schema, Source, check_weight, read, row_weight
 from halfseen.data.matrix import as_matrix
 from halfseen.engine.loop.em import Runner
 from halfseen.engine.services.checkpoint import lasting_seed
-from halfseen.engine.tables.lloyd import CONVERGED, PARTS, Plan, Rows, Run, move, parts, race, sweep
+from halfseen.engine.tables.lloyd import PARTS, Plan, Rows, Run, move, parts, race, sweep
 from halfseen.engine.tables.seeding import STARTS, sample
-from halfseen.errors import DataError, InterruptedWarning, ParameterError, warn
-from halfseen.estimators import options
+from halfseen.errors import DataError, ParameterError, warn
+from halfseen.estimators import convergence, options
 from halfseen.estimators.pickling import Pickled
-from halfseen.estimators.rollback import unharmed
+from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table import numeric_schema
 from halfseen.families.kmeans import centers as words
@@ -36,36 +36,48 @@ HEAD = 1024  # rows whose mean is the first guess of all rows' mean
 FEW = 4096  # rows whose distances to all centres are computed at once
 
 
+def _check_init(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        options.one_of(name, value, STARTS)
+    elif not np.iterable(value):
+        raise ParameterError(f"{name}={value!r} is not one of {', '.join(map(repr, STARTS))} nor a (K, D) array.")
+
+
+def _check_n_init(name: str, value: Any) -> None:
+    if not (isinstance(value, str) and value == "auto"):  # a word of scikit-learn's
+        options.whole(name, value)
+
+
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pickled):
-    """Find clusters by k-means; rows may have holes and weights.
+    """Find clusters by k-means; values may be missing, and rows have weights.
 
     Each row belongs to the nearest of K centres, and each centre is the mean of its rows: hard EM of a mixture with
-    equal weights and one fixed variance. What falls with every sweep is
+    equal weights and one fixed variance. Every iteration lowers
 
         inertia = sum_n weight[n] D / n_seen[n] * sum over seen columns d of (x[n, d] - centre[label[n], d])^2
 
-    A row with holes is compared over the columns seen in it, and the rest counted as if it were as far. The nearest
-    centre is the nearest: where rounding could tell otherwise, distances are computed again in full.
+    A row with missing values is compared over its observed columns, and the distance is scaled up to all columns. The
+    nearest centre is exact: where rounding could decide, distances are computed again in full.
 
     Parameters
     ----------
     n_clusters : int, default 8
     init : {"k-means++", "random"} or (K, D) array, default "k-means++"
-        Where to begin: rows far from each other (greedy, as in scikit-learn), any rows, or given centres.
+        Where to start: rows far from each other (greedy k-means++), random rows, or given centres.
     n_init : int or "auto", default 4
-        Number of starts (one with given centres); "auto" is 4. They are raced: after 5 sweeps the worse half is
-        dropped, of 8 again after 10 more, and the last two run to the end. Of more than 32768 different rows a fair
+        Number of starts (one with given centres). "auto" is 4. They are raced: after 5 iterations the worse half is
+        dropped, of 8 again after 10 more, and the last two run to the end. With more than 32768 different rows a random
         sample of that size is used for the race, and the winner goes on with all rows. (scikit-learn makes one start
         with "k-means++".)
     max_iter : int, default 300
-        Most sweeps over the data for one start.
+        Maximum number of iterations (passes over the data) for each start.
     tol : float, default 1e-4
-        Stop when the centres moved by no more than this in all: sum of squares, in units of the mean variance of the
-        columns. As in scikit-learn.
+        Convergence threshold of the movement of the centres: its sum of squares, in units of the mean variance of the
+        columns.
     n_jobs : int, optional
-        Number of threads, 16 at most; -1 is all cores. The result is the same, bit for bit.
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number. At most 16 are used.
     random_state : int, RandomState or Generator, optional
-        Seed. Starts do not depend on the order of the rows.
+        Seed. The same seed gives the same bits on the same machine. Starts do not depend on the order of the rows.
 
     Attributes
     ----------
@@ -121,9 +133,32 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _deviations: ClassVar[options.Deviations] = {
+        "init": options.Deviation(
+            "as in scikit-learn; centres may be given",
+            default="k-means++",
+            type='{"k-means++", "random"} or (K, D) array',
+            text="Where to start: rows far from each other (greedy k-means++), random rows, or given centres.",
+            check=_check_init,
+        ),
+        "n_init": options.Deviation(
+            "k-means++ starts are good ones: few are enough",
+            default=N_INIT,
+            type='int or "auto"',
+            text="Number of starts (one with given centres).",
+            check=_check_n_init,
+        ),
+        "max_iter": options.Deviation("as in scikit-learn", default=300),
+        "tol": options.Deviation(
+            "as in scikit-learn",
+            text="Convergence threshold of the movement of the centres: its sum of squares, in units of the mean "
+            "variance of the columns.",
+        ),
+    }
+
     # ---- fitting -------------------------------------------------------------------------------------------------
 
-    @unharmed
+    @rollback_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the centres.
 
@@ -171,7 +206,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
     def _from(self, centres: Floats, rows: Rows, variance: float, run: Runner) -> Run:
         """Return the run from given centres."""
         only = Run(rows, centres - rows.pivot, variance)
-        only.finish(Plan(self.tol * variance, self.max_iter, run))
+        only.finish(self._plan(variance, run))
         return only
 
     def _seeded(
@@ -185,27 +220,27 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
             rng = np.random.default_rng(child(seed, i))
             return Run(rows, STARTS[str(self.init)](rows, self.n_clusters, rng), variance)
 
-        best = race(list(run(start, range(self._n_starts))), Plan(self.tol * variance, self.max_iter, run))
+        best = race(list(run(start, range(self._n_starts))), self._plan(variance, run))
         if some.whole:
             return best
         everything, variance = _centred(source, values, weight, run)
         final = Run(everything, best.centres + (rows.pivot - everything.pivot), variance)
         final.reason = "interrupted" if best.reason == "interrupted" else None
-        final.finish(Plan(self.tol * variance, self.max_iter, run))
+        final.finish(self._plan(variance, run))
         return final
 
+    def _plan(self, variance: float, run: Runner) -> Plan:
+        """Return when to stop; `variance` is the mean variance of the columns."""
+        return Plan(self.tol * variance, self.max_iter, run)
+
     def _check_options(self) -> None:
+        options.check(self)
         options.whole("n_clusters", self.n_clusters)
-        options.whole("n_init", self._n_starts)
-        options.whole("max_iter", self.max_iter)
-        options.number("tol", self.tol)
-        if isinstance(self.init, str):
-            options.one_of("init", self.init, STARTS)
 
     @property
-    def _n_starts(self) -> Any:
-        """Number of starts; "auto" is a word of scikit-learn's."""
-        return N_INIT if isinstance(self.n_init, str) and self.n_init == "auto" else self.n_init
+    def _n_starts(self) -> int:
+        """Number of starts."""
+        return N_INIT if isinstance(self.n_init, str) else self.n_init
 
     def _given(self, values: NDArray[Any]) -> Floats | None:
         """Return the centres that the user gave, if any."""
@@ -231,10 +266,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         self._n_features_out = len(found.centres)
         self.labels_ = found.labels
         self.inertia_ = found.trace[-1]
-        self.trace_ = list(found.trace)
-        self.n_iter_ = max(found.n_iter, 1)
-        self.stop_reason_ = str(found.reason)
-        self.converged_ = found.reason in CONVERGED
+        convergence.record_end(self, found.trace, max(found.n_iter, 1), found.reason)
         self.events_ = list(found.events)
 
     def _note(self, n_used: int) -> None:
@@ -245,14 +277,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
                 "there are no more different rows. Use fewer clusters.",
                 ConvergenceWarning,
             )
-        if self.stop_reason_ == "interrupted":
-            warn("the fit was interrupted; the best centres so far are kept.", InterruptedWarning)
-        elif self.stop_reason_ == "max_iter":
-            warn(
-                f"no convergence after max_iter={self.max_iter} sweeps (inertia {self.inertia_:.6g}). "
-                "Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
+        convergence.warn_of_end(self, self.stop_reason_ == "interrupted", "inertia_")
         log.info("fitted %d centres: %s after %d sweeps", self.n_clusters, self.stop_reason_, self.n_iter_)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:

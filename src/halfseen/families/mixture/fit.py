@@ -7,27 +7,25 @@ is here, once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from halfseen.assign import SOFT, Assign
+from halfseen.assign import SOFT
 from halfseen.data import CHUNK, Chunk, Schema, Source, Table
 from halfseen.data.counts import SparseSource
 from halfseen.data.text import read_options, tokenised
 from halfseen.engine.loop.em import Runner
-from halfseen.engine.loop.gradient import METHODS
 from halfseen.engine.loop.model import Reduced
-from halfseen.engine.loop.search import Plan, Search, fit
-from halfseen.engine.loop.stopping import read_rule
-from halfseen.engine.services.checkpoint import evaluate, lasting_seed
+from halfseen.engine.loop.search import Search, fit
+from halfseen.engine.services.checkpoint import evaluate
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, all_countable, counted, reduce
 from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labelled, split, whole
-from halfseen.errors import CollapseWarning, ParameterError, warn
-from halfseen.estimators import options, state
-from halfseen.estimators.convergence import take_over, warn_of_end
+from halfseen.errors import ParameterError
+from halfseen.estimators import convergence, options, state
+from halfseen.estimators.starts import distinct
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen, column_notes
@@ -85,40 +83,24 @@ class TableEM(TableMixture):
     words: Mapping[str, Any] | None = None
     document_length: float | str | None = None
     assign: str = "soft"
-    draws: int = 1
     prior: str | float | None = "row"
     init: str = "mixed"
     start: Mapping[str, Any] | None = None
-    fixed: Collection[str] = ()
-    tied: Collection[str] = ()
+    fixed: Collection[str] | None = ()
+    tied: Collection[str] | None = ()
     n_init: int = 16
-    stop: str = "gain"
-    tol: float = 1e-4
-    max_iter: int = 1000
-    accelerate: bool = True
-    method: str = "em"
-    anneal: Sequence[float] = ()
     variance_floor: float = 1e-8
     reg_covar: float = 0.0
     n_jobs: int | None = None
     random_state: Any = None
 
     def _check_options(self) -> None:
-        options.whole("n_init", self.n_init)
-        options.whole("max_iter", self.max_iter)
-        options.one_of("init", self.init, STARTS)
-        options.number("tol", self.tol)
-        options.number("variance_floor", self.variance_floor, 0, 1)
+        options.check(self)
         options.number("reg_covar", self.reg_covar)
-        options.one_of("method", self.method, METHODS)
-        options.flag("accelerate", self.accelerate)
-        options.mapping("start", self.start)
-        options.mapping("columns", self.columns)
         options.one_of("text", self.text, emission_builder.TEXTS)
         read_options(options.mapping("words", self.words))
         if self.document_length not in (None, "mean") and not options.number("document_length", self.document_length):
             raise ParameterError("document_length=0: a document must count as something. Use 'mean', None or a number.")
-        options.annealing(self.anneal, self.assign, self.max_iter)
 
     def _worded(self, source: Source) -> Source:
         """Return a table to be fitted to with its text cut into words, once for the fit and all that follows."""
@@ -135,8 +117,8 @@ class TableEM(TableMixture):
     def _arranged(self, schema: Schema) -> Schema:
         """Check the columns that options name, and give those that are treated apart blocks of their own."""
         emission_builder.read_names(list(self.start or ()), schema, "start")
-        fixed = emission_builder.read_names(self.fixed, schema, "fixed")
-        tied = emission_builder.read_names(self.tied, schema, "tied")
+        fixed = emission_builder.read_names(options.listed("fixed", self.fixed), schema, "fixed")
+        tied = emission_builder.read_names(options.listed("tied", self.tied), schema, "tied")
         if "weights" in tied or set(fixed) & set(tied):
             raise ParameterError("tied: 'weights' cannot be tied, and a column cannot be both fixed and tied.")
         emission_builder.check_fixed(fixed, self.start or {}, schema)
@@ -165,7 +147,7 @@ class TableEM(TableMixture):
     ) -> emission_builder.Recipe:
         """Return the recipe of the mixture that the options describe."""
         prior, floor = emission_builder.read_prior(self.prior), float(self.variance_floor)
-        fixed, ridge = tuple(self.fixed), float(self.reg_covar)
+        fixed, ridge = options.listed("fixed", self.fixed), float(self.reg_covar)
         return emission_builder.Recipe(
             self._schema, summary, n_components, prior, floor, fixed, None, covariance, ridge
         )
@@ -189,29 +171,19 @@ class TableEM(TableMixture):
     ) -> Found:
         """Fit a mixture of so many components; `smaller` is the solution with one component less, if there is one."""
         _check_rows(table, n_components)
-        assign = Assign.read(self.assign, self.draws)
         with runner(self.n_jobs, table.n_chunks) as run:
             summary, data = self._summarised(table, n_components, covariance, run)
             recipe = self._recipe_for(summary, n_components, covariance)
             model = recipe.model()
             data = data or reduce(model, table, run)
-            plan = Plan(
-                assign=assign,
-                rule=read_rule(self.stop, self.tol, self.assign),
-                max_iter=self.max_iter,
-                accelerate=self.accelerate,
-                method=self.method,
-                anneal=tuple(self.anneal),
-                runner=run,
-                seed=child(seed, 1),
-            )
-            search = fit(model, data, self._starts(model, table, data, child(seed, 0), smaller), plan)
+            starts = self._starts(model, table, data, child(seed, 0), smaller)
+            search = fit(model, data, starts, options.plan(self, seed, run))
             step = search.best.accepted
             params = self._ordered(model, step.params, table)
-            if params is not step.params or assign.mode != "soft":
+            if params is not step.params or self.assign != "soft":
                 [step] = evaluate(model, data, [params], SOFT, run)
             uncertain = measure(model, params, data.chunks, run)[1]  # rows of a known class add nothing to it
-        loglik = search.best.accepted.loglik if assign.mode == "soft" else step.loglik
+        loglik = search.best.accepted.loglik if self.assign == "soft" else step.loglik
         n_rows = table.mass
         return Found(model, params, search, step.expected.stats, loglik, uncertain, n_rows, recipe, seed)
 
@@ -272,7 +244,7 @@ class TableEM(TableMixture):
                 params = from_labelled(begin, told, params) if told else params
             params = self._overlaid(params, n_components)
             starts.append(model.conform(params, params))
-        return _distinct(model, starts)
+        return distinct(model, starts)
 
     def _publish(self, found: Found, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
@@ -282,7 +254,7 @@ class TableEM(TableMixture):
         self.loglik_, self._entropy, self._n_rows = found.loglik, found.uncertain, found.n_rows
         known = names or (None,) * len(self.weights_)
         self.class_names_ = tuple(default_name(k) if name is None else str(name) for k, name in enumerate(known))
-        take_over(self, found.search)
+        convergence.record(self, found.search)
         self._note_events(found.search)
 
     def _note_events(self, search: Search) -> None:
@@ -294,14 +266,8 @@ class TableEM(TableMixture):
         with one_blas_thread():  # a product of long rows, which threads in waiting would hold up
             self.events_ += _twins(self._model.overlap(self._params, self._params))
         if not best.healthy:
-            self.events_.append("a class collapsed onto single rows: its variance is on the floor")
-            warn(
-                f"every start ended with a variance on its floor ({self.variance_floor:g} of the column's variance): a "
-                f"class collapsed onto single rows, and loglik_={self.loglik_:.6g} says little. Use prior='row' or "
-                "fewer classes.",
-                CollapseWarning,
-            )
-        warn_of_end(self, search)
+            convergence.warn_collapsed(self, "a class collapsed onto single rows", "Use prior='row' or fewer classes.")
+        convergence.warn_of_end(self, search.interrupted)
         log.info("fitted %d classes: %s after %d passes", len(mass), self.stop_reason_, self.n_iter_)
 
     def _state(self) -> State:
@@ -312,9 +278,6 @@ class TableEM(TableMixture):
     def _from_state(cls, found: State) -> Self:
         """Return the estimator that `_state` was taken of; refuse what cannot be one."""
         return state.restored(cls, found)
-
-    def _seed(self) -> np.random.SeedSequence:
-        return lasting_seed(self.random_state)
 
 
 def _check_rows(table: Table, n_components: int) -> None:
@@ -329,8 +292,3 @@ def _twins(overlap: Floats) -> list[str]:
     """Name pairs of classes that are the same: a start that does not tell them apart never will."""
     same = np.argwhere(np.triu(overlap > -1e-12, k=1))
     return [f"classes {i} and {j} are identical; start them apart, or use fewer classes" for i, j in same.tolist()]
-
-
-def _distinct(model: Mixture, starts: Sequence[Params]) -> list[Params]:
-    """Drop starts that repeat an earlier one, as when labels or the user leave nothing to chance."""
-    return list({model.pack(params).tobytes(): params for params in starts}.values())

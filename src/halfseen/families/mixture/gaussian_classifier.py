@@ -1,43 +1,60 @@
-"""Classification of rows of numbers: discriminant analysis, quadratic or linear, with holes in rows and labels."""
+"""Quadratic and linear discriminant analysis with missing values and missing labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Schema, Source
 from halfseen.estimators import options
-from halfseen.estimators.table import covariance_types, numeric_schema
+from halfseen.estimators.table import numeric_schema
 from halfseen.estimators.table.column_events import unseen
 from halfseen.families.mixture.naive_bayes import NaiveBayes
 from halfseen.leaves.leaf import Floats
 
 
 class GaussianClassifier(NaiveBayes):
-    """Classify rows of numbers, jointly normal within a class; cells and labels may be missing.
+    """Classify rows of numbers, jointly normal within a class; values and labels may be missing.
 
         P(class | row) ~ P(class) Normal(observed cells; means[class], covariances[class])
 
-    With a label for every row and no hole the fit is counting, in closed form: class shares, means and covariances by
-    maximum likelihood. covariance_type="full" is quadratic discriminant analysis, "tied" linear. Where labels or cells
-    are missing, EM completes them.
+    With a label for every row and no missing values the fit is counting, in closed form: class shares, means and
+    covariances by maximum likelihood. Where labels or values are missing, EM completes them.
 
     Parameters
     ----------
     covariance_type : {"full", "tied", "diag", "spherical"}, default "full"
+        Covariance of numbers within a component. "full": one covariance per component; "tied": one for all components;
+        "diag": one variance per component and column; "spherical": one variance per component. "full" is quadratic
+        discriminant analysis, "tied" linear.
     prior : float, "row" or None, default None
-        So many pseudo-rows per class about its own mean, uncorrelated and with the columns' variances, and as many on
-        its share. None: maximum likelihood.
+        Pseudo-counts added to the expected counts. A number: as many for each cell of a table of probabilities, and as
+        many pseudo-rows for numbers and counts. "row": one pseudo-row in all. None: maximum likelihood. Pseudo-rows are
+        about the mean of the class, uncorrelated, with the variances of the columns.
     class_prior, components_per_class, unlabeled_weight, guard : as in `NaiveBayes`
-    assign, n_init, tol, max_iter : as in `NaiveBayes`
+    assign : {"soft", "hard", "sample"}, default "soft"
+        How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden
+        are missing labels; "hard" is self-training.
+    n_init : int, default 16
+        Number of starts with several components per class; with one the labelled rows are the only start.
+    tol : float, default 1e-4
+        Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
+        rule is chosen to stop by.
+    max_iter : int, default 1000
+        Maximum number of iterations (passes over the data) for each start.
     reg_covar : float, default 0
         Added to every variance after each step.
     variance_floor : float, default 1e-8
-        Smallest eigenvalue of a covariance in units of the columns' own variances.
-    n_jobs, random_state : as in `LatentClass`
+        Smallest variance, as a share of the variance of the column. A run that ends on it has collapsed onto a few
+        rows: it ranks behind every other run, and a warning says so if there is no other. Of covariances it is the
+        smallest eigenvalue, in units of the variances of the columns.
+    n_jobs : int, optional
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number.
+    random_state : int, RandomState or Generator, optional
+        Seed. The same seed gives the same bits on the same machine.
 
     Attributes
     ----------
@@ -90,13 +107,17 @@ class GaussianClassifier(NaiveBayes):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _deviations: ClassVar[options.Deviations] = {
+        "covariance_type": options.Deviation(
+            "classifiers are compared by cross-validation, not by `criterion`",
+            **options.words(*options.COVARIANCE_TYPES),
+        ),
+        "n_init": NaiveBayes._deviations["n_init"],
+    }
+
     @property
     def _covariance(self) -> str:  # type: ignore[override]
         return self.covariance_type
-
-    def _check_options(self) -> None:
-        options.one_of("covariance_type", self.covariance_type, covariance_types.SHAPES)
-        super()._check_options()
 
     def _check_seen(self) -> None:
         numeric_schema.check_seen(unseen(self._schema))

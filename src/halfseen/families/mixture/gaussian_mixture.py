@@ -1,9 +1,9 @@
-"""Gaussian mixtures with every shape of covariance, over tables of numbers with holes."""
+"""Gaussian mixtures with every shape of covariance, over tables of numbers with missing values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from halfseen.engine.loop.model import Reduced
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import AbsentError, ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.table import covariance_types, emission_builder, numeric_schema
+from halfseen.estimators.table import emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import unseen
 from halfseen.estimators.table.table_mixture import default_name
 from halfseen.families.mixture.unsupervised import HiddenClasses
@@ -37,44 +37,49 @@ INITS = {
 
 
 class GaussianMixture(HiddenClasses):
-    """Fit a mixture of normal distributions, by expectation-maximization; cells may be missing.
+    """Fit a mixture of normal distributions, by expectation-maximization; values may be missing.
 
         log p(row) = log sum_k weights[k] Normal(observed cells; means[k], covariances[k])
 
-    Missing cells are summed out exactly with every shape of covariance: in fitting they are completed by their
+    Missing values are summed out exactly with every shape of covariance: in fitting they are completed by their
     conditional means and covariances. Parameters and attributes have scikit-learn's names.
 
     Parameters
     ----------
     n_components : int, range, list of int or "auto", default 1
-        Number of components; of several the best by `criterion` is kept.
+        Number of components (classes, states). Of a range or list (range(1, 7), [2, 3, 5]) the best by `criterion` is
+        kept; "auto" goes up from 1 until the criterion has risen twice. `selection_` shows all that were tried.
     covariance_type : {"full", "tied", "diag", "spherical", "fixed", "identity"} or a list of these, default "full"
-        "full": one covariance per component; "tied": one for all; "diag": one variance per component and column;
-        "spherical": one per component. "fixed": as given in `covariance`; "identity": ones. Of a list the best by
-        `criterion` is kept.
+        Covariance of numbers within a component. "full": one covariance per component; "tied": one for all components;
+        "diag": one variance per component and column; "spherical": one variance per component. "fixed": as given in
+        `covariance`; "identity": ones. Of a list the best by `criterion` is kept.
     covariance : (D, D) or (K, D, D) array, optional
         For covariance_type="fixed".
     weights : "free", "uniform" or (K,) array, default "free"
         Shares of the components: estimated, equal, or given. With "uniform" and covariance_type="identity" only the
         means move: with assign="hard" that is k-means.
     criterion : {"bic", "aic", "icl"}, default "bic"
-        What chooses among several numbers of components and shapes; lower is better.
+        Information criterion that chooses among several models; lower is better.
     assign : {"soft", "hard", "sample"}, default "soft"
-        How the hidden component is completed: in expectation, by the best one, or by a draw.
+        How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw.
     draws : int, default 1
-        With assign="sample": use the mean of this many draws.
+        With assign="sample": use the mean of this many draws (Monte Carlo EM).
     prior : float, "row" or None, default None
-        So many pseudo-rows per component about its own mean, uncorrelated and with the columns' variances (the
-        inverse Wishart part of a normal-inverse-Wishart prior, flat in the mean), and as many on its share. "row": one
-        in all. None: maximum likelihood.
+        Pseudo-counts added to the expected counts. A number: as many for each cell of a table of probabilities, and as
+        many pseudo-rows for numbers and counts. "row": one pseudo-row in all. None: maximum likelihood. Pseudo-rows are
+        about the mean of the component, uncorrelated, with the variances of the columns (the inverse Wishart part of a
+        normal-inverse-Wishart prior, flat in the mean).
     tol : float, default 1e-4
-        Stop when the estimated remaining gain of the total log-likelihood is below. (scikit-learn: last gain per row.)
+        Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
+        rule is chosen to stop by. (scikit-learn: the last gain, per row.)
     reg_covar : float, default 0
         Added to every variance after each step, as scikit-learn does; the objective may then fall. `variance_floor`
         and `prior` keep the climb.
     max_iter : int, default 1000
+        Maximum number of iterations (passes over the data) for each start.
     n_init : int, default 16
-        Number of starts; they are raced. (scikit-learn makes one.)
+        Number of starts. They are raced: after 5 iterations the worse half is dropped, again after 10 more, and so on;
+        as many as the square root of `n_init` (4 of 16) run to the end. (scikit-learn makes one start.)
     init_params : str, default "mixed"
         How starts are made: "mixed", "rows", "spread", "parameters", "posteriors" as in `LatentClass`; of
         scikit-learn's names "kmeans" begins at the clusters of k-means (of at most some thousand rows, with columns in
@@ -84,11 +89,27 @@ class GaussianMixture(HiddenClasses):
         Where to start, as in scikit-learn; any subset.
     warm_start : bool, default False
         Begin where the last fit ended.
-    stop, method, accelerate, anneal : as in `LatentClass`
+    stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "gain"
+        When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
+        the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
+        iterations. Sampled fits always make `max_iter` iterations, and estimate from the mean statistics of the second
+        half.
+    method : {"em", "gradient", "lbfgs"}, default "em"
+        How the objective is maximised: by EM, by its gradient with an adaptive rate, or by L-BFGS (the last two need
+        assign="soft"). All have the same optima.
+    accelerate : bool, default True
+        Accelerate soft EM by squared extrapolation (SQUAREM); the objective still never falls.
+    anneal : sequence of float, optional
+        Deterministic annealing: rising inverse temperatures in (0, 1), such as (0.4, 0.6, 0.8), with 10 iterations at
+        each before the fit.
     variance_floor : float, default 1e-8
-        Smallest eigenvalue of a covariance in units of the columns' own variances: an exact constraint. A run that ends
-        on it has collapsed onto too few rows; it ranks behind every other run, and warns if there is no other.
-    n_jobs, random_state : as in `LatentClass`
+        Smallest variance, as a share of the variance of the column. A run that ends on it has collapsed onto a few
+        rows: it ranks behind every other run, and a warning says so if there is no other. Of covariances it is the
+        smallest eigenvalue, in units of the variances of the columns: an exact constraint.
+    n_jobs : int, optional
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number.
+    random_state : int, RandomState or Generator, optional
+        Seed. The same seed gives the same bits on the same machine.
 
     Attributes
     ----------
@@ -167,12 +188,20 @@ class GaussianMixture(HiddenClasses):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _deviations: ClassVar[options.Deviations] = {
+        "n_components": options.Deviation("as in scikit-learn", default=1),
+        "covariance_type": options.Deviation(
+            "two shapes that are not estimated, for k-means and known noise",
+            **options.some_words(*emission_builder.COVARIANCES),
+        ),
+    }
+
     # ---- what the options mean -----------------------------------------------------------------------------------
 
     @property
     def init(self) -> str:  # type: ignore[override]
         """How starts are made, in the engine's words."""
-        return INITS[options.one_of("init_params", self.init_params, tuple(INITS))]
+        return INITS[self.init_params]
 
     @property
     def fixed(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -180,15 +209,16 @@ class GaussianMixture(HiddenClasses):
         return () if isinstance(self.weights, str) and self.weights == "free" else ("weights",)
 
     def _shapes(self) -> Sequence[str]:
-        return covariance_types.read_shapes(self.covariance_type, emission_builder.COVARIANCES)
+        return options.some_of("covariance_type", self.covariance_type, emission_builder.COVARIANCES)
 
     def _check_options(self) -> None:
         super()._check_options()
+        options.one_of("init_params", self.init_params, INITS)
         options.flag("warm_start", self.warm_start)
         if isinstance(self.weights, str):
             options.one_of("weights", self.weights, ("free", "uniform"))
             if self.weights == "uniform" and self.weights_init is not None:
-                raise ParameterError("weights_init has no meaning with weights='uniform'.")
+                raise ParameterError("weights_init has no meaning with weights='uniform'. Leave one of them out.")
         shapes = self._shapes()
         if ("fixed" in shapes) != (self.covariance is not None):
             raise ParameterError("covariance_type='fixed' and covariance= go together: give both or neither.")

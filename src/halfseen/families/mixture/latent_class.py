@@ -1,9 +1,9 @@
-"""Hidden classes behind a table: latent class analysis, latent profiles, mixtures over mixed columns with holes."""
+"""Latent class analysis, latent profile analysis and mixtures over tables of mixed columns with missing values."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -16,79 +16,82 @@ from halfseen.families.mixture.unsupervised import HiddenClasses
 
 
 class LatentClass(HiddenClasses):
-    """Find hidden classes in a table with mixed columns and holes, by expectation-maximization.
+    """Find latent classes in a table of mixed columns with missing values, by expectation-maximization.
 
-    Each row belongs to one of K classes that nobody recorded. Given the class the columns are independent: categories
-    with their own probabilities, numbers normal, counts Poisson. Missing cells of any column are summed out, in fitting
-    and in use.
+    Each row belongs to one of K hidden classes. Given the class the columns are independent: categories with their own
+    probabilities, numbers normal, counts Poisson. Missing values are summed out, in fitting and in prediction.
 
         log p(row) = log sum_k weights[k] prod over observed columns d of p(x[d] | k)
 
     Parameters
     ----------
     n_components : int, range, list of int or "auto", default 2
-        Number of classes. Of a range (range(1, 7), [2, 3, 5]) the best by `criterion` is kept; "auto" goes up from 1
-        until the criterion has risen twice. `selection_` shows all that were tried.
+        Number of components (classes, states). Of a range or list (range(1, 7), [2, 3, 5]) the best by `criterion` is
+        kept; "auto" goes up from 1 until the criterion has risen twice. `selection_` shows all that were tried.
     criterion : {"bic", "aic", "icl"}, default "bic"
-        What chooses among several numbers of classes; lower is better.
+        Information criterion that chooses among several models; lower is better.
     columns : mapping, optional
-        Kinds of columns by name, where the rule is not what you want: {"visits": "poisson", "grade": "gaussian"}.
-        The rule: text, True/False, declared categories, constants and whole numbers with at most 12 distinct values
-        are "categorical"; other numbers are "gaussian". {"body": "text"} cuts a column into words. A sparse matrix
-        in place of a table is counts of words.
+        Kinds of columns by name, where they are not to be found by the rule: {"visits": "poisson"}. The rule: text,
+        True/False, declared categories, constants and whole numbers with at most 12 distinct values are "categorical";
+        other numbers are "gaussian". {"body": "text"} splits a column into words. A sparse matrix in place of a table
+        is counts of words.
     text : {"multinomial", "bernoulli"}, default "multinomial"
-        How words of text are taken: how often each occurs, or whether it does.
+        Model of words in text: how often each occurs, or whether it occurs.
     words : mapping, optional
-        Options of scikit-learn's CountVectorizer, which cuts text: {"stop_words": "english", "min_df": 2}.
+        Options of scikit-learn's CountVectorizer, which splits text into words: {"stop_words": "english", "min_df": 2}.
     document_length : float, "mean" or None
-        So many words every document counts as, whatever it has; "mean": as many as the average one. Long documents
-        then are no surer of their class than short ones.
+        Count every document as if it had this many words; "mean": as many as the average document. The class of a long
+        document is then no more certain than that of a short one.
     assign : {"soft", "hard", "sample"}, default "soft"
-        How the hidden class is completed: in expectation, by the best class, or by a draw.
+        How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw.
     draws : int, default 1
         With assign="sample": use the mean of this many draws (Monte Carlo EM).
     covariance : {"diag", "full", "auto"}, default "diag"
         Whether numbers are independent given the class, or jointly normal; "auto" tries both and keeps the better by
         `criterion`. Fixed and tied columns are independent always.
-    prior : "row", float or None, default "row"
-        "row": one pseudo-row in all, 1 / K of it in each class: categories and counts as in the whole table, numbers
-        about the class's own mean with the column's variance. It keeps estimates off the boundary.
-        A number: so many pseudo-counts added to each cell and class (1.0 = add one), and so many such pseudo-rows for
-        numbers and counts. None: maximum likelihood.
+    prior : float, "row" or None, default "row"
+        Pseudo-counts added to the expected counts. A number: as many for each cell of a table of probabilities, and as
+        many pseudo-rows for numbers and counts. "row": one pseudo-row in all. None: maximum likelihood. Of the
+        pseudo-row, 1 / K is in each class: categories and counts as in the whole table, numbers about the mean of the
+        class with the variance of the column. It keeps estimates off the boundary.
     init : {"mixed", "rows", "spread", "parameters", "posteriors", "kmeans"}, default "mixed"
         How random starts are made: see `halfseen.engine.tables.starts`. "kmeans" is for columns of numbers alone.
     start : mapping, optional
-        Parameters to start from, any subset: {"weights": [...], "color": {"red": [p, q], "blue": [...]},
-        "age": {"mean": [...], "sd": [...]}, "visits": [rate, rate]}, one number per class in each list.
+        Parameters to start from, by name, any subset. For example {"weights": [...], "color": {"red": [p, q], "blue":
+        [...]}, "age": {"mean": [...], "sd": [...]}, "visits": [rate, rate]}, with one number per class in each list.
     fixed : list of str, optional
-        Columns, or "weights", that keep their `start` exactly.
+        Parameters that keep their start value exactly, by name. Names are those of columns, or "weights".
     tied : list of str, optional
-        Columns with the same parameters in all classes.
+        Columns with the same parameters in all components.
     n_init : int, default 16
-        Number of starts. They are raced: after 5 passes the worse half is dropped, and again after 10 more, until
-        4 of 16 are left and run to the end. (scikit-learn's mixtures make one.)
+        Number of starts. They are raced: after 5 iterations the worse half is dropped, again after 10 more, and so on;
+        as many as the square root of `n_init` (4 of 16) run to the end. (scikit-learn's mixtures make one start.)
     stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "gain"
-        When to stop: the estimated remaining gain, the largest change of an expected count or of a parameter is below
-        `tol`; no row changed its class (hard); or after exactly `max_iter` passes. Sampled fits make `max_iter` passes
-        and take the mean statistics of the second half.
+        When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
+        the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
+        iterations. Sampled fits always make `max_iter` iterations, and estimate from the mean statistics of the second
+        half.
     tol : float, default 1e-4
-        For "gain": in units of the total log-likelihood, not per row.
+        Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
+        rule is chosen to stop by.
     max_iter : int, default 1000
-        Most passes over the data for one start.
+        Maximum number of iterations (passes over the data) for each start.
     method : {"em", "gradient", "lbfgs"}, default "em"
-        How the objective is climbed: by EM, or by its gradient, with an adaptive rate or L-BFGS (assign="soft" only).
-        All end at the same optima. L-BFGS may be there before EM where classes overlap, and after it where they do not.
+        How the objective is maximised: by EM, by its gradient with an adaptive rate, or by L-BFGS (the last two need
+        assign="soft"). All have the same optima. L-BFGS may be faster than EM where classes overlap, and slower where
+        they do not.
     accelerate : bool, default True
-        Speed up soft EM by squared extrapolation (SQUAREM); it never lowers the objective.
+        Accelerate soft EM by squared extrapolation (SQUAREM); the objective still never falls.
     anneal : sequence of float, optional
-        Rising inverse temperatures in (0, 1) to warm up at, ten passes each, for instance (0.4, 0.6, 0.8).
+        Deterministic annealing: rising inverse temperatures in (0, 1), such as (0.4, 0.6, 0.8), with 10 iterations at
+        each before the fit.
     variance_floor : float, default 1e-8
-        Smallest variance, as a share of the column's own. A run that ends on the floor has collapsed onto single rows;
-        it ranks behind every other run, and warns if there is no other.
+        Smallest variance, as a share of the variance of the column. A run that ends on it has collapsed onto a few
+        rows: it ranks behind every other run, and a warning says so if there is no other.
     n_jobs : int, optional
-        Number of threads; -1 is all cores. The result is the same, bit for bit.
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number.
     random_state : int, RandomState or Generator, optional
-        Seed. Same seed, same machine: same bits.
+        Seed. The same seed gives the same bits on the same machine.
 
     Attributes
     ----------
@@ -135,8 +138,8 @@ class LatentClass(HiddenClasses):
         prior: str | float | None = "row",
         init: str = "mixed",
         start: Mapping[str, Any] | None = None,
-        fixed: Collection[str] = (),
-        tied: Collection[str] = (),
+        fixed: Collection[str] | None = (),
+        tied: Collection[str] | None = (),
         n_init: int = 16,
         stop: str = "gain",
         tol: float = 1e-4,
@@ -174,6 +177,12 @@ class LatentClass(HiddenClasses):
         self.random_state = random_state
 
     _takes_text = True
+    _deviations: ClassVar[options.Deviations] = {
+        "prior": options.Deviation(
+            "a table of categories often has cells that no row shows, whose estimates would be on the boundary",
+            default="row",
+        ),
+    }
 
     def _check_options(self) -> None:
         super()._check_options()

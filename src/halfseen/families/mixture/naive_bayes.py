@@ -1,10 +1,10 @@
-"""Classification with known, partly known and unknown labels: naive Bayes over mixed columns with holes."""
+"""Naive Bayes over mixed columns with missing values; labels may be known, partly known or missing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read_target, row_weight
+from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, known_apart
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.rollback import unharmed
+from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import State
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import column_notes
@@ -49,7 +50,7 @@ def _words_alone(model: NaiveBayes) -> bool:
 
 
 class NaiveBayes(ClassifierMixin, TableEM):
-    """Classify rows of mixed columns with holes; labels may have holes too.
+    """Classify rows of mixed columns; values and labels may be missing.
 
     Given the class the columns are independent: categories with their own probabilities, numbers normal, counts
     Poisson. With a label for every row the fit is counting, in closed form. Where labels are missing, soft or sets of
@@ -60,37 +61,50 @@ class NaiveBayes(ClassifierMixin, TableEM):
     Parameters
     ----------
     columns : mapping, optional
-        Kinds of columns by name, where the rule is not what you want: {"visits": "poisson", "grade": "gaussian"}.
-        {"body": "text"} cuts a column into words. A sparse matrix in place of a table is counts of words.
+        Kinds of columns by name, where they are not to be found by the rule: {"visits": "poisson"}. {"body": "text"}
+        splits a column into words. A sparse matrix in place of a table is counts of words.
     text : {"multinomial", "bernoulli", "complement"}, default "multinomial"
-        How words of text are taken: how often each occurs, whether it does, or by how rare it is in the other classes.
-        The last is a rule, no probability model: it needs a label for every row, and nothing but the text.
+        Model of words in text: how often each occurs, whether it occurs, or how rare it is in the other classes. The
+        last is a rule, not a probability model: it needs a label for every row, and no other columns.
     words : mapping, optional
-        Options of scikit-learn's CountVectorizer, which cuts text: {"stop_words": "english", "min_df": 2}.
+        Options of scikit-learn's CountVectorizer, which splits text into words: {"stop_words": "english", "min_df": 2}.
     document_length : float, "mean" or None
-        So many words every document counts as, whatever it has; "mean": as many as the average one. It helps most
-        where the fit is to few labelled documents alone; beside unlabelled ones try both, by `guard_`.
+        Count every document as if it had this many words; "mean": as many as the average document. It helps most with
+        few labelled documents and no others; with unlabelled ones compare both by `guard_`.
     prior : float, "row" or None, default 1.0
-        So many pseudo-counts added to each class and to each category in each class (1.0 = add one, Laplace), and so
-        many pseudo-rows for numbers (about the class's own mean, with the column's variance) and counts. "row": one
-        pseudo-row in all. None: maximum likelihood.
+        Pseudo-counts added to the expected counts. A number: as many for each cell of a table of probabilities, and as
+        many pseudo-rows for numbers and counts. "row": one pseudo-row in all. None: maximum likelihood. 1.0 is add one
+        (Laplace), for each class and each category in each class. Pseudo-rows of numbers are about the mean of the
+        class, with the variance of the column.
     class_prior : (C,) sequence or "observed", optional
-        Shares of the classes, in the order of `classes_`, where the table's own are not to be used. "observed": the
-        table's own without pseudo-counts, as scikit-learn has them.
+        Shares of the classes, in the order of `classes_`. By default they are estimated; "observed": without
+        pseudo-counts, as in scikit-learn.
     components_per_class : int, default 1
-        More than one makes each class a mixture of so many components: for classes that fall into several kinds.
+        Number of components of each class: with more than one, a class is a mixture.
     unlabeled_weight : float in [0, 1] or "cv", default 1.0
-        What a row counts about whose class nothing is known (Nigam's lambda); rows with candidates or soft labels count
-        in full. 0 leaves such rows out. "cv" tries 0, 0.01, 0.03, 0.1, 0.3 and 1 and keeps the one that does best in
-        cross-validation on the labelled rows, the largest among equals; `unlabeled_weight_` says which.
+        Weight of a row without a label (Nigam's lambda); rows with candidates or soft labels count in full. 0 leaves
+        such rows out. "cv" tries 0, 0.01, 0.03, 0.1, 0.3 and 1 and keeps the best in cross-validation on the labelled
+        rows, the largest among equals: `unlabeled_weight_`.
     guard : bool, default True
         Compare a fit with unlabelled rows to one without, by cross-validation on the labelled rows, and warn when they
         make it worse. `guard_` has the scores.
     assign : {"soft", "hard", "sample"}, default "soft"
-        How missing labels are completed; "hard" is self-training.
+        How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden
+        are missing labels; "hard" is self-training.
     n_init : int, default 16
         Number of starts with several components per class; with one the labelled rows are the only start.
-    tol, max_iter, variance_floor, n_jobs, random_state : as in `LatentClass`
+    tol : float, default 1e-4
+        Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
+        rule is chosen to stop by.
+    max_iter : int, default 1000
+        Maximum number of iterations (passes over the data) for each start.
+    variance_floor : float, default 1e-8
+        Smallest variance, as a share of the variance of the column. A run that ends on it has collapsed onto a few
+        rows: it ranks behind every other run, and a warning says so if there is no other.
+    n_jobs : int, optional
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number.
+    random_state : int, RandomState or Generator, optional
+        Seed. The same seed gives the same bits on the same machine.
 
     Attributes
     ----------
@@ -153,9 +167,17 @@ class NaiveBayes(ClassifierMixin, TableEM):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _deviations: ClassVar[options.Deviations] = {
+        "prior": options.Deviation("add one (Laplace), as in scikit-learn's naive Bayes", default=1.0),
+        "n_init": options.Deviation(
+            "labels say what a class is: there is nothing to start from at random within one component",
+            text="Number of starts with several components per class; with one the labelled rows are the only start.",
+        ),
+    }
+
     # ---- fitting -------------------------------------------------------------------------------------------------
 
-    @unharmed
+    @rollback_on_error
     def fit(
         self,
         X: Any,
@@ -275,7 +297,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
 
     def _fit_table(self, table: Table) -> None:
         n_components = int(self.components_per_class) * len(self.classes_)
-        found = self._search(table, n_components, self._seed(), covariance=self._covariance)
+        found = self._search(table, n_components, lasting_seed(self.random_state), covariance=self._covariance)
         self._publish(found, self._component_names())
 
     def _recipe_for(
@@ -305,7 +327,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         )
 
     @available_if(_one_component)
-    @unharmed
+    @rollback_on_error
     def partial_fit(
         self,
         X: Any,

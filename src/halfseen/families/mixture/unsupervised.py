@@ -1,4 +1,4 @@
-"""Hidden classes: what estimators share whose classes nobody recorded, from one fit to a choice among many."""
+"""Mixtures whose classes are hidden: one fit, fits in batches, and the choice among several numbers of classes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from halfseen.data import Evidence, Source, Table, read, read_labels, row_weight
-from halfseen.errors import InterruptedWarning, ParameterError, warn
-from halfseen.estimators import options, selection
-from halfseen.estimators.rollback import unharmed
+from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.errors import ParameterError
+from halfseen.estimators import convergence, options, selection
+from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import State
 from halfseen.families.mixture import stepwise
 from halfseen.families.mixture.fit import Found, TableEM
@@ -46,7 +47,7 @@ class HiddenClasses(TableEM):
         """Name the option that gives a value for each class, if there is one."""
         return "start" if self.start else ""
 
-    @unharmed
+    @rollback_on_error
     def fit(
         self,
         X: Any,
@@ -75,7 +76,6 @@ class HiddenClasses(TableEM):
         """
         self._check_options()
         sizes = selection.read_sizes(self.n_components)
-        options.one_of("criterion", self.criterion, selection.CRITERIA)
         source = self._read(X, reset=True)
         weight = row_weight(source, sample_weight)
         labels = source.target if labels is None else labels
@@ -94,7 +94,7 @@ class HiddenClasses(TableEM):
         used, first = self._encoded(source, weight, known(sizes[0])[0])
         self._remember(used, first.schema)
         self._check_seen()
-        seed = self._seed()
+        seed = lasting_seed(self.random_state)
 
         def found(shape: str, n_components: int, smaller: Found | None) -> Found:
             table = first
@@ -112,7 +112,7 @@ class HiddenClasses(TableEM):
         )
         self._publish(best, known(best.n_components)[1])
         if interrupted and not best.search.interrupted:
-            warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
+            convergence.warn_interrupted()
         return self
 
     @classmethod
@@ -131,7 +131,7 @@ class HiddenClasses(TableEM):
         return source, self._learn_schema(source).gather(source, weighed, evidence)
 
     @available_if(_one_size)
-    @unharmed
+    @rollback_on_error
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, *, forget: float | None = None
     ) -> Self:

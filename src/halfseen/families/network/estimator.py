@@ -1,9 +1,10 @@
-"""Bayesian networks of categories, learned by EM from tables with holes and hidden variables."""
+"""Bayesian networks of categories, learned by EM from tables with missing values and hidden variables."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Self
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +12,8 @@ from numpy.typing import ArrayLike
 from halfseen.data import Column, Schema, frame_from_dict, read, row_weight
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators import options
-from halfseen.estimators.rollback import unharmed
+from halfseen.estimators import convergence, options, selection
+from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin, State, digested
 from halfseen.families.network import reading, state
 from halfseen.families.network.fit import Built, Door, Found, NetworkEM, read_soft, selection_table
@@ -22,12 +23,12 @@ from halfseen.seeds import child
 
 
 class BayesNet(NetworkEM):
-    """Learn the tables of a Bayesian network from rows in which any cells, and whole variables, were never seen.
+    """Learn the tables of a Bayesian network from rows with missing values and hidden variables.
 
-    Every variable has a few states and a table of probabilities given its parents. What a row does not show is summed
-    out exactly, in fitting and in use:
+    Every variable has a few states and a table of probabilities given its parents. What is not observed is summed out
+    exactly, in fitting and in queries:
 
-        p(row) = sum over the states of what is unobserved of prod over variables v of P(v | parents of v)
+        p(row) = sum over the states of unobserved variables of prod over variables v of P(v | parents of v)
 
     Parameters
     ----------
@@ -35,33 +36,56 @@ class BayesNet(NetworkEM):
         The graph. A name alone is a variable without edges. As text: ``"smoke -> lung -> xray; asia -> tub"``, with
         ``->``, ``<-`` and ``;``. Parents of a variable are the axes of its table in the order given here.
     states : mapping, optional
-        The states of some variables in their order, also those that no row shows: {"smoke": ["yes", "no"]}. By default
-        what the column holds, sorted.
+        The states of some variables in their order, also of states that no row has: {"smoke": ["yes", "no"]}. By
+        default the values of the column, sorted.
     hidden : mapping or list, optional
         Variables without a column, and how many states they have: {"C": 3}. Of a range (range(2, 6)) the best number by
         `criterion` is kept. A list of texts names the states. They are shown with the most frequent state first.
     criterion : {"bic", "aic"}, default "bic"
-        What chooses among several numbers of states; lower is better.
+        Information criterion that chooses among several models; lower is better.
     assign : {"soft", "hard", "sample"}, default "soft"
-        How rows are completed: in expectation, by the most probable joint state of all that is unobserved, or by a
-        joint draw.
+        How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden is
+        all that is unobserved in a row, jointly.
     draws : int, default 1
-        With assign="sample": use the mean of this many draws.
-    prior : None, float or "bdeu", default None
-        None: maximum likelihood. A number: so many pseudo-counts in every cell of every table (1.0 = add one). "bdeu":
-        `equivalent_sample_size` rows in all, spread evenly over the cells of each table.
+        With assign="sample": use the mean of this many draws (Monte Carlo EM).
+    prior : float, "bdeu" or None, default None
+        Pseudo-counts added to the expected counts. A number: as many for each cell of every table. "bdeu":
+        `equivalent_sample_size` rows in all, spread evenly over the cells of each table. None: maximum likelihood. 1.0
+        is add one.
     equivalent_sample_size : float, default 10
     start : mapping, optional
-        Tables to start from, by variable: an axis for each parent, the last for the states, as in `params_`.
+        Parameters to start from, by name, any subset. Tables by variable: an axis for each parent, the last for the
+        states, as in `params_`.
     fixed : list of str, optional
-        Variables that keep the table in `start` exactly.
+        Parameters that keep their start value exactly, by name. Variables whose table is in `start`.
     tied : list of groups of str, optional
-        Variables that share one table: [("xray1", "xray2")]. Their tables must have one shape.
+        Variables that share one table. For example [("xray1", "xray2")]. Their tables must have one shape.
     n_init : int, default 16
-        Number of starts, raced as in `LatentClass`. Without hidden variables the first is what the observed families
-        say.
-    stop, tol, max_iter, method, accelerate, anneal, n_jobs, random_state :
-        As in `LatentClass`.
+        Number of starts. They are raced: after 5 iterations the worse half is dropped, again after 10 more, and so on;
+        as many as the square root of `n_init` (4 of 16) run to the end. Without hidden variables the first start is
+        what the fully observed rows give.
+    stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "gain"
+        When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
+        the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
+        iterations. Sampled fits always make `max_iter` iterations, and estimate from the mean statistics of the second
+        half.
+    tol : float, default 1e-4
+        Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
+        rule is chosen to stop by.
+    max_iter : int, default 1000
+        Maximum number of iterations (passes over the data) for each start.
+    method : {"em", "gradient", "lbfgs"}, default "em"
+        How the objective is maximised: by EM, by its gradient with an adaptive rate, or by L-BFGS (the last two need
+        assign="soft"). All have the same optima.
+    accelerate : bool, default True
+        Accelerate soft EM by squared extrapolation (SQUAREM); the objective still never falls.
+    anneal : sequence of float, optional
+        Deterministic annealing: rising inverse temperatures in (0, 1), such as (0.4, 0.6, 0.8), with 10 iterations at
+        each before the fit.
+    n_jobs : int, optional
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number.
+    random_state : int, RandomState or Generator, optional
+        Seed. The same seed gives the same bits on the same machine.
 
     Attributes
     ----------
@@ -101,8 +125,8 @@ class BayesNet(NetworkEM):
         prior: str | float | None = None,
         equivalent_sample_size: float = 10.0,
         start: Mapping[str, Any] | None = None,
-        fixed: Collection[str] = (),
-        tied: Collection[Collection[str]] = (),
+        fixed: Collection[str] | None = (),
+        tied: Collection[Collection[str]] | None = (),
         n_init: int = 16,
         stop: str = "gain",
         tol: float = 1e-4,
@@ -134,7 +158,26 @@ class BayesNet(NetworkEM):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @unharmed
+    _deviations: ClassVar[options.Deviations] = {
+        "criterion": options.Deviation(
+            "ICL would need the entropy of all hidden variables together", **options.words("bic", "aic")
+        ),
+        "prior": options.Deviation(
+            "the usual prior of networks in place of a pseudo-row",
+            type='float, "bdeu" or None',
+            text='Pseudo-counts added to the expected counts. A number: as many for each cell of every table. "bdeu": '
+            "`equivalent_sample_size` rows in all, spread evenly over the cells of each table. None: maximum "
+            "likelihood.",
+            check=partial(options.pseudo_counts, words=("bdeu",)),
+        ),
+        "tied": options.Deviation(
+            "variables share a table with each other, not among the components of one hidden variable",
+            type="list of groups of str",
+            text="Variables that share one table.",
+        ),
+    }
+
+    @rollback_on_error
     def fit(
         self,
         X: Any,
@@ -164,18 +207,20 @@ class BayesNet(NetworkEM):
         weight = row_weight(source, sample_weight)
         codes = np.ascontiguousarray(schema.encode(source).blocks["categorical"])
         seed = lasting_seed(self.random_state)
-        tried: list[Found] = []
         choices = list(self._candidates(plan, schema, states, hidden))
         if evidence is not None and len(choices) > 1:
             raise ParameterError("evidence= needs one number of states for each hidden variable.")
         soft = read_soft(evidence, source.n_rows, choices[0])
         door = _door(schema, codes, weight, soft)
         self._softened = tuple(soft)
-        for i, choice in enumerate(choices):
-            tried.append(self._fitted(plan, choice, door, child(seed, i) if len(choices) > 1 else seed))
-            if tried[-1].search.interrupted:
-                break
-        best = min(tried, key=lambda one: one.criteria[self.criterion])
+
+        def fitted(i: int) -> Found:
+            return self._fitted(plan, choices[i], door, child(seed, i) if len(choices) > 1 else seed)
+
+        tried, interrupted = selection.search_each(range(len(choices)), fitted)
+        figures = [selection.information(one)[self.criterion] for one in tried]
+        chosen = figures.index(min(figures))
+        best = tried[chosen]
         self._template, self._schema = source.template(), schema
         self.columns_ = {column.name: column.kind for column in schema.columns}
         self.n_features_in_ = len(source.names)
@@ -185,9 +230,11 @@ class BayesNet(NetworkEM):
         self.__dict__.pop("selection_", None)
         several = [name for name in plan.parents if name not in schema.names]
         if several:
-            self.selection_ = selection_table(tried, best, several, self._template)
+            self.selection_ = selection_table(tried, chosen, several, self._template)
         self._publish(best)
         self._origin = Origin.now(digested(schema, np.array([best.n_rows]), _frequencies(schema, door)), seed)
+        if interrupted and not best.search.interrupted:
+            convergence.warn_interrupted()
         return self
 
     @classmethod

@@ -10,17 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.assign import SOFT, Assign
-from halfseen.data import Column, Schema, Source, frame_from_dict
-from halfseen.engine.loop.gradient import METHODS
+from halfseen.assign import SOFT
+from halfseen.data import Column, Schema, Source
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan as SearchPlan
 from halfseen.engine.loop.search import Search, fit
-from halfseen.engine.loop.stopping import read_rule
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.errors import DataError, FitError, ParameterError
-from halfseen.estimators import options
-from halfseen.estimators.convergence import take_over, warn_of_end
+from halfseen.estimators import convergence, options, selection
+from halfseen.estimators.starts import distinct
 from halfseen.families.network import reading
 from halfseen.families.network.methods import NetworkUse
 from halfseen.families.network.model import (
@@ -90,17 +88,6 @@ class Found(NamedTuple):
     loglik: float
     n_rows: float
 
-    @property
-    def criteria(self) -> dict[str, float]:
-        """Figures by which numbers of states are compared."""
-        n_parameters = self.model.n_free()
-        return {
-            "loglik": self.loglik,
-            "n_parameters": n_parameters,
-            "bic": -2 * self.loglik + n_parameters * float(np.log(self.n_rows)),
-            "aic": -2 * self.loglik + 2 * n_parameters,
-        }
-
 
 class NetworkEM(NetworkUse):
     """A Bayesian network that is fitted by EM."""
@@ -110,40 +97,23 @@ class NetworkEM(NetworkUse):
     hidden: Any
     criterion: str
     assign: str
-    draws: int
     prior: str | float | None
     equivalent_sample_size: float
     start: Mapping[str, Any] | None
-    fixed: Collection[str]
-    tied: Collection[Collection[str]]
+    fixed: Collection[str] | None
+    tied: Collection[Collection[str]] | None
     n_init: int
-    stop: str
-    tol: float
-    max_iter: int
-    method: str
-    accelerate: bool
-    anneal: Sequence[float]
     n_jobs: int | None
 
     def _check_options(self) -> None:
-        options.whole("n_init", self.n_init)
-        options.whole("max_iter", self.max_iter)
-        options.number("tol", self.tol)
+        options.check(self)
         options.number("equivalent_sample_size", self.equivalent_sample_size)
-        options.one_of("method", self.method, METHODS)
-        options.one_of("criterion", self.criterion, ("bic", "aic"))
-        options.flag("accelerate", self.accelerate)
-        options.mapping("start", self.start)
-        Assign.read(self.assign, self.draws)
-        options.annealing(self.anneal, self.assign, self.max_iter)
 
     def _built(self) -> Built:
         """Return what the options say of the tables."""
-        for option in ("fixed", "tied"):
-            if isinstance(getattr(self, option), str):
-                raise ParameterError(f"{option}={getattr(self, option)!r} is not a list.")
-        fixed = tuple(str(name) for name in self.fixed or ())
-        tied = tuple(tuple(group) if not isinstance(group, str) else (group,) for group in self.tied or ())
+        fixed = tuple(map(str, options.listed("fixed", self.fixed)))
+        groups = options.listed("tied", self.tied)
+        tied = tuple(tuple(group) if not isinstance(group, str) else (group,) for group in groups)
         both = set(fixed) & {name for group in tied for name in group}
         if both:
             raise ParameterError(f"{sorted(both)[0]!r} cannot be both fixed and tied: what is fixed keeps what it has.")
@@ -152,7 +122,7 @@ class NetworkEM(NetworkUse):
             raise ParameterError(f"fixed: {absent[0]!r} needs a table in start= to keep.")
         return Built(self.prior, float(self.equivalent_sample_size), fixed, tied)
 
-    # ---- the door ------------------------------------------------------------------------------------------------
+    # ---- reading -------------------------------------------------------------------------------------------------
 
     def _plan(self, states: Mapping[str, Any], hidden: Mapping[str, Any]) -> Plan:
         return reading.read_edges(self.edges, [*states, *hidden])
@@ -230,18 +200,8 @@ class NetworkEM(NetworkUse):
         parts = split(graph, codes, {places[name]: one for name, one in door.likelihoods.items()})
         data = reduce_network(model, graph, parts, door.weight)
         with runner(self.n_jobs, most_workers(data)) as run:
-            plan_of_search = SearchPlan(
-                assign=Assign.read(self.assign, self.draws),
-                rule=read_rule(self.stop, self.tol, self.assign),
-                max_iter=self.max_iter,
-                accelerate=self.accelerate,
-                method=self.method,
-                anneal=tuple(self.anneal),
-                runner=run,
-                seed=child(seed, 1),
-            )
             starts = self._starts(model, graph, parts, data, door.weight, given, child(seed, 0))
-            search = _searched(model, data, starts, plan_of_search, parts, door.rows)
+            search = _searched(model, data, starts, options.plan(self, seed, run), parts, door.rows)
             best = search.best.accepted
             [step] = evaluate(model, data, [best.params], SOFT, run)
         loglik = best.loglik if self.assign == "soft" else step.loglik
@@ -300,7 +260,7 @@ class NetworkEM(NetworkUse):
                 table[0, graph.slice(v)] = own_table.ravel()
             params = {"tables": frozen(table)}
             starts.append(model.conform(params, params))
-        return list({model.pack(params).tobytes(): params for params in starts}.values())
+        return distinct(model, starts)
 
     # ---- what came out -------------------------------------------------------------------------------------------
 
@@ -311,16 +271,16 @@ class NetworkEM(NetworkUse):
         self.loglik_, self._n_rows = found.loglik, found.n_rows
         self._recipe = self._built()
         self.events_ = self._notes(found)
-        take_over(self, found.search)
-        warn_of_end(self, found.search)
+        convergence.record(self, found.search)
+        convergence.warn_of_end(self, found.search.interrupted)
         log.info("fitted %d variables: %s after %d passes", len(found.graph), self.stop_reason_, self.n_iter_)
 
     def _notes(self, found: Found) -> list[str]:
-        """Name variables that say nothing, and rows of tables without any count."""
+        """Name variables with a single state, and rows of tables without any count."""
         notes = []
         for v, name in enumerate(found.graph.names):
             if found.graph.cards[v] == 1:
-                notes.append(f"variable {name!r} has one state: it says nothing")
+                notes.append(f"variable {name!r} has one state: it carries no information")
             counts = found.stats[found.graph.slice(v)].reshape(-1, found.graph.cards[v]).sum(axis=1)
             empty = int((counts < NO_MASS).sum())
             if empty and self.prior is None and found.graph.parents[v]:
@@ -381,12 +341,10 @@ def _shares(codes: NDArray[np.int64], weight: Floats, card: int) -> Floats:
     return counts / counts.sum()
 
 
-def selection_table(tried: Sequence[Found], chosen: Found, hidden: Sequence[str], template: Source) -> Any:
+def selection_table(tried: Sequence[Found], chosen: int, hidden: Sequence[str], template: Source) -> Any:
     """Return what was tried as a table, a row for each choice of numbers of states."""
-    columns: dict[str, list[Any]] = {name: [len(one.states[name]) for one in tried] for name in hidden}
-    for figure in ("loglik", "n_parameters", "bic", "aic"):
-        columns[figure] = [one.criteria[figure] for one in tried]
-    return frame_from_dict({**columns, "chosen": [one is chosen for one in tried]}, template)
+    rows = [{name: len(one.states[name]) for name in hidden} | selection.information(one) for one in tried]
+    return selection.table_of(rows, chosen, template)
 
 
 def read_soft(evidence: Any, n_rows: int, states: Mapping[str, Sequence[Any]]) -> dict[str, Likelihoods]:

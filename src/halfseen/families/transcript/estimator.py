@@ -1,31 +1,29 @@
-"""When was what said: units of known order behind signals, their timing found by EM."""
+"""Forced alignment: transcripts are aligned to signals, with models of their units learned by EM."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.assign import SOFT, Assign
+from halfseen.assign import SOFT
 from halfseen.data import Schema, SequenceChunk, Source, frame_from_dict, read
 from halfseen.engine.loop.model import Model, Reduced
-from halfseen.engine.loop.search import Plan, Search, fit
-from halfseen.engine.loop.stopping import read_rule
+from halfseen.engine.loop.search import Search, fit
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators import options
-from halfseen.estimators.convergence import take_over, warn_of_end
+from halfseen.estimators import convergence, options
 from halfseen.estimators.pickling import Pickled
-from halfseen.estimators.rollback import unharmed
+from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen
+from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.transcript.alignment import Aligner, Alignment, Typical, table_of
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
 from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, tell_short, too_short
@@ -39,7 +37,6 @@ from halfseen.structures.transcript import LeftRight
 
 log = logging.getLogger("halfseen")
 
-KINDS = ("gaussian", "categorical", "poisson", "auto")
 STARTS = ("flat", "equal")
 SHORT = ("raise", "skip")
 MISFIT = 5.0  # robust standard deviations below the other utterances
@@ -58,20 +55,20 @@ class Stage(NamedTuple):
 
 
 class TranscriptAligner(Pickled):
-    """Find when everything of a transcript was said, by expectation-maximization.
+    """Align transcripts to signals (forced alignment), by expectation-maximization.
 
-    Known is what was said in each utterance and in which order; when is hidden. Every unit (a phone, a word, an
-    activity, a phase of a machine) is a row of states that come one after the other, each with its own distribution of
-    the features, shared wherever the unit occurs. EM goes from no timing at all to the one under which the features
-    are most probable. Every segmentation counts: there is no beam that a good one could fall out of.
+    It is known what was said in each utterance and in which order; when it was said is hidden. Every unit (a phone, a
+    word, an activity, a phase of a machine) is a sequence of states, each with its own distribution of the features,
+    shared wherever the unit occurs. EM starts without any timing. All segmentations are summed over exactly: there is
+    no beam.
 
     Parameters
     ----------
     states_per_unit : int, default 3
-        States of each unit; so many frames is the shortest that it can last.
+        Number of states of each unit, which is also its shortest duration in frames.
     n_mix : int, default 1
-        Components of the emission of each state. They are grown: a fit with one, then the components are split, and
-        fitted again, until there are so many.
+        Number of mixture components in the emission of each state. They are grown: a fit with one component, then
+        components are split and fitted again, until there are `n_mix`.
     dictionary : mapping, optional
         Pronunciations: {"the": ["dh ah", "dh iy"], "cat": "k ae t"}. Words of the transcripts are then made of these
         units, and the share of each pronunciation is learned. Without it, words are units themselves.
@@ -79,33 +76,52 @@ class TranscriptAligner(Pickled):
         Unit that stands for words which are not in the dictionary, such as "spn". By default they are an error.
     silence : str, optional
         Name of a unit that may stand at both ends and between words, such as "sil". By default there are no pauses.
-    emission : {"gaussian", "categorical", "poisson", "auto"}, default "gaussian"
-        Kind of the features, as in `HMM`.
+    emission : str, default "gaussian"
+        Kind of all columns that `columns` does not name: "gaussian", "categorical" or "poisson"; or "auto", which finds
+        the kind of each by its values.
     columns : mapping, optional
-        Kinds of single columns by name.
+        Kinds of columns by name, where they are not to be found by the rule: {"visits": "poisson"}.
     step : float, default 1.0
         Time from one frame to the next: 0.01 makes all times seconds where frames are 10 ms apart.
     init : {"flat", "equal"}, default "flat"
-        "flat": all states begin alike, with the mean and variance of all frames. "equal": every utterance is cut into
-        equal pieces. Hard assignment always begins with equal pieces.
+        "flat": all states start alike, with the mean and variance of all frames. "equal": every utterance is cut into
+        equal pieces. Hard assignment always starts with equal pieces.
     assign : {"soft", "hard", "sample"}, default "soft"
-        How the hidden timing is completed: in expectation, by the best segmentation, or by a drawn one.
+        How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden is
+        the timing: the segmentation of each utterance.
     draws : int, default 1
-        With assign="sample": use the mean of this many segmentations.
+        With assign="sample": use the mean of this many draws (Monte Carlo EM).
     prior : float, "row" or None, default None
-        Pseudo-counts, as in `HMM`.
+        Pseudo-counts added to the expected counts. A number: as many for each cell of a table of probabilities, and as
+        many pseudo-rows for numbers and counts. "row": one pseudo-row in all. None: maximum likelihood.
     start : mapping, optional
-        Frames that are examples of some units, to begin with: {"sil": (n, D) array}. Silence that is known from the
-        start shows where words can be, which long recordings need; `AudioFolder.quiet` finds some.
+        Frames that are examples of some units, to start from. For example {"sil": (n, D) array}. Silence that is known
+        from the start shows where words can be, which long recordings need; `AudioFolder.quiet` finds some.
     variance_floor : float, default 0.01
-        Least variance of a feature in a state, as a share of its variance over all frames.
+        Smallest variance of a feature in a state, as a share of its variance over all frames.
     too_short : {"raise", "skip"}, default "raise"
         What to do with an utterance that has fewer frames than its transcript has states: an error that says which, or
         leave it out and note it in `events_`.
-    anneal : sequence of float, default ()
-        Rising inverse temperatures, such as (0.02, 0.1, 0.4), to warm up at: a way to higher likelihoods.
-    stop, tol, max_iter, accelerate, n_jobs, random_state :
-        As in `HMM`; work is shared between threads by utterances.
+    anneal : sequence of float, optional
+        Deterministic annealing: rising inverse temperatures in (0, 1), such as (0.4, 0.6, 0.8), with 10 iterations at
+        each before the fit. (0.02, 0.1, 0.4) often leads to a higher likelihood.
+    stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "gain"
+        When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
+        the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
+        iterations. Sampled fits always make `max_iter` iterations, and estimate from the mean statistics of the second
+        half.
+    tol : float, default 0.01
+        Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
+        rule is chosen to stop by.
+    max_iter : int, default 200
+        Maximum number of iterations (passes over the data) for each start.
+    accelerate : bool, default True
+        Accelerate soft EM by squared extrapolation (SQUAREM); the objective still never falls.
+    n_jobs : int, optional
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number. Work is divided by
+        utterances.
+    random_state : int, RandomState or Generator, optional
+        Seed. The same seed gives the same bits on the same machine.
 
     Attributes
     ----------
@@ -178,19 +194,31 @@ class TranscriptAligner(Pickled):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _deviations: ClassVar[options.Deviations] = {
+        "init": options.Deviation(
+            "states have an order, which random starts would ignore",
+            default="flat",
+            text='"flat": all states start alike, with the mean and variance of all frames. "equal": every utterance '
+            "is cut into equal pieces. Hard assignment always starts with equal pieces.",
+            **options.words("flat", "equal"),
+        ),
+        "start": options.Deviation(
+            "there are many units, of which a few can be shown",
+            text="Frames that are examples of some units, to start from.",
+        ),
+        "variance_floor": options.Deviation(
+            "units that occur rarely have few frames; there is one start, so that no run ranks behind another",
+            default=0.01,
+            text="Smallest variance of a feature in a state, as a share of its variance over all frames.",
+        ),
+        "tol": options.Deviation("log-likelihoods of recordings are large", default=1e-2),
+        "max_iter": options.Deviation("passes over recordings are long", default=200),
+    }
+
     def _check_options(self) -> None:
+        options.check(self)
         options.whole("states_per_unit", self.states_per_unit)
-        options.whole("n_mix", self.n_mix)
-        options.one_of("emission", self.emission, KINDS)
-        options.mapping("columns", self.columns)
-        options.one_of("init", self.init, STARTS)
         options.one_of("too_short", self.too_short, SHORT)
-        options.number("variance_floor", self.variance_floor, 0, 1)
-        options.number("tol", self.tol)
-        options.whole("max_iter", self.max_iter)
-        options.flag("accelerate", self.accelerate)
-        options.mapping("start", self.start)
-        options.annealing(self.anneal, self.assign, self.max_iter)
         if not options.number("step", self.step) > 0:
             raise ParameterError(f"step={self.step!r} is not a number above 0.")
         for name, unit in (("silence", self.silence), ("unknown", self.unknown)):
@@ -201,7 +229,7 @@ class TranscriptAligner(Pickled):
 
     # ---- fit -----------------------------------------------------------------------------------------------------
 
-    @unharmed
+    @rollback_on_error
     def fit(
         self,
         features: Any,
@@ -232,8 +260,6 @@ class TranscriptAligner(Pickled):
             How often each utterance counts.
         """
         self._check_options()
-        assign = Assign.read(self.assign, self.draws)
-        rule = read_rule(self.stop, self.tol, self.assign)
         prior = emission_builder.read_prior(self.prior)
         corpus = read_corpus(features, transcripts, lengths, groups, time, names, sample_weight)
         if is_lazy(features) and {self.emission, *(self.columns or {}).values()} != {"gaussian"}:
@@ -248,19 +274,11 @@ class TranscriptAligner(Pickled):
         self.n_features_in_ = len(first.names)
         summary = corpus.summary(self._schema)
         seed, n_emissions = seed_of(self.random_state), self._lexicon.n_emissions
-        self._origin = Origin(None, seed.entropy, datetime.now(UTC).isoformat(timespec="seconds"))
+        self._origin = Origin.now(None, seed)
         chunks = corpus.chunks(self._schema, layouts, n_emissions * self.n_mix)
         stages: list[Stage] = []
         with runner(self.n_jobs, len(chunks)) as run:
-            plan = Plan(
-                assign,
-                rule,
-                self.max_iter,
-                self.accelerate,
-                anneal=tuple(self.anneal),
-                runner=run,
-                seed=child(seed, 1),
-            )
+            plan = options.plan(self, seed, run)
             for n_mix in _sizes(self.n_mix):
                 model = self._build(summary, prior, n_mix)
                 if not stages:
@@ -277,7 +295,7 @@ class TranscriptAligner(Pickled):
         self.loglik_ = float(corpus.weight @ logliks)
         self._typical = Typical.of(logliks / corpus.lengths)
         self._note_misfits(corpus, layouts, logliks, chunks)
-        warn_of_end(self, stages[-1].search)
+        convergence.warn_of_end(self, stages[-1].search.interrupted)
         return self
 
     def _learn_lexicon(self, corpus: Corpus) -> Lexicon:
@@ -314,11 +332,7 @@ class TranscriptAligner(Pickled):
         return corpus.take(kept), [layouts[b] for b in kept]
 
     def _learn_schema(self, source: Source) -> Schema:
-        kinds: dict[str | int, str] = dict(self.columns or {})
-        if self.emission != "auto":
-            chosen = {source.names[key] if isinstance(key, int) and key < len(source.names) else key for key in kinds}
-            kinds |= {name: self.emission for name in source.names if name not in chosen}
-        return Schema.learn(source, kinds)
+        return Schema.learn(source, named_kinds(self.columns, self.emission, source.names))
 
     def _build(self, summary: emission_builder.Summary, prior: emission_builder.Prior, n_mix: int) -> Model:
         """Return the model that the options describe."""
@@ -401,7 +415,7 @@ class TranscriptAligner(Pickled):
         last = stages[-1]
         self._model, self._params = last.model, last.search.best.accepted.params
         self.units_ = self._lexicon.units
-        take_over(self, last.search)
+        convergence.record(self, last.search)
         self.stages_ = [
             {"n_mix": stage.n_mix, "n_iter": stage.search.best.n_passes, "objective": stage.search.best.objective}
             for stage in stages

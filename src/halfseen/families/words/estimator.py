@@ -1,30 +1,27 @@
-"""Which word translates which: links between the words of sentences and their translations, found by EM."""
+"""Word alignment: links between the words of sentences and of their translations, found by EM."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.assign import SOFT, Assign
+from halfseen.assign import SOFT
 from halfseen.data import check_sequence_weight
 from halfseen.data.files import read_memory
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.search import Plan, Search, fit
-from halfseen.engine.loop.stopping import read_rule
 from halfseen.engine.services.checkpoint import current, evaluate
 from halfseen.engine.services.interrupt import deferred_interrupt
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators import options
-from halfseen.estimators.convergence import CONVERGED, warn_of_end
-from halfseen.estimators.rollback import unharmed
+from halfseen.estimators import convergence, options
+from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin, State
 from halfseen.families.words.bitext import Bitext, encode_pairs, read_links, where_links, where_pairs
 from halfseen.families.words.corpus import (
@@ -46,7 +43,7 @@ from halfseen.leaves.leaf import Floats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.leaves.translations import DirichletTranslations, Translations
 from halfseen.runners import runner
-from halfseen.seeds import child, seed_of
+from halfseen.seeds import seed_of
 from halfseen.structures.links import PARTS, UNIFORM, Agreed, Both, Links, Run, Sides
 
 log = logging.getLogger("halfseen")
@@ -67,15 +64,15 @@ class Known(NamedTuple):
 class WordAligner(WordUse):
     """Link the words of sentences to the words of their translations, by expectation-maximization.
 
-    Known are pairs of sentences; which word translates which is hidden. Every target word comes from one source word or
-    from none, NULL; the lexicon t(target | source) and the habits of word order are learned from all pairs together.
+    Pairs of sentences are observed; which word translates which is hidden. Every target word comes from one source word
+    or from none, NULL; the lexicon t(target | source) and the model of word order are learned from all pairs.
 
     Parameters
     ----------
     model : {"hmm", "diagonal", "ibm1"}, default "hmm"
-        Where a target word looks for its source word. "ibm1": anywhere alike (IBM Model 1). "diagonal": near the
-        diagonal (IBM Model 2 with one tension). "hmm": not far from where its neighbour found one. The last two begin
-        with the lexicon of Model 1.
+        Where the source word of a target word may be. "ibm1": anywhere with equal probability (IBM Model 1).
+        "diagonal": near the diagonal (IBM Model 2 with one tension parameter). "hmm": near the source word of the
+        neighbour. The last two start with the lexicon of Model 1.
     sequence : sequence of models, optional
         The models to train one after the other, each beginning with the lexicon of the one before; ends with `model`.
     direction : {"both", "forward", "reverse"}, default "both"
@@ -99,19 +96,27 @@ class WordAligner(WordUse):
     lowercase : bool, default False
         Do not tell capitals from small letters.
     assign : {"soft", "hard", "sample"}, default "soft"
-        How hidden links are completed: in expectation, by the best ones, or by drawn ones.
+        How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden
+        are the links.
     draws : int, default 1
-        With assign="sample": use the mean of this many draws.
+        With assign="sample": use the mean of this many draws (Monte Carlo EM).
     max_iter : int, default 5
-        Passes over the data for each model of the sequence.
-    stop : str, default "iterations"
-        "iterations": make all passes. Other rules ("gain", "counts", "parameters", "assignments") may end earlier.
+        Maximum number of iterations (passes over the data) for each model of the sequence.
+    stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "iterations"
+        When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
+        the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
+        iterations. Sampled fits always make `max_iter` iterations, and estimate from the mean statistics of the second
+        half.
     tol : float, default 1e-4
+        Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
+        rule is chosen to stop by. Not used with stop="iterations".
     memory : int or str, optional
         Beyond this ("2GB") the words of the corpus, and which links are possible, lie in temporary files; by default
         half of the free memory. The lexicon stays in memory.
-    n_jobs, random_state :
-        As in `HMM`; work is shared between threads, results do not depend on how many.
+    n_jobs : int, optional
+        Number of threads; -1 is all cores. Results are the same, bit for bit, with any number.
+    random_state : int, RandomState or Generator, optional
+        Seed. The same seed gives the same bits on the same machine.
 
     Attributes
     ----------
@@ -174,7 +179,17 @@ class WordAligner(WordUse):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _deviations: ClassVar[options.Deviations] = {
+        "max_iter": options.Deviation(
+            "as usual for word alignment: more iterations overfit",
+            default=5,
+            text="Maximum number of iterations (passes over the data) for each model of the sequence.",
+        ),
+        "stop": options.Deviation("as usual for word alignment: a few iterations, all of them", default="iterations"),
+    }
+
     def _check_options(self) -> None:
+        options.check(self)
         options.one_of("model", self.model, KINDS)
         stages = self._sequence()
         for stage in stages:
@@ -192,8 +207,6 @@ class WordAligner(WordUse):
         if self.p_null is not None and not self.null:
             raise ParameterError("p_null= has no meaning with null=False.")
         options.whole("max_jump", self.max_jump)
-        options.whole("max_iter", self.max_iter)
-        options.number("tol", self.tol)
         if self.agreement is not None and options.flag("agreement", self.agreement):
             if self.direction != "both":
                 raise ParameterError(f"agreement=True needs direction='both', got {self.direction!r}.")
@@ -235,7 +248,7 @@ class WordAligner(WordUse):
 
     # ---- fit -----------------------------------------------------------------------------------------------------
 
-    @unharmed
+    @rollback_on_error
     def fit(
         self,
         pairs: Any,
@@ -262,8 +275,6 @@ class WordAligner(WordUse):
         """
         self._check_options()
         self._check_symmetry()
-        assign = Assign.read(self.assign, self.draws)
-        rule = read_rule(self.stop, self.tol, self.assign)
         room = read_memory(self.memory)
         text = encode_pairs(pairs, target, lowercase=self.lowercase, room=room // 8)
         weight = check_sequence_weight(sample_weight, text.n_pairs)[text.filled]
@@ -273,14 +284,13 @@ class WordAligner(WordUse):
         self.events_: list[str] = []
         self._check_pairs(text, known, partial(where_pairs, pairs))
         seed = seed_of(self.random_state)
-        self._origin = Origin(None, seed.entropy, datetime.now(UTC).isoformat(timespec="seconds"))
+        self._origin = Origin.now(None, seed)
         ready = {name: self._prepared(text, name, known, room // 8) for name in self._directions()}
         self.source_words_, self.target_words_ = text.source_words, text.target_words
         self._n_pairs = text.n_pairs
         self._longest = {name: int(one.sides.pairs[:, 1].max()) for name, one in ready.items()}
         del text  # what training needs of it is ready; the rest is memory
-        plan = Plan(assign, rule, int(self.max_iter), accelerate=False, seed=child(seed, 1))
-        found = self._trained(ready, weight, plan)
+        found = self._trained(ready, weight, options.plan(self, seed, accelerate=False))
         self._publish(found, ready)
         return self
 
@@ -358,7 +368,7 @@ class WordAligner(WordUse):
             del starts
             model.structure.room.clear()  # a worker of a pass that was cut short may still write there
             if (search.interrupted and more) or asked.times > 1:
-                raise KeyboardInterrupt  # interrupted before the final stage: no usable model
+                raise KeyboardInterrupt  # no model of this kind yet, or a second interrupt
             search = replace(search, interrupted=search.interrupted or asked.times > 0)
             if search.interrupted and plan.plain and path.begun is not search.best.accepted.params:
                 _mend(search.best, model, data)
@@ -427,13 +437,12 @@ class WordAligner(WordUse):
         self.objective_ = float(sum(stage.search.best.objective for stage in last))
         traces = [stage.search.best.trace for stage in last]
         longest = max(map(len, traces))
-        self.trace_ = np.sum([[*t, *[t[-1]] * (longest - len(t))] for t in traces], axis=0).tolist()
-        self.n_iter_ = max(stage.search.best.n_passes for stage in last)
+        trace = np.sum([[*t, *[t[-1]] * (longest - len(t))] for t in traces], axis=0).tolist()
         reasons = [stage.search.best.reason for stage in last]
-        unsettled = [reason for reason in reasons if reason not in CONVERGED]
-        self.stop_reason_ = (unsettled or reasons)[-1]
-        self.converged_ = not unsettled
-        warn_of_end(self, last[-1].search)  # before the last one an interrupt ends the fit
+        unsettled = [reason for reason in reasons if reason not in convergence.CONVERGED]
+        n_iter = max(stage.search.best.n_passes for stage in last)
+        convergence.record_end(self, trace, n_iter, (unsettled or reasons)[-1])
+        convergence.warn_of_end(self, last[-1].search.interrupted)  # before the last one an interrupt ends the fit
         log.info("aligned %d pairs: %s", self._n_pairs, self.stop_reason_)
 
     # ---- model files ---------------------------------------------------------------------------------------------

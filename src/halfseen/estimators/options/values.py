@@ -1,4 +1,4 @@
-"""Check what a user typed, at the door: each error shows the value received and what would do."""
+"""Check one value of an option; each error shows the value received and what is allowed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from halfseen.engine.loop.search import STAGE
 from halfseen.errors import ParameterError
 
 
@@ -34,6 +33,14 @@ def one_of(name: str, value: Any, allowed: Collection[str]) -> str:
     return value
 
 
+def some_of(name: str, value: Any, allowed: Collection[str]) -> list[str]:
+    """Return one of the allowed words or several of them, each once."""
+    several = list(value) if isinstance(value, list | tuple) else [value]
+    if not several:
+        raise ParameterError(f"{name}={value!r} is empty. Give at least one of {', '.join(map(repr, allowed))}.")
+    return list(dict.fromkeys(one_of(name, word, allowed) for word in several))
+
+
 def flag(name: str, value: Any) -> bool:
     """Return True or False."""
     if not isinstance(value, bool | np.bool_):
@@ -48,22 +55,28 @@ def mapping(name: str, value: Any) -> Mapping[Any, Any]:
     return value or {}
 
 
+def listed(name: str, value: Any) -> tuple[Any, ...]:
+    """Return a list of names; None is an empty one."""
+    if value is not None and (isinstance(value, str | Mapping) or not isinstance(value, Collection)):
+        raise ParameterError(f"{name}={value!r} is not a list of names, [name, name].")
+    return () if value is None else tuple(value)
+
+
+def pseudo_counts(name: str, value: Any, words: Collection[str] = ("row",)) -> str | float | None:
+    """Return one of the words, a number of pseudo-counts above 0, or None for none."""
+    if value is None or (isinstance(value, str) and value in words):
+        return value
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+        allowed = "".join(f"{word!r}, " for word in words)
+        raise ParameterError(f"{name}={value!r} is not {allowed}None or a number of pseudo-counts of at least 0.")
+    return float(value) or None
+
+
 def temperatures(name: str, value: Any) -> tuple[float, ...]:
     """Return rising inverse temperatures between 0 and 1."""
-    listed = tuple(value) if isinstance(value, list | tuple | np.ndarray) else None
-    if listed is None or not all(isinstance(beta, Real) for beta in listed):
+    several = tuple(value) if isinstance(value, list | tuple | np.ndarray) else None
+    if several is None or not all(isinstance(beta, Real) for beta in several):
         raise ParameterError(f"{name}={value!r} is not a list of numbers between 0 and 1, such as (0.4, 0.6, 0.8).")
-    if not all(low < high for low, high in zip((0.0, *listed), (*listed, 1.0), strict=True)):
+    if not all(low < high for low, high in zip((0.0, *several), (*several, 1.0), strict=True)):
         raise ParameterError(f"{name}={value!r} must rise between 0 and 1, both excluded.")
-    return tuple(float(beta) for beta in listed)
-
-
-def annealing(anneal: Any, assign: str, max_iter: int) -> None:
-    """Refuse temperatures that have no meaning, or that leave no pass for the fit itself."""
-    warm = STAGE * len(temperatures("anneal", anneal))
-    if warm and assign == "hard":
-        raise ParameterError(
-            "anneal has no meaning with assign='hard': the best completion is the same at any temperature."
-        )
-    if warm >= max_iter:
-        raise ParameterError(f"anneal={anneal!r} makes {warm} passes: max_iter={max_iter} is too few.")
+    return tuple(float(beta) for beta in several)

@@ -1,0 +1,50 @@
+"""Options of estimators: declared, documented, checked, and turned into the engine's plan, once.
+
+`values`   check one value: a whole number, a number, a word, True or False, a mapping, a list of names
+`shared`   the options that estimators of several families have
+`checks`   check all shared options of an estimator, and turn them into a plan
+"""
+
+from halfseen.estimators.options.checks import check, declared, plan
+from halfseen.estimators.options.shared import (
+    COVARIANCE_TYPES,
+    SHARED,
+    Deviation,
+    Deviations,
+    Option,
+    some_words,
+    words,
+)
+from halfseen.estimators.options.values import (
+    flag,
+    listed,
+    mapping,
+    number,
+    one_of,
+    pseudo_counts,
+    some_of,
+    temperatures,
+    whole,
+)
+
+__all__ = [
+    "COVARIANCE_TYPES",
+    "SHARED",
+    "Deviation",
+    "Deviations",
+    "Option",
+    "check",
+    "declared",
+    "flag",
+    "listed",
+    "mapping",
+    "number",
+    "one_of",
+    "plan",
+    "pseudo_counts",
+    "some_of",
+    "some_words",
+    "temperatures",
+    "whole",
+    "words",
+]
