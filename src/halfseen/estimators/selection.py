@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from halfseen.data import Source, frame_from_dict
+from halfseen.engine.services.checkpoint import stop_recording
 from halfseen.errors import ParameterError
 
 
