@@ -688,12 +688,12 @@ def test_mixture_best_accepts_any_number_of_numbers(kernels, rng, n_numbers):
 
 
 def test_mixture_best_takes_the_first_among_equals_and_none_where_none_is_possible(kernels):
-    """Categories alone; component 3 is the padding."""
+    """Categories alone; components from 3 on are the padding, to the widest registers."""
     with np.errstate(divide="ignore"):
-        log_mix = np.log([0.25, 0.5, 0.25, 0.0])
-        log_table = np.log([[1, 1, 1, 1], [0.5, 0.2, 0.5, 0], [0.5, 0.8, 0.5, 0], [0, 0, 0, 0]])
+        log_mix = np.log([0.25, 0.5, 0.25, *[0.0] * 5])
+        log_table = np.log([[1.0] * 8, [0.5, 0.2, 0.5, *[0] * 5], [0.5, 0.8, 0.5, *[0] * 5], [0] * 8])
     codes = np.array([[-1], [0], [1], [2]], dtype=np.int8)
-    best, empty, unused = np.empty(4, dtype=np.int64), np.zeros((4, 0)), np.zeros((0, 4))
+    best, empty, unused = np.empty(4, dtype=np.int64), np.zeros((4, 0)), np.zeros((0, 8))
     kernels.mixture_best(codes, np.array([0]), empty, empty, empty, log_mix, log_table, *[unused] * 5, best)
     assert best.tolist() == [1, 0, 1, -1]
 
@@ -701,24 +701,24 @@ def test_mixture_best_takes_the_first_among_equals_and_none_where_none_is_possib
 @pytest.mark.parametrize("sizes", [(2, 3), (2, 3, 4), (40, 40), (2000, 2), (3,) * 70])
 def test_mixture_best_of_few_and_of_very_many_categories(kernels, rng, sizes):
     """Pairs of columns are looked up at once where all their cells have room."""
-    logs, log_mix = np.log(rng.random((sum(sizes), 4))), np.array([-0.5, -0.1, -0.3, -np.inf])
+    logs, log_mix = np.log(rng.random((sum(sizes), 8))), np.array([-0.5, -0.1, -0.3, *[-np.inf] * 5])
     starts = np.cumsum([0, *sizes])[:-1]
     codes = np.stack([rng.integers(-1, size, 60) for size in sizes], axis=1).astype(np.int16)
     seen = [[logs[start + code] for start, code in zip(starts, row, strict=True) if code >= 0] for row in codes]
     joint = np.array([log_mix + np.sum(row, axis=0) for row in seen])
-    best, empty, unused = np.empty(60, dtype=np.int64), np.zeros((60, 0)), np.zeros((0, 4))
+    best, empty, unused = np.empty(60, dtype=np.int64), np.zeros((60, 0)), np.zeros((0, 8))
     table = np.insert(logs, starts, 0.0, axis=0)
     kernels.mixture_best(codes, starts, empty, empty, empty, log_mix, table, *[unused] * 5, best)
     assert best.tolist() == joint.argmax(axis=1).tolist()
 
 
 def test_mixture_best_of_numbers_near_1e8_keeps_its_digits(kernels):
-    mean = 1e8 + np.array([[0.0, 1.0, 3.0, 0.0]])
-    half = np.array([[0.5, 0.5, 0.5, 0.0]])
-    log_mix = np.array([0.0, 0.0, 0.0, -np.inf])
+    mean = 1e8 + np.array([[0.0, 1.0, 3.0, *[0.0] * 5]])
+    half = np.array([[0.5, 0.5, 0.5, *[0.0] * 5]])
+    log_mix = np.array([0.0, 0.0, 0.0, *[-np.inf] * 5])
     values = 1e8 + np.array([[0.4], [0.6], [1.9], [2.1]])
     best, empty = np.empty(4, dtype=np.int64), np.zeros((4, 0))
-    codes, starts, unused = np.zeros((4, 0), dtype=np.int8), np.zeros(0, dtype=np.int64), np.zeros((0, 4))
+    codes, starts, unused = np.zeros((4, 0), dtype=np.int8), np.zeros(0, dtype=np.int64), np.zeros((0, 8))
     kernels.mixture_best(
         codes, starts, values, empty, empty, log_mix, unused, mean, half, 0 * half, unused, unused, best
     )

@@ -233,7 +233,7 @@ class Frozen(Wrapped):
         return [] if self.fixed is None else super().collapsed(params, limits)
 
     def unpack(self, vector: Floats, like: Params) -> Params:
-        """Return what the vector says, with fixed entries as in `like` to the last bit."""
+        """Return the parameters of the vector, with fixed entries as in `like` to the last bit."""
         if self.fixed is None:
             return like
         moved = self.leaf.unpack(vector, like)
