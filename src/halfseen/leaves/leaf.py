@@ -91,6 +91,11 @@ class Leaf(ABC):
     exact: bool = True  # whether `maximise` is a maximiser: then the objective never falls
 
     @property
+    def integrates(self) -> bool:
+        """Whether latent content is integrated in hard mode too: then EM goes on when assignments are unchanged."""
+        return self.has_latent
+
+    @property
     @abstractmethod
     def stats_shape(self) -> tuple[int, ...]:
         """Shape of the statistics."""

@@ -46,6 +46,11 @@ class Wrapped(Leaf):
         return self.leaf.has_latent
 
     @property
+    def integrates(self) -> bool:
+        """As inside."""
+        return self.leaf.integrates
+
+    @property
     def exact(self) -> bool:  # type: ignore[override]
         """As inside."""
         return self.leaf.exact
