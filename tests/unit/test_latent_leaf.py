@@ -1,8 +1,11 @@
 """Latent content inside a leaf is declared: estimators and analyses give right answers with it, or refuse."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import logsumexp
 from scipy.stats import nbinom
 
 import halfseen as hs
@@ -168,3 +171,31 @@ def test_the_entropy_of_a_path_is_not_that_of_latent_cells():
     for how in ({"covariance_type": "full"}, {"n_mix": 2}):
         model = hs.HMM(1, emission="gaussian", random_state=0, n_init=1, **how).fit(rows)
         assert model._uncertain == pytest.approx(0.0, abs=1e-8)
+
+
+def test_hard_mode_goes_on_while_latent_content_moves_the_parameters():
+    """With one class the assignments never change; the size does, for many iterations."""
+    rows = X[Y == 0]
+    model = Classes(1, columns=KINDS, prior=None, assign="hard", n_init=1, tol=1e-9, max_iter=20_000).fit(rows)
+    found = [part[0, 0] for part in model._params["emit"]["poisson"]]
+    np.testing.assert_allclose(found, maximum_likelihood(rows[:, 0]), rtol=1e-3)
+    assert model.stop_reason_ == "tolerance"
+
+
+def test_hard_mode_of_complete_rows_ends_with_the_assignments():
+    rows = np.random.default_rng(0).standard_normal((60, 2)) + 6 * (np.arange(60)[:, None] % 2)
+    model = hs.GaussianMixture(2, covariance_type="full", assign="hard", n_init=2, random_state=0).fit(rows)
+    assert model.stop_reason_ == "assignments unchanged"
+
+
+def test_the_entropy_of_a_path_is_that_of_all_paths_with_cells_missing():
+    rows = np.random.default_rng(3).standard_normal((7, 2))
+    rows[[1, 4], 0] = np.nan
+    model = hs.HMM(2, emission="gaussian", covariance_type="full", prior="row", random_state=0, n_init=1).fit(rows)
+    engine, params = model._model, model._params
+    emit = engine.leaves["emit"].score(engine.prepare(params)["emit"], {"gaussian": rows}, SOFT)
+    paths = np.array(list(product(range(2), repeat=7)))
+    logs = np.log(params["start"][0])[paths[:, 0]] + emit[np.arange(7), paths].sum(axis=1)
+    logs += np.log(params["trans"])[paths[:, :-1], paths[:, 1:]].sum(axis=1)
+    posterior = np.exp(logs - logsumexp(logs))
+    assert model._uncertain == pytest.approx(-posterior @ np.log(posterior), rel=1e-9)

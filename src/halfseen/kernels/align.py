@@ -7,8 +7,8 @@ best one may be the only one from which the end can still be reached.
 
     alpha[t, j] = scores[t, owner[j]] + log sum over arcs a into j of exp(alpha[t - 1, source[a]] + logs[a])
 
-Backwards no second recursion is needed. What reaches node j at t came by its arcs in proportion to their terms in that
-sum: uses flow back along the arcs, and are all of the same sign and at most one.
+No backward recursion is needed: given that node j is used at t, its arcs are used in proportion to their terms in that
+sum. So expected uses are propagated back along the arcs; all have the same sign and are at most one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _forward(
 ) -> tuple[list[Floats], float]:
     """Return what each arc brings before every frame and at the end, and the log-evidence or the best joint."""
     gather = np.maximum if best else np.logaddexp
-    values = np.append(np.full(len(owner), -np.inf), 0.0)  # source -1, the beginning, stands last
+    values = np.append(np.full(len(owner), -np.inf), 0.0)  # source -1, the beginning, is last
     brought, level = [], 0.0
     for t in range(len(scores) + 1):
         brought.append(values[source] + logs)
@@ -108,7 +108,7 @@ def align_hard(
     work: Floats,  # (align_rows, L)  scratch
     arcs: Ints,  # (T + 1,)  out: the arc that leads to frame t, and the one that ends
 ) -> float:
-    """Return the log-probability of the best way together with the frames; of equal arcs the first is taken."""
+    """Viterbi: return the log-probability of the best path and the frames; of equal arcs the first is taken."""
     brought, joint = _forward(firsts, source, logs, owner, scores, best=True)
     if not joint > -np.inf:
         return joint
@@ -129,7 +129,7 @@ def align_draw(
     work: Floats,  # (align_rows, L)  scratch
     arcs: Ints,  # (R, T + 1)  out
 ) -> float:
-    """Return the log-evidence; draw R ways backwards from the posterior."""
+    """Return the log-evidence; draw R paths backwards from the posterior."""
     brought, evidence = _forward(firsts, source, logs, owner, scores, best=False)
     if not evidence > -np.inf:
         return evidence

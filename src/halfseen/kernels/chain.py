@@ -1,15 +1,15 @@
-"""The kernels of chains in plain NumPy, written from their formulas; `plain` offers them with the others.
+"""The kernels of hidden Markov chains in plain NumPy, written from their formulas; `plain` has them with the others.
 
-Index letters: t time of T, i and j hidden states of K, b sequence of B. Sequences are whole and stand one after the
-other: the first `lengths[0]` of the N rows are the first sequence, and so on. The NumPy kernels step through all
+Index letters: t time of T, i and j hidden states of K, b sequence of B. Sequences are complete and concatenated:
+the first `lengths[0]` of the N rows are the first sequence, and so on. The NumPy kernels step through all
 sequences of a call at once.
 
-Scaled kernels work with probabilities that are brought back to one at every step. A sequence in which that would lose
-digits (a step leaves less than `LEAST` of what the best state alone would have) gets the evidence NaN and is left as it
-was: it is to be done again by the kernel of the same name that ends in `_log`.
+Scaled kernels normalise probabilities at every step (forward-backward with scaling). A sequence in which that would
+lose digits (a step leaves less than `LEAST` of what the best state alone would have) gets the evidence NaN and is left
+as it was: it must be recomputed by the kernel of the same name that ends in `_log`.
 
 Shares too small for a float are cut to zero, though the rest of the sequence may favour their states again. Where all
-states lead to all others that changes nothing (`_mixes`). Elsewhere forward values are computed twice, the second time
+states lead to all others this has no effect (`_mixes`). Elsewhere forward values are computed twice, the second time
 from above: what would be cut is raised to FLOOR. The truth lies between the two; where they differ the evidence is NaN.
 """
 
@@ -92,9 +92,9 @@ def _share(start: Floats, trans: Floats, lengths: Ints, emit: Floats, above: boo
 def _mixes(start: Floats, trans: Floats) -> bool:
     """Return whether states that can be entered can be entered from everywhere, and not with probabilities below LEAST.
 
-    Then cuts do no harm: a share that is cut is at most GONE / LEAST of the whole, and where it would have led, a state
-    with at least one K-th of the whole leads too, by a factor of LEAST or more. Whatever follows,
-    the cut share is at most K GONE / LEAST^2 = K 1e-80.
+    Then cuts have no effect: a share that is cut is at most GONE / LEAST of the whole, and where it would have led, a
+    state with at least one K-th of the whole leads too, by a factor of LEAST or more. Whatever follows, the cut share
+    is at most K GONE / LEAST^2 = K 1e-80.
     """
     entered = (trans > 0).any(axis=0)
     live = entered | (start > 0)

@@ -1,22 +1,22 @@
 """Kernels of word alignment in plain NumPy, written from the formulas.
 
 A pair of sentences has n source words and m target words; every target word j comes from one source word i, or from
-none: NULL, i = 0, which stands as source word 0 in every pair, once. What belongs to the links of a pair, such as their
-chances t(f_j | e_i) and their posterior, is an (n + 1, m) matrix, NULL first.
+none: NULL, i = 0, which is source word 0 of every pair, once. Quantities of the links of a pair, such as translation
+probabilities t(f_j | e_i) (`chance`) and their posterior, are an (n + 1, m) matrix, NULL first.
 
     pairs[p] = (first source word, n, first target word, m, where its matrix begins)
 
-A lexicon has a cell for each two words that stand together in some pair. Source word e has the cells firsts[e] ..
+A lexicon has a cell for each two words that co-occur in some pair. Source word e has the cells firsts[e] ..
 firsts[e + 1]; their target words `columns` ascend, their probabilities are in `table`. It is read source word by source
-word: in lane l, neighbouring pairs, e stands ends[l, e] .. ends[l, e + 1] times,
+word: in lane l, neighbouring pairs, e has the occurrences ends[l, e] .. ends[l, e + 1],
 
-    spans[o] = (first target word << 24) + m        the sentence that it stands beside
+    spans[o] = (first target word << 24) + m        the target sentence
     places[o] = where its row of the matrix begins, (pair's begin) + i m
 
 so that the row of e, which fits the caches, serves all of its links in turn. Which cell of its row a link is may be
 kept: those of e in lane l are steps[step_ends[l, e] .. step_ends[l, e + 1]], if the row is short (65,536 cells).
 
-Where target word j looks, `place`, is of one of three kinds (h = -|i/n - j/m|, i and j counted from 1 there):
+The source position of target word j has one of three distributions, `place` (h = -|i/n - j/m|, i and j from 1 there):
 
     0  uniform    p(i | j) = 1 / (n + 1), or 1 / n without NULL
     1  diagonal   place = (p0, tension): p(0 | j) = p0, p(i | j) = (1 - p0) exp(tension h) / sum over i of the same
@@ -46,7 +46,7 @@ Steps = NDArray[np.uint16]
 UNIFORM, DIAGONAL, JUMPS = 0, 1, 2
 GONE = 1e-100  # a source word that is used less is not used
 WHOLE = 1 - 1e-9  # a row that sums to less is not made of counts
-LOW = 1e-200  # chances of a target word that are all lower are lifted: products would vanish
+LOW = 1e-200  # probabilities of a target word that are all lower are scaled up: products would underflow
 LIFT = 2.0**600
 MOST = 1e300  # by which a chance is multiplied
 
@@ -63,7 +63,7 @@ class _Opened(NamedTuple):
 
 
 def _each(null: bool, pairs: Ints, allowed: Allowed, chance: Floats) -> Iterator[_Opened]:
-    """Give the chances of each pair, 0 where a link cannot be: a copy."""
+    """Yield the translation probabilities of each pair, 0 where a link is impossible: a copy."""
     for _, n, _, m, at in pairs.tolist():
         inside = slice(at, at + (n + 1) * m)
         own = chance[inside].reshape(n + 1, m).copy()
@@ -211,7 +211,7 @@ def links_agree(
     back_stats: Floats,  # added to
     log_evidence: Floats,  # (P,)  out, the sum of both directions
 ) -> None:
-    """Both directions count every link by the product of their posteriors; what is left of a word is NULL's."""
+    """Both directions count every link by the product of their posteriors; residual posterior mass goes to NULL."""
     ahead = _each(null, pairs, allowed, chance)
     back = _each(null, back_pairs, back_allowed, back_chance)
     into, back_into = (one if len(one) else None for one in (stats, back_stats))
@@ -322,8 +322,8 @@ def _drawn_way(chance: Floats, place: Floats, uniforms: Floats) -> tuple[Ints, f
 # ---- the lexicon -----------------------------------------------------------------------------------------------------
 
 
-class _Stand(NamedTuple):
-    """One time that a source word stands somewhere: the cells of its links, and where their values lie."""
+class _Occurrence(NamedTuple):
+    """One occurrence of a source word: the cells of its links, and where their values are."""
 
     cells: Ints
     inside: slice
@@ -337,7 +337,7 @@ def _standing(
     places: Ints,
     target: Words,
     words: range,
-) -> Iterator[_Stand]:
+) -> Iterator[_Occurrence]:
     for e in words:
         row = columns[firsts[e] : firsts[e + 1]]
         for lane in ends:
@@ -345,7 +345,7 @@ def _standing(
                 first, m = int(spans[o]) >> SPAN_BITS, int(spans[o]) & ((1 << SPAN_BITS) - 1)
                 begin = int(places[o]) if len(places) else first
                 cells = firsts[e] + np.searchsorted(row, target[first : first + m])
-                yield _Stand(cells, slice(begin, begin + m))
+                yield _Occurrence(cells, slice(begin, begin + m))
 
 
 def links_chances(
@@ -477,7 +477,7 @@ def links_find(
     spans: Ints,  # (O,)  out
     places: Ints,  # (O,)  out, or empty
 ) -> None:
-    """Where each source word stands, in the order of the pairs; NULL in every pair."""
+    """Occurrences of each source word, in the order of the pairs; NULL in every pair."""
     _, n, t, m, at = pairs.T
     own = np.repeat(np.arange(len(pairs)), n + null)
     i = np.arange(len(own)) - np.repeat(np.cumsum(n + null) - (n + null), n + null) + (not null)
@@ -522,7 +522,7 @@ def links_rows(
     firsts: Ints,  # (V + 1,)  in where `columns` is not empty; else out: firsts[e + 1] is the size of row e
     columns: Words,  # (S,) out, or empty
 ) -> None:
-    """columns[firsts[e] .. firsts[e + 1]] = the target words that stand in a pair with source word e, ascending."""
+    """columns[firsts[e] .. firsts[e + 1]] = the target words that co-occur with source word e, ascending."""
     keys = [np.zeros(0, dtype=np.int64)]
     for s, n, t, m, _ in pairs.tolist():
         keys.append((source[s : s + n].astype(np.int64)[:, None] * n_target + target[t : t + m]).ravel())

@@ -1,7 +1,7 @@
 """The kernels of Bayesian networks in plain NumPy: sums over the unobserved variables of many small components.
 
-A *case* is a component of a row: unobserved variables with what was observed around them. Cases of one component stand
-one after the other and are summed over in the same way, bucket by bucket (see `structures.elimination`).
+A *case* is a component of a row: unobserved variables with what was observed around them. Cases of one component are
+adjacent and summed over in the same way, bucket by bucket (see `structures.elimination`).
 
 =========  =====================================================================================================
 schemes    (P, 6): first case, number of cases, first base, number of families, first bucket, number of buckets

@@ -1,4 +1,4 @@
-"""Charts over sentences, in logs throughout: the formulas, the fallback, and the rescue of what runs out of range.
+"""Inside-outside over sentences, in logs throughout: the formulas, the fallback, and the kernel for extreme values.
 
 For words i .. j - 1 of a sentence, symbols a, b, c, binary forms a -> b c, unary forms a -> b, entries a -> word:
 
@@ -11,9 +11,10 @@ For words i .. j - 1 of a sentence, symbols a, b, c, binary forms a -> b c, unar
     count of a form = p * outside[parent] * product of inside[children]: what it adds to the gradient, times p
 
 Arrays of a grammar are those of `structures.grammar.Forms` and `Slots`. Sentence s has the slots
-tokens[ends[s]:ends[s + 1]]. `allowed` says for each of its spans, row by row of an (n, n + 1) table from
-allowed[allowed_first[s]] on, whether full symbols may stand there; allowed_first -1: everywhere. A derivation is a list
-of forms from left to right, each before what is below it: binary forms, then unary ones (+ R), then entries (+ R + U).
+tokens[ends[s]:ends[s + 1]]. `allowed` tells for each of its spans, row by row of an (n, n + 1) table from
+allowed[allowed_first[s]] on, whether full symbols are possible there; allowed_first -1: everywhere. A derivation is a
+list of forms from left to right, each before what is below it: binary forms, then unary ones (+ R), then entries
+(+ R + U).
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class _Chart:
         return self.members[member : member + size], self.log_closure[entry : entry + size * size].reshape(size, size)
 
     def close(self, value: Floats) -> None:
-        """Add what unary forms bring, stage by stage."""
+        """Add the contributions of unary forms, stage by stage."""
         for stage in self.stages.tolist():
             for parent, child, cell in self.unary[stage[0] : stage[0] + stage[1]].tolist():
                 value[parent] = np.logaddexp(value[parent], self.log_table[cell] + value[child])
@@ -99,7 +100,7 @@ class _Chart:
                 self.close(value)
         return float(self.inside[0, self.n, self.start])
 
-    def give_back(self, log_weight: float, counts: Floats) -> None:
+    def add_expected(self, log_weight: float, counts: Floats) -> None:
         """Add the expected uses of all cells, times the weight."""
         outside = np.full_like(self.inside, NEVER)
         outside[0, self.n, self.start] = log_weight - self.inside[0, self.n, self.start]
@@ -272,7 +273,7 @@ def tree_soft(
         chart.open(tokens, allowed)
         log_evidence[s] = chart.fill()
         if np.isfinite(log_evidence[s]) and weight[s] > 0:
-            chart.give_back(float(np.log(weight[s])), counts)
+            chart.add_expected(float(np.log(weight[s])), counts)
 
 
 def tree_parsable(
@@ -280,7 +281,7 @@ def tree_parsable(
     closure: Floats,
     *arrays: Any,  # 10 of the forms, 2 of the slots, tokens, ends, allowed, allowed_first, dense; found (S,) out
 ) -> None:
-    """Say which sentences have a tree."""
+    """Find which sentences have a tree."""
     forms, slots, sentences, found = arrays[:10], arrays[10:12], arrays[12:16], arrays[17]
     chart = _Chart(_log(table), _log(closure), forms, slots)
     for s, (tokens, allowed) in enumerate(_sentences(*sentences)):

@@ -76,7 +76,7 @@ class _Posterior(NamedTuple):
 
 
 class PseudoRows(NamedTuple):
-    """A prior in the words of data: `weight` rows per component that lie about its own mean with this variance."""
+    """A prior as data: `weight` rows per component that lie about its own mean with this variance."""
 
     weight: Floats  # (K,)
     var: Floats  # (D,)
@@ -127,9 +127,7 @@ class Gaussian(Leaf):
     def score(self, prepared: GaussianParams, data: Any, assign: Assign | None) -> Floats:
         """scores[n, k] = sum over observed d of log Normal(x[n, d]; mean[k, d], var[k, d])."""
         scores = np.zeros((len(data), self.n_components))
-        with np.errstate(
-            divide="ignore", invalid="ignore"
-        ):  # a variance of 0 gives inf or NaN, which the chain reports
+        with np.errstate(divide="ignore", invalid="ignore"):  # a variance of 0 gives inf or NaN, which the run reports
             kernels.gaussian_score(np.ascontiguousarray(data), prepared.mean, prepared.var, scores)
         return scores
 
@@ -163,7 +161,7 @@ class Gaussian(Leaf):
         return (limits.floor or 0.0) * self.scale**2
 
     def _even(self, by_column: Floats) -> Floats:
-        """Return what stands for each column; a leaf whose columns share a variance takes the mean over them."""
+        """Return the values of each column; a leaf whose columns share a variance takes the mean over them."""
         return by_column
 
     def complete(self, stats: Stats, about: GaussianParams, params: GaussianParams) -> float:

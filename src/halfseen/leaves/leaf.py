@@ -82,7 +82,7 @@ class Latent(NamedTuple):
 
 
 class Leaf(ABC):
-    """A block of parameters with pure functions; see the module's two lists."""
+    """A block of parameters with pure functions; see the module's lists."""
 
     n_components: int
     axes: tuple[int, ...] = (0,)  # which axes of the parameter arrays run over components
@@ -91,13 +91,18 @@ class Leaf(ABC):
     exact: bool = True  # whether `maximise` is a maximiser: then the objective never falls
 
     @property
+    def integrates(self) -> bool:
+        """Whether latent content is integrated in hard mode too: then EM goes on when assignments are unchanged."""
+        return self.has_latent
+
+    @property
     @abstractmethod
     def stats_shape(self) -> tuple[int, ...]:
         """Shape of the statistics."""
 
     @abstractmethod
     def blank(self) -> Params:
-        """Return legal parameters, alike in all components: a place to gather the first statistics from."""
+        """Return legal parameters, alike in all components: what the first statistics are gathered about."""
 
     def prepare(self, params: Params) -> Any:
         """Derive logs and factors once per step; the result is passed on and never stored."""
@@ -198,7 +203,7 @@ class Leaf(ABC):
         return True
 
     def flaw(self, params: Params) -> str | None:
-        """Say what is wrong with parameters of the right shape that came from outside; None if they are legal."""
+        """Return what is wrong with given parameters of the right shape, in words; None if they are legal."""
         finite = all(np.isfinite(array).all() for array in arrays(params))
         return None if finite else f"{type(self).__name__}: parameters must be finite."
 

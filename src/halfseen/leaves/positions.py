@@ -1,6 +1,6 @@
-"""Where a target word looks for its source word: near the diagonal, or by a jump from where the last one was.
+"""The source position of a target word: near the diagonal, or a jump from the previous source word.
 
-Parameters are one vector: p0, the probability of NULL, then the tension of the diagonal or the chances of jumps.
+Parameters are one vector: p0, the probability of NULL, then the tension of the diagonal or the probabilities of jumps.
 Formulas and layout of statistics: `kernels.links`.
 """
 

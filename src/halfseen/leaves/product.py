@@ -44,6 +44,11 @@ class Bundle(Leaf):
         return any(leaf.has_latent for leaf in self.leaves.values())
 
     @property
+    def integrates(self) -> bool:
+        """Whether any leaf does; the component inside a model is assigned, not integrated."""
+        return any(leaf.integrates for leaf in self.leaves.values())
+
+    @property
     def exact(self) -> bool:  # type: ignore[override]
         """Whether every leaf maximises."""
         return all(leaf.exact for leaf in self.leaves.values())

@@ -1,6 +1,6 @@
 """The lexicon: probabilities of target words for each source word, and the same under a Dirichlet prior.
 
-Only words that stand together in some pair have a cell. Lexicons are large, so nothing is done for all cells at once
+Only words that co-occur in some pair have a cell. Lexicons are large, so nothing is done for all cells at once
 that can be done block by block, and no logarithm is taken: cells go to the structure as probabilities.
 """
 
@@ -20,7 +20,7 @@ from halfseen.leaves.categorical import OFF
 from halfseen.leaves.leaf import Floats, Leaf, Stats, frozen, lacking
 from halfseen.leaves.limits import FREE, Limits
 
-Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+Runner = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
 BLOCK = 1 << 18  # cells worked on at once
 PARTS = 16  # in which workers share the rows
@@ -48,7 +48,7 @@ class Translations(Leaf):
     axes = (1,)
     stats_axis = 1
 
-    def __init__(self, firsts: NDArray[np.int64], n_words: int, run: Run = map, spend: bool = False) -> None:
+    def __init__(self, firsts: NDArray[np.int64], n_words: int, run: Runner = map, spend: bool = False) -> None:
         self.firsts, self.n_words, self.run, self.spend = firsts, n_words, run, spend
 
     @property
@@ -62,7 +62,7 @@ class Translations(Leaf):
         return (1, self.n_cells)
 
     def blank(self) -> Floats:
-        """Return what nothing is known of: all target words alike, also those that have no cell."""
+        """Return equal probabilities of all target words, also of those without a cell."""
         return frozen(np.full(self.stats_shape, 1.0 / max(self.n_words, 1)))
 
     def score(self, prepared: Any, data: Any, assign: Assign) -> Floats:
@@ -181,7 +181,7 @@ class DirichletTranslations(Translations):
         firsts: NDArray[np.int64],
         n_words: int,
         concentration: float,
-        run: Run = map,
+        run: Runner = map,
         spend: bool = False,
     ) -> None:
         super().__init__(firsts, n_words, run, spend)
@@ -251,7 +251,7 @@ class DirichletTranslations(Translations):
 def look_up(
     firsts: NDArray[np.int64], columns: NDArray[np.int32], source: NDArray[Any], target: NDArray[Any]
 ) -> NDArray[np.int64]:
-    """Return the cell of each (source word, target word), -1 where they never stood together.
+    """Return the cell of each (source word, target word), -1 where they never co-occur.
 
     Row e has the target words columns[firsts[e] .. firsts[e + 1]], ascending.
     """

@@ -46,6 +46,11 @@ class Wrapped(Leaf):
         return self.leaf.has_latent
 
     @property
+    def integrates(self) -> bool:
+        """As inside."""
+        return self.leaf.integrates
+
+    @property
     def exact(self) -> bool:  # type: ignore[override]
         """As inside."""
         return self.leaf.exact
@@ -233,7 +238,7 @@ class Frozen(Wrapped):
         return [] if self.fixed is None else super().collapsed(params, limits)
 
     def unpack(self, vector: Floats, like: Params) -> Params:
-        """Return what the vector says, with fixed entries as in `like` to the last bit."""
+        """Return the parameters of the vector, with fixed entries as in `like` to the last bit."""
         if self.fixed is None:
             return like
         moved = self.leaf.unpack(vector, like)

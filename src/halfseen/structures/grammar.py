@@ -1,4 +1,4 @@
-"""Grammars made ready for charts: rules of any length binarised, unary rules ordered, words numbered.
+"""Grammars prepared for charts: rules of any length binarised, unary rules ordered, words numbered.
 
 - *rule*: as the user wrote it, ``NP -> Det 'big' N``; its *cell* is its place among all rules, those of one left-hand
   side together: they are one row of probabilities.

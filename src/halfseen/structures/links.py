@@ -3,13 +3,13 @@
     log_evidence[p] = sum over the links of pair p of prod over target words j of p(i | .) t(f_j | e_i)
     usage           = how often each cell of the lexicon is used, and the statistics of the place (`kernels.links`)
 
-Parts come as probabilities, not as logs: a lexicon has millions of cells, of which each pair reads a few. The chances
-of all links of a block of pairs are looked up source word by source word; pair by pair they become usage, in their
-place; and source word by source word they are counted. Each of the three is shared between threads in parts that depend
-on the data alone.
+Parts come as probabilities, not as logs: a lexicon has millions of cells, of which each pair reads a few. Translation
+probabilities of all links of a block of pairs (`chance`) are looked up source word by source word; pair by pair they
+are replaced by their posterior, and source word by source word this is counted. Each of the three is shared between
+threads in parts that depend on the data alone.
 
 - *sides*: all pairs in one direction.
-- *block*: neighbouring pairs of them, whose chances are in memory at one time.
+- *block*: neighbouring pairs of them, whose links are in memory at one time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from halfseen.structures.structure import Floats, Inference
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.int32]
-Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+Runner = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
 NONE = np.zeros(0)
 NO_ORDER = np.zeros(0, dtype=np.int64)
@@ -135,7 +135,7 @@ class Block(NamedTuple):
         standing = (self.ends[lanes], self.spans, self.places, self.step_ends[lanes], self.steps)
         return (self.firsts, self.columns, *standing, self.target, self.n_words)
 
-    def with_steps(self, run: Run = map) -> Block:
+    def with_steps(self, run: Runner = map) -> Block:
         """Return the same with the cell of every link in the row of its source word: 2 bytes a link, quicker passes.
 
         What they lead to has the same bits. Long rows have none.
@@ -249,7 +249,7 @@ class Links:
     """
 
     kind: int = UNIFORM
-    run: Run = field(default=map, repr=False, compare=False)
+    run: Runner = field(default=map, repr=False, compare=False)
     room: Room = field(default_factory=Room, repr=False, compare=False)
 
     @property
@@ -346,7 +346,7 @@ class Agreed:
     """
 
     kind: int = UNIFORM
-    run: Run = field(default=map, repr=False, compare=False)
+    run: Runner = field(default=map, repr=False, compare=False)
     room: Room = field(default_factory=Room, repr=False, compare=False)
 
     @property
@@ -410,25 +410,25 @@ def _back(parts: Mapping[str, Floats]) -> dict[str, Floats]:
 # ---- from the lexicon to links, and back -----------------------------------------------------------------------------
 
 
-def chances(block: Block, table: Floats, run: Run = map, out: Floats | None = None) -> Floats:
+def chances(block: Block, table: Floats, run: Runner = map, out: Floats | None = None) -> Floats:
     """Return t(f_j | e_i) of every link, (n + 1, m) of every pair, one after the other."""
     chance = np.empty(block.size) if out is None else out
     _each(run, block.word_parts, lambda words: kernels.links_chances(*block.lexicon, *words, table, chance))
     return chance
 
 
-def count(block: Block, usage: Floats, counts: Floats, run: Run = map) -> None:
+def count(block: Block, usage: Floats, counts: Floats, run: Runner = map) -> None:
     """Add the usage of every link to its cell."""
     _each(run, block.word_parts, lambda words: kernels.links_counts(*block.lexicon, *words, usage, counts))
 
 
-def _each(run: Run, bounds: Ints, task: Callable[[tuple[int, int]], None]) -> None:
+def _each(run: Runner, bounds: Ints, task: Callable[[tuple[int, int]], None]) -> None:
     for _ in run(task, list(pairwise(bounds.tolist()))):
         pass
 
 
 def use_uniform(
-    block: Block, table: Floats, weight: Floats, counts: Floats, run: Run = map, room: Room | None = None
+    block: Block, table: Floats, weight: Floats, counts: Floats, run: Runner = map, room: Room | None = None
 ) -> Floats:
     """Write the usage of cells under Model 1, without chances of single links; return the log-evidence of pairs."""
     weight, log_evidence = weight[block.order], np.empty(len(weight))
@@ -455,7 +455,7 @@ def use_uniform(
 
 
 def to_posterior(
-    kind: int, block: Block, place: Floats, weight: Floats, chance: Floats, stats: Floats, run: Run = map
+    kind: int, block: Block, place: Floats, weight: Floats, chance: Floats, stats: Floats, run: Runner = map
 ) -> Floats:
     """Turn chances of links into weight times their posterior, in place; add to `stats`, return the log-evidence."""
     log_evidence = np.empty(len(block.pairs))
@@ -470,7 +470,7 @@ def to_posterior(
     return log_evidence
 
 
-def best_of(kind: int, block: Block, place: Floats, chance: Floats, run: Run = map) -> tuple[Words, Floats]:
+def best_of(kind: int, block: Block, place: Floats, chance: Floats, run: Runner = map) -> tuple[Words, Floats]:
     """Return the source word of every target word in the best links, 0 for NULL, and their log-probability."""
 
     def task(part: slice, words: slice, *out: Any) -> None:
@@ -480,7 +480,7 @@ def best_of(kind: int, block: Block, place: Floats, chance: Floats, run: Run = m
 
 
 def draw_from(
-    kind: int, block: Block, place: Floats, chance: Floats, rng: np.random.Generator, run: Run = map
+    kind: int, block: Block, place: Floats, chance: Floats, rng: np.random.Generator, run: Runner = map
 ) -> tuple[Words, Floats]:
     """Return the source word of every target word in drawn links, and the log-evidence of every pair."""
     uniforms = rng.random(int(block.pairs[:, 3].sum()))
@@ -491,7 +491,7 @@ def draw_from(
     return _chosen(block, task, run)
 
 
-def _chosen(block: Block, kernel: Callable[..., None], run: Run) -> tuple[Words, Floats]:
+def _chosen(block: Block, kernel: Callable[..., None], run: Runner) -> tuple[Words, Floats]:
     ends = np.concatenate([[0], np.cumsum(block.pairs[:, 3])])
     chosen, logs = np.zeros(int(ends[-1]), dtype=np.int32), np.empty(len(block.pairs))
 
@@ -504,19 +504,19 @@ def _chosen(block: Block, kernel: Callable[..., None], run: Run) -> tuple[Words,
     return chosen, logs
 
 
-def best(kind: int, block: Block, table: Floats, place: Floats, run: Run = map) -> tuple[Words, Floats]:
+def best(kind: int, block: Block, table: Floats, place: Floats, run: Runner = map) -> tuple[Words, Floats]:
     """Return the best links of pairs, as `best_of`, from the probabilities of a lexicon."""
     return best_of(kind, block, place, chances(block, table, run), run)
 
 
 def draw(
-    kind: int, block: Block, table: Floats, place: Floats, rng: np.random.Generator, run: Run = map
+    kind: int, block: Block, table: Floats, place: Floats, rng: np.random.Generator, run: Runner = map
 ) -> tuple[Words, Floats]:
     """Return drawn links of pairs, as `draw_from`, from the probabilities of a lexicon."""
     return draw_from(kind, block, place, chances(block, table, run), rng, run)
 
 
-def posterior(kind: int, block: Block, table: Floats, place: Floats, run: Run = map) -> tuple[list[Floats], Floats]:
+def posterior(kind: int, block: Block, table: Floats, place: Floats, run: Runner = map) -> tuple[list[Floats], Floats]:
     """Return the (n + 1, m) posterior of the links of every pair, NULL first, and the log-evidence."""
     flat = chances(block, table, run)
     log_evidence = to_posterior(kind, block, place, np.ones(len(block.pairs)), flat, np.zeros(0), run)

@@ -1,4 +1,4 @@
-"""Bayesian networks: any cells of a row are unobserved, and each family of variables has a table.
+"""Bayesian networks: any cells of a row may be unobserved, and each family of variables has a table.
 
     log_evidence[n] = log sum over the states of a case's variables of prod over families of table[cell]
     usage[cell]     = expected number of cases in which the family is in this state

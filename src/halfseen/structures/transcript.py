@@ -1,9 +1,9 @@
-"""What was said is known, when is not: a chain over the transcript's own states, with tied emissions.
+"""Forced alignment: the transcript is known, the timing is hidden. A chain over its states with tied emissions.
 
-Every utterance has its own graph. Its nodes are the states of its units, one after the other; each reads the emission
-that it shares with the same state of the same unit elsewhere. A way through the graph takes one node for each frame:
+Every utterance has its own graph. Its nodes are the states of its units, in order; each has the emission that it
+shares with the same state of the same unit elsewhere. A path through the graph has one node for each frame:
 
-    p(way, x) = prod over its arcs a of exp(sum of the moves of a)  *  prod_t emit[t, owner[node_t]]
+    p(path, x) = prod over its arcs a of exp(sum of the moves of a)  *  prod_t emit[t, owner[node_t]]
 
 - *moves*: the choices that have probabilities, in rows that sum to one: to stay in a state or to leave it, to pause
   between two words or not, which of its pronunciations a word has. An arc makes several of them at once.
@@ -33,7 +33,7 @@ CELLS = 1 << 25  # forward values kept at once, 256 MB; longer utterances are co
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """The ways to go through a transcript.
+    """The paths through a transcript.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Graph:
 
     @classmethod
     def of(cls, owner: Sequence[int], arcs: Sequence[tuple[int, int, tuple[int, ...]]]) -> Graph:
-        """Return a graph from its arcs (source, target, moves), in any order; nodes are numbered along every way."""
+        """Return a graph from its arcs (source, target, moves), in any order; nodes are numbered along every path."""
         ordered = sorted(arcs, key=lambda arc: arc[1])
         source, target = (np.array([arc[i] for arc in ordered], dtype=np.int64) for i in (0, 1))
         sizes = [len(arc[2]) for arc in ordered]
@@ -90,7 +90,7 @@ class Graph:
 
     @cached_property
     def n_least(self) -> int:
-        """Fewest frames that a way takes."""
+        """Fewest frames of a path."""
         least = np.zeros(self.n_nodes + 1, dtype=np.int64)
         for j in range(self.n_nodes + 1):
             arcs = self.source[self.firsts[j] : self.firsts[j + 1]]
@@ -117,7 +117,7 @@ class Graph:
 
 
 class Way(NamedTuple):
-    """The best way through a graph.
+    """The best path through a graph.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Way(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What the posterior says about nodes.
+    """Posterior probabilities of nodes.
 
     Attributes
     ----------
@@ -249,7 +249,7 @@ def _soft(
 
 
 def _add_ways(graph: Graph, arcs: Ints, share: Floats, log_evidence: float, scores: Floats, arc_usage: Floats) -> None:
-    """Overwrite scores with the usage of ways, given by their arcs, and add to that of arcs."""
+    """Overwrite scores with the usage of paths, given by their arcs, and add to that of arcs."""
     scores[:] = 0.0
     if not log_evidence > -np.inf:
         return
@@ -259,7 +259,7 @@ def _add_ways(graph: Graph, arcs: Ints, share: Floats, log_evidence: float, scor
 
 
 def best(graph: Graph, moves: Floats, scores: Floats) -> Way:
-    """Return the best way through a graph, given log-probabilities of moves (S,) and scores of frames (T, E)."""
+    """Return the best path through a graph, given log-probabilities of moves (S,) and scores of frames (T, E)."""
     logs, arcs = graph.logs(moves), np.zeros(len(scores) + 1, dtype=np.int64)
     room = graph.room(len(scores))
     log_joint = kernels.align_hard(graph.firsts, graph.source, logs, graph.owner, scores, room, arcs)

@@ -1,4 +1,4 @@
-"""Trees above sentences: which rule was used where is hidden, and all rules have probabilities.
+"""Parse trees of sentences are hidden: probabilistic context-free grammars, by inside-outside.
 
     log_evidence[s] = log sum over trees of sentence s of prod over its nodes of p(rule)
     usage[rule]     = expected number of times that the rule is used

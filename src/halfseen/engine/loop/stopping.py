@@ -23,6 +23,7 @@ Rule = Callable[[Model, EMPair], str | None]
 
 NOISE = 4 * np.finfo(np.float64).eps  # relative change of a sum that cannot be told from rounding
 QUICKEST = 0.75  # lower rates are replaced by this one: two steps are too few to trust them
+STILL = 1e-9  # a change of the parameters that rounding explains, where assignments are the same
 SLOWEST = 1 - 1e-6  # larger squared rates are replaced by this one: gains would have to be below rounding
 
 
@@ -70,18 +71,27 @@ def parameters(tol: float) -> Rule:
     """Stop when no parameter is about to move by `tol` or more."""
 
     def rule(model: Model, pair: EMPair) -> str | None:
-        moved = np.abs(pair.vectors[2] - pair.vectors[1])
-        return "parameters stable" if moved.max(initial=0.0) < tol else None
+        return "parameters stable" if _largest_move(pair) < tol else None
 
     return rule
 
 
+def _largest_move(pair: EMPair) -> float:
+    """Return the largest change of a parameter that is to come."""
+    return float(np.abs(pair.vectors[2] - pair.vectors[1]).max(initial=0.0))
+
+
 def assignments(otherwise: Rule = never) -> Rule:
-    """Stop when the best assignments are the same as in the step before; otherwise apply another rule."""
+    """Stop when the best assignments are the same as in the step before; otherwise apply another rule.
+
+    Latent content of leaves is integrated in hard mode too. Then parameters still move when assignments are unchanged,
+    and the other rule decides, if there is one.
+    """
 
     def rule(model: Model, pair: EMPair) -> str | None:
         same = pair.after.expected.digest == pair.before.expected.digest
-        return "assignments unchanged" if same else otherwise(model, pair)
+        goes_on = otherwise is not never and model.integrates and _largest_move(pair) > STILL
+        return "assignments unchanged" if same and not goes_on else otherwise(model, pair)
 
     return rule
 

@@ -44,7 +44,7 @@ from halfseen.leaves.limits import Params
 from halfseen.leaves.translations import DirichletTranslations, Translations
 from halfseen.runners import runner
 from halfseen.seeds import seed_of
-from halfseen.structures.links import PARTS, UNIFORM, Agreed, Both, Links, Run, Sides
+from halfseen.structures.links import PARTS, UNIFORM, Agreed, Both, Links, Runner, Sides
 
 log = logging.getLogger("halfseen")
 
@@ -321,7 +321,7 @@ class WordAligner(WordUse):
         sides = with_known(ready.sides, text.filled, known.links, direction == "reverse", known.where, room)
         return ready._replace(sides=sides)
 
-    def _lexicon(self, sides: Sides, run: Run, spend: bool) -> Translations:
+    def _lexicon(self, sides: Sides, run: Runner, spend: bool) -> Translations:
         if self.dirichlet is None:
             return Translations(sides.firsts, sides.n_words, run, spend)
         return DirichletTranslations(sides.firsts, sides.n_words, self.dirichlet, run, spend)
@@ -379,7 +379,7 @@ class WordAligner(WordUse):
                 model.structure.room.clear()
         return Stage(tuple(ready), word, model, search, loglik)
 
-    def _chunks(self, sides: Sides | Both, kind: int, weight: Floats, plan: Plan, run: Run) -> Sequence[Any]:
+    def _chunks(self, sides: Sides | Both, kind: int, weight: Floats, plan: Plan, run: Runner) -> Sequence[Any]:
         """Return the corpus in blocks; Model 1 in one direction has no chances of single links, and needs one."""
         one = sides if isinstance(sides, Sides) else sides.ahead
         n_links = int((one.pairs[:, 1] * one.pairs[:, 3]).sum())
@@ -412,7 +412,7 @@ class WordAligner(WordUse):
         return model.improved(step)
 
     def _leaves(
-        self, kind: int, ready: Sequence[Sides], run: Run = map, spend: bool = False
+        self, kind: int, ready: Sequence[Sides], run: Runner = map, spend: bool = False
     ) -> tuple[Sides | Both, dict[str, Leaf]]:
         """Return the corpus for one kind of place, and the leaves of its model."""
         found: list[Sides] = []

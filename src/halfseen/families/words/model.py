@@ -22,7 +22,7 @@ from halfseen.engine.services.interrupt import Interrupts
 from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.leaves.translations import Translations
-from halfseen.structures.links import Agreed, Block, Both, BothBlocks, Links, Run, Sides, cut
+from halfseen.structures.links import Agreed, Block, Both, BothBlocks, Links, Runner, Sides, cut
 
 LEAST = 1 << 22  # links of a block, if there are as many
 PIECE = 1 << 18  # statistics cleared at once
@@ -148,7 +148,7 @@ def n_blocks(n_links: int, n_cells: int) -> int:
     return -(-n_links // max(n_cells, LEAST))
 
 
-def one_chunk(sides: Sides, weight: Floats, steps: Run | None = None) -> list[PairChunk]:
+def one_chunk(sides: Sides, weight: Floats, steps: Runner | None = None) -> list[PairChunk]:
     """Return a corpus in one block without a matrix; the cell of every link is kept where `steps` says who finds it."""
     block = sides.block(matrix=False)
     return [PairChunk(0, block if steps is None else block.with_steps(steps), weight)]
