@@ -88,8 +88,8 @@ def _plain(cell: Any) -> str:
 
 
 @contextmanager
-def shown_warnings() -> Iterator[set[type[Warning]]]:
-    """Show each warning once, as a note; gives the categories met so far."""
+def shown_warnings(said: Callable[[str], str]) -> Iterator[set[type[Warning]]]:
+    """Show each warning once, as a note in the words of `said`; gives the categories met so far."""
     seen: set[str] = set()
     categories: set[type[Warning]] = set()
 
@@ -97,7 +97,7 @@ def shown_warnings() -> Iterator[set[type[Warning]]]:
         categories.add(category)
         if str(message) not in seen:
             seen.add(str(message))
-            note(f"note: {message}")
+            note(f"note: {said(str(message))}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

@@ -1,33 +1,52 @@
-"""What each command does, one file for each; `run` is the frame around all of them."""
+"""What the verbs of the command line do; `run` is the frame around all of them.
+
+A verb with work of its own has a file. The others only load a model and let its family do the work: `use`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 DONE, WRONG_DATA, WRONG_COMMAND, INTERRUPTED = 0, 1, 2, 130
+OWN = ("compare", "doctor", "explain", "fit", "info", "query", "report", "score")  # those with a file
 
 
-def run(verb: str, params: dict[str, Any]) -> int:
-    """Run a verb with its options and return the exit code."""
+def run(verb: str, request: Mapping[str, Any]) -> int:
+    """Carry out a verb and return the exit code."""
     from halfseen.app import console
     from halfseen.errors import HalfseenError, InterruptedWarning, ParameterError
 
     try:
-        with console.shown_warnings() as seen:
-            import_module(f"halfseen.app.verbs.{verb}").run(**params)
+        with console.shown_warnings(lambda text: _in_flags(text, verb, request)) as seen:
+            if verb in OWN:
+                import_module(f"halfseen.app.verbs.{verb}").run(request)
+            else:
+                use(verb, request)
         return INTERRUPTED if InterruptedWarning in seen else DONE
     except ParameterError as error:
-        console.fail(str(error))
+        console.fail(_in_flags(str(error), verb, request))
         return WRONG_COMMAND
     except (HalfseenError, OSError, ImportError) as error:
         if isinstance(error, BrokenPipeError):
             raise
-        console.fail(_words(error))
+        console.fail(_in_flags(_words(error), verb, request))
         return WRONG_DATA
     except KeyboardInterrupt:
         console.fail("interrupted")
         return INTERRUPTED
+
+
+def use(verb: str, request: Mapping[str, Any]) -> None:
+    """Load a model and let its family carry out the verb."""
+    from halfseen.app import dispatch
+    from halfseen.app.model_file import load
+
+    model = load(request["model"])
+    act = dispatch.command(model, "check" if request.get("check") else verb)
+    dispatch.check_use(model, verb, request)
+    act(model, dispatch.reading_of(model), request)
 
 
 def _words(error: Exception) -> str:
@@ -35,3 +54,12 @@ def _words(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)
+
+
+def _in_flags(message: str, verb: str, request: Mapping[str, Any]) -> str:
+    """Return a message with parameters of the estimator as the options that set them."""
+    from halfseen import families
+    from halfseen.app.flags import in_flags, parameter_flags
+
+    family = families.of_model(request["model"]) if verb == "fit" else None
+    return in_flags(message, parameter_flags(verb, request["flags"], family))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from halfseen.app.report.material import Material
 from halfseen.app.report.parts import Check, Checks, Figure, Grid, Part, Section, Text
-from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, reproduce
+from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, plural
 from halfseen.families.mixture.report import capital, converged
 
@@ -147,6 +147,5 @@ def lost(model: Any, material: GrammarMaterial) -> Section:
     return Section("unparsable", "Sentences without a parse", lead, [grid, advice])
 
 
-SECTIONS["PCFG"] = [answer, changed, trees, lost, reproduce]
-MATERIAL["PCFG"] = GrammarMaterial.gathered
-TITLES["PCFG"] = "Report on a grammar"
+SECTIONS = [answer, changed, trees, lost, reproduce]
+MATERIAL = GrammarMaterial.gathered

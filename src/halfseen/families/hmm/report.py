@@ -30,7 +30,7 @@ from halfseen.app.report.parts import (
     Section,
     Text,
 )
-from halfseen.app.report.sections import MATERIAL, SECTIONS, reproduce
+from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, listed, percent, plural
 from halfseen.data.sequences import plainly
 from halfseen.errors import ParameterError
@@ -361,5 +361,5 @@ def _unsure_grid(material: ChainMaterial) -> Part:
     return Grid(caption, head, rows, "Steps between states", frozenset({1, 2, 3, 4, 5}))
 
 
-SECTIONS["HMM"] = [answer, states, transitions, along_time, trusted, holes, worth_a_look, reproduce]
-MATERIAL["HMM"] = ChainMaterial.gathered
+SECTIONS = [answer, states, transitions, along_time, trusted, holes, worth_a_look, reproduce]
+MATERIAL = ChainMaterial.gathered

@@ -31,7 +31,7 @@ from halfseen.app.report.parts import (
     Text,
     Trait,
 )
-from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, reproduce
+from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, listed, number, percent, plural
 from halfseen.data import read
 from halfseen.families.kmeans import rows as centred
@@ -349,6 +349,5 @@ def _between_grid(model: Any, material: ClusterMaterial) -> Part:
     return Grid("The rows nearest to the border", head, listed_rows, "Between clusters", frozenset({1, 3}))
 
 
-SECTIONS["KMeans"] = [answer, clusters, centres, trust, holes, rows, reproduce]
-MATERIAL["KMeans"] = ClusterMaterial.gathered
-TITLES["KMeans"] = "Report on clusters"
+SECTIONS = [answer, clusters, centres, trust, holes, rows, reproduce]
+MATERIAL = ClusterMaterial.gathered

@@ -14,7 +14,7 @@ from halfseen.app.report.holes import holes
 from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.parts import Card, Cards, Check, Checks, Heat, HeatCell, HeatRow, Section, Trait
 from halfseen.app.report.rows import rows
-from halfseen.app.report.sections import MATERIAL, SECTIONS, reproduce
+from halfseen.app.report.sections import reproduce
 from halfseen.app.report.text import of_cells, text_alone, words
 from halfseen.app.report.trust import choice, trust
 from halfseen.app.report.words import count, cut, listed, number, percent, plural, spread
@@ -260,10 +260,5 @@ def _heat_cell(row: Any, k: int) -> HeatCell:
     )
 
 
-TABLE_SECTIONS = [answer, classes, words, profile, trust, of_cells(holes), rows]
-
-for _name in ("LatentClass", "GaussianMixture"):
-    SECTIONS[_name] = [*TABLE_SECTIONS, reproduce]
-for _name in ("NaiveBayes", "GaussianClassifier"):
-    SECTIONS[_name] = [*TABLE_SECTIONS, classifier, reproduce]
-MATERIAL |= dict.fromkeys(SECTIONS, TableMaterial.gathered)
+SECTIONS = [answer, classes, words, profile, trust, of_cells(holes), rows, classifier, reproduce]
+MATERIAL = TableMaterial.gathered

@@ -16,7 +16,7 @@ from halfseen.analysis.missing_values import count as count_holes
 from halfseen.app.report.holes import ASSUMED, holes_figure
 from halfseen.app.report.material import Material
 from halfseen.app.report.parts import Check, Checks, Figure, Grid, Heat, HeatCell, HeatRow, Part, Section, Text
-from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, reproduce
+from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, listed, number, percent, plural
 from halfseen.data import read, row_weight
 from halfseen.families.mixture.report import capital, converged, holes_check
@@ -171,6 +171,5 @@ def holes(model: Any, material: NetworkMaterial) -> Section | None:
     return Section("holes", "Holes", lead, [holes_figure(material), Text(ASSUMED)])
 
 
-SECTIONS["BayesNet"] = [answer, network, tables, holes, reproduce]
-MATERIAL["BayesNet"] = NetworkMaterial.gathered
-TITLES["BayesNet"] = "Report on a Bayesian network"
+SECTIONS = [answer, network, tables, holes, reproduce]
+MATERIAL = NetworkMaterial.gathered

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from halfseen.app.report.figures import svg
 from halfseen.app.report.material import Material
 from halfseen.app.report.parts import Check, Checks, Figure, Grid, Part, Section
-from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, reproduce
+from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, percent, plural
 from halfseen.families.mixture.report import capital
 from halfseen.families.words.bitext import read_pairs
@@ -162,6 +162,5 @@ def worst(model: Any, material: PairMaterial) -> Section | None:
     return Section("worst", "Pairs to look at", "They may be no translations of each other.", [grid])
 
 
-SECTIONS["WordAligner"] = [answer, pairs, lexicon, order, worst, reproduce]
-MATERIAL["WordAligner"] = PairMaterial.gathered
-TITLES["WordAligner"] = "Report on word alignment"
+SECTIONS = [answer, pairs, lexicon, order, worst, reproduce]
+MATERIAL = PairMaterial.gathered
