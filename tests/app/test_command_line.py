@@ -251,8 +251,8 @@ def test_k_means_is_shown_and_compared(centres, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["-k auto", "one number", "--model gaussian"]),
-        (["-k", "2..4"], ["-k 2..4", "one number"]),
+        ([], ["--classes auto", "one number", "--model gaussian"]),
+        (["-k", "2..4"], ["--classes 2..4", "one number"]),
         (["-k", "3", "--covariance", "full"], ["--covariance", "no covariances"]),
         (["-k", "3", "--prior", "none"], ["--prior"]),
         (["-k", "3", "--criterion", "bic"], ["--criterion"]),
@@ -261,7 +261,7 @@ def test_k_means_is_shown_and_compared(centres, tmp_path):
         (["-k", "3", "--columns", "year=gaussian"], ["--columns", "numbers"]),
         (["-k", "3", "--resume", "-o", "k.halfseen"], ["--resume", "no checkpoint"]),
         (["-k", "3", "-o", "no/such/folder/k.halfseen"], ["no/such/folder"]),
-        (["-k", "400"], ["n_clusters=400"]),
+        (["-k", "400"], ["--classes 400"]),
     ],
 )
 def test_what_has_no_meaning_for_k_means_is_refused(arguments, words):

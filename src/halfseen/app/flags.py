@@ -64,10 +64,11 @@ def parameter_flags(verb: str, flags: Mapping[str, str], family: Family | None) 
     ----------
     verb : str
     flags : dict                option -> flag, of all options of the verb
-    family : Family or None     options of other families are left out; None: not known yet, so that all are
+    family : Family or None     leaves out the options of others; None leaves out none
     """
-    own = {} if family is None else {option.name: option for option in family.options.get(verb, ())}
-    others = {option.name for other in FAMILIES for option in other.options.get(verb, ())} - set(own)
+    of_family = FAMILIES if family is None else (family,)
+    own = {option.name: option for known in of_family for option in known.options.get(verb, ())}
+    others = {option.name for known in FAMILIES for option in known.options.get(verb, ())} - set(own)
     named = {name: PARAMETERS.get(name, (name,)) for name in flags if name not in others}
     named |= {name: (option.parameter or name,) for name, option in own.items()}
     renamed = sorted(named, key=lambda name: name in own)  # --aligner sets `model`, and --model does not
