@@ -46,7 +46,8 @@ def show(text: str = "") -> None:
 
 def show_json(value: Any) -> None:
     """Print a result for a program."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False, default=lambda array: array.tolist())
+    sys.stdout.write(text + "\n")
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1, to_errors: bool = False) -> None:
