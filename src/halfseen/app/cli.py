@@ -132,7 +132,10 @@ Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
 Jobs = Annotated[int, Option("--jobs", metavar="N", help="Threads; -1 is all cores. The result is the same.")]
 
 
-MODELS = "; ".join(f"{', '.join(own.asked)}: {own.title}" for own in families.FAMILIES)
+MODELS = "; ".join(
+    [f"{word}: {title}" for own in families.FAMILIES for word, title in own.models.items()]
+    + [f"{' or '.join(own.forms)}: {own.title}" for own in families.FAMILIES if own.forms]
+)
 
 
 @app.callback(invoke_without_command=True)

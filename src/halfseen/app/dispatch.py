@@ -17,7 +17,7 @@ from typing import Any
 
 from halfseen import families
 from halfseen.errors import ParameterError
-from halfseen.families.family import Family
+from halfseen.families.family import Family, Option
 
 ASKED = {  # functions of a family -> what was typed to call them
     "data": "report",
@@ -99,7 +99,7 @@ def check_fit(family: Family, request: Mapping[str, Any]) -> None:
             models = [model for other, option in owners for model in option.models or other.asked]
             add = "use" if "model" in request["given"] else "add"
             raise ParameterError(
-                f"{flag} is an option of {_listed(other.title for other, _ in owners)}: {add} "
+                f"{flag} is an option of {_called(owners)}: {add} "
                 f"{' or '.join(f'--model {model}' for model in models)}."
             )
 
@@ -113,8 +113,7 @@ def check_use(model: Any, verb: str, request: Mapping[str, Any]) -> None:
             raise ParameterError(f"{flag} has no meaning for {_named(model)}: {refused[name]}.")
         owners = families.owners(verb, name)
         if owners and family not in [other for other, _ in owners]:
-            titles = _listed(other.title for other, _ in owners)
-            raise ParameterError(f"{flag} has no meaning for {_named(model)}: it is an option of {titles}.")
+            raise ParameterError(f"{flag} has no meaning for {_named(model)}: it is an option of {_called(owners)}.")
     if request.get("target") is not None and not family.two_files:
         raise ParameterError(f"{_named(model)} takes one file of data, got a second: {request['target']}.")
 
@@ -127,6 +126,11 @@ def _typed(request: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _named(model: Any) -> str:
     name = type(model).__name__
     return f"{'an' if name.startswith('H') else 'a'} {name} model"
+
+
+def _called(owners: list[tuple[Family, Option]]) -> str:
+    """Return what the models that have an option are called."""
+    return _listed([title for family, option in owners for title in family.called(option)])
 
 
 def _listed(titles: Iterable[str]) -> str:

@@ -51,7 +51,7 @@ class Family:
     title : str                 what its models are called, in messages and help: "hidden Markov models"
     estimators : dict           class -> module
     public : dict               other public names, such as readers and plots -> module
-    models : tuple of str       words that ``--model`` takes
+    models : dict               word that ``--model`` takes -> what such models are called
     forms : tuple of str        what else ``--model`` takes, as shown to the user: "net.bif"
     endings, marks : tuple      how such values end, or what they contain
     component : (str, str)      what it calls one component, and several
@@ -67,7 +67,7 @@ class Family:
     estimators: Mapping[str, str]
     verbs: tuple[str, ...]
     public: Mapping[str, str] = field(default_factory=dict)
-    models: tuple[str, ...] = ()
+    models: Mapping[str, str] = field(default_factory=dict)
     forms: tuple[str, ...] = ()
     endings: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
@@ -94,6 +94,10 @@ class Family:
     def module(self, name: str) -> Any:
         """Import one of its modules."""
         return import_module(self.home(name))
+
+    def called(self, option: Option) -> list[str]:
+        """Return what the models that take an option are called."""
+        return [self.models[word] for word in option.models] or [self.title]
 
     def accepts(self, model: str) -> bool:
         """Whether a value of ``--model`` asks for this family."""

@@ -14,7 +14,7 @@ FAMILY = Family(
         "LatentClass": "latent_class",
         "NaiveBayes": "naive_bayes",
     },
-    models=("classes", "gaussian"),
+    models={"classes": "latent classes", "gaussian": "Gaussian mixtures"},
     verbs=("fit", "predict", "impute", "check", "sample", "score", "data", "truth"),
     options={
         "fit": (

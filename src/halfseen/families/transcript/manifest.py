@@ -20,7 +20,7 @@ FAMILY = Family(
         "read_textgrid": "textgrid",
         "read_wav": "audio",
     },
-    models=("transcript",),
+    models={"transcript": "transcripts"},
     component=("unit", "units"),
     verbs=("fit", "align", "score"),
     options={

@@ -17,7 +17,7 @@ FAMILY = Family(
         "read_links": "bitext",
         "score_links": "link_scores",
     },
-    models=("words",),
+    models={"words": "word alignment"},
     component=("word", "words"),
     verbs=("fit", "align", "score", "data", "compare_files", "show_word"),
     options={
