@@ -138,6 +138,16 @@ def test_a_family_imports_no_other(name):
     assert [m for m in foreign if not m.endswith(".manifest")] == []
 
 
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if len(path.parts) == 3 and path.parts[0] == "families"], ids=str
+)
+def test_no_module_of_a_family_names_another(path):
+    """Also not to show something: what families share is in estimators, analysis, plots and app."""
+    named = [module.split(".") for module in imported(path) if module.startswith("halfseen.families.")]
+    others = {parts[2] for parts in named if parts[2] in families.NAMES}
+    assert others <= {path.parts[1]}
+
+
 def test_manifests_are_light():
     loaded = run("import sys, halfseen.families; print(*sys.modules)")
     own = {name for name in loaded if name.startswith("halfseen.")}

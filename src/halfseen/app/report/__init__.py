@@ -4,6 +4,7 @@
 `material`   what the sections share, computed once
 `parts`      what a section is made of, as plain values for the template
 `sections`   the section that all reports share
+`checks`     checks and traits that several reports share
 `trust`, `holes`, `rows`, `text`   longer sections of the reports on tables
 `figures`    matplotlib figures as inline SVG
 `templates`  the page itself
