@@ -4,8 +4,8 @@ A family has a module ``cli`` with a function for each verb that its manifest li
 returns a `Fitted`; ``predict``, ``impute``, ``sample``, ``score`` and the others take a loaded model, how the data of
 its fit was read, and the request; ``describe``, ``outcome``, ``summary`` and ``facts`` say what was found: as tables,
 in a sentence, as plain values, and in the first lines of ``halfseen info``. A request has the value of every argument
-and option of the verb, and two more entries: ``given``, the names of those that were typed, and ``flags``, how each
-option is typed.
+and option of the verb, and more entries: ``given``, the names of those that were typed, ``flags``, how each option is
+typed, and ``said``, which puts messages of estimators in terms of options.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from halfseen.families import FAMILIES
+from halfseen.families import FAMILIES, of_model
 from halfseen.families.family import Family
 
 PARAMETERS = {  # shared option -> parameters that it sets, where they have other names
@@ -73,3 +74,10 @@ def parameter_flags(verb: str, flags: Mapping[str, str], family: Family | None) 
     named |= {name: (option.parameter or name,) for name, option in own.items()}
     renamed = sorted(named, key=lambda name: name in own)  # --aligner sets `model`, and --model does not
     return {parameter: flags[name] for name in renamed for parameter in named[name]}
+
+
+def speaker(verb: str, request: Mapping[str, Any]) -> Callable[[str], str]:
+    """Return the function that says messages in the words of a command."""
+    family = of_model(request["model"]) if verb == "fit" else None
+    flags = parameter_flags(verb, request["flags"], family)
+    return lambda message: in_flags(message, flags)

@@ -16,22 +16,24 @@ OWN = ("compare", "doctor", "explain", "fit", "info", "query", "report", "score"
 def run(verb: str, request: Mapping[str, Any]) -> int:
     """Carry out a verb and return the exit code."""
     from halfseen.app import console
+    from halfseen.app.flags import speaker
     from halfseen.errors import HalfseenError, InterruptedWarning, ParameterError
 
+    said = speaker(verb, request)
     try:
-        with console.shown_warnings(lambda text: _in_flags(text, verb, request)) as seen:
+        with console.shown_warnings(said) as seen:
             if verb in OWN:
-                import_module(f"halfseen.app.verbs.{verb}").run(request)
+                import_module(f"halfseen.app.verbs.{verb}").run({**request, "said": said})
             else:
                 use(verb, request)
         return INTERRUPTED if InterruptedWarning in seen else DONE
     except ParameterError as error:
-        console.fail(_in_flags(str(error), verb, request))
+        console.fail(said(str(error)))
         return WRONG_COMMAND
     except (HalfseenError, OSError, ImportError) as error:
         if isinstance(error, BrokenPipeError):
             raise
-        console.fail(_in_flags(_words(error), verb, request))
+        console.fail(said(_words(error)))
         return WRONG_DATA
     except KeyboardInterrupt:
         console.fail("interrupted")
@@ -54,12 +56,3 @@ def _words(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)
-
-
-def _in_flags(message: str, verb: str, request: Mapping[str, Any]) -> str:
-    """Return a message with parameters of the estimator as the options that set them."""
-    from halfseen import families
-    from halfseen.app.flags import in_flags, parameter_flags
-
-    family = families.of_model(request["model"]) if verb == "fit" else None
-    return in_flags(message, parameter_flags(verb, request["flags"], family))

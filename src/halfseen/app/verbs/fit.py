@@ -37,7 +37,7 @@ def run(request: Mapping[str, Any]) -> None:
         commands.describe(fitted.model)
         console.note(commands.outcome(fitted.model))
     for event in fitted.model.events_:
-        console.note(f"note: {event}")
+        console.note(f"note: {request['said'](event)}")
     if output is not None:
         console.note(f"model: {output}")
     if request["report"] is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from halfseen.app import console, dispatch
 from halfseen.app.code import python_of
+from halfseen.app.fits import ended
 from halfseen.app.model_file import load, read_record
 
 
@@ -42,7 +43,7 @@ def _facts(model: Any, record: dict[str, Any]) -> list[tuple[str, Any]]:
     return [
         ("model", record["class"]),
         *dispatch.said_by(model, "facts")(model, record),
-        ("stopped by", stopped and f"{stopped} after {training['n_iter_']} passes"),
+        ("fit", stopped and ended(stopped, training["n_iter_"])),
         ("seed", record["seed"]),
         ("fitted", record["fitted_at"]),
         ("by halfseen", record["halfseen_version"]),

@@ -15,7 +15,7 @@ import numpy as np
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
-from halfseen.app.fits import of_fit
+from halfseen.app.fits import ended, of_fit
 from halfseen.data.encodings import read_text
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.grammar.estimator import PCFG
@@ -203,7 +203,7 @@ MOST = 40  # left-hand sides shown
 def outcome(model: PCFG) -> str:
     """Return how the fit went, in one sentence."""
     lost = f"; {model.n_unparsable_} sentences without a parse were left out" if model.unparsable_ else ""
-    return f"log-likelihood {model.loglik_:,.2f}; stopped by {model.stop_reason_} after {model.n_iter_} passes{lost}"
+    return f"log-likelihood {model.loglik_:,.2f}; {ended(model.stop_reason_, model.n_iter_)}{lost}"
 
 
 def summary(model: PCFG) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
+from halfseen.app.fits import ended
 from halfseen.app.tables import (
     batches,
     check,
@@ -113,8 +114,7 @@ def describe(model: KMeans) -> None:
 
 def outcome(model: KMeans) -> str:
     """Return how the fit went, in one sentence."""
-    sweeps = "1 sweep" if model.n_iter_ == 1 else f"{model.n_iter_} sweeps"
-    return f"inertia {model.inertia_:,.6g}; stopped by {model.stop_reason_} after {sweeps}"
+    return f"inertia {model.inertia_:,.6g}; {ended(model.stop_reason_, model.n_iter_)}"
 
 
 def summary(model: KMeans) -> dict[str, Any]:

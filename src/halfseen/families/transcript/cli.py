@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
+from halfseen.app.fits import ended
 from halfseen.app.tables import column, open_rows
 from halfseen.data.encodings import read_text
 from halfseen.data.write import TableWriter
@@ -298,8 +299,8 @@ def outcome(model: TranscriptAligner) -> str:
     """Return how the fit went, in one sentence."""
     grown = "" if len(model.stages_) == 1 else f", grown to {model.stages_[-1]['n_mix']} components"
     return (
-        f"{len(model.units_)} units{grown}; log-likelihood {model.loglik_:,.1f}; stopped by {model.stop_reason_} after "
-        f"{model.n_iter_} passes"
+        f"{len(model.units_)} units{grown}; log-likelihood {model.loglik_:,.1f}; "
+        f"{ended(model.stop_reason_, model.n_iter_)}"
     )
 
 

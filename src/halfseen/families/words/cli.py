@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from halfseen.app import console
 from halfseen.app.code import call
 from halfseen.app.dispatch import Fitted
+from halfseen.app.fits import ended
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.words.bitext import open_lines, read_gold
 from halfseen.families.words.estimator import WordAligner
@@ -189,7 +190,7 @@ def describe(model: WordAligner) -> None:
 
 def outcome(model: WordAligner) -> str:
     """Return how the fit went, in one sentence."""
-    return f"log-likelihood {model.loglik_:,.1f}; stopped by {model.stop_reason_} after {model.n_iter_} passes"
+    return f"log-likelihood {model.loglik_:,.1f}; {ended(model.stop_reason_, model.n_iter_)}"
 
 
 def summary(model: WordAligner) -> dict[str, Any]:
