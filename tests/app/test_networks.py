@@ -97,7 +97,7 @@ def test_hidden_variables_and_edges_at_the_command_line(lawn, tmp_path):
     assert {"p_0", "p_1", "certainty"} <= set(rows[0])
     assert "Report on a Bayesian network" in (tmp_path / "r.html").read_text(encoding="utf-8")
     wrong = halfseen("fit", lawn / "lawn.csv", "--hidden", "wet=2", code=2)
-    assert "--hidden needs a network" in wrong.stderr
+    assert "--hidden is an option of Bayesian networks: add --model net.bif or --model 'A -> B'" in wrong.stderr
     wrong = halfseen("fit", lawn / "lawn.csv", "--model", EDGES, "-k", 3, code=2)
     assert "--hidden C=3" in wrong.stderr
     wrong = halfseen("fit", lawn / "lawn.csv", "--model", "A -> B", code=1)

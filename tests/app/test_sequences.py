@@ -233,8 +233,11 @@ def test_bad_options_are_explained(pumps, arguments, code, words):
 
 
 def test_options_of_other_models_are_refused(pumps, tmp_path):
-    for option, value in (("--group", "x"), ("--time", "x"), ("--emission", "auto"), ("--min-dwell", 2)):
-        assert f"{option} needs --model hmm" in halfseen("fit", "example:votes", option, value, code=2).stderr
+    for option, value in (("--emission", "auto"), ("--min-dwell", 2)):
+        said = halfseen("fit", "example:votes", option, value, code=2).stderr
+        assert f"{option} is an option of hidden Markov models: add --model hmm." in said
+    said = halfseen("fit", "example:votes", "--model", "kmeans", "--group", "x", code=2).stderr
+    assert "--group is an option of hidden Markov models and transcripts: use --model hmm or --model transcript" in said
     assert "--why" in halfseen("predict", *pumps, "--why", code=2).stderr
     assert "--cost" in halfseen("report", *pumps, "--cost", "c.csv", "-o", tmp_path / "r.html", code=2).stderr
     assert "--weight" in halfseen("score", *pumps, "--weight", "hour", code=2).stderr

@@ -79,7 +79,10 @@ def test_classes_of_text(reviews):
     [
         (["--words", "min_df=2"], "need --text"),
         (["--text", "body", "--words", "nonsense"], "not of the form option=value"),
-        (["--text", "body", "--model", "kmeans"], "--text needs --model classes"),
+        (
+            ["--text", "body", "--model", "kmeans"],
+            "--text is an option of latent classes",
+        ),
         (["--text", "body", "--unlabeled-weight", "1"], "--unlabeled-weight needs --target"),
         (["--text", "body", "--components-per-class", "2"], "--components-per-class needs --target"),
     ],

@@ -146,10 +146,14 @@ def test_a_table_of_steps(machine, tmp_path):
         (("--group", "run"), 2, "--transcripts is needed"),
         (("--transcripts", "runs.csv"), 2, "--group is needed"),
         (("--transcripts", "runs.csv", "--group", "nobody"), 1, "--group nobody"),
-        (("-k", "3"), 2, "-k has no meaning"),
+        (("-k", "3"), 2, "--classes has no meaning"),
         (("--target", "valve"), 2, "--target has no meaning"),
         (("--restarts", "3"), 2, "--restarts has no meaning"),
-        (("--report", "page.html"), 2, "--report: there is no report for transcripts. See `halfseen align`"),
+        (
+            ("--report", "page.html"),
+            2,
+            "transcripts have no report. Use halfseen align",
+        ),
     ],
 )
 def test_what_is_lacking_is_told(machine, how, code, match, monkeypatch):
@@ -193,7 +197,7 @@ def test_data_of_the_other_kind_and_verbs_without_a_meaning_are_told(speech, mac
 
 def test_options_of_transcripts_are_refused_elsewhere(machine):
     done = halfseen("fit", machine[0] / "steps.csv", "--dictionary", "x", code=2)
-    assert "--dictionary needs --model transcript" in done.stderr
+    assert "--dictionary is an option of transcripts: add --model transcript" in done.stderr
 
 
 def test_an_interrupted_fit_goes_on_only_with_the_same_transcripts(machine, tmp_path):

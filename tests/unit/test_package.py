@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 import halfseen as hs
+from halfseen import families
+from halfseen.families import ESTIMATORS
+from tools.stub import stub
 
 ROOT = Path(hs.__file__).parent
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -46,21 +49,22 @@ def test_every_name_is_there_and_only_those():
         _ = hs.LatentClasses
 
 
+def test_star_import_gives_every_name():
+    found = run("from halfseen import *; print(*sorted(set(globals())))")
+    assert set(hs.__all__) <= set(found)
+
+
 def test_stub_tells_editors_the_same_names():
-    stub = parsed("__init__.pyi")
-    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-    homes = {alias.name: node.module for node in imports for alias in node.names}
-    constants = {node.target.id for node in stub.body if isinstance(node, ast.AnnAssign)}
-    [listed] = [ast.literal_eval(node.value) for node in stub.body if isinstance(node, ast.Assign)]
-    assert homes == hs._HOME | dict.fromkeys(hs._MODULES, "halfseen")
-    assert {*homes, *constants} == set(listed) == set(hs.__all__)
+    written = (ROOT / "__init__.pyi").read_text(encoding="utf-8")
+    assert written == stub(), "run: python -m tools.stub"
+    ast.parse(written)
 
 
 def test_reference_documents_the_same_names():
     """docs/api.md lists every public name, every module offered, and nothing that is not there."""
     page = (DOCS / "api.md").read_text(encoding="utf-8")
     documented = re.findall(r"^   ([\w.]+)$", page, flags=re.MULTILINE)
-    assert sorted(name for name in documented if "." not in name) == sorted(hs._HOME)
+    assert sorted(name for name in documented if "." not in name) == sorted(hs._homes())
     assert re.findall(r"automodule:: halfseen\.(\w+)", page) == list(hs._MODULES)
     for name in documented:
         *module, attribute = name.split(".")
@@ -102,7 +106,7 @@ def imported(path):
                 yield from (f"{node.module}.{alias.name}" for alias in node.names if node.module == "halfseen")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=str)
+@pytest.mark.parametrize("path", [path for path in MODULES if path != Path("__init__.py")], ids=str)
 def test_imports_point_upward(path):
     """A layer imports only from itself and from the layers before it: data, kernels, leaves, ..., app."""
     here = layer_of("halfseen." + ".".join(path.with_suffix("").parts))
@@ -123,6 +127,34 @@ def test_data_and_kernels_know_nothing_of_each_other():
 def test_every_module_has_its_place():
     places = {path.parts[0].removesuffix(".py") for path in MODULES}
     assert places <= {*LAYERS, *APART, "__init__"}
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+def test_a_family_imports_no_other(name):
+    """A class loads its own folder; of the others only the manifests, which load nothing."""
+    loaded = run(f"import sys, halfseen; halfseen.{name}; print(*sys.modules)")
+    home = ESTIMATORS[name].rpartition(".")[0]
+    foreign = [m for m in loaded if re.match(r"halfseen\.families\.\w+\.", m) and not m.startswith(f"{home}.")]
+    assert [m for m in foreign if not m.endswith(".manifest")] == []
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if len(path.parts) == 3 and path.parts[0] == "families"], ids=str
+)
+def test_no_module_of_a_family_names_another(path):
+    """Also not to show something: what families share is in estimators, analysis, plots and app."""
+    named = [module.split(".") for module in imported(path) if module.startswith("halfseen.families.")]
+    others = {parts[2] for parts in named if parts[2] in families.NAMES}
+    assert others <= {path.parts[1]}
+
+
+def test_manifests_are_light():
+    loaded = run("import sys, halfseen.families; print(*sys.modules)")
+    own = {name for name in loaded if name.startswith("halfseen.")}
+    kinds = ("halfseen.families", "halfseen.families.family", "halfseen.families.options")
+    folders = [f"halfseen.families.{name}" for name in families.NAMES]
+    assert own == {*kinds, *folders, *(f"{folder}.manifest" for folder in folders)}
+    assert not {"numpy", "typer", "rich"} & set(loaded)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=str)

@@ -7,15 +7,18 @@ import sys
 import warnings
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import halfseen as hs
-from halfseen.app.report import material, page, sections
+from halfseen import families
+from halfseen.app.report import material, page
 from halfseen.app.report.parts import Section
 from halfseen.errors import ParameterError
+from halfseen.families.family import Family
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -393,17 +396,24 @@ def test_a_sample_is_taken_and_said(monkeypatch, classes):
 # ------------------------------------------------------------------------------------------------------------- families
 
 
-def test_a_family_registers_its_sections(monkeypatch):
+def test_the_report_of_a_family_is_found_by_its_manifest(monkeypatch):
     class Toy:
         pass
 
-    monkeypatch.setitem(
-        sections.SECTIONS, "Toy", [lambda model, given: Section("toy", "A toy", str(given.X)), lambda *_: None]
-    )
-    monkeypatch.setitem(sections.MATERIAL, "Toy", material.Material)
-    html = hs.report(Toy(), "the data")
-    assert sections_of(html) == ["toy"]
-    assert "the data" in html
+    class Child(Toy):
+        pass
+
+    own = ModuleType("halfseen.families.toy.report")
+    own.SECTIONS = [lambda model, given: Section("toy", "A toy", str(given.X)), lambda *_: None]
+    own.MATERIAL = material.Material
+    monkeypatch.setitem(sys.modules, own.__name__, own)
+    toys = Family("toy", "toys", {"Toy": "estimator"}, verbs=(), reports={"Toy": "Report on a toy"})
+    monkeypatch.setattr(families, "FAMILIES", (*families.FAMILIES, toys))
+    for model in (Toy(), Child()):
+        html = hs.report(model, "the data")
+        assert sections_of(html) == ["toy"]
+        assert "the data" in html
+        assert "<title>Report on a toy" in html
 
 
 def test_a_model_without_a_report_is_refused():

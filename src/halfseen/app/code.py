@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from halfseen.app import families
+from halfseen import families
 
 HEAD = "import halfseen as hs\n"
 OF_FIT = {"group": "groups", "time": "time"}  # what `fit` is told, and not `open_table`
@@ -12,7 +12,7 @@ OF_FIT = {"group": "groups", "time": "time"}  # what `fit` is told, and not `ope
 
 def python_of(model: Any) -> str:
     """Return a script that reads the same data the same way and fits the same model."""
-    own = families.own_code(model)
+    own = _own_code(model)
     if own is not None:
         return f"{HEAD}\n{own(model)}"
     reading = model._origin.reading
@@ -25,6 +25,12 @@ def python_of(model: Any) -> str:
         data = f"table = hs.open_table({', '.join(arguments)})"
     marks = "".join(f", {OF_FIT[name]}={reading[name]!r}" for name in OF_FIT if reading and reading.get(name))
     return "\n".join([HEAD, data, f"model = hs.{call(model)}.fit(table{marks})", "print(model.describe())"])
+
+
+def _own_code(model: Any) -> Any:
+    """Return the function by which a family writes the Python of a fit; None where its data are one table."""
+    found = families.of_class(type(model))
+    return None if found is None else getattr(found[0].module("cli"), "code", None)
 
 
 def call(model: Any) -> str:

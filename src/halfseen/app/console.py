@@ -46,7 +46,8 @@ def show(text: str = "") -> None:
 
 def show_json(value: Any) -> None:
     """Print a result for a program."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False, default=lambda array: array.tolist())
+    sys.stdout.write(text + "\n")
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1, to_errors: bool = False) -> None:
@@ -88,8 +89,8 @@ def _plain(cell: Any) -> str:
 
 
 @contextmanager
-def shown_warnings() -> Iterator[set[type[Warning]]]:
-    """Show each warning once, as a note; gives the categories met so far."""
+def shown_warnings(said: Callable[[str], str]) -> Iterator[set[type[Warning]]]:
+    """Show each warning once, as a note in the words of `said`; gives the categories met so far."""
     seen: set[str] = set()
     categories: set[type[Warning]] = set()
 
@@ -97,7 +98,7 @@ def shown_warnings() -> Iterator[set[type[Warning]]]:
         categories.add(category)
         if str(message) not in seen:
             seen.add(str(message))
-            note(f"note: {message}")
+            note(f"note: {said(str(message))}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

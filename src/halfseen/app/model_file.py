@@ -16,7 +16,7 @@ To add a family
    `halfseen.app.plain_values` lists what is plain; `halfseen.estimators.state` does it for mixtures over tables.
 2. Give it the class method ``_from_state(cls, state) -> Self`` that builds it. A state comes from outside: check names,
    types and shapes, ask `Leaf.flaw` about parameters, and raise `ParameterError` saying what is wrong.
-3. List the class in `FAMILIES` and add a fitted model to ``tests/unit/test_model_file.py``.
+3. List the class in the manifest of its family and add a fitted model to ``tests/unit/test_model_file.py``.
 
 Later versions of a class read earlier records: give a missing entry its default in ``_from_state``. When that cannot be
 done, raise `FORMAT_VERSION` and turn the old record into a new one in `load`.
@@ -39,25 +39,14 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen.app import plain_values
 from halfseen.errors import ModelFileError, ParameterError
 from halfseen.estimators.state import State
+from halfseen.families import ESTIMATORS
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.whole_file import whole_file
 
-__all__ = ["FAMILIES", "load", "read_record", "save"]
+__all__ = ["load", "read_record", "save"]
 
 FORMAT = "halfseen model"
 FORMAT_VERSION = 1
-FAMILIES = {  # class -> its module
-    "BayesNet": "halfseen.families.network.estimator",
-    "GaussianClassifier": "halfseen.families.mixture.gaussian_classifier",
-    "GaussianMixture": "halfseen.families.mixture.gaussian_mixture",
-    "HMM": "halfseen.families.hmm.estimator",
-    "KMeans": "halfseen.families.kmeans.estimator",
-    "LatentClass": "halfseen.families.mixture.latent_class",
-    "NaiveBayes": "halfseen.families.mixture.naive_bayes",
-    "PCFG": "halfseen.families.grammar.estimator",
-    "TranscriptAligner": "halfseen.families.transcript.estimator",
-    "WordAligner": "halfseen.families.words.estimator",
-}
 KEYS = {"format", "format_version", "halfseen_version", "class", "record", "checksum"}
 LONGEST = 100_000_000  # bytes of a header, as in safetensors itself
 DAMAGED = "The file is damaged: restore it from a copy, or fit and save the model again."
@@ -70,7 +59,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : fitted LatentClass, GaussianMixture, KMeans, NaiveBayes, GaussianClassifier or HMM
+    model : fitted estimator
     path : str or path
         Any name; ".halfseen" is the custom. An existing file is replaced.
 
@@ -89,10 +78,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     name = type(model).__name__
-    if FAMILIES.get(name) != type(model).__module__:
+    if ESTIMATORS.get(name) != type(model).__module__:
         raise ParameterError(
-            f"a {name} has no file format. These have: {', '.join(FAMILIES)}. Of a pipeline or a search, save the "
-            "model inside."
+            f"a {name} has no file format. These have: {', '.join(sorted(ESTIMATORS))}. Of a pipeline or a search, "
+            "save the model inside."
         )
     check_is_fitted(model)
     content = _content(name, model._state())
@@ -109,7 +98,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    LatentClass, GaussianMixture, KMeans, NaiveBayes, GaussianClassifier or HMM
+    the estimator that was saved
 
     Raises
     ------
@@ -226,15 +215,15 @@ def _check_head(head: bytes, size: int, path: str) -> None:
 def _model_in(content: bytes, path: str) -> Any:
     """Return the model in the content of a file; whatever is wrong with it is the file's fault."""
     metadata, tensors = _parts(content, path)
-    family = FAMILIES.get(metadata["class"])
-    if family is None:
+    home = ESTIMATORS.get(metadata["class"])
+    if home is None:
         raise ModelFileError(
             f"{path}: it holds a {metadata['class']!r:.80}, which this version of halfseen does not know. "
-            f"It knows: {', '.join(FAMILIES)}. Upgrade halfseen."
+            f"It knows: {', '.join(sorted(ESTIMATORS))}. Upgrade halfseen."
         )
     try:
         record = plain_values.loads(metadata["record"])
-        return getattr(import_module(family), metadata["class"])._from_state(State(record, tensors))
+        return getattr(import_module(home), metadata["class"])._from_state(State(record, tensors))
     except Exception as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{path}: the {metadata['class']} in it cannot be: {reason} {DAMAGED}") from error

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from typing import Any
 
 from halfseen.errors import ParameterError
+
+
+def of_every_fit(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of every fit by EM under the names that estimators have for them."""
+    return {
+        "assign": request["assign"],
+        "n_init": request["restarts"],
+        "max_iter": request["max_iter"],
+        "n_jobs": request["jobs"],
+        "random_state": request["seed"],
+    }
 
 
 def names(text: str | None) -> list[str]:
@@ -83,7 +95,7 @@ def _number(text: str) -> Any:
     return text
 
 
-def sizes(text: str) -> int | list[int] | str:
+def sizes(text: str, option: str = "--classes") -> int | list[int] | str:
     """Read numbers of classes.
 
     Examples
@@ -102,7 +114,7 @@ def sizes(text: str) -> int | list[int] | str:
     except ValueError:
         found = []
     if not found or min(found) < 1:
-        raise ParameterError(f"-k {text!r} is not a number of classes. Use 3, a range such as 2..8, or auto.")
+        raise ParameterError(f"{option} {text!r} is not a number of classes. Use 3, a range such as 2..8, or auto.")
     return found[0] if len(found) == 1 else found
 
 

@@ -10,17 +10,34 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from halfseen.analysis.decisions import decide
+from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.app import console, options
-from halfseen.app.families import Fitted
+from halfseen.app.dispatch import Fitted
 from halfseen.data.files import FileTable, identifiers, open_table
+from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 
 
-def open_rows(path: str | None, sql: str | None, missing: Sequence[str], **columns: Any) -> FileTable:
+def reading_of_rows(request: Mapping[str, Any], *options_of: str) -> dict[str, Any]:
+    """Return how the one file of a fit is read, with more options that say so: kept in the model file."""
+    paths = request["data"] or [None]
+    if len(paths) > 1:
+        raise ParameterError(f"one file of rows is needed, got {len(paths)}: {', '.join(paths)}.")
+    return {
+        "data": paths[0],
+        "sql": request["sql"],
+        "missing": options.names(request["missing"]),
+        "ignore": options.names(request["ignore"]),
+        **{name: request[name] for name in options_of},
+    }
+
+
+def open_rows(data: str | None, sql: str | None, missing: Sequence[str], **columns: Any) -> FileTable:
     """Open a file or a query."""
-    if path is None and sql is None:
+    if data is None and sql is None:
         raise ParameterError("name a file to read, or - for standard input.")
-    return open_table(path, sql=sql, missing=missing, **columns)
+    return open_table(data, sql=sql, missing=missing, **columns)
 
 
 def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tuple[FileTable, list[str]]:
@@ -126,6 +143,51 @@ def filled(batch: pa.Table, parts: pa.Table) -> pa.Table:
     for name in parts.column_names:
         batch = batch.set_column(batch.column_names.index(name), name, parts.column(name))
     return batch
+
+
+def unnamed(model: Any, X: Any) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the columns of an array under the names that the model gave them."""
+    for j, name in enumerate(model._schema.names):
+        yield name, [row[j] for row in X.tolist()]
+
+
+def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Write the rows with their missing cells filled; with draws, so many completed tables one below the other."""
+    n_draws, n_filled, kinds = request["draws"], 0, getattr(model, "columns_", {})
+    if set(kinds.values()) == {"text"}:
+        console.note("text is not filled: a model of words can tell which ones are likely, not what was written")
+    with TableWriter(request["output"]) as out:
+        if not n_draws:
+            for batch, X in batches(model, reading, request):
+                n_filled += sum(X[name].null_count for name in X.column_names if kinds.get(name) != "text")
+                out.append(filled(batch, model.impute(X)))
+        for i in range(n_draws):
+            rng = np.random.default_rng([request["seed"], i])
+            for batch, X in batches(model, reading, request):
+                drawn = filled(batch, model.impute(X, draw=True, random_state=rng))
+                out.append(drawn.add_column(0, "draw", pa.array(np.full(len(drawn), i + 1))))
+    say_filled(request, n_filled)
+
+
+def say_filled(request: Mapping[str, Any], n_filled: int) -> None:
+    """Say how many cells were filled, or tables completed."""
+    if request["output"] != "-":
+        done = f"{request['draws']} completed tables" if request["draws"] else f"{n_filled:,} missing cells filled"
+        console.note(f"{done}: {request['output']}")
+
+
+def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Hide known cells, impute them, and print how far off the guesses are, beside those of column means."""
+    console.show(str(hidden_cells(model, data(model, reading, request).X, random_state=request["seed"])))
+
+
+def decided(proba: Any, names: Sequence[str], cost: Any, reject: float | None) -> dict[str, Any]:
+    """Return the decision for each row and its risk, where costs were given."""
+    if cost is None and reject is None:
+        return {}
+    decisions, matrix = (names, None) if cost is None else cost
+    decision, risk = decide(proba, matrix, reject, return_risk=True)
+    return {"decision": ["reject" if i < 0 else decisions[i] for i in decision.tolist()], "risk": risk}
 
 
 def read_costs(path: str, classes: Sequence[str]) -> tuple[list[str], NDArray[np.float64]]:

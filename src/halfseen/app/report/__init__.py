@@ -3,16 +3,12 @@
 `page`       `report`: from a model and a table to a file
 `material`   what the sections share, computed once
 `parts`      what a section is made of, as plain values for the template
-`sections`   which sections the report of each family has, and those that all families share
-`mixture`    the report on a mixture over a table, LatentClass or NaiveBayes
-`chain`      the report on a hidden Markov model
-`clusters`   the report on k-means
-`grammar`    the report on a grammar
-`network`    the report on a Bayesian network; `graph` draws it
-`trust`, `holes`, `rows`, `classifier`   its longer sections
+`sections`   the section that all reports share
+`checks`     checks and traits that several reports share
+`trust`, `holes`, `rows`, `text`   longer sections of the reports on tables
 `figures`    matplotlib figures as inline SVG
 `templates`  the page itself
 
-A family adds its report with ``SECTIONS["Name"] = [builder, ...]``, each a function of (model, material) that returns a
-Section or None, and ``MATERIAL["Name"]``, what its builders share.
+The report of a family is its module ``report``: ``SECTIONS`` is a list of functions of (model, material) that return a
+Section, or None where there is nothing to say, and ``MATERIAL`` builds what they share. Its manifest has the titles.
 """

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from pathlib import Path
 from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
+from halfseen import families
 from halfseen.app.report.parts import Section
-from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, family_of
 from halfseen.errors import ParameterError
+from halfseen.families.family import Family
 from halfseen.optional import optional
 from halfseen.whole_file import whole_file
 
 TEMPLATES = Path(__file__).parent / "templates"
-FAMILIES = ("grammar", "hmm", "kmeans", "mixture", "network", "words")  # whose reports register themselves
 LONGEST = 32  # letters of a name; the rest is in the title of the element
 
 
@@ -95,25 +94,27 @@ def report(
     >>> page.startswith("<!doctype html>"), len(page) < 1_000_000
     (True, True)
     """
-    for family in FAMILIES:
-        import_module(f"halfseen.families.{family}.report")
-    family = family_of(model)
+    family, own_title = _registered(model)
     if title is not None and not isinstance(title, str):
         raise ParameterError(f"title={title!r} is not text.")
     if path is not None and not Path(path).parent.is_dir():
         raise FileNotFoundError(
             f"report: there is no folder {str(Path(path).parent)!r} to write {Path(path).name!r} to."
         )
-    material = MATERIAL[family](model, X, y, sample_weight, cost, command)
-    sections = [section for build in SECTIONS[family] if (section := build(model, material)) is not None]
-    html = render(sections, title or TITLES.get(family) or _title(model))
+    own = family.module("report")
+    material = own.MATERIAL(model, X, y, sample_weight, cost, command)
+    sections = [section for build in own.SECTIONS if (section := build(model, material)) is not None]
+    html = render(sections, title or own_title)
     return html if path is None else write(html, path)
 
 
-def _title(model: Any) -> str:
-    if hasattr(model, "state_names_"):
-        return "Report on hidden states"
-    return "Report on a classifier" if hasattr(model, "classes_") else "Report on hidden classes"
+def _registered(model: Any) -> tuple[Family, str]:
+    """Return the family of a model and the title of its report; a subclass has the report of its parent."""
+    family, name = families.of_class(type(model)) or (None, "")
+    if family is None or name not in family.reports:
+        known = ", ".join(sorted(name for family in families.FAMILIES for name in family.reports))
+        raise ParameterError(f"report: there is no report for {type(model).__name__}. There is one for: {known}.")
+    return family, family.reports[name]
 
 
 def render(sections: list[Section], title: str) -> str:

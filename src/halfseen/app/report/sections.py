@@ -1,38 +1,16 @@
-"""Which sections the report of each family has.
-
-A family registers its builders under the name of its estimator: each takes the model and the material and returns a
-Section, or None where there is nothing to say. Estimators are looked up by name along their classes, so that a subclass
-has the report of its parent.
-"""
+"""The section that the reports of all families share: how to reproduce the result."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from halfseen.app.code import HEAD, call, python_of
 from halfseen.app.report.material import Material
 from halfseen.app.report.parts import Beside, Code, Grid, Part, Section
 from halfseen.app.versions import versions
-from halfseen.errors import ParameterError
-
-Builder = Callable[[Any, Any], Section | None]
-
-SECTIONS: dict[str, list[Builder]] = {}
-MATERIAL: dict[str, Callable[..., Material]] = {}
-TITLES: dict[str, str] = {}  # of a family that has one of its own
 
 MOST_PARAMETERS = 300  # rows of the table of parameters
-
-
-def family_of(model: Any) -> str:
-    """Return the name under which the report of a model is registered."""
-    for parent in type(model).__mro__:
-        if parent.__name__ in SECTIONS:
-            return parent.__name__
-    known = ", ".join(sorted(SECTIONS))
-    raise ParameterError(f"report: there is no report for {type(model).__name__}. There is one for: {known}.")
 
 
 def reproduce(model: Any, material: Material) -> Section:

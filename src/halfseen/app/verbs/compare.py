@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from halfseen import families
 from halfseen.analysis import comparison
-from halfseen.app import console, families
+from halfseen.app import console, dispatch
 from halfseen.app.model_file import load
 from halfseen.errors import ModelFileError
-from halfseen.families.words.link_scores import LinkScores
 
 
-def run(model: str, other: str, truth: str | None, json: bool, **request: Any) -> None:
-    """Compare with another model, or with a column of a file; links with other links."""
-    from halfseen.families.words import cli
-
-    if truth is None and cli.is_links(model):
-        _show_links(cli.compare_links(model, other), json)
-        return
-    loaded = load(model)
+def run(request: Mapping[str, Any]) -> None:
+    """Compare with another model, with a column of a file, or files of answers with each other."""
+    one, two, truth, json = (request[name] for name in ("model", "other", "truth", "json"))
+    if truth is None:
+        for family in families.offering("compare_files"):
+            answers = family.module("cli").compare_files(one, two)
+            if answers is not None:
+                _show_figures(answers, json)
+                return
+    loaded = load(one)
+    words = dispatch.family_of(loaded).component
     if truth is not None:
-        reading = families.reading_of(loaded)
-        found = families.verb_of(loaded, "truth")(loaded, reading, request | {"data": other, "truth": truth})
-        _show_truth(comparison.with_truth(*found), truth, json, families.verb_of(loaded, "WORDS")[0])
+        told = dispatch.command(loaded, "truth")(loaded, dispatch.reading_of(loaded), {**request, "data": two})
+        _show_truth(comparison.with_truth(*told), truth, json, words[0])
         return
     try:
-        second = load(other)
+        second = load(two)
     except ModelFileError as error:
         raise ModelFileError(f"{error} To compare with data, name a column of it: --truth COLUMN.") from error
-    found = comparison.models(loaded, second)
-    _show_models(found, model, other, json, families.verb_of(loaded, "WORDS"))
+    _show_models(comparison.models(loaded, second), one, two, json, words)
 
 
 def _show_truth(found: comparison.Agreement, truth: str, json: bool, word: str) -> None:
@@ -69,16 +71,9 @@ def _show_models(found: comparison.Moved, one: str, two: str, json: bool, words:
         console.show(f"\nnothing moved: the {many} are the same")
 
 
-def _show_links(found: LinkScores, json: bool) -> None:
+def _show_figures(answers: tuple[dict[str, Any], list[tuple[str, str]]], json: bool) -> None:
+    found, facts = answers
     if json:
-        console.show_json(found._asdict())
-        return
-    shares = [("alignment error rate", found.aer), ("precision", found.precision), ("recall", found.recall)]
-    facts: list[tuple[str, Any]] = [(name, f"{value:.4f}") for name, value in [*shares, ("F1", found.f1)]]
-    numbers = [
-        ("pairs", found.n_pairs),
-        ("links", found.n_found),
-        ("sure", found.n_sure),
-        ("possible", found.n_possible),
-    ]
-    console.show_facts(facts + [(name, f"{value:,}") for name, value in numbers])
+        console.show_json(found)
+    else:
+        console.show_facts(facts)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from halfseen.app import console
 from halfseen.app.versions import versions
 
 
-def run(json: bool) -> None:
+def run(request: Mapping[str, Any]) -> None:
     """Print versions, kernels and cores, and what could be better."""
     found: dict[str, Any] = versions()
-    if json:
+    if request["json"]:
         console.show_json(found)
         return
     console.show_facts(list(found.items()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from halfseen.analysis.explain import explain
@@ -10,12 +11,14 @@ from halfseen.app.tables import open_rows, without_identifiers
 from halfseen.families.mixture.latent_class import LatentClass
 
 
-def run(**request: Any) -> None:
+def run(request: Mapping[str, Any]) -> None:
     """Read a small table and show every number of a few iterations."""
     kinds = options.kinds(request["columns"]) | dict.fromkeys(options.names(request["text"]), "text")
     missing, ignore = (options.names(request[name]) for name in ("missing", "ignore"))
     table, _ = without_identifiers(open_rows(request["data"], request["sql"], missing, ignore=ignore), kinds)
-    model = LatentClass(request["k"], columns=kinds or None, assign=request["assign"], random_state=request["seed"])
+    model = LatentClass(
+        request["classes"], columns=kinds or None, assign=request["assign"], random_state=request["seed"]
+    )
     found = explain(model, table, n_iter=request["steps"])
     if request["output"] == "-":
         console.show(str(found))

@@ -4,41 +4,40 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from halfseen.app import console, families
+from halfseen.app import console, dispatch
 from halfseen.app.model_file import save
 from halfseen.engine.services.checkpoint import checkpoint
 from halfseen.engine.services.progress import watching
 from halfseen.errors import ParameterError
 
 
-def run(**request: Any) -> None:
+def run(request: Mapping[str, Any]) -> None:
     """Fit, show what was found, and write what was asked for."""
-    family = families.named(request["model"])
-    families.check_options(request)
+    family = dispatch.family_named(request["model"])
+    dispatch.check_fit(family, request)
     output = request["output"]
-    resumes = getattr(family, "RESUMES", True)
-    if request["resume"] and not resumes:
-        raise ParameterError(f"--resume has no meaning with --model {request['model']}: it keeps no checkpoint.")
     _check_output(output)
-    journal = Path(f"{output}.checkpoint") if output is not None and resumes else None
-    _check(journal, request["resume"])
-    with console.progress() as watch, watching(watch), nullcontext() if journal is None else checkpoint(journal):
-        fitted = family.fit(request)
+    kept = Path(f"{output}.checkpoint") if output is not None and family.resumes else None
+    _check_checkpoint(kept, request["resume"])
+    commands = family.module("cli")
+    with console.progress() as watch, watching(watch), nullcontext() if kept is None else checkpoint(kept):
+        fitted = commands.fit(request)
     command = _command()
     fitted.model._origin = fitted.model._origin._replace(command=command, reading=fitted.reading)
     if output is not None:
         save(fitted.model, output)
     if request["json"]:
-        console.show_json(family.summary(fitted.model))
+        console.show_json(commands.summary(fitted.model))
     else:
-        family.describe(fitted.model)
-        console.note(family.outcome(fitted.model))
+        commands.describe(fitted.model)
+        console.note(commands.outcome(fitted.model))
     for event in fitted.model.events_:
-        console.note(f"note: {event}")
+        console.note(f"note: {request['said'](event)}")
     if output is not None:
         console.note(f"model: {output}")
     if request["report"] is not None:
@@ -53,17 +52,17 @@ def _check_output(output: str | None) -> None:
         raise ParameterError(f"-o: there is no directory {Path(output).parent}.")
 
 
-def _check(journal: Path | None, resume: bool) -> None:
-    """Refuse to lose an interrupted fit, and to go on with none."""
-    if journal is None:
+def _check_checkpoint(kept: Path | None, resume: bool) -> None:
+    """Refuse to lose an interrupted fit; say so if there is none to resume."""
+    if kept is None:
         if resume:
-            raise ParameterError("--resume needs -o: the checkpoint lies beside the model file.")
+            raise ParameterError("--resume needs -o: the checkpoint is kept beside the model file.")
         return
-    if resume and not journal.exists():
-        console.note(f"note: there is no checkpoint {journal}: the fit begins at the beginning")
-    if not resume and journal.exists():
+    if resume and not kept.exists():
+        console.note(f"note: there is no checkpoint {kept}: the fit starts from the beginning")
+    if not resume and kept.exists():
         raise ParameterError(
-            f"{journal} is left from an interrupted fit. Add --resume to go on with it, or delete it to begin anew."
+            f"{kept} is left from an interrupted fit. Add --resume to continue it, or delete it to start again."
         )
 
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from halfseen.app import console, families
+from halfseen.app import console, dispatch
 from halfseen.app.code import python_of
+from halfseen.app.fits import ended
 from halfseen.app.model_file import load, read_record
 
 
-def run(model: str, code: bool, parameters: bool, word: str | None, json: bool) -> None:
+def run(request: Mapping[str, Any]) -> None:
     """Print the header, the classes in words, the translations of a word, or the code that makes the model."""
-    record = read_record(model)
-    loaded = load(model)
-    families.check_use(loaded, {"word": word})
-    if word is not None:
-        _show_word(families.verb_of(loaded, "show_word")(loaded, word), json)
-    elif code:
+    record = read_record(request["model"])
+    loaded = load(request["model"])
+    dispatch.check_use(loaded, "info", request)
+    if request["word"] is not None:
+        _show_word(dispatch.command(loaded, "show_word")(loaded, request["word"]), request["json"])
+    elif request["code"]:
         console.show(python_of(loaded))
-    elif json:
+    elif request["json"]:
         console.show_json(record)
-    elif parameters:
+    elif request["parameters"]:
         _show_parameters(loaded)
     else:
         _show(loaded, record)
@@ -32,7 +34,7 @@ def _show(model: Any, record: dict[str, Any]) -> None:
     if record.get("columns"):
         console.show_table(("column", "kind", "categories"), [_column(column) for column in record["columns"]], left=3)
         console.show()
-    families.verb_of(model, "describe")(model)
+    dispatch.said_by(model, "describe")(model)
 
 
 def _facts(model: Any, record: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -40,8 +42,8 @@ def _facts(model: Any, record: dict[str, Any]) -> list[tuple[str, Any]]:
     stopped = training.get("stop_reason_")
     return [
         ("model", record["class"]),
-        *families.verb_of(model, "facts")(model, record),
-        ("stopped by", stopped and f"{stopped} after {training['n_iter_']} passes"),
+        *dispatch.said_by(model, "facts")(model, record),
+        ("fit", stopped and ended(stopped, training["n_iter_"])),
         ("seed", record["seed"]),
         ("fitted", record["fitted_at"]),
         ("by halfseen", record["halfseen_version"]),

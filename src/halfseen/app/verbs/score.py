@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from halfseen.app import console, families
+from halfseen.app import console, dispatch
 from halfseen.app.model_file import load
 
 WORDS = {
@@ -25,13 +25,12 @@ WORDS = {
 MOST_SEQUENCES = 12
 
 
-def run(model: str, json: bool, **request: Any) -> None:
+def run(request: Mapping[str, Any]) -> None:
     """Load the model, score the rows, print the figures."""
-    loaded = load(model)
-    families.check_use(loaded, request)
-    reading = families.reading_of(loaded)
-    found = families.verb_of(loaded, "score")(loaded, reading, request)
-    if json:
+    loaded = load(request["model"])
+    dispatch.check_use(loaded, "score", request)
+    found = dispatch.command(loaded, "score")(loaded, dispatch.reading_of(loaded), request)
+    if request["json"]:
         console.show_json(found)
         return
     each = found.pop("each", ())

@@ -14,28 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfseen.app import console, options
-from halfseen.app.families import Fitted
+from halfseen.app.dispatch import Fitted
+from halfseen.app.fits import ended, of_fit
 from halfseen.data.encodings import read_text
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.grammar.estimator import PCFG
 from halfseen.families.grammar.methods import Parse
-from halfseen.families.mixture.cli import of_fit
 from halfseen.structures.trees import read_brackets
 from halfseen.whole_file import whole_file
 
 TREES = (".mrg", ".trees")
-FOREIGN = {  # options of fit that other families have
-    "target": "there is no column to predict",
-    "columns": "a corpus has no columns",
-    "covariance": "it has no covariances",
-    "k": "the rules say which symbols there are",
-    "ignore": "a corpus has no columns",
-    "missing": "a corpus has no cells",
-    "weight": "a corpus has no columns",
-    "sql": "a corpus is a text file",
-    "memory": "a corpus is read whole",
-    "criterion": "there is nothing to choose",
-}
 FORMATS = ("brackets", "picture", "svg")
 
 
@@ -51,9 +39,6 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     paths = request["data"] or []
     if len(paths) != 1:
         raise ParameterError(f"one file of sentences is needed, got {len(paths)}.")
-    for option, why in FOREIGN.items():
-        if option in request["given"]:
-            raise ParameterError(f"--{option} has no meaning with a grammar as --model: {why}.")
     model = _estimator(request)
     corpus = read_corpus(paths[0], request["brackets"])
     model.fit(corpus.sentences, brackets=corpus.brackets)
@@ -65,14 +50,10 @@ def fit(request: Mapping[str, Any]) -> Fitted:
 
 def _estimator(request: Mapping[str, Any]) -> PCFG:
     given = {
-        "assign": request["assign"],
+        **options.of_every_fit(request),
         "prior": options.prior(request["prior"], None),
         "unknown": request["unknown"] or "unparsable",
         "on_unparsable": request["unparsable"] or "error",
-        "n_init": request["restarts"],
-        "max_iter": request["max_iter"],
-        "n_jobs": request["jobs"],
-        "random_state": request["seed"],
     }
     if given["prior"] == "row":
         raise ParameterError("--prior row has no meaning with a grammar: give pseudo-counts, such as 0.1, or none.")
@@ -105,14 +86,7 @@ def read_corpus(path: str, brackets: Any = None) -> Corpus:
 
 def data(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
     """Return the sentences of a file, read as those of the fit were: for the report."""
-    _refuse(request, ("sql", "missing"))
     return Fitted(model, read_corpus(request["data"], reading.get("brackets")), dict(reading))
-
-
-def _refuse(request: Mapping[str, Any], foreign: Sequence[str]) -> None:
-    for option in foreign:
-        if request.get(option) is not None:
-            raise ParameterError(f"--{option} has no meaning for a PCFG model.")
 
 
 # ---- use -------------------------------------------------------------------------------------------------------------
@@ -120,9 +94,9 @@ def _refuse(request: Mapping[str, Any], foreign: Sequence[str]) -> None:
 
 def parse(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the trees of sentences."""
-    if request["form"] not in FORMATS:
+    if request["format"] not in FORMATS:
         raise ParameterError(f"--format {request['form']!r} is not one of {', '.join(FORMATS)}.")
-    if request["form"] == "svg" and request["output"] == "-":
+    if request["format"] == "svg" and request["output"] == "-":
         raise ParameterError("--format svg needs -o: a file trees.html for all, or trees.svg for one sentence.")
     if request["text"] is not None:
         words, spans = read_brackets(request["text"]) if request["brackets"] else (request["text"].split(), [])
@@ -138,7 +112,7 @@ def parse(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     for number, (words, own) in enumerate(zip(corpus.sentences, listed, strict=True)):
         if not own:
             console.note(f"note: sentence {number} has no parse: {' '.join(words)}")
-    _write(request["output"], request["form"], corpus, listed)
+    _write(request["output"], request["format"], corpus, listed)
 
 
 def _write(output: str, form: str, corpus: Corpus, listed: Sequence[Sequence[Parse]]) -> None:
@@ -194,13 +168,12 @@ def _save(path: str, text: str) -> None:
 
 def sample(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write sentences drawn from the grammar, one on each line."""
-    sentences, _ = model.sample(request["n"], random_state=request["seed"])
+    sentences, _ = model.sample(request["rows"], random_state=request["seed"])
     _put(request["output"], (" ".join(words) for words in sentences))
 
 
 def score(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
     """Return how well the grammar describes the sentences of a file."""
-    _refuse(request, ("sql", "missing", "weight"))
     corpus = read_corpus(request["data"], reading.get("brackets"))
     found = model.score_samples(corpus.sentences, brackets=corpus.brackets)
     parsed = np.isfinite(found)
@@ -230,7 +203,7 @@ MOST = 40  # left-hand sides shown
 def outcome(model: PCFG) -> str:
     """Return how the fit went, in one sentence."""
     lost = f"; {model.n_unparsable_} sentences without a parse were left out" if model.unparsable_ else ""
-    return f"log-likelihood {model.loglik_:,.2f}; stopped by {model.stop_reason_} after {model.n_iter_} passes{lost}"
+    return f"log-likelihood {model.loglik_:,.2f}; {ended(model.stop_reason_, model.n_iter_)}{lost}"
 
 
 def summary(model: PCFG) -> dict[str, Any]:

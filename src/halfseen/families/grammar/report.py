@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from halfseen.app.report.checks import converged, events
 from halfseen.app.report.material import Material
 from halfseen.app.report.parts import Check, Checks, Figure, Grid, Part, Section, Text
-from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, reproduce
+from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, plural
-from halfseen.families.mixture.report import capital, converged
 
 MOST_RULES = 30  # that changed most
 MOST_LOST = 20  # sentences without a parse that are shown
@@ -77,7 +77,7 @@ def _checks(model: Any, material: GrammarMaterial) -> Iterator[Check]:
         agree = restarts["n_reached_best"]
         text = f"{agree} of the last {restarts['n_finalists']} starts reached the best log-likelihood."
         yield Check(agree > 1, "Starts", text)
-    yield from (Check(False, "Event", f"{capital(event)}.") for event in getattr(model, "events_", ()))
+    yield from events(model)
     lost = len(material.words) - len(material.parsed)
     text = (
         f"{plural(lost, 'sentence')} of {count(len(material.words))} have no parse."
@@ -147,6 +147,5 @@ def lost(model: Any, material: GrammarMaterial) -> Section:
     return Section("unparsable", "Sentences without a parse", lead, [grid, advice])
 
 
-SECTIONS["PCFG"] = [answer, changed, trees, lost, reproduce]
-MATERIAL["PCFG"] = GrammarMaterial.gathered
-TITLES["PCFG"] = "Report on a grammar"
+SECTIONS = [answer, changed, trees, lost, reproduce]
+MATERIAL = GrammarMaterial.gathered

@@ -17,16 +17,21 @@ import pyarrow as pa
 
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.app import console, options
-from halfseen.app.families import Fitted
+from halfseen.app.dispatch import Fitted
+from halfseen.app.fits import of_fit, outcome, show_selection
 from halfseen.app.tables import (
     column,
+    decided,
     extended,
     features,
     filled,
     open_rows,
     opened,
     read_costs,
+    reading_of_rows,
+    say_filled,
     show_columns,
+    unnamed,
     without_identifiers,
 )
 from halfseen.data.files import FileTable
@@ -34,40 +39,37 @@ from halfseen.data.sequences import plainly
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.families.hmm.estimator import HMM
-from halfseen.families.mixture import cli
 
-WORDS = ("state", "states")
+__all__ = [
+    "check",
+    "data",
+    "describe",
+    "facts",
+    "fit",
+    "forecast",
+    "impute",
+    "outcome",
+    "predict",
+    "sample",
+    "score",
+    "summary",
+    "truth",
+]
+
 MARKS = ("group", "time")
-NOT_HERE = {  # options of other models, and why they are none of this one's
-    "target": "labels of steps are given in Python, as labels=",
-    "weight": "weights of sequences are given in Python, as sample_weight=",
-    "memory": "sequences are read whole",
-}
 
 
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit hidden states to the sequences of a file."""
-    paths = request["data"] or [None]
-    if len(paths) > 1:
-        raise ParameterError(f"one file of steps is needed, got {len(paths)}: {', '.join(paths)}.")
-    for option, why in NOT_HERE.items():
-        if request[option] is not None:
-            raise ParameterError(f"--{option} has no meaning with --model hmm: {why}.")
     kinds = options.kinds(request["columns"])
-    reading = {
-        "data": paths[0],
-        "sql": request["sql"],
-        "missing": options.names(request["missing"]),
-        "ignore": options.names(request["ignore"]),
-        "group": request["group"],
-        "time": request["time"],
-    }
+    reading = reading_of_rows(request, *MARKS)
+    path = reading["data"]
     model = _estimator(request, kinds)
-    table = open_rows(paths[0], reading["sql"], reading["missing"], ignore=reading["ignore"])
-    table = table.without(_known_marks(table, reading, paths[0] or "the query"))
+    table = open_rows(path, reading["sql"], reading["missing"], ignore=reading["ignore"])
+    table = table.without(_known_marks(table, reading, path or "the query"))
     table, apart = without_identifiers(table, kinds)
     reading["ignore"] += apart
-    with _about(paths[0]):
+    with _about(path):
         model.fit(table, groups=reading["group"], time=reading["time"])
     show_columns(model)
     return Fitted(model, table, reading)
@@ -81,16 +83,12 @@ def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> HM
     if request["min_dwell"] is not None:
         given["min_dwell"] = request["min_dwell"]
     return HMM(
-        options.sizes(request["k"]),
+        options.sizes(request["classes"]),
         request["emission"] or "auto",
         columns=dict(kinds) or None,
         prior=options.prior(request["prior"], None),
         criterion=request["criterion"],
-        assign=request["assign"],
-        n_init=request["restarts"],
-        max_iter=request["max_iter"],
-        n_jobs=request["jobs"],
-        random_state=request["seed"],
+        **options.of_every_fit(request),
         **given,
     )
 
@@ -123,8 +121,6 @@ def _about(path: str | None) -> Iterator[None]:
 
 def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the steps with their state, its probabilities given the whole sequence, and what else was asked for."""
-    if request["why"]:
-        raise ParameterError("--why has no meaning for an HMM: the steps around a step have their say too.")
     names = list(model.state_names_)
     cost = None if request["cost"] is None else read_costs(request["cost"], names)
     model.set_params(n_jobs=request["jobs"])
@@ -136,16 +132,16 @@ def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
         found["certainty"] = proba.max(axis=1)
         if request["path"]:
             found["path"] = [names[k] for k in model.predict(steps, **_marks(model, reading)).tolist()]
-    found |= cli.decided(proba, names, cost, request["reject"])
+    found |= decided(proba, names, cost, request["reject"])
     with TableWriter(request["output"]) as out:
         out.append(extended(rows, found))
 
 
 def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Write the steps with their holes filled; with draws, so many completed tables one below the other."""
+    """Write the steps with their missing cells filled; with draws, so many completed tables one below the other."""
     rows, steps = _steps(model, reading, request)
     marks, n_draws = _marks(model, reading), request["draws"]
-    n_holes = sum(steps.column(name).null_count for name in model._schema.names)
+    n_missing = sum(steps.column(name).null_count for name in model._schema.names)
     with _about(request["data"]), TableWriter(request["output"]) as out:
         if not n_draws:
             out.append(filled(rows, model.impute(steps, **marks)))
@@ -153,9 +149,7 @@ def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
             rng = np.random.default_rng([request["seed"], i])
             drawn = filled(rows, model.impute(steps, draw=True, random_state=rng, **marks))
             out.append(drawn.add_column(0, "draw", pa.array(np.full(len(drawn), i + 1))))
-    if request["output"] != "-":
-        done = f"{n_draws} completed tables" if n_draws else f"{n_holes:,} holes filled"
-        console.note(f"{done}: {request['output']}")
+    say_filled(request, n_missing)
 
 
 def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
@@ -166,9 +160,9 @@ def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 
 def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write sequences drawn from the model: group, time, the columns, and the state of each step."""
-    n_steps, n_sequences = request["n"], request["sequences"] or 1
+    n_steps, n_sequences = request["rows"], request["sequences"] or 1
     X, states = model.sample(lengths=[n_steps] * n_sequences, random_state=request["seed"])
-    drawn = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(cli.unnamed(model, X))
+    drawn = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(unnamed(model, X))
     group, time = _mark_names(model, reading)
     columns = {
         group: np.repeat(np.arange(n_sequences), n_steps),
@@ -196,8 +190,6 @@ def forecast(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any])
 
 def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
     """Return how well the model describes the sequences of a file, in all and one by one."""
-    if request["weight"] is not None:
-        raise ParameterError(f"--weight has no meaning for an HMM: {NOT_HERE['weight']}.")
     _, steps = _steps(model, reading, request)
     sequences, cut = model._sequences(steps, None, **_marks(model, reading))
     each = model.score_samples(steps, **_marks(model, reading))
@@ -228,8 +220,6 @@ def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 
 def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
     """Return the steps of a file as the model takes them, for the report."""
-    if request["cost"] is not None:
-        raise ParameterError("--cost has no meaning for an HMM: its report has no decisions.")
     return Fitted(model, _steps(model, reading, request)[1], dict(reading))
 
 
@@ -266,11 +256,8 @@ def _mark_names(model: Any, reading: Mapping[str, Any]) -> tuple[str, str]:
 def describe(model: Any) -> None:
     """Print what was found."""
     if hasattr(model, "selection_"):
-        cli.show_selection(model, "states")
+        show_selection(model, "states")
     console.show_classes(model.describe(top=3))
-
-
-outcome = cli.outcome
 
 
 def summary(model: Any) -> dict[str, Any]:
@@ -285,7 +272,7 @@ def summary(model: Any) -> dict[str, Any]:
         "dwell": dict(zip(names, dwell, strict=True)),
         "stationary": dict(zip(names, model.stationary_.tolist(), strict=True)),
         "columns": dict(model.columns_),
-        **cli.of_fit(model),
+        **of_fit(model),
     }
 
 

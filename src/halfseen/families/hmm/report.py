@@ -11,6 +11,7 @@ import numpy as np
 from halfseen.analysis.imputation_check import HiddenCells, hidden_along
 from halfseen.analysis.missing_values import Holes
 from halfseen.analysis.missing_values import count as count_holes
+from halfseen.app.report import checks as shared
 from halfseen.app.report import holes as of_tables
 from halfseen.app.report import trust
 from halfseen.app.report.figures import svg
@@ -30,14 +31,13 @@ from halfseen.app.report.parts import (
     Section,
     Text,
 )
-from halfseen.app.report.sections import MATERIAL, SECTIONS, reproduce
+from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, listed, percent, plural
 from halfseen.data.sequences import plainly
 from halfseen.errors import ParameterError
 from halfseen.estimators.table.profile import ColumnProfile, profiles
 from halfseen.families.hmm import plots as timeline
 from halfseen.families.hmm.scored_sequences import SeenSequences, look_along
-from halfseen.families.mixture import report as mixture_report
 from halfseen.plots import tables as table_plots
 
 MOST_STEPS = 300  # of a sequence in a picture
@@ -143,12 +143,12 @@ def _steps(dwell: float) -> str:
 
 
 def _checks(model: Any, material: ChainMaterial) -> Iterator[Check]:
-    yield mixture_report.converged(model)
-    yield from mixture_report.starts(model)
+    yield shared.converged(model)
+    yield from shared.starts(model)
     if model.n_components_ > 1:
         sure = material.mean_certainty
         text = f"Steps are {percent(sure)} sure of their state on average."
-        if sure >= mixture_report.OVERLAP:
+        if sure >= shared.OVERLAP:
             yield Check(True, "Overlap", f"The states are well apart. {text}")
         else:
             yield Check(False, "Overlap", f"The states overlap. {text} Use probabilities, not the best path alone.")
@@ -158,7 +158,7 @@ def _checks(model: Any, material: ChainMaterial) -> Iterator[Check]:
         yield Check(False, "Rare states", f"Few steps for the numbers estimated from them: {listed(small)}.")
     yield from _few_visits(model, material)
     yield from (Check(False, "Event", f"{event[:1].upper()}{event[1:]}.") for event in getattr(model, "events_", ()))
-    yield mixture_report.holes_check(material)
+    yield shared.holes_check(material)
 
 
 def _few_visits(model: Any, material: ChainMaterial) -> Iterator[Check]:
@@ -185,7 +185,7 @@ def states(model: Any, material: ChainMaterial) -> Section:
     cards = []
     for k, name in enumerate(model.state_names_):
         share = float(model.occupancy_[k])
-        traits = [trait for m in range(inside) for trait in mixture_report.traits(material.profiles, k * inside + m)]
+        traits = [trait for m in range(inside) for trait in shared.traits(material.profiles, k * inside + m)]
         cards.append(Card(name, share, percent(share), traits, "of the steps", _stay(model, k)))
     lead = "Share of the steps in each state, how long it lasts, and the columns that set it apart most from all steps."
     if inside > 1:
@@ -361,5 +361,5 @@ def _unsure_grid(material: ChainMaterial) -> Part:
     return Grid(caption, head, rows, "Steps between states", frozenset({1, 2, 3, 4, 5}))
 
 
-SECTIONS["HMM"] = [answer, states, transitions, along_time, trusted, holes, worth_a_look, reproduce]
-MATERIAL["HMM"] = ChainMaterial.gathered
+SECTIONS = [answer, states, transitions, along_time, trusted, holes, worth_a_look, reproduce]
+MATERIAL = ChainMaterial.gathered

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from halfseen.analysis.imputation_check import HiddenCells, hidden_by_centres
 from halfseen.analysis.missing_values import Holes, HolesByClass, holes_by_class_of
 from halfseen.analysis.missing_values import count as count_holes
+from halfseen.app.report.checks import FAR, MOST_HEAT_ROWS, N_TRAITS, events, holes_check
 from halfseen.app.report.figures import svg
 from halfseen.app.report.holes import hidden_grid, holes_figure, holes_grid
 from halfseen.app.report.material import MOST_ROWS, TOP_ROWS, Material
@@ -31,12 +32,11 @@ from halfseen.app.report.parts import (
     Text,
     Trait,
 )
-from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, reproduce
+from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, listed, number, percent, plural
 from halfseen.data import read
 from halfseen.families.kmeans import rows as centred
 from halfseen.families.kmeans.centers import RULES, contrast, names_of, overall, ruler, traits_of
-from halfseen.families.mixture.report import FAR, MOST_HEAT_ROWS, N_TRAITS, capital, holes_check
 from halfseen.plots import tables as table_plots
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _checks(model: Any, material: ClusterMaterial) -> Iterator[Check]:
     yield from _scales(model)
     yield from _apart(material)
     yield _small(model, material)
-    yield from (Check(False, "Event", f"{capital(event)}.") for event in getattr(model, "events_", ()))
+    yield from events(model)
     yield holes_check(material)
     if material.seen.is_sample:
         text = f"What goes row by row looks at {count(len(material.seen.rows))} of the rows, drawn at random."
@@ -349,6 +349,5 @@ def _between_grid(model: Any, material: ClusterMaterial) -> Part:
     return Grid("The rows nearest to the border", head, listed_rows, "Between clusters", frozenset({1, 3}))
 
 
-SECTIONS["KMeans"] = [answer, clusters, centres, trust, holes, rows, reproduce]
-MATERIAL["KMeans"] = ClusterMaterial.gathered
-TITLES["KMeans"] = "Report on clusters"
+SECTIONS = [answer, clusters, centres, trust, holes, rows, reproduce]
+MATERIAL = ClusterMaterial.gathered

@@ -9,20 +9,23 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from halfseen.analysis.decisions import decide
-from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.app import console, options
-from halfseen.app.families import Fitted
+from halfseen.app.dispatch import Fitted
+from halfseen.app.fits import is_rule, of_fit, outcome, show_selection
 from halfseen.app.tables import (
     batches,
+    check,
     class_names,
     column,
     data,
+    decided,
     extended,
-    filled,
+    impute,
     open_rows,
     read_costs,
+    reading_of_rows,
     show_columns,
+    unnamed,
     weights,
     without_identifiers,
 )
@@ -34,31 +37,28 @@ from halfseen.families.mixture.gaussian_mixture import GaussianMixture
 from halfseen.families.mixture.latent_class import LatentClass
 from halfseen.families.mixture.naive_bayes import NaiveBayes
 
-WORDS = ("class", "classes")
+__all__ = [
+    "check",
+    "data",
+    "describe",
+    "facts",
+    "fit",
+    "impute",
+    "outcome",
+    "predict",
+    "sample",
+    "score",
+    "summary",
+    "truth",
+]
 
 
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit classes, or a classifier where there is a target, to a file."""
-    paths = request["data"] or [None]
-    if len(paths) > 1:
-        raise ParameterError(f"one file of rows is needed, got {len(paths)}: {', '.join(paths)}.")
     kinds = options.kinds(request["columns"]) | dict.fromkeys(options.names(request["text"]), "text")
-    reading = {
-        "data": paths[0],
-        "sql": request["sql"],
-        "missing": options.names(request["missing"]),
-        "ignore": options.names(request["ignore"]),
-        "weight": request["weight"],
-        "target": request["target"],
-    }
+    reading = reading_of_rows(request, "weight", "target")
     model = _estimator(request, kinds)
-    table = open_rows(
-        *(paths[0], reading["sql"], reading["missing"]),
-        ignore=reading["ignore"],
-        weight=reading["weight"],
-        target=reading["target"],
-        memory=request["memory"],
-    )
+    table = open_rows(**reading, memory=request["memory"])
     table, apart = without_identifiers(table, kinds)
     reading["ignore"] += apart
     model.fit(table)
@@ -69,19 +69,11 @@ def fit(request: Mapping[str, Any]) -> Fitted:
 
 
 def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> Any:
-    common: dict[str, Any] = {
-        "assign": request["assign"],
-        "n_init": request["restarts"],
-        "max_iter": request["max_iter"],
-        "n_jobs": request["jobs"],
-        "random_state": request["seed"],
-    }
-    if request["target"] is not None and request["k"] != "auto":
-        raise ParameterError("-k has no meaning with --target: the classes are those of the target.")
+    common = options.of_every_fit(request)
+    if request["target"] is not None and request["classes"] != "auto":
+        raise ParameterError("--classes has no meaning with --target: the classes are those of the target.")
     if request["model"] == "gaussian":
         return _gaussian(request, kinds, common)
-    if request["covariance"] is not None:
-        raise ParameterError("--covariance needs --model gaussian or hmm.")
     common["columns"] = dict(kinds) or None
     common |= _of_text(request, kinds)
     if request["target"] is not None:
@@ -92,8 +84,8 @@ def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> An
     if request["unlabeled_weight"] is not None:
         raise ParameterError("--unlabeled-weight needs --target: without one no row has a label.")
     if request["components_per_class"] is not None:
-        raise ParameterError("--components-per-class needs --target: without one, -k is the number of classes.")
-    sizes, prior = options.sizes(request["k"]), options.prior(request["prior"], "row")
+        raise ParameterError("--components-per-class needs --target: without one, --classes is the number of classes.")
+    sizes, prior = options.sizes(request["classes"]), options.prior(request["prior"], "row")
     return LatentClass(sizes, prior=prior, criterion=request["criterion"], **common)
 
 
@@ -123,7 +115,7 @@ def _gaussian(request: Mapping[str, Any], kinds: Mapping[str | int, str], common
     prior = options.prior(request["prior"], None)
     if request["target"] is None:
         shape = shapes[0] if len(shapes) == 1 else shapes
-        sizes = options.sizes(request["k"])
+        sizes = options.sizes(request["classes"])
         return GaussianMixture(sizes, covariance_type=shape, prior=prior, criterion=request["criterion"], **common)
     if len(shapes) > 1:
         raise ParameterError("--covariance: a classifier needs one shape.")
@@ -152,11 +144,6 @@ def has_text(model: Any) -> bool:
     return any(column.kind == "text" for column in model._schema.columns)
 
 
-def is_rule(model: Any) -> bool:
-    """Whether a model is a rule, without probabilities of rows."""
-    return "text.complement" in getattr(getattr(model, "_schema", None), "blocks", ())
-
-
 def _answers(
     model: Any, X: Any, names: Sequence[str], cost: Any, reject: float | None, explain: bool
 ) -> dict[str, Any]:
@@ -169,15 +156,6 @@ def _answers(
     if explain:
         found["why"] = list(_reasons(model, X))
     return found
-
-
-def decided(proba: Any, names: Sequence[str], cost: Any, reject: float | None) -> dict[str, Any]:
-    """Return the decision for each row and its risk, where costs were given."""
-    if cost is None and reject is None:
-        return {}
-    decisions, matrix = (names, None) if cost is None else cost
-    decision, risk = decide(proba, matrix, reject, return_risk=True)
-    return {"decision": ["reject" if i < 0 else decisions[i] for i in decision.tolist()], "risk": risk}
 
 
 def _labels(model: Any, names: Sequence[str], best: Any) -> Any:
@@ -194,44 +172,13 @@ def _reasons(model: Any, X: Any) -> Iterator[str]:
         yield "; ".join(" ".join(line.split()) for line in lines)
 
 
-def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Write the rows with their holes filled; with draws, so many completed tables one below the other."""
-    n_draws, n_holes, kinds = request["draws"], 0, getattr(model, "columns_", {})
-    if set(kinds.values()) == {"text"}:
-        console.note("text is not filled: a model of words can tell which ones are likely, not what was written")
-    with TableWriter(request["output"]) as out:
-        if not n_draws:
-            for batch, X in batches(model, reading, request):
-                n_holes += sum(X[name].null_count for name in X.column_names if kinds.get(name) != "text")
-                out.append(filled(batch, model.impute(X)))
-        for i in range(n_draws):
-            rng = np.random.default_rng([request["seed"], i])
-            for batch, X in batches(model, reading, request):
-                drawn = filled(batch, model.impute(X, draw=True, random_state=rng))
-                out.append(drawn.add_column(0, "draw", pa.array(np.full(len(drawn), i + 1))))
-    if request["output"] != "-":
-        done = f"{n_draws} completed tables" if n_draws else f"{n_holes:,} holes filled"
-        console.note(f"{done}: {request['output']}")
-
-
-def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Hide known cells, impute them, and print how far off the guesses are, beside those of column means."""
-    console.show(str(hidden_cells(model, data(model, reading, request).X, random_state=request["seed"])))
-
-
 def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write rows drawn from the model, with their class."""
-    X, labels = model.sample(request["n"], random_state=request["seed"])
+    X, labels = model.sample(request["rows"], random_state=request["seed"])
     columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(unnamed(model, X))
     drawn = labels.tolist() if hasattr(model, "classes_") else [str(model.class_names_[k]) for k in labels.tolist()]
     with TableWriter(request["output"]) as out:
         out.append(extended(pa.table(columns), {"class": drawn}))
-
-
-def unnamed(model: Any, X: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the columns of an array under the names that the model gave them."""
-    for j, name in enumerate(model._schema.names):
-        yield name, [row[j] for row in X.tolist()]
 
 
 def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
@@ -285,20 +232,6 @@ def describe(model: Any) -> None:
     console.show_classes(model.describe(top=3))
 
 
-def outcome(model: Any) -> str:
-    """Return how the fit went, in one sentence."""
-    if is_rule(model):
-        return "words were counted; a rule by complements has no likelihood"
-    restarts = getattr(model, "restarts_", None)
-    agree = ""
-    if restarts and restarts["n_init"] > 1:
-        agree = f"; {restarts['n_reached_best']} of the last {restarts['n_finalists']} starts agree"
-    return (
-        f"log-likelihood {model.loglik_:,.1f}, BIC {model.bic():,.1f}; stopped by {model.stop_reason_} after "
-        f"{model.n_iter_} passes{agree}"
-    )
-
-
 def summary(model: Any) -> dict[str, Any]:
     """Return the fit as plain values."""
     names = [str(name) for name in model.class_names_]
@@ -312,19 +245,6 @@ def summary(model: Any) -> dict[str, Any]:
     }
 
 
-def of_fit(model: Any) -> dict[str, Any]:
-    """Return how well a fit went, as plain values."""
-    likelihood = {} if is_rule(model) else {"loglik": model.loglik_, "bic": model.bic(), "aic": model.aic()}
-    return {
-        **likelihood,
-        "n_parameters": model.n_parameters_,
-        "n_iter": model.n_iter_,
-        "converged": model.converged_,
-        "stop_reason": model.stop_reason_,
-        "events": list(model.events_),
-    }
-
-
 def facts(model: Any, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return what to say first of a model file."""
     training = record["training"]
@@ -334,25 +254,3 @@ def facts(model: Any, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
         ("rows", f"{training['n_rows']:,.10g}" if training.get("n_rows") else None),
         ("log-likelihood", f"{training['loglik_']:,.2f}" if "loglik_" in training and not is_rule(model) else None),
     ]
-
-
-def show_selection(model: Any, what: str = "classes") -> None:
-    """Print the numbers of classes that were tried, and which was chosen."""
-    tried = pa.table(nw.from_native(model.selection_).to_dict(as_series=False))
-    if len(tried) < 2:
-        return
-    rows = [
-        (
-            row["n_components"],
-            row.get("covariance", ""),
-            *[f"{row[name]:,.1f}" for name in ("loglik", "bic")],
-            f"{row['entropy']:.2f}",
-        )
-        for row in tried.to_pylist()
-    ]
-    chosen = [row["chosen"] for row in tried.to_pylist()]
-    marked = [(*row, "<- chosen" if keep else "") for row, keep in zip(rows, chosen, strict=True)]
-    head = (what, "covariance", "log-likelihood", "BIC", "entropy", "")
-    kept = [j for j, name in enumerate(head) if name != "covariance" or "covariance" in tried.column_names]
-    console.show_table([head[j] for j in kept], [[row[j] for j in kept] for row in marked], left=0)
-    console.show()

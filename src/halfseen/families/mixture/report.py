@@ -6,28 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.special import rel_entr
 
-from halfseen.analysis.contrast import small_percent
 from halfseen.analysis.validation import Validated, calibration_error
+from halfseen.app.report.checks import FAR, MOST_HEAT_ROWS, OVERLAP, converged, events, holes_check, starts, traits
 from halfseen.app.report.holes import holes
 from halfseen.app.report.material import TableMaterial
-from halfseen.app.report.parts import Card, Cards, Check, Checks, Heat, HeatCell, HeatRow, Section, Trait
+from halfseen.app.report.parts import Card, Cards, Check, Checks, Heat, HeatCell, HeatRow, Section
 from halfseen.app.report.rows import rows
-from halfseen.app.report.sections import MATERIAL, SECTIONS, reproduce
+from halfseen.app.report.sections import reproduce
 from halfseen.app.report.text import of_cells, text_alone, words
 from halfseen.app.report.trust import choice, trust
-from halfseen.app.report.words import count, cut, listed, number, percent, plural, spread
-from halfseen.estimators.table.profile import ColumnProfile, telling_words
+from halfseen.app.report.words import count, cut, listed, percent, plural
 from halfseen.families.mixture.report_classifier import classifier
 from halfseen.plots import tables as table_plots
-
-MOST_HEAT_ROWS = 40
-MANY_HOLES = 0.2  # of all cells
-FAR = 2.0  # standard deviations from the whole that get the full colour
-OVERLAP = 0.8  # mean certainty below which classes overlap much
-N_TRAITS = 3
-
 
 # ---- the answer --------------------------------------------------------------------------------------------------
 
@@ -83,7 +74,7 @@ def _checks(model: Any, material: TableMaterial) -> Iterator[Check]:
     yield from starts(model)
     yield from _overlap(material)
     yield from _small(model, material)
-    yield from (Check(False, "Event", f"{capital(event)}.") for event in getattr(model, "events_", ()))
+    yield from events(model)
     yield from _guarded(model)
     if not text_alone(model):
         yield holes_check(material)
@@ -95,40 +86,6 @@ def _checks(model: Any, material: TableMaterial) -> Iterator[Check]:
     if impossible:
         text = f"{plural(impossible, 'row')} cannot occur under the model. A prior leaves no probability at zero."
         yield Check(False, "Impossible rows", text)
-
-
-def capital(text: str) -> str:
-    """Begin a sentence."""
-    return text[:1].upper() + text[1:]
-
-
-def converged(model: Any) -> Check:
-    """Say whether the fit converged."""
-    if not hasattr(model, "stop_reason_"):
-        return Check(
-            True, "Convergence", "The model was given by its parameters, or learned in pieces: no fit to judge."
-        )
-    passes = plural(model.n_iter_, "pass", "passes")
-    if model.converged_:
-        return Check(True, "Convergence", f"The fit converged after {passes} over the data ({model.stop_reason_}).")
-    return Check(
-        False,
-        "Convergence",
-        f"The fit stopped after {passes} without converging ({model.stop_reason_}). Raise max_iter.",
-    )
-
-
-def starts(model: Any) -> Iterator[Check]:
-    """Say whether the starts agree."""
-    found = getattr(model, "restarts_", None)
-    if found is None or found["n_init"] < 2:
-        return
-    reached, finalists = found["n_reached_best"], found["n_finalists"]
-    text = f"{reached} of the last {finalists} of {found['n_init']} random starts reached the same best solution."
-    if reached > 1 or finalists < 2:
-        yield Check(True, "Starts agree", text)
-    else:
-        yield Check(False, "Starts agree", f"Only {text} There may be a better one: raise n_init.")
 
 
 def _overlap(material: TableMaterial) -> Iterator[Check]:
@@ -168,17 +125,6 @@ def _guarded(model: Any) -> Iterator[Check]:
     yield Check(helped, "Unlabelled rows", text)
 
 
-def holes_check(material: Any) -> Check:
-    """Say how many cells are missing."""
-    share = material.holes.total_share
-    if not material.holes.n_missing:
-        return Check(True, "Holes", "Every cell is filled.")
-    text = f"{percent(share)} of the cells are missing."
-    if share > MANY_HOLES:
-        return Check(False, "Holes", f"{text} That is much: see whether what is assumed about them is believable.")
-    return Check(True, "Holes", text)
-
-
 def _dependence(material: TableMaterial) -> Iterator[Check]:
     if not material.residuals:
         return
@@ -212,26 +158,6 @@ def classes(model: Any, material: TableMaterial) -> Section:
     return Section("classes", "The classes", lead, [Cards(cards)])
 
 
-def traits(columns: list[ColumnProfile], k: int) -> list[Trait]:
-    """Return the columns that set a component apart most."""
-    ranked = sorted((c for c in columns if len(c.rows)), key=lambda c: -c.distance[k])[:N_TRAITS]
-    return [_trait(column, k) for column in ranked if column.distance[k] > 0.01]
-
-
-def _trait(column: ColumnProfile, k: int) -> Trait:
-    values, overall = column.values[:, k], column.overall
-    if column.kind == "gaussian":
-        return Trait(column.name, spread(*values), spread(*overall))
-    if column.kind == "poisson":
-        return Trait(column.name, f"{number(values[0])} on average", number(overall[0]))
-    if column.kind == "text":
-        top = telling_words(column, k, N_TRAITS)
-        often = [f"{column.rows[v]} {small_percent(values[v])}" for v in top]
-        return Trait(column.name, ", ".join(often), ", ".join(small_percent(overall[v]) for v in top))
-    telling = int(np.argmax(rel_entr(values, overall)))
-    return Trait(column.name, f"{column.rows[telling]} in {percent(values[telling])}", percent(overall[telling]))
-
-
 def profile(model: Any, material: TableMaterial) -> Section | None:
     """The heat map of profiles, as a table."""
     if len(model.weights_) < 2 or not material.contrasts:
@@ -260,10 +186,5 @@ def _heat_cell(row: Any, k: int) -> HeatCell:
     )
 
 
-TABLE_SECTIONS = [answer, classes, words, profile, trust, of_cells(holes), rows]
-
-for _name in ("LatentClass", "GaussianMixture"):
-    SECTIONS[_name] = [*TABLE_SECTIONS, reproduce]
-for _name in ("NaiveBayes", "GaussianClassifier"):
-    SECTIONS[_name] = [*TABLE_SECTIONS, classifier, reproduce]
-MATERIAL |= dict.fromkeys(SECTIONS, TableMaterial.gathered)
+SECTIONS = [answer, classes, words, profile, trust, of_cells(holes), rows, classifier, reproduce]
+MATERIAL = TableMaterial.gathered

@@ -17,8 +17,10 @@ from halfseen.plots import validation as pictures
 MOST_CLASSES = 25  # in a table of confusion
 
 
-def classifier(model: Any, material: TableMaterial) -> Section:
+def classifier(model: Any, material: TableMaterial) -> Section | None:
     """How good the classifier is on rows it was not fitted to."""
+    if not hasattr(model, "classes_"):
+        return None
     found = material.validated
     if not isinstance(found, Validated):
         return Section("classifier", "How good is the classifier?", found)

@@ -15,52 +15,42 @@ import numpy as np
 import pyarrow as pa
 
 from halfseen.app import console, options
-from halfseen.app.families import Fitted, is_network_file
-from halfseen.app.tables import batches, data, extended, open_rows, weights
+from halfseen.app.dispatch import Fitted
+from halfseen.app.fits import of_fit, outcome
+from halfseen.app.tables import batches, data, extended, impute, open_rows, reading_of_rows, unnamed, weights
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
-from halfseen.families.mixture.cli import impute, of_fit, outcome, unnamed
 from halfseen.families.network.estimator import BayesNet
-from halfseen.families.network.files import read_bif
+from halfseen.families.network.files import read_bif as read
+from halfseen.families.network.manifest import FAMILY
 from halfseen.families.network.reading import read_edges
 
-__all__ = ["data", "describe", "facts", "fit", "impute", "outcome", "predict", "query", "sample", "score", "summary"]
-
-FOREIGN = {  # options of fit that other families have
-    "target": "a network has no one column to predict: halfseen query asks for any",
-    "columns": "all its columns are categories",
-    "covariance": "it has no covariances",
-    "k": "say how many states hidden variables have: --hidden C=3",
-}
+__all__ = [
+    "data",
+    "describe",
+    "facts",
+    "fit",
+    "impute",
+    "outcome",
+    "predict",
+    "query",
+    "read",
+    "sample",
+    "score",
+    "summary",
+]
 
 
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit the tables of a network to a file."""
-    paths = request["data"] or [None]
-    if len(paths) > 1:
-        raise ParameterError(f"one file of rows is needed, got {len(paths)}: {', '.join(paths)}.")
-    for option, why in FOREIGN.items():
-        if option in request["given"]:
-            raise ParameterError(f"--{option} has no meaning with a network as --model: {why}.")
-    reading = {
-        "data": paths[0],
-        "sql": request["sql"],
-        "missing": options.names(request["missing"]),
-        "ignore": options.names(request["ignore"]),
-        "weight": request["weight"],
-    }
+    reading = reading_of_rows(request, "weight")
     model = _estimator(request)
-    table = open_rows(
-        *(paths[0], reading["sql"], reading["missing"]),
-        ignore=reading["ignore"],
-        weight=reading["weight"],
-        memory=request["memory"],
-    )
+    table = open_rows(**reading, memory=request["memory"])
     variables = set(read_edges(model.edges, [*(model.states or {}), *(model.hidden or {})]).parents)
     apart = [name for name in table.columns if name not in variables and name != reading["weight"]]
     if len(apart) == len([name for name in table.columns if name != reading["weight"]]):
         raise DataError(
-            f"no column of {paths[0] or 'the query'} is a variable of the network. Columns: "
+            f"no column of {reading['data'] or 'the query'} is a variable of the network. Columns: "
             f"{', '.join(table.columns[:8])}. Variables: {', '.join(sorted(variables)[:8])}."
         )
     if apart:
@@ -74,8 +64,8 @@ def _estimator(request: Mapping[str, Any]) -> BayesNet:
     hidden = _hidden(request["hidden"])
     word = request["model"]
     edges, states = (word, None)
-    if is_network_file(word):
-        net = read_bif(word)
+    if FAMILY.reads(word):
+        net = read(word)
         edges, states = net.edges, {name: own for name, own in (net.states or {}).items() if name not in hidden}
     return BayesNet(
         edges,
@@ -83,11 +73,7 @@ def _estimator(request: Mapping[str, Any]) -> BayesNet:
         hidden=hidden or None,
         criterion=request["criterion"],
         prior="bdeu" if request["prior"] == "bdeu" else options.prior(request["prior"], None),
-        assign=request["assign"],
-        n_init=request["restarts"],
-        max_iter=request["max_iter"],
-        n_jobs=request["jobs"],
-        random_state=request["seed"],
+        **options.of_every_fit(request),
     )
 
 
@@ -98,7 +84,7 @@ def _hidden(text: str | None) -> dict[str, Any]:
         name, equals, size = part.rpartition("=")
         if not equals:
             raise ParameterError(f"--hidden {part!r} is not of the form NAME=STATES, for instance C=2 or C=2..5.")
-        found[name.strip()] = options.sizes(size.strip())
+        found[name.strip()] = options.sizes(size.strip(), f"--hidden {name.strip()}=")
     return found
 
 
@@ -120,9 +106,6 @@ def query(model: BayesNet, variables: Sequence[str], given: Sequence[str]) -> An
 
 def predict(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the rows with the state of the one hidden variable, and its probabilities."""
-    for option in ("cost", "reject", "why"):
-        if request[option] not in (None, False):
-            raise ParameterError(f"--{option} has no meaning for a BayesNet model.")
     if len(model.hidden_) != 1:
         raise ParameterError(
             "predict needs a network with one hidden variable; halfseen query and impute ask for others. "
@@ -140,7 +123,7 @@ def predict(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, A
 
 def sample(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write rows drawn from the network, hidden variables last."""
-    X, hidden = model.sample(request["n"], random_state=request["seed"])
+    X, hidden = model.sample(request["rows"], random_state=request["seed"])
     columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(unnamed(model, X))
     with TableWriter(request["output"]) as out:
         out.append(extended(pa.table(columns), {name: states.tolist() for name, states in hidden.items()}))

@@ -13,10 +13,9 @@ from halfseen.families.network.bif import BifNetwork, bif_text, parse_bif
 from halfseen.families.network.xmlbif import parse_xmlbif, xmlbif_text
 from halfseen.whole_file import whole_file
 
-__all__ = ["NETWORK_FILES", "read_network_file", "write_network_file"]
+__all__ = ["read_network_file", "write_network_file"]
 
 XML_FILES = (".xmlbif", ".bifxml", ".xml")
-NETWORK_FILES = (".bif", *XML_FILES)  # how names of such files end
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how XML in UTF-16 begins; BIF is never that
 
 

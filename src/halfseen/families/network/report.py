@@ -13,13 +13,13 @@ from scipy.special import entr
 
 from halfseen.analysis.missing_values import Holes
 from halfseen.analysis.missing_values import count as count_holes
+from halfseen.app.report.checks import converged, events, holes_check
 from halfseen.app.report.holes import ASSUMED, holes_figure
 from halfseen.app.report.material import Material
 from halfseen.app.report.parts import Check, Checks, Figure, Grid, Heat, HeatCell, HeatRow, Part, Section, Text
-from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, reproduce
+from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, listed, number, percent, plural
 from halfseen.data import read, row_weight
-from halfseen.families.mixture.report import capital, converged, holes_check
 from halfseen.families.network.report_graph import drawn
 
 MOST_TABLES = 40  # variables whose tables are shown
@@ -102,7 +102,7 @@ def _checks(model: Any, material: NetworkMaterial) -> Iterator[Check]:
         agree = restarts["n_reached_best"]
         text = f"{agree} of the last {restarts['n_finalists']} starts reached the best log-likelihood."
         yield Check(agree > 1, "Starts", text)
-    yield from (Check(False, "Event", f"{capital(event)}.") for event in getattr(model, "events_", ()))
+    yield from events(model)
     yield holes_check(material)
     impossible = int(np.isneginf(material.loglik).sum())
     if impossible:
@@ -171,6 +171,5 @@ def holes(model: Any, material: NetworkMaterial) -> Section | None:
     return Section("holes", "Holes", lead, [holes_figure(material), Text(ASSUMED)])
 
 
-SECTIONS["BayesNet"] = [answer, network, tables, holes, reproduce]
-MATERIAL["BayesNet"] = NetworkMaterial.gathered
-TITLES["BayesNet"] = "Report on a Bayesian network"
+SECTIONS = [answer, network, tables, holes, reproduce]
+MATERIAL = NetworkMaterial.gathered

@@ -17,7 +17,8 @@ from typing import Any
 import pyarrow as pa
 
 from halfseen.app import console, options
-from halfseen.app.families import Fitted
+from halfseen.app.dispatch import Fitted
+from halfseen.app.fits import ended
 from halfseen.app.tables import column, open_rows
 from halfseen.data.encodings import read_text
 from halfseen.data.write import TableWriter
@@ -27,8 +28,6 @@ from halfseen.families.transcript.audio_folder import AudioFolder, Recording, re
 from halfseen.families.transcript.estimator import TranscriptAligner
 
 SILENCE = "sil"
-NOT_HERE = ("target", "weight", "covariance", "memory")
-NO_REPORT = "there is no report for transcripts. See `halfseen align`, and plot_alignment in Python for a picture."
 SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")
 
 
@@ -37,16 +36,6 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     paths = request["data"] or []
     if len(paths) != 1:
         raise ParameterError(f"one folder of audio, or one file of steps, is needed, got {len(paths)}.")
-    for option in NOT_HERE:
-        if request[option] is not None:
-            raise ParameterError(f"--{option} has no meaning with --model transcript.")
-    if request["report"] is not None:
-        raise ParameterError(f"--report: {NO_REPORT}")
-    for option, default in (("restarts", 16), ("criterion", "bic")):
-        if request[option] != default:
-            raise ParameterError(f"--{option} has no meaning with --model transcript: there is one start.")
-    if request["k"] != "auto":
-        raise ParameterError("-k has no meaning with --model transcript: the units are those of the transcripts.")
     reading = {
         "data": paths[0],
         "sql": request["sql"],
@@ -161,6 +150,7 @@ def read_said(path: str) -> dict[str, str]:
 
 def align(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write when everything was said."""
+    request = {**request, "level": request["level"] or "words", "format": request["format"] or "TextGrid"}
     if request["level"] not in ("words", "units"):
         raise ParameterError(f"--level {request['level']!r} is not words or units.")
     model.set_params(n_jobs=request["jobs"])
@@ -216,7 +206,7 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
         return
     by_file = [list(group) for _, group in groupby(pairs, key=lambda pair: pair[0].path)]
     for listed in by_file:
-        for path in _targets(output, listed[0][0], request["form"]):
+        for path in _targets(output, listed[0][0], request["format"]):
             path.parent.mkdir(parents=True, exist_ok=True)
             texts = None if listed[0][0].end is None else [recording.text for recording, _ in listed]
             write(path, [one for _, one in listed], texts)
@@ -231,7 +221,7 @@ def _targets(output: str, recording: Recording, form: str) -> list[Path]:
 
 def _check_output(request: Mapping[str, Any]) -> None:
     """Refuse what cannot be written, before anything is read."""
-    _endings(request["form"])
+    _endings(request["format"])
     ending = Path(request["output"]).suffix
     if ending.lower() in {known.lower() for known in FORMATS} and not Path(request["output"]).is_dir():
         raise ParameterError(
@@ -284,8 +274,6 @@ def _rows(output: str, rows: Sequence[tuple[str, Segment]]) -> None:
 
 def score(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the log-likelihood of utterances; transcripts of a table are those of the fit."""
-    if request["weight"] is not None:
-        raise ParameterError("--weight has no meaning for a TranscriptAligner model.")
     reading = _read_as(model, reading)
     _check_kind(request["data"], reading)
     if is_audio(request["data"]):
@@ -311,8 +299,8 @@ def outcome(model: TranscriptAligner) -> str:
     """Return how the fit went, in one sentence."""
     grown = "" if len(model.stages_) == 1 else f", grown to {model.stages_[-1]['n_mix']} components"
     return (
-        f"{len(model.units_)} units{grown}; log-likelihood {model.loglik_:,.1f}; stopped by {model.stop_reason_} after "
-        f"{model.n_iter_} passes"
+        f"{len(model.units_)} units{grown}; log-likelihood {model.loglik_:,.1f}; "
+        f"{ended(model.stop_reason_, model.n_iter_)}"
     )
 
 

@@ -15,25 +15,13 @@ from typing import Any, TextIO
 
 from halfseen.app import console
 from halfseen.app.code import call
-from halfseen.app.families import Fitted
+from halfseen.app.dispatch import Fitted
+from halfseen.app.fits import ended
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.words.bitext import open_lines, read_gold
 from halfseen.families.words.estimator import WordAligner
 from halfseen.families.words.link_scores import LinkScores, compared
 
-FOREIGN = {  # options of fit that other families have
-    "k": "there are no classes",
-    "target": "give the file of translations second",
-    "columns": "there are no columns",
-    "covariance": "it has no covariances",
-    "prior": "see --dirichlet",
-    "weight": "there is no column of weights",
-    "sql": "it reads files of text",
-    "missing": "an empty line is a pair without words",
-    "ignore": "there are no columns",
-    "restarts": "there is one start",
-    "criterion": "there is nothing to choose",
-}
 PASSES = 5  # of each model, where --max-iter was not given
 SHARE = 5e-4  # translations of less are not shown
 LINK = re.compile(r"\d+[-?]\d+(:\S+)?")
@@ -41,10 +29,6 @@ LINK = re.compile(r"\d+[-?]\d+(:\S+)?")
 
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit to one or two files of sentences."""
-    for option, why in FOREIGN.items():
-        if option in request["given"]:
-            dashes = "-" if len(option) == 1 else "--"
-            raise ParameterError(f"{dashes}{option} has no meaning with --model words: {why}.")
     source, target = _files(request["data"] or [])
     reading = {"data": source, "target": target, "links": request["links"]}
     model = WordAligner(
@@ -79,16 +63,6 @@ def _files(paths: list[str]) -> tuple[str, str | None]:
 
 def align(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the links of every pair, a line for each."""
-    for option, default in (
-        ("transcripts", None),
-        ("tier", None),
-        ("missing", None),
-        ("form", "TextGrid"),
-        ("level", "words"),
-    ):
-        if request[option] != default:
-            name = "format" if option == "form" else option
-            raise ParameterError(f"--{name} has no meaning for a WordAligner model.")
     model.set_params(n_jobs=request["jobs"])
     source, target = _files([path for path in (request["data"], request["target"]) if path is not None])
     lines: Iterable[str] = (
@@ -138,6 +112,27 @@ def score(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, 
 def data(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
     """Return the pairs for a report."""
     return Fitted(model, _files([path for path in (request["data"], request["target"]) if path is not None]))
+
+
+def compare_files(found: str, gold: str) -> tuple[dict[str, Any], list[tuple[str, str]]] | None:
+    """Compare a file of links with links made by hand: as plain values, and in words; None if it is no such file."""
+    if not is_links(found):
+        return None
+    scores = compare_links(found, gold)
+    shares = {
+        "alignment error rate": scores.aer,
+        "precision": scores.precision,
+        "recall": scores.recall,
+        "F1": scores.f1,
+    }
+    numbers = {
+        "pairs": scores.n_pairs,
+        "links": scores.n_found,
+        "sure": scores.n_sure,
+        "possible": scores.n_possible,
+    }
+    facts = [(name, f"{share:.4f}") for name, share in shares.items()]
+    return scores._asdict(), facts + [(name, f"{number:,}") for name, number in numbers.items()]
 
 
 def is_links(path: str) -> bool:
@@ -195,7 +190,7 @@ def describe(model: WordAligner) -> None:
 
 def outcome(model: WordAligner) -> str:
     """Return how the fit went, in one sentence."""
-    return f"log-likelihood {model.loglik_:,.1f}; stopped by {model.stop_reason_} after {model.n_iter_} passes"
+    return f"log-likelihood {model.loglik_:,.1f}; {ended(model.stop_reason_, model.n_iter_)}"
 
 
 def summary(model: WordAligner) -> dict[str, Any]:

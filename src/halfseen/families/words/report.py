@@ -10,12 +10,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from halfseen.app.report.checks import events
 from halfseen.app.report.figures import svg
 from halfseen.app.report.material import Material
 from halfseen.app.report.parts import Check, Checks, Figure, Grid, Part, Section
-from halfseen.app.report.sections import MATERIAL, SECTIONS, TITLES, reproduce
+from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, percent, plural
-from halfseen.families.mixture.report import capital
 from halfseen.families.words.bitext import read_pairs
 from halfseen.families.words.plots import plot_links
 
@@ -87,7 +87,7 @@ def answer(model: Any, material: PairMaterial) -> Section:
 
 
 def _checks(model: Any, material: PairMaterial) -> Iterator[Check]:
-    yield from (Check(False, "Event", f"{capital(event)}.") for event in model.events_)
+    yield from events(model)
     shares = [proba[i, j] for links, proba in zip(material.links, material.proba, strict=True) for i, j in links]
     sure = float(np.mean(np.array(shares) > 0.9)) if shares else 0.0
     yield Check(sure > 0.5, "Sure links", f"{percent(sure)} of the links have a probability above 0.9.")
@@ -162,6 +162,5 @@ def worst(model: Any, material: PairMaterial) -> Section | None:
     return Section("worst", "Pairs to look at", "They may be no translations of each other.", [grid])
 
 
-SECTIONS["WordAligner"] = [answer, pairs, lexicon, order, worst, reproduce]
-MATERIAL["WordAligner"] = PairMaterial.gathered
-TITLES["WordAligner"] = "Report on word alignment"
+SECTIONS = [answer, pairs, lexicon, order, worst, reproduce]
+MATERIAL = PairMaterial.gathered

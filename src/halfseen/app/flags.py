@@ -1,0 +1,83 @@
+"""Messages of estimators in the words of the command line: ``n_components=0`` is ``--classes 0`` there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from halfseen.families import FAMILIES, of_model
+from halfseen.families.family import Family
+
+PARAMETERS = {  # shared option -> parameters that it sets, where they have other names
+    "classes": ("n_components", "n_clusters"),
+    "restarts": ("n_init",),
+    "seed": ("random_state",),
+    "jobs": ("n_jobs",),
+}
+CALL = r"\b\w+\([^()]*\)"  # Python code stays as it is
+VALUE = r"\{(?P<pairs>'[^{}]*')\}|(?P<none>None\b)|(?=[\w'.-])"  # what can be typed after a flag
+
+
+def in_flags(message: str, flags: Mapping[str, str]) -> str:
+    """Return a message with parameters of estimators under the names of options.
+
+    A word that is also plain English, such as `prior`, is a parameter only where ``=`` and a value follow.
+
+    Parameters
+    ----------
+    message : str
+    flags : dict          parameter -> flag
+
+    Examples
+    --------
+    >>> flags = {"n_components": "--classes", "columns": "--columns", "prior": "--prior"}
+    >>> in_flags("n_samples=4 is fewer than n_components=9. Lower n_components.", flags)
+    'n_samples=4 is fewer than --classes 9. Lower --classes.'
+    >>> in_flags("columns={'zip': 'gaussian'} makes it a quantity; the prior of prior=None is flat", flags)
+    '--columns zip=gaussian makes it a quantity; the prior of --prior none is flat'
+    """
+    names = "|".join(map(re.escape, flags))
+    pattern = rf"{CALL}|\b(?P<set>{names})=(?:{VALUE})|\b(?P<bare>{names})\b(?!=)"
+
+    def said(found: re.Match[str]) -> str:
+        name = found["set"] or found["bare"]
+        if name is None or (found["bare"] and "_" not in name):
+            return found[0]
+        if found["bare"]:
+            return flags[name]
+        return f"{flags[name]} {_typed(found)}"
+
+    return re.sub(pattern, said, message)
+
+
+def _typed(found: re.Match[str]) -> str:
+    """Return a value as it is typed: none, or pairs of names; others stay, as they follow the match."""
+    if found["pairs"]:
+        return found["pairs"].replace("': '", "=").replace("', '", ",").strip("'")
+    return "none" if found["none"] else ""
+
+
+def parameter_flags(verb: str, flags: Mapping[str, str], family: Family | None) -> dict[str, str]:
+    """Return the parameters of estimators that options of a verb set, each with the flag of its option.
+
+    Parameters
+    ----------
+    verb : str
+    flags : dict                option -> flag, of all options of the verb
+    family : Family or None     leaves out the options of others; None leaves out none
+    """
+    of_family = FAMILIES if family is None else (family,)
+    own = {option.name: option for known in of_family for option in known.options.get(verb, ())}
+    others = {option.name for known in FAMILIES for option in known.options.get(verb, ())} - set(own)
+    named = {name: PARAMETERS.get(name, (name,)) for name in flags if name not in others}
+    named |= {name: (option.parameter or name,) for name, option in own.items()}
+    renamed = sorted(named, key=lambda name: name in own)  # --aligner sets `model`, and --model does not
+    return {parameter: flags[name] for name in renamed for parameter in named[name]}
+
+
+def speaker(verb: str, request: Mapping[str, Any]) -> Callable[[str], str]:
+    """Return the function that says messages in the words of a command."""
+    family = of_model(request["model"]) if verb == "fit" else None
+    flags = parameter_flags(verb, request["flags"], family)
+    return lambda message: in_flags(message, flags)

@@ -1,0 +1,86 @@
+"""Checks and traits that the reports of several families share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.special import rel_entr
+
+from halfseen.analysis.contrast import small_percent
+from halfseen.app.report.parts import Check, Trait
+from halfseen.app.report.words import number, percent, plural, spread
+from halfseen.estimators.table.profile import ColumnProfile, telling_words
+
+MOST_HEAT_ROWS = 40
+MANY_HOLES = 0.2  # of all cells
+FAR = 2.0  # standard deviations from the whole that get the full colour
+OVERLAP = 0.8  # mean certainty below which classes overlap much
+N_TRAITS = 3
+
+
+def converged(model: Any) -> Check:
+    """Say whether the fit converged."""
+    if not hasattr(model, "stop_reason_"):
+        return Check(
+            True, "Convergence", "The model was given by its parameters, or learned in pieces: no fit to judge."
+        )
+    passes = plural(model.n_iter_, "pass", "passes")
+    if model.converged_:
+        return Check(True, "Convergence", f"The fit converged after {passes} over the data ({model.stop_reason_}).")
+    return Check(
+        False,
+        "Convergence",
+        f"The fit stopped after {passes} without converging ({model.stop_reason_}). Raise max_iter.",
+    )
+
+
+def starts(model: Any) -> Iterator[Check]:
+    """Say whether the starts agree."""
+    found = getattr(model, "restarts_", None)
+    if found is None or found["n_init"] < 2:
+        return
+    reached, finalists = found["n_reached_best"], found["n_finalists"]
+    text = f"{reached} of the last {finalists} of {found['n_init']} random starts reached the same best solution."
+    if reached > 1 or finalists < 2:
+        yield Check(True, "Starts agree", text)
+    else:
+        yield Check(False, "Starts agree", f"Only {text} There may be a better one: raise n_init.")
+
+
+def events(model: Any) -> Iterator[Check]:
+    """Give what happened in the fit that deserves a look."""
+    for event in getattr(model, "events_", ()):
+        yield Check(False, "Event", f"{event[:1].upper()}{event[1:]}.")
+
+
+def holes_check(material: Any) -> Check:
+    """Say how many cells are missing."""
+    share = material.holes.total_share
+    if not material.holes.n_missing:
+        return Check(True, "Holes", "Every cell is filled.")
+    text = f"{percent(share)} of the cells are missing."
+    if share > MANY_HOLES:
+        return Check(False, "Holes", f"{text} That is much: see whether what is assumed about them is believable.")
+    return Check(True, "Holes", text)
+
+
+def traits(columns: list[ColumnProfile], k: int) -> list[Trait]:
+    """Return the columns that set a component apart most."""
+    ranked = sorted((c for c in columns if len(c.rows)), key=lambda c: -c.distance[k])[:N_TRAITS]
+    return [_trait(column, k) for column in ranked if column.distance[k] > 0.01]
+
+
+def _trait(column: ColumnProfile, k: int) -> Trait:
+    values, overall = column.values[:, k], column.overall
+    if column.kind == "gaussian":
+        return Trait(column.name, spread(*values), spread(*overall))
+    if column.kind == "poisson":
+        return Trait(column.name, f"{number(values[0])} on average", number(overall[0]))
+    if column.kind == "text":
+        top = telling_words(column, k, N_TRAITS)
+        often = [f"{column.rows[v]} {small_percent(values[v])}" for v in top]
+        return Trait(column.name, ", ".join(often), ", ".join(small_percent(overall[v]) for v in top))
+    telling = int(np.argmax(rel_entr(values, overall)))
+    return Trait(column.name, f"{column.rows[telling]} in {percent(values[telling])}", percent(overall[telling]))

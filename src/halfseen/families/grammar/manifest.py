@@ -1,0 +1,47 @@
+"""What the rest of the library knows about probabilistic grammars."""
+
+from halfseen.families.family import Family, Option
+from halfseen.families.options import UNKNOWN
+
+NO_COLUMNS = "a corpus has no columns"
+NO_CELLS = "a corpus has no cells"
+A_TEXT_FILE = "a corpus is a text file"
+
+FAMILY = Family(
+    name="grammar",
+    title="grammars",
+    estimators={"PCFG": "estimator"},
+    forms=("rules.cfg", "trees.mrg"),
+    endings=(".cfg", ".pcfg", ".mrg", ".trees"),
+    component=("rule", "rules"),
+    verbs=("fit", "parse", "sample", "score", "data"),
+    options={
+        "fit": (
+            Option("brackets", "Round brackets in the sentences enclose known phrases.", type=bool),
+            Option(
+                "unparsable",
+                "What to do with sentences without a parse: error (default) or skip.",
+                "HOW",
+                parameter="on_unparsable",
+            ),
+            UNKNOWN,
+        ),
+    },
+    refused={
+        "fit": {
+            "target": "there is no column to predict",
+            "columns": NO_COLUMNS,
+            "covariance": "it has no covariances",
+            "classes": "the rules say which symbols there are",
+            "ignore": NO_COLUMNS,
+            "missing": NO_CELLS,
+            "weight": NO_COLUMNS,
+            "sql": A_TEXT_FILE,
+            "memory": "a corpus is read whole",
+            "criterion": "there is nothing to choose",
+        },
+        "score": {"sql": A_TEXT_FILE, "missing": NO_CELLS, "weight": NO_COLUMNS},
+        "report": {"sql": A_TEXT_FILE, "missing": NO_CELLS, "cost": "its report has no decisions"},
+    },
+    reports={"PCFG": "Report on a grammar"},
+)

@@ -1,0 +1,43 @@
+"""What the rest of the library knows about hidden Markov models."""
+
+from halfseen.families.family import Family, Option
+from halfseen.families.options import COVARIANCE, GROUP, TIME
+
+WEIGHT = "weights of sequences are given in Python, as sample_weight="
+
+FAMILY = Family(
+    name="hmm",
+    title="hidden Markov models",
+    estimators={"HMM": "estimator"},
+    public={"plot_timeline": "plots"},
+    models={"hmm": "hidden Markov models"},
+    component=("state", "states"),
+    verbs=("fit", "predict", "impute", "check", "sample", "forecast", "score", "data", "truth"),
+    options={
+        "fit": (
+            GROUP,
+            TIME,
+            Option(
+                "emission",
+                "Kind of all columns: gaussian, categorical or poisson. Default: auto, found for each column.",
+                "KIND",
+            ),
+            COVARIANCE,
+            Option("transitions", "left-right: states follow each other and do not return.", "SHAPE"),
+            Option("min_dwell", "Fewest steps of a stay in a state.", "N", type=int, least=1),
+        ),
+        "predict": (Option("path", "Also write the state of each step on the most likely path.", type=bool),),
+        "sample": (Option("sequences", "Number of sequences, each of N steps.", "N", type=int, least=1),),
+    },
+    refused={
+        "fit": {
+            "target": "labels of steps are given in Python, as labels=",
+            "weight": WEIGHT,
+            "memory": "sequences are read whole",
+        },
+        "predict": {"why": "the state of a step depends on the steps around it"},
+        "score": {"weight": WEIGHT},
+        "report": {"cost": "its report has no decisions"},
+    },
+    reports={"HMM": "Report on hidden states"},
+)

@@ -1,0 +1,29 @@
+"""What the rest of the library knows about k-means."""
+
+from halfseen.families.family import Family
+
+NO_PROBABILITIES = "it has no probabilities"
+
+FAMILY = Family(
+    name="kmeans",
+    title="k-means",
+    estimators={"KMeans": "estimator"},
+    models={"kmeans": "k-means"},
+    component=("cluster", "clusters"),
+    verbs=("fit", "predict", "impute", "check", "score", "data", "truth"),
+    refused={
+        "fit": {
+            "target": "k-means has no column to predict; --model classes and gaussian do",
+            "columns": "all its columns are numbers",
+            "covariance": "k-means has no covariances; --model gaussian has",
+            "assign": "each row belongs to its nearest centre",
+            "prior": NO_PROBABILITIES,
+            "criterion": "give one number of clusters, such as -k 3",
+            "resume": "its fits are short and leave no checkpoint",
+        },
+        "predict": dict.fromkeys(("cost", "reject", "why"), NO_PROBABILITIES),
+        "impute": {"draws": NO_PROBABILITIES},
+        "report": {"cost": NO_PROBABILITIES},
+    },
+    reports={"KMeans": "Report on clusters"},
+)

@@ -1,0 +1,66 @@
+"""What the rest of the library knows about mixtures over a table: latent classes, Gaussian mixtures, classifiers."""
+
+from halfseen.families.family import Family, Option
+from halfseen.families.options import COVARIANCE, only
+
+TEXT = Option("text", "Columns of text: their words are counted.", "NAMES", models=("classes",))
+
+FAMILY = Family(
+    name="mixture",
+    title="latent classes and classifiers",
+    estimators={
+        "GaussianClassifier": "gaussian_classifier",
+        "GaussianMixture": "gaussian_mixture",
+        "LatentClass": "latent_class",
+        "NaiveBayes": "naive_bayes",
+    },
+    models={"classes": "latent classes", "gaussian": "Gaussian mixtures"},
+    verbs=("fit", "predict", "impute", "check", "sample", "score", "data", "truth"),
+    options={
+        "fit": (
+            Option("target", "Column to predict: makes a classifier. Its cells may be missing.", "COLUMN"),
+            only(COVARIANCE, "gaussian"),
+            TEXT,
+            Option(
+                "text_model",
+                "Model of text: multinomial, bernoulli (whether a word occurs) or complement.",
+                "NAME",
+                parameter="text",
+                models=("classes",),
+            ),
+            Option(
+                "words",
+                "How text is split into words: stop_words=english,min_df=2,ngram_range=1-2.",
+                "OPTIONS",
+                models=("classes",),
+            ),
+            Option(
+                "document_length",
+                "Scale every text to this many words: a number, or mean.",
+                "N",
+                models=("classes",),
+            ),
+            Option(
+                "unlabeled_weight",
+                "With --target: weight of rows without a label, 0 to 1, or cv to choose it by cross-validation.",
+                "W",
+                models=("classes",),
+            ),
+            Option(
+                "components_per_class",
+                "With --target: number of components in each class.",
+                "N",
+                type=int,
+                least=1,
+                models=("classes",),
+            ),
+        ),
+        "explain": (TEXT,),
+    },
+    reports={
+        "GaussianClassifier": "Report on a classifier",
+        "GaussianMixture": "Report on hidden classes",
+        "LatentClass": "Report on hidden classes",
+        "NaiveBayes": "Report on a classifier",
+    },
+)

@@ -1,0 +1,22 @@
+"""Options of the command line that several families have, declared once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from halfseen.families.family import Option
+
+COVARIANCE = Option(
+    "covariance",
+    "Covariances of numeric columns: full, tied, diag or spherical; of several, such as full,tied, the best is kept.",
+    "SHAPES",
+    parameter="covariance_type",
+)
+GROUP = Option("group", "Column that says which sequence a row belongs to.", "COLUMN")
+TIME = Option("time", "Column that orders the rows of a sequence. Default: the order of the file.", "COLUMN")
+UNKNOWN = Option("unknown", "Name that stands for words not seen in training.", "NAME")
+
+
+def only(option: Option, *models: str) -> Option:
+    """Return an option that only some of the family's models take."""
+    return replace(option, models=models)

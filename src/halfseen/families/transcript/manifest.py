@@ -1,0 +1,65 @@
+"""What the rest of the library knows about the alignment of transcripts with audio or other sequences."""
+
+from halfseen.families.family import Family, Option
+from halfseen.families.options import GROUP, TIME, UNKNOWN
+
+TRANSCRIPTS = Option("transcripts", "CSV or TSV file: the name of each recording or group, and its transcript.", "FILE")
+TIER = Option("tier", "Tier of TextGrid files that has the words.", "NAME")
+ONE_START = "there is one start"
+
+FAMILY = Family(
+    name="transcript",
+    title="transcripts",
+    estimators={"TranscriptAligner": "estimator"},
+    public={
+        "AudioFolder": "audio_folder",
+        "mfcc": "audio",
+        "plot_alignment": "plots",
+        "read_captions": "captions",
+        "read_dictionary": "audio_folder",
+        "read_textgrid": "textgrid",
+        "read_wav": "audio",
+    },
+    models={"transcript": "transcripts"},
+    component=("unit", "units"),
+    verbs=("fit", "align", "score"),
+    options={
+        "fit": (
+            GROUP,
+            TIME,
+            TRANSCRIPTS,
+            TIER,
+            Option("dictionary", "Pronunciations: a word, a tab and its units on each line.", "FILE"),
+            Option("silence", "Unit of pauses, or none. Default for audio: sil.", "NAME"),
+            UNKNOWN,
+            Option("states", "States of each unit. Default: 3.", "N", type=int, least=1, parameter="states_per_unit"),
+            Option(
+                "mixtures",
+                "Gaussian components of each state. Default: 1.",
+                "N",
+                type=int,
+                least=1,
+                parameter="n_mix",
+            ),
+        ),
+        "align": (
+            TRANSCRIPTS,
+            TIER,
+            Option("format", "Files to write for audio: TextGrid (default), json, csv, srt, vtt, or several.", "NAMES"),
+            Option("level", "What to write on standard output and for tables: words (default) or units.", "NAME"),
+        ),
+    },
+    refused={
+        "fit": {
+            "classes": "the units are those of the transcripts",
+            "target": "there is no column to predict",
+            "weight": "all recordings count alike",
+            "covariance": "the variances of its columns are independent",
+            "memory": "sequences are read whole",
+            "restarts": ONE_START,
+            "criterion": ONE_START,
+            "report": "transcripts have no report. Use halfseen align, or plot_alignment in Python for a picture",
+        },
+        "score": {"weight": "all recordings count alike"},
+    },
+)
