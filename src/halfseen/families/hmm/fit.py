@@ -43,7 +43,6 @@ from halfseen.structures.independent import Independent
 log = logging.getLogger("halfseen")
 
 OWN = ("startprob", "transmat", "mixture")  # names in `start` beside those of columns
-KINDS = ("gaussian", "categorical", "poisson", "auto")
 
 
 class Fitted(NamedTuple):
@@ -113,7 +112,7 @@ class ChainEM(ChainUse):
     _recipe: ChainRecipe
 
     def _check_options(self) -> None:
-        options.one_of("emission", self.emission, KINDS)
+        emission_builder.check_emission(self.emission)
         covariance_types.read_shapes(self.covariance_type)
         options.whole("n_mix", self.n_mix)
         options.whole("n_init", self.n_init)
@@ -322,7 +321,8 @@ class ChainEM(ChainUse):
 
     def _publish(self, found: Fitted, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
-        self.events_ = column_notes(self._schema, found.summary.frequencies)
+        emit = found.params["emit"]
+        self.events_ = column_notes(self._schema, found.summary, emit if self.n_mix == 1 else emit["emit"])
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self._topology, self._n_steps, self._uncertain = found.topology, found.n_rows, found.uncertain
         self.n_components_, self.loglik_, self._covariance = found.n_components, found.loglik, found.covariance

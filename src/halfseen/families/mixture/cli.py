@@ -149,12 +149,12 @@ def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
 
 def has_text(model: Any) -> bool:
     """Whether a model takes text."""
-    return any(column.kind == "text" for column in model._schema.columns)
+    return bool(model._schema.texts)
 
 
 def is_rule(model: Any) -> bool:
     """Whether a model is a rule, without probabilities of rows."""
-    return "text.complement" in getattr(getattr(model, "_schema", None), "blocks", ())
+    return getattr(getattr(model, "_schema", None), "rule", None) is not None
 
 
 def _answers(
@@ -196,13 +196,14 @@ def _reasons(model: Any, X: Any) -> Iterator[str]:
 
 def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the rows with their holes filled; with draws, so many completed tables one below the other."""
-    n_draws, n_holes, kinds = request["draws"], 0, getattr(model, "columns_", {})
-    if set(kinds.values()) == {"text"}:
+    n_draws, n_holes, schema = request["draws"], 0, getattr(model, "_schema", None)
+    texts = [] if schema is None else schema.texts
+    if schema is not None and len(texts) == len(schema.columns):
         console.note("text is not filled: a model of words can tell which ones are likely, not what was written")
     with TableWriter(request["output"]) as out:
         if not n_draws:
             for batch, X in batches(model, reading, request):
-                n_holes += sum(X[name].null_count for name in X.column_names if kinds.get(name) != "text")
+                n_holes += sum(X[name].null_count for name in X.column_names if name not in texts)
                 out.append(filled(batch, model.impute(X)))
         for i in range(n_draws):
             rng = np.random.default_rng([request["seed"], i])

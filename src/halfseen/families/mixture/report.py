@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.special import rel_entr
 
-from halfseen.analysis.contrast import small_percent
 from halfseen.analysis.validation import Validated, calibration_error
 from halfseen.app.report.holes import holes
 from halfseen.app.report.material import TableMaterial
@@ -17,9 +15,10 @@ from halfseen.app.report.rows import rows
 from halfseen.app.report.sections import MATERIAL, SECTIONS, reproduce
 from halfseen.app.report.text import of_cells, text_alone, words
 from halfseen.app.report.trust import choice, trust
-from halfseen.app.report.words import count, cut, listed, number, percent, plural, spread
-from halfseen.estimators.table.profile import ColumnProfile, telling_words
+from halfseen.app.report.words import count, cut, listed, percent, plural
+from halfseen.estimators.table.profile import most_apart
 from halfseen.families.mixture.report_classifier import classifier
+from halfseen.kinds.kind import ColumnProfile
 from halfseen.plots import tables as table_plots
 
 MOST_HEAT_ROWS = 40
@@ -146,7 +145,7 @@ def _overlap(material: TableMaterial) -> Iterator[Check]:
 
 def _small(model: Any, material: TableMaterial) -> Iterator[Check]:
     mass = material.class_mass
-    most_categories = max((len(column.rows) for column in material.profiles if column.kind != "text"), default=0)
+    most_categories = max((len(column.rows) for column in material.profiles if not column.kind.of_words), default=0)
     least = max(10, 2 * most_categories)
     small = [f"{cut(model.class_names_[k])} ({count(mass[k])} rows)" for k in np.flatnonzero(mass < least)]
     if small:
@@ -190,7 +189,7 @@ def _dependence(material: TableMaterial) -> Iterator[Check]:
         yield Check(True, "Independence", text)
         return
     first = related[0]
-    what = "words or columns" if any(column.kind == "text" for column in material.profiles) else "columns"
+    what = "words or columns" if any(column.kind.of_words for column in material.profiles) else "columns"
     text = (
         f"{len(related)} of {plural(len(material.residuals), 'pair')} of {what} stay related inside the "
         f"classes, most of all {cut(first.first)} and {cut(first.second)} ({first.detail}). Shares and certainties "
@@ -214,22 +213,7 @@ def classes(model: Any, material: TableMaterial) -> Section:
 
 def traits(columns: list[ColumnProfile], k: int) -> list[Trait]:
     """Return the columns that set a component apart most."""
-    ranked = sorted((c for c in columns if len(c.rows)), key=lambda c: -c.distance[k])[:N_TRAITS]
-    return [_trait(column, k) for column in ranked if column.distance[k] > 0.01]
-
-
-def _trait(column: ColumnProfile, k: int) -> Trait:
-    values, overall = column.values[:, k], column.overall
-    if column.kind == "gaussian":
-        return Trait(column.name, spread(*values), spread(*overall))
-    if column.kind == "poisson":
-        return Trait(column.name, f"{number(values[0])} on average", number(overall[0]))
-    if column.kind == "text":
-        top = telling_words(column, k, N_TRAITS)
-        often = [f"{column.rows[v]} {small_percent(values[v])}" for v in top]
-        return Trait(column.name, ", ".join(often), ", ".join(small_percent(overall[v]) for v in top))
-    telling = int(np.argmax(rel_entr(values, overall)))
-    return Trait(column.name, f"{column.rows[telling]} in {percent(values[telling])}", percent(overall[telling]))
+    return [Trait(column.name, *column.kind.card(column, k)) for column in most_apart(columns, k, N_TRAITS)]
 
 
 def profile(model: Any, material: TableMaterial) -> Section | None:
