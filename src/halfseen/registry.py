@@ -58,21 +58,20 @@ class Registry(Generic[T]):
         import_module(self._home)
         return tuple(self._known)
 
-    def find(self, name: object) -> T | None:
-        """Return the thing of this name; None where it has not been added. Entry points are not looked at."""
+    def find(self, name: object, load: bool = False) -> T | None:
+        """Return the thing of this name; None where there is none. With `load`, entry points are looked at too."""
         import_module(self._home)
         value = self._known.get(name) if isinstance(name, str) else None
+        if value is None and load and self._group is not None and isinstance(name, str):
+            for entry in entry_points(group=self._group, name=name):
+                value = self._known[name] = _made(entry.load())
         if isinstance(value, str):
             value = self._known[str(name)] = _loaded(value)
         return value
 
     def __getitem__(self, name: object) -> T:
         """Return the thing of this name, from an entry point if need be; refuse a name that nothing has."""
-        found = self.find(name)
-        if found is None and self._group is not None and isinstance(name, str):
-            for entry in entry_points(group=self._group, name=name):
-                self.add(name, _made(entry.load()))
-            found = self.find(name)
+        found = self.find(name, load=True)
         if found is None:
             known = ", ".join(map(repr, self.names))
             raise ParameterError(f"unknown {self._what} {name!r:.80}. Use one of {known}.")

@@ -54,10 +54,10 @@ def read_names(names: Any, schema: Schema, option: str) -> tuple[str, ...]:
 
 def check_emission(emission: Any) -> None:
     """Refuse what is neither "auto" nor a kind of column that a state can emit."""
-    if emission == "auto":
-        return
-    if read_kind(emission, f"emission={emission!r:.80}").of_words:
-        raise ParameterError(f"emission={emission!r}: this model takes no text. NaiveBayes and LatentClass do.")
+    found = None if emission == "auto" else kinds.find(emission, load=True)
+    if emission != "auto" and (found is None or found.of_words):
+        allowed = ", ".join(repr(kind.name) for kind in kinds if not kind.of_words)
+        raise ParameterError(f"emission={emission!r:.80} is not one of 'auto', {allowed}.")
 
 
 # ---- the whole table -----------------------------------------------------------------------------------------------

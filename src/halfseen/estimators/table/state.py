@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from halfseen.data import Column, Schema
 from halfseen.data.template import described, rebuilt
-from halfseen.errors import ParameterError
+from halfseen.errors import ModelFileError, ParameterError
 from halfseen.estimators.state import (
     ORIGIN,
     Shape,
@@ -67,23 +67,23 @@ def digested(schema: Schema, *figures: Floats, lengths: NDArray[np.int64] | None
 def common(model: Any, training: Training) -> dict[str, Any]:
     """Return what the record of every model over a table holds."""
     return {
-        **columns_record(model),
         "options": options_of(model),
+        **columns_record(model._schema),
         "feature_names": getattr(model, "feature_names_in_", np.zeros(0)).tolist(),
+        "container": described(model._template),
         "training": training_of(model, training),
         **model._origin.record(),
     }
 
 
-def columns_record(model: Any) -> dict[str, Any]:
-    """Return the columns of a table and its container as entries of a record."""
-    schema = model._schema
+def columns_record(schema: Schema) -> dict[str, Any]:
+    """Return the columns of a table as entries of a record."""
     treated = {j: block.treatment or None for block in schema.each_block() for j in block.members}
     columns = [
-        {"name": column.name, "kind": column.kind.name, "treatment": treated[j], **column.kind.to_record(column)}
+        {"name": column.name, "kind": column.kind.name, **column.kind.to_record(column), "treatment": treated[j]}
         for j, column in enumerate(schema.columns)
     ]
-    return {"columns": columns, "named": schema.named, "container": described(model._template)}
+    return {"columns": columns, "named": schema.named}
 
 
 def summary_arrays(summary: Summary) -> dict[str, Floats]:
@@ -126,7 +126,7 @@ def _read_column(record: Any) -> Column:
     if not isinstance(name, str):
         raise ParameterError(f"column {name!r:.80}: names of columns must be text.")
     if kind is None:  # entry points are not loaded: to read a file is to run no code
-        raise ParameterError(
+        raise ModelFileError(
             f"column {name!r} is of no known kind: {record['kind']!r:.80}. Install and import the package that has it, "
             f"register it with halfseen.register_kind, and load the file again. Known: {', '.join(kinds.names)}."
         )

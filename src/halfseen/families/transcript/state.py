@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from halfseen.data.template import rebuilt
+from halfseen.data.template import described, rebuilt
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.state import (
@@ -38,8 +38,9 @@ def taken(model: TranscriptAligner) -> State:
     """Return the state of a fitted aligner."""
     lexicon = model._lexicon
     record = {
-        **columns_record(model),
         "options": _options(model),
+        **columns_record(model._schema),
+        "container": described(model._template),
         "lexicon": {
             "units": list(lexicon.units),
             "n_states": lexicon.n_states,
