@@ -43,7 +43,7 @@ def schema_of(columns) -> Schema:
     """Return the schema in which columns of one kind share a block."""
     blocks: dict[str, tuple[int, ...]] = {}
     for j, column in enumerate(columns):
-        blocks[column.kind] = (*blocks.get(column.kind, ()), j)
+        blocks[column.kind.name] = (*blocks.get(column.kind.name, ()), j)
     return Schema(tuple(columns), blocks)
 
 
@@ -94,8 +94,7 @@ def words_of(n_words: int, n_rows: int, rng: np.random.Generator):
 
 def present(table: Table) -> Table:
     """Return the table with its text taken as words that are there or not."""
-    texts = [column.name for column in table.schema.columns if column.kind == "text"]
-    schema = table.schema.arrange(dict.fromkeys(texts, "bernoulli"))
+    schema = table.schema.arrange(dict.fromkeys(table.schema.texts, "bernoulli"))
     blocks = {name + ".bernoulli" * (name == "text"): block for name, block in table.blocks.items()}
     blocks["text.bernoulli"] = blocks["text.bernoulli"].presence()
     return replace(table, schema=schema, blocks={name: blocks[name] for name in schema.blocks})
@@ -108,12 +107,12 @@ def _n_rows(most: int):
 
 def column_of(column: Column, n_rows: int, holes: float, offset: float, rng: np.random.Generator):
     """Return one encoded column; one in ten of those with holes has no observed cell at all."""
-    hole = -1 if column.kind == "categorical" else np.nan
+    hole = column.kind.hole
     if column.categories == () or rng.random() < holes / 5:
         return np.full(n_rows, hole)
-    if column.kind == "categorical":
+    if column.kind.has_categories:
         cells = rng.integers(0, len(column.categories), n_rows)
-    elif column.kind == "poisson":
+    elif column.kind.name == "poisson":
         cells = rng.integers(0, 10, n_rows)
     else:
         cells = offset + rng.integers(-12, 13, n_rows) / 4

@@ -10,6 +10,7 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _SHARED = {  # public name -> module; names of families are in their manifests
+    "Kind": "halfseen.kinds.kind",
     "Tree": "halfseen.structures.trees",
     "bayes_risk": "halfseen.analysis.decisions",
     "bound": "halfseen.analysis.bound",
@@ -31,6 +32,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "posterior": "halfseen.analysis.posterior",
     "read_brackets": "halfseen.structures.trees",
     "read_trees": "halfseen.structures.trees",
+    "register_kind": "halfseen.kinds",
     "report": "halfseen.app.report.page",
     "save": "halfseen.app.model_file",
     "show_versions": "halfseen.app.versions",

@@ -30,6 +30,8 @@ from halfseen.families.words.bitext import read_gold, read_links
 from halfseen.families.words.estimator import WordAligner
 from halfseen.families.words.link_scores import score_links
 from halfseen.families.words.plots import link_matrix, plot_links
+from halfseen.kinds import register_kind
+from halfseen.kinds.kind import Kind
 from halfseen.plots.gaussian import plot_mixture
 from halfseen.plots.tables import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
 from halfseen.structures.trees import Tree, read_brackets, read_trees
@@ -44,6 +46,7 @@ __all__ = [
     "GaussianClassifier",
     "GaussianMixture",
     "KMeans",
+    "Kind",
     "LatentClass",
     "NaiveBayes",
     "TranscriptAligner",
@@ -83,6 +86,7 @@ __all__ = [
     "read_textgrid",
     "read_trees",
     "read_wav",
+    "register_kind",
     "report",
     "save",
     "score_links",

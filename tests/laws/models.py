@@ -25,7 +25,7 @@ from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.expected import Step
 from halfseen.engine.loop.model import Model, Reduced
 from halfseen.engine.tables.mixture import Mixture
-from halfseen.estimators.table.emission_builder import mixture, summarise
+from halfseen.estimators.table.emission_builder import filled, mixture, summarise
 from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, NormalParams, Product, Tied
 from halfseen.structures.chain import MarkovChain
@@ -81,9 +81,7 @@ def every_model(*needs: str):
 
 def summary(table: Table):
     """Return the summary of a table; a column that does not vary gets the unit scale."""
-    found = summarise(table)
-    moments = {name: (np.nan_to_num(mean), np.where(var > 0, var, 1.0)) for name, (mean, var) in found.moments.items()}
-    return found._replace(moments=moments)
+    return filled(table.schema, summarise(table))
 
 
 @st.composite

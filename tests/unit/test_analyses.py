@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import confusion_matrix, log_loss
 
 import halfseen as hs
-from halfseen.analysis.contrast import contrasts, spread
+from halfseen.analysis.contrast import contrasts
 from halfseen.analysis.missing_values import holes, holes_by_class
 from halfseen.analysis.residuals import residuals
 from halfseen.analysis.rows import surprise, surprising_rows, uncertain_rows
@@ -27,6 +27,7 @@ from halfseen.analysis.validation import (
     reject_curve,
 )
 from halfseen.errors import DataError, ParameterError
+from halfseen.kinds.wording import spread
 
 EVEN = {0: [0.5], 1: [0.5]}
 

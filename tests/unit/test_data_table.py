@@ -52,7 +52,7 @@ def test_learn():
 def test_kinds_by_name_and_by_position():
     frame = pd.DataFrame({"sex": [0, 1], "count": [3, 4], "size": [1, 2]})
     schema = Schema.learn(read(frame), {"count": "poisson", 2: "gaussian"})
-    assert [column.kind for column in schema.columns] == ["categorical", "poisson", "gaussian"]
+    assert [column.kind.name for column in schema.columns] == ["categorical", "poisson", "gaussian"]
     assert schema.blocks == {"categorical": (0,), "poisson": (1,), "gaussian": (2,)}
 
 

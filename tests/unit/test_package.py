@@ -18,10 +18,11 @@ from tools.stub import stub
 ROOT = Path(hs.__file__).parent
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 LAYERS = (
-    *("kernels", "data", "leaves", "structures", "engine", "runners", "estimators", "families"),
+    *("kernels", "data", "leaves", "structures", "engine", "runners", "kinds", "estimators", "families"),
     *("analysis", "plots", "app", "faces"),
 )
-APART = ("assign", "errors", "datasets", "optional", "seeds", "whole_file")  # small modules that any layer may use
+# small modules that any layer may use
+APART = ("assign", "errors", "datasets", "optional", "registry", "seeds", "whole_file")
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py") if path.name != "__main__.py")  # a door, no room
 
 

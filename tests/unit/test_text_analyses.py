@@ -11,13 +11,14 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import halfseen as hs
 from halfseen.analysis import comparison
-from halfseen.analysis.contrast import contrasts, most_telling
+from halfseen.analysis.contrast import contrasts
 from halfseen.analysis.missing_values import holes
 from halfseen.analysis.residuals import residuals
 from halfseen.analysis.rows import surprise, surprising_rows, typical_rows, uncertain_rows
 from halfseen.analysis.scored_table import look
 from halfseen.errors import DataTypeError, ParameterError
 from halfseen.estimators.table.profile import profiles
+from halfseen.kinds.text import most_telling
 
 matplotlib.use("Agg")
 
@@ -280,7 +281,7 @@ def test_em_by_numbers_counts_words(text):
 def test_profiles_show_the_telling_words():
     for X in TABLES.values():
         for text in TEXT:
-            rows = [row for row in contrasts(bayes(X, text=text)) if row.kind == "text"]
+            rows = [row for row in contrasts(bayes(X, text=text)) if row.kind.of_words]
             assert 10 <= len(rows) <= 40
             assert np.abs([row.contrast for row in rows]).max() > 0.3
     by_label = {row.label: row for row in contrasts(bayes())}

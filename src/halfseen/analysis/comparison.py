@@ -238,7 +238,7 @@ def _moved(names: Sequence[Any], shares: Sequence[Any], overlap: Any, rows: Any,
 def _moves(first: Any, second: Any, rows: Any, columns: Any) -> list[Move]:
     moves = []
     for mine, its in zip(profile.profiles(first), profile.profiles(second), strict=True):
-        unit = _unit(mine)
+        unit = mine.kind.unit(mine)
         for value, before, after in zip(mine.rows, mine.values[:, rows], its.values[:, columns], strict=True):
             for k, i in enumerate(rows.tolist()):
                 size = abs(float(after[k] - before[k])) / unit
@@ -246,13 +246,6 @@ def _moves(first: Any, second: Any, rows: Any, columns: Any) -> list[Move]:
                     move = Move(first.class_names_[i], mine.name, str(value), float(before[k]), float(after[k]), size)
                     moves.append(move)
     return moves
-
-
-def _unit(column: profile.ColumnProfile) -> float:
-    """Return what moves are measured in: probabilities as they are, of words in a text of average length."""
-    if column.kind in ("categorical", "text"):
-        return 1.0 if column.length is None else 1 / column.length
-    return max(abs(float(column.overall[-1])), 1e-300)
 
 
 def _next_moves(first: ChainUse, second: ChainUse, rows: Any, columns: Any) -> list[Move]:
@@ -270,7 +263,7 @@ def _differing(first: Any, second: Any) -> str:
     mine = {column.name: column for column in first._schema.columns}
     its = {column.name: column for column in second._schema.columns}
     odd = [name for name in {**mine, **its} if mine.get(name) != its.get(name)]
-    texts = [name for name in odd if name in mine and name in its and mine[name].kind == its[name].kind == "text"]
+    texts = [name for name in odd if all(name in of and of[name].kind.of_words for of in (mine, its))]
     if texts:
         return _other_words(mine[texts[0]], its[texts[0]])
     if not odd and _texts(first) != _texts(second):
@@ -280,7 +273,7 @@ def _differing(first: Any, second: Any) -> str:
 
 def _texts(model: Any) -> str:
     """Return how a model takes text."""
-    return ", ".join(block.partition(".")[2] or "multinomial" for block in model._schema.blocks if block[:4] == "text")
+    return ", ".join(b.treatment or "multinomial" for b in model._schema.each_block() if b.kind.of_words)
 
 
 def _other_words(one: Any, two: Any) -> str:

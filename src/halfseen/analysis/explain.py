@@ -38,8 +38,10 @@ from halfseen.engine.loop.model import Chunk, Reduced
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import options
+from halfseen.estimators.table.profile import fitted_blocks
 from halfseen.estimators.table.table_mixture import default_name
 from halfseen.families.mixture.latent_class import LatentClass
+from halfseen.kinds.kind import Kind
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.optional import optional
@@ -153,6 +155,7 @@ class Explanation:
     row_weight : (N,) array
     class_names : tuple of str
     assign : str                "soft", "hard" or "sample"
+    quantities : set of str     the columns of numbers and counts
     """
 
     steps: list[Iteration]
@@ -160,6 +163,7 @@ class Explanation:
     row_weight: Floats
     class_names: tuple[str, ...]
     assign: str
+    quantities: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return _text(self)
@@ -228,7 +232,13 @@ def explain(model: LatentClass, X: Any, n_iter: int = 3, sample_weight: Any = No
     table = _table(begun, X, sample_weight, labels)
     steps = list(_iterations(begun, table, assign, n_iter))
     cells = dict(zip(table.schema.names, begun._decoded(table.blocks), strict=True))
-    return Explanation(steps, cells, table.weight, begun.class_names_, assign.mode)
+    quantities = frozenset(column.name for column in table.schema.columns if is_quantity(column.kind))
+    return Explanation(steps, cells, table.weight, begun.class_names_, assign.mode, quantities)
+
+
+def is_quantity(kind: Kind) -> bool:
+    """Whether columns of a kind have parameters with names; others have categories or words with probabilities."""
+    return not kind.has_categories and not kind.of_words
 
 
 def _begin(model: LatentClass, X: Any, sample_weight: Any, labels: Any) -> LatentClass:
@@ -316,42 +326,13 @@ def _counts(model: LatentClass, stats: Stats, about: Params) -> Counts:
     emit = model._model.leaves["emit"].view(parts["emit"])  # type: ignore[attr-defined]
     fc: dict[int, Any] = {}
     sums: dict[int, Any] = {}
-    for block, members in model._schema.blocks.items():
-        kind = block.partition(".")[0]
-        if kind in ("categorical", "text"):
-            fc |= zip(members, _category_counts(model, block, emit[block]), strict=True)
-        elif kind == "gaussian":
-            sums |= zip(members, _moments(emit[block], about["emit"][block].mean), strict=True)
-        else:
-            sums |= zip(members, _events(emit[block]), strict=True)
+    for fitted in fitted_blocks(model):
+        block = fitted.block
+        counted = block.kind.counted(block, fitted.leaf, emit[block.name], about["emit"][block.name])
+        into = sums if is_quantity(block.kind) else fc
+        into |= zip(block.members, counted, strict=True)
     names = model._schema.names
     return Counts(parts["mix"][0], *({names[j]: found[j] for j in sorted(found)} for found in (fc, sums)))
-
-
-def _category_counts(model: LatentClass, block: str, counts: Floats) -> Iterator[dict[Any, Floats]]:
-    counts = counts[:, 1::2] if block == "text.bernoulli" else counts  # documents that have the word
-    cuts = np.cumsum(model._schema.cardinalities(block))[:-1]
-    for column, cells in zip(model._schema.block_columns(block), np.split(counts.T, cuts), strict=True):
-        yield dict(zip(column.categories or (), cells, strict=True))
-
-
-def _moments(stats: Stats, mean: Floats) -> Iterator[dict[str, Floats]]:
-    """Restate moments about the old mean: the plain sum, and squares about the new mean."""
-    mass, first, second, pseudo = stats
-    shift = np.divide(first, mass, out=np.zeros_like(first), where=mass > 0)
-    squares = second - shift * first
-    for m, s, q, p in zip(*_by_column(np.stack([mass, first + mean * mass, squares, pseudo])), strict=True):
-        yield {"mass": m + p, "sum": s, "squares": q}
-
-
-def _events(stats: Stats) -> Iterator[dict[str, Floats]]:
-    for mass, events in zip(*_by_column(stats[:2]), strict=True):
-        yield {"mass": mass, "events": events}
-
-
-def _by_column(stats: Stats) -> Stats:
-    """Return (P, K, D) statistics as (P, D, K)."""
-    return np.swapaxes(stats, 1, 2)
 
 
 # ---- the joint table ---------------------------------------------------------------------------------------------
@@ -443,18 +424,18 @@ def _value(value: Any) -> str:
 
 
 def _params_grid(explanation: Explanation) -> Grid:
-    rows = [[name, *map(_number, values)] for name, values in _params_rows(explanation.steps[0].before)]
+    rows = [[name, *map(_number, values)] for name, values in _params_rows(explanation, explanation.steps[0].before)]
     return Grid("The parameters to begin with.", ["", *explanation.class_names], rows)
 
 
-def _params_rows(params: Mapping[str, Any]) -> Iterator[tuple[str, Floats]]:
+def _params_rows(explanation: Explanation, params: Mapping[str, Any]) -> Iterator[tuple[str, Floats]]:
     """Yield each parameter with its name: P(class), P(column = value), or mean, sd, rate of a column."""
     yield "P(class)", params["weights"]
     for column, values in params.items():
         if column != "weights":
-            quantity = set(values) in ({"mean", "sd"}, {"rate"})
             for value, numbers in values.items():
-                yield f"{value} of {column}" if quantity else f"P({column} = {value})", numbers
+                named = column in explanation.quantities
+                yield f"{value} of {column}" if named else f"P({column} = {value})", numbers
 
 
 def _joint_grid(explanation: Explanation, joint: list[Completion]) -> Grid:
@@ -512,7 +493,7 @@ def _counts_rows(counts: Counts) -> Iterator[tuple[str, Floats]]:
 
 
 def _after_grid(explanation: Explanation, step: Iteration) -> Grid:
-    rows = [[name, *map(_number, values)] for name, values in _params_rows(step.after)]
+    rows = [[name, *map(_number, values)] for name, values in _params_rows(explanation, step.after)]
     return Grid("M-step: the parameters, from the counts by division.", _head(explanation), rows)
 
 

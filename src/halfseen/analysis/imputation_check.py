@@ -17,18 +17,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from halfseen.analysis.scored_table import Mask, check_mixture, missing_cells
+from halfseen.analysis.scored_table import Mask, check_mixture
 from halfseen.data import Sequences, Source, Table, frame_from_dict, read_target, row_weight
 from halfseen.data.matrix import as_matrix
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.table.profile import number
 from halfseen.estimators.table.table_mixture import TableMixture
 from halfseen.families.hmm.impute import full_blocks
 from halfseen.families.hmm.methods import ChainUse
 from halfseen.families.kmeans.estimator import KMeans
 from halfseen.families.mixture.fit import TableEM
 from halfseen.families.mixture.naive_bayes import NaiveBayes, target_of
+from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
 from halfseen.seeds import seed_of
 
@@ -188,7 +188,7 @@ def hidden_in(
     reason = _why_not(model, y, table) if reason is None else reason
     hidden = _hide(table, share, np.random.default_rng(seed_of(random_state)))
     if not hidden.any():
-        texts = all(column.kind == "text" for column in table.schema.columns)
+        texts = len(table.schema.texts) == len(table.schema.columns)
         note = "There is nothing but text, whose words are not guessed: no cell can be hidden."
         return HiddenCells((), False, note if texts else "No column has enough known cells to hide some.")
     holed = _without(table, hidden)
@@ -281,9 +281,9 @@ def _note(n_cells: int, share: float, reason: str) -> str:
 
 def _hide(table: Table, share: float, rng: np.random.Generator) -> Mask:
     """Choose cells to hide, (N, D): each known one with probability `share`, where its column can spare it."""
-    hidden = missing_cells(table)
+    hidden = table.missing
     for d, column in enumerate(table.schema.columns):
-        if column.kind == "text":  # which nobody can guess
+        if column.kind.of_words:  # which is not guessed
             continue
         known = np.flatnonzero(~hidden[:, d])
         chosen = known[rng.random(len(known)) < share]
@@ -306,17 +306,8 @@ def _column(table: Table, d: int) -> Any:
 
 
 def _without(table: Table, hidden: Mask) -> Table:
-    """Return the table with more holes."""
-    blocks: dict[str, Any] = {}
-    for name, members in table.schema.blocks.items():
-        if name.startswith("text"):
-            blocks[name] = table.blocks[name]
-            continue
-        hole: Any = -1 if name.startswith("categorical") else np.nan
-        blocks[name] = np.where(
-            hidden[:, list(members)], np.asarray(hole, dtype=table.blocks[name].dtype), table.blocks[name]
-        )
-    return Table(table.schema, blocks, table.weight)
+    """Return the table with more missing cells, without its labels."""
+    return Table(table.schema, table.hide(hidden).blocks, table.weight)
 
 
 def _refitted(model: TableMixture, holed: Table, y: Any, n_init: int, seed: np.random.SeedSequence) -> TableMixture:
@@ -354,17 +345,12 @@ def _judged_all(table: Table, holed: Table, filled: Table, hidden: Mask) -> tupl
         if not own.any():
             continue
         truth, guess = _column(table, d)[own], _column(filled, d)[own]
-        left = ~missing_cells(holed)[:, d]
+        left = ~holed.missing[:, d]
         found.append(_judged(column, truth, guess, table.weight[own], _column(holed, d)[left], holed.weight[left]))
     return tuple(found)
 
 
 def _judged(column: Any, truth: Any, guess: Any, weight: Floats, left: Any, left_weight: Floats) -> HiddenColumn:
     weight = weight / weight.sum() if weight.any() else np.full(len(weight), 1 / len(weight))
-    if column.kind == "categorical":
-        mode = int(np.bincount(left.astype(np.intp), weights=left_weight).argmax())
-        error, plain = float(weight @ (guess != truth)), float(weight @ (truth != mode))
-        return HiddenColumn(column.name, column.kind, len(truth), "wrong", error, plain)
-    mean = float(np.average(left, weights=left_weight))
-    error, plain = float(weight @ np.abs(guess - truth)), float(weight @ np.abs(truth - mean))
-    return HiddenColumn(column.name, column.kind, len(truth), "mean error", error, plain)
+    error = column.kind.error(truth, guess, weight, left, left_weight)
+    return HiddenColumn(column.name, column.kind.name, len(truth), *error)

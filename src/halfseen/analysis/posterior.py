@@ -231,29 +231,10 @@ def effective(draws: Floats) -> Floats:
 def _named(model: TableMixture, params: Params) -> Named:
     """Return parameters, or something in their shape, by column and value."""
     found: dict[int, tuple[str, dict[Any, Floats]]] = {}
-    for block, members in model._schema.blocks.items():
-        columns = zip(model._schema.block_columns(block), _columns(model, block, params["emit"][block]), strict=True)
-        for j, (column, values) in zip(members, columns, strict=True):
-            found[j] = (column.name, values)
+    for block in model._schema.each_block():
+        columns = zip(block.columns, block.kind.named(block, params["emit"][block.name]), strict=True)
+        found |= {j: (column.name, values) for j, (column, values) in zip(block.members, columns, strict=True)}
     return {"weights": params["mix"][..., 0, :], **dict(found[j] for j in sorted(found))}
-
-
-def _columns(model: TableMixture, block: str, params: Any) -> Iterator[dict[Any, Floats]]:
-    """Yield {value: (..., K)} for each column of a block."""
-    schema = model._schema
-    if block.startswith(("categorical", "text")):
-        position = 0
-        params = params[..., 1::2] if block == "text.bernoulli" else params  # the word is there
-        for column in schema.block_columns(block):
-            categories = column.categories or ()
-            yield {category: params[..., position + v] for v, category in enumerate(categories)}
-            position += len(categories)
-    elif block.startswith("gaussian"):
-        for d in range(params.mean.shape[-1]):
-            yield {"mean": params.mean[..., d], "var": params.var[..., d]}
-    else:
-        for d in range(params.shape[-1]):
-            yield {"rate": params[..., d]}
 
 
 def _rows(named: Named) -> Iterator[tuple[str, str, Floats]]:

@@ -21,18 +21,18 @@ not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.analysis.contrast import cut, most_telling
-from halfseen.analysis.scored_table import Seen, look, missing_cells, text_lengths
-from halfseen.data import Column, Table
-from halfseen.estimators.table.profile import profiles
-from halfseen.estimators.table.why import spelt
+from halfseen.analysis.scored_table import Seen, look
+from halfseen.data import Table
+from halfseen.estimators.table.profile import fitted_blocks
+from halfseen.kinds.kind import Feature
+from halfseen.kinds.wording import cut
 from halfseen.leaves import NormalParams
 from halfseen.leaves.leaf import Floats
 
@@ -116,26 +116,32 @@ def residuals_of(seen: Seen, columns: Sequence[str] | None = None) -> list[Resid
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One column: its place among the parts, its features, and its parameters in each component."""
+    """What a column is compared by: its place among the parts, and its features among those of all."""
 
     place: int
-    column: Column
-    block: str
-    position: int  # in the block; of a word, its place in it
     features: slice
-    mean: Floats  # (K, V) probabilities of categories, or (K, 1) means; of a word its probability
-    sd: Floats | None  # (K, 1); None for categories
-    word: str | None = None
-    ratio: Floats | None = None  # (K,) variance of a word in each component, in units of sd^2
+    feature: Feature
+
+    @property
+    def block(self) -> str:
+        return self.feature.block.name
+
+    @property
+    def name(self) -> str:
+        return self.feature.name
+
+    @property
+    def mean(self) -> Floats:
+        return self.feature.mean
+
+    @property
+    def sd(self) -> Floats | None:
+        return self.feature.sd
 
     @property
     def own(self) -> Floats:
         """Variance of the standardised cells in each component, (K,): 1, but for words."""
-        return np.ones(len(self.mean)) if self.ratio is None else self.ratio
-
-    @property
-    def name(self) -> str:
-        return self.column.name if self.word is None else f"{self.column.name}: {self.word}"
+        return np.ones(len(self.mean)) if self.feature.ratio is None else self.feature.ratio
 
 
 class _Sums(NamedTuple):
@@ -155,51 +161,17 @@ class _Sums(NamedTuple):
 
 def _parts(seen: Seen, columns: Sequence[str] | None) -> list[_Part]:
     """Return the columns to pair that vary at all."""
-    schema, params = seen.table.schema, seen.model._params["emit"]
     found: list[_Part] = []
     start = 0
-    for block, members in schema.blocks.items():
-        if block.startswith("text"):
-            wanted = [j for j in members if columns is None or schema.columns[j].name in columns]
-            for part in _words(seen, block, wanted):
-                found.append(replace(part, place=len(found), features=slice(start, start + 1)))
-                start += 1
-            continue
-        sizes = schema.cardinalities(block) if block.startswith("categorical") else (1,) * len(members)
-        for position, (j, size) in enumerate(zip(members, sizes, strict=True)):
-            column = schema.columns[j]
-            if (columns is not None and column.name not in columns) or (column.kind == "categorical" and size < 2):
+    for fitted in fitted_blocks(seen.model):
+        for d, column in enumerate(fitted.block.columns):
+            if columns is not None and column.name not in columns:
                 continue
-            mean, sd = _moments(params[block], column, position, sizes)
-            found.append(_Part(len(found), column, block, position, slice(start, start + size), mean, sd))
-            start += size
+            for feature in fitted.block.kind.features(fitted, d, seen.names):
+                stop = start + feature.mean.shape[1]
+                found.append(_Part(len(found), slice(start, stop), feature))
+                start = stop
     return found
-
-
-def _words(seen: Seen, block: str, wanted: Sequence[int]) -> Iterator[_Part]:
-    """Yield the words of some texts that set the classes apart most."""
-    schema, params = seen.table.schema, seen.model._params["emit"][block]
-    params = params[:, 1::2] if block == "text.bernoulli" else params
-    starts = dict(zip(schema.blocks[block], np.cumsum([0, *schema.cardinalities(block)]).tolist(), strict=False))
-    known = {column.name: column for column in profiles(seen.model)}
-    for j in wanted:
-        column = schema.columns[j]
-        spellings = spelt(column.categories or (), seen.names)
-        for v in most_telling(known[column.name]):
-            share = params[:, starts[j] + v, None]
-            var = share * (1 - share)
-            pooled = np.broadcast_to(seen.model.weights_ @ var, var.shape)
-            ratio = np.divide(var, pooled, out=np.ones_like(var), where=pooled > 0)[:, 0]
-            yield _Part(0, column, block, starts[j] + v, slice(0), share, np.sqrt(pooled), spellings[v], ratio)
-
-
-def _moments(params: Any, column: Column, position: int, sizes: Sequence[int]) -> tuple[Floats, Floats | None]:
-    if column.kind == "categorical":
-        first = sum(sizes[:position])
-        return params[:, first : first + sizes[position]], None
-    if column.kind == "gaussian":
-        return params.mean[:, position, None], np.sqrt(params.var[:, position, None])
-    return params[:, position, None], np.sqrt(params[:, position, None])
 
 
 def _gather(seen: Seen, parts: Sequence[_Part]) -> _Sums:
@@ -213,8 +185,8 @@ def _gather(seen: Seen, parts: Sequence[_Part]) -> _Sums:
     for start in range(0, seen.table.n_rows, PIECE):
         rows = slice(start, start + PIECE)
         piece, resp = seen.table.take(rows), seen.resp[rows]
-        observed = _observed(piece, parts)
-        cells, lengths = _cells(piece, parts, n_features), _lengths(piece, parts)
+        observed, lengths = _observed(piece, parts)
+        cells = _cells(piece, parts, n_features)
         together += cells.T @ (cells * piece.weight[:, None])
         for k in range(n_components):
             usage = (piece.weight * resp[:, k])[:, None]
@@ -225,38 +197,20 @@ def _gather(seen: Seen, parts: Sequence[_Part]) -> _Sums:
     return _Sums(together, mass, cross)
 
 
-def _observed(piece: Table, parts: Sequence[_Part]) -> Floats:
+def _observed(piece: Table, parts: Sequence[_Part]) -> tuple[Floats, Floats]:
+    """Return whether each part was observed, and how many words its text has, (N, P) each; 1 for what is no word."""
     places = {column.name: j for j, column in enumerate(piece.schema.columns)}
-    seen = ~missing_cells(piece)[:, [places[part.column.name] for part in parts]]
-    seen &= _lengths(piece, parts) > 0
-    return seen.astype(np.float64)
-
-
-def _lengths(piece: Table, parts: Sequence[_Part]) -> Floats:
-    """Return how many words the text of each part has, (N, P); 1 where a part is no word of so many."""
-    found = np.ones((piece.n_rows, len(parts)))
-    if "text" in piece.blocks:
-        lengths = dict(zip(piece.schema.blocks["text"], text_lengths(piece, "text"), strict=True))
-        places = {column.name: j for j, column in enumerate(piece.schema.columns)}
-        for p, part in enumerate(parts):
-            if part.block == "text":
-                found[:, p] = lengths[places[part.column.name]]
-    return found
+    amount = piece.observed[:, [places[part.feature.column.name] for part in parts]]
+    crowded = np.array([part.feature.crowded for part in parts])
+    return (amount > 0).astype(np.float64), np.where(crowded, amount, 1.0)
 
 
 def _cells(piece: Table, parts: Sequence[_Part], n_features: int) -> Floats:
     """Return categories as indicators and numbers as they are; 0 where missing."""
     found = np.zeros((piece.n_rows, n_features))
     for part in parts:
-        if part.word is not None:
-            found[:, part.features.start] = piece.blocks[part.block].matrix()[:, [part.position]].toarray()[:, 0]
-            continue
-        cells = piece.blocks[part.block][:, part.position]
-        if part.sd is None:
-            rows = np.flatnonzero(cells >= 0)
-            found[rows, part.features.start + cells[rows].astype(np.intp)] = 1.0
-        else:
-            found[:, part.features.start] = np.nan_to_num(cells)
+        cells = piece.blocks[part.block]
+        found[:, part.features] = part.feature.block.kind.feature_cells(cells, part.feature)
     return found
 
 
@@ -302,7 +256,7 @@ def _two_categories(observed: Floats, mass: Floats, a: _Part, b: _Part) -> Resid
 
 def _crowded(a: _Part, b: _Part) -> Floats:
     """Return the covariance of two words of one text in each component, as one takes the place of the other, (K,)."""
-    if a.block != "text" or b.block != "text" or a.column.name != b.column.name:
+    if not (a.feature.crowded and b.feature.crowded) or a.feature.column.name != b.feature.column.name:
         return np.zeros(len(a.mean))
     assert a.sd is not None
     assert b.sd is not None
@@ -312,7 +266,7 @@ def _crowded(a: _Part, b: _Part) -> Floats:
 def _spread(sums: _Sums, mass: Floats, part: _Part) -> float:
     """Return the root of the summed squares of a column; of a word those seen, as words come in bursts."""
     expected = float(mass @ part.own)
-    seen = float(sums.cross[part.features.start, part.features.start]) if part.word is not None else 0.0
+    seen = float(sums.cross[part.features.start, part.features.start]) if part.feature.word is not None else 0.0
     return float(np.sqrt(max(expected, seen)))
 
 
@@ -348,8 +302,9 @@ def _mixed(cross: Floats, mass: Floats, category: _Part, number: _Part) -> Resid
 
 
 def _category(part: _Part, i: Any) -> str:
-    assert part.column.categories is not None
-    return cut(str(part.column.categories[int(i)]))
+    categories = part.feature.column.categories
+    assert categories is not None
+    return cut(str(categories[int(i)]))
 
 
 def telling(found: Sequence[Residual], least_strength: float = 0.1) -> Iterator[Residual]:

@@ -16,27 +16,24 @@ A row is typical of its class when the log-odds against all other classes are hi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, logsumexp, xlogy
+from scipy.special import logsumexp
 
-from halfseen.analysis.contrast import cut, percent, spread
-from halfseen.analysis.scored_table import Mask, Seen, look, missing_cells, text_lengths
+from halfseen.analysis.scored_table import Seen, look
 from halfseen.data import Table
-from halfseen.estimators.table.profile import number
+from halfseen.estimators.table.profile import fitted_blocks, profiles
 from halfseen.estimators.table.table_mixture import TableMixture
-from halfseen.estimators.table.why import ABSENT, TextScores, Why, _values, _without_each, cell_scores, texts_of, why
+from halfseen.estimators.table.why import Why, cell_scores, hidden_in_turn, texts_of, values_of, why
+from halfseen.kinds.kind import WordScores
+from halfseen.kinds.text import ABSENT
+from halfseen.kinds.wording import cut, shown
 from halfseen.leaves.leaf import Floats
-from halfseen.leaves.multinomial import Multinomial
-from halfseen.leaves.product import Product
-from halfseen.leaves.wrappers import unwrapped
 
 DRAWS = 2000  # rows drawn to see how far out a row is: a tail of one in a thousand is seen with two
 CANDIDATES = 4  # times as many rows as are shown have their tail counted
-MANY_EVENTS = 1000.0  # a rate from which counts are as good as normal
 SURE = 0.95  # a row whose class is this certain is not worth a look
 
 
@@ -132,7 +129,7 @@ def _said(found: Why) -> Iterator[tuple[str, float]]:
             place = f" in {cut(name)}" if len(found.words) > 1 else ""
             yield from ((f"{_quoted(word)}{place}", own) for word, own in found.words[name].items() if abs(own) > 0.05)
         elif name != "(share)" and abs(part) > 0.05:
-            yield f"{cut(name)} = {_shown(found.values[name])}", part
+            yield f"{cut(name)} = {shown(found.values[name])}", part
 
 
 def _quoted(word: str) -> str:
@@ -145,10 +142,6 @@ def _speaks(cells: list[str], name: str) -> str:
 
 def _listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
-
-
-def _shown(value: Any) -> str:
-    return number(value) if isinstance(value, float) else cut(str(value))
 
 
 # ---- typical ---------------------------------------------------------------------------------------------------
@@ -244,15 +237,16 @@ def surprising_of(seen: Seen, top: int, random_state: int = 0) -> list[Surprisin
     order = np.argsort(-score, kind="stable")[: top * CANDIDATES]
     tails = _tails(seen, order, random_state)
     ranked = sorted(range(len(order)), key=lambda i: (tails[i], -score[order[i]]))[:top]
-    return [_surprising(seen, int(order[i]), float(score[order[i]]), tails[i]) for i in ranked]
+    mean, _ = expected_log_density(seen.model)
+    return [_surprising(seen, int(order[i]), float(score[order[i]]), tails[i], mean) for i in ranked]
 
 
 def surprise(seen: Seen) -> Floats:
     """Return how surprising each row is, (N,), in standard deviations."""
     model = seen.model
     model._check_probable("surprise")
-    mean, var = _expected(model)
-    observed = _amount(seen.table)
+    mean, var = expected_log_density(model)
+    observed = seen.table.observed
     prepared = model._model.prepare(model._params)
     with np.errstate(divide="ignore", invalid="ignore"):
         joint = np.concatenate([model._model.joint(prepared, chunk.blocks) for chunk in seen.table.chunks()])
@@ -263,51 +257,14 @@ def surprise(seen: Seen) -> Floats:
     return np.where(np.isneginf(seen.loglik), np.inf, np.where((observed == 0).all(axis=1), 0.0, found))
 
 
-def _amount(table: Table) -> Floats:
-    """Return how much of each column was observed, (N, D): 0 or 1, of text the number of its words."""
-    found = (~missing_cells(table)).astype(np.float64)
-    for block, members in table.schema.blocks.items():
-        if block == "text":
-            found[:, list(members)] = text_lengths(table, block).T
-    return found
-
-
-def _expected(model: TableMixture) -> tuple[Floats, Floats]:
+def expected_log_density(model: TableMixture) -> tuple[Floats, Floats]:
     """Return mean and variance of log p(x[d] | k) under component k, (K, D) each; of text for each word of it."""
-    n_components, n_columns = len(model.weights_), len(model._schema.columns)
-    mean, var = np.zeros((n_components, n_columns)), np.zeros((n_components, n_columns))
-    for block, members in model._schema.blocks.items():
-        params = model._params["emit"][block]
-        discrete = block.startswith(("categorical", "text"))
-        wide = 2 if block == "text.bernoulli" else 1
-        stops = wide * np.cumsum(model._schema.cardinalities(block)) if discrete else ()
-        for d, j in enumerate(members):
-            if discrete:
-                table = np.split(params, stops[:-1], axis=1)[d]
-                mean[:, j], var[:, j] = _expected_logs(table.reshape(n_components, -1, 2) if wide == 2 else table)
-            elif block.startswith("gaussian"):
-                mean[:, j], var[:, j] = -0.5 * np.log(2 * np.pi * np.e * params.var[:, d]), 0.5
-            else:
-                mean[:, j], var[:, j] = np.transpose([_expected_count(rate) for rate in params[:, d].tolist()])
+    shape = len(model.weights_), len(model._schema.columns)
+    mean, var = np.zeros(shape), np.zeros(shape)
+    for fitted in fitted_blocks(model):
+        members = list(fitted.block.members)
+        mean[:, members], var[:, members] = fitted.block.kind.expected_log_density(fitted)
     return mean, var
-
-
-def _expected_logs(table: Floats) -> tuple[Floats, Floats]:
-    """Return mean and variance of log table[k, v] for v drawn from it, (K,) each; summed over tables (K, D, V)."""
-    mean = xlogy(table, table).sum(axis=-1)
-    logs = np.log(np.where(table > 0, table, 1.0))
-    var = np.maximum((table * logs**2).sum(axis=-1) - mean**2, 0.0)
-    return (mean, var) if table.ndim == 2 else (mean.sum(axis=1), var.sum(axis=1))
-
-
-def _expected_count(rate: float) -> tuple[float, float]:
-    """Return mean and variance of log Poisson(x; rate) for x of that rate."""
-    if rate > MANY_EVENTS:
-        return -0.5 * float(np.log(2 * np.pi * np.e * rate)), 0.5
-    events = np.arange(np.ceil(rate + 10 * np.sqrt(rate) + 20))
-    logs = xlogy(events, rate) - rate - gammaln(events + 1)
-    mean = float(np.sum(np.where(np.isfinite(logs), np.exp(logs) * logs, 0.0)))
-    return mean, max(float(np.sum(np.where(np.isfinite(logs), np.exp(logs) * logs**2, 0.0))) - mean**2, 0.0)
 
 
 def _tails(seen: Seen, order: Any, random_state: int) -> list[float]:
@@ -316,86 +273,56 @@ def _tails(seen: Seen, order: Any, random_state: int) -> list[float]:
     Texts that are drawn are as long as that of the row.
     """
     model, rng = seen.model, np.random.default_rng(random_state)
-    texts = {block: text_lengths(seen.table, block) for block in seen.table.schema.blocks if block == "text"}
     components = model._model.draw_components(model._params, np.zeros(DRAWS, dtype=np.int64), rng)
-    drawn = {block: _draw(model, block, components, rng) for block in seen.table.schema.blocks if block not in texts}
+    blocks = {fitted.block.name: fitted for fitted in fitted_blocks(model)}
+    drawn, lengths = {}, {}
+    for name, fitted in blocks.items():
+        block = fitted.block
+        if block.kind.by_length:
+            lengths[name] = block.kind.observed(block, seen.table.blocks[name])
+        else:
+            drawn[name] = block.kind.draw(fitted, components, rng)
     known: dict[bytes, Floats] = {}
     tails = []
     for n in order:
-        key = seen.missing[n].tobytes() + b"".join(lengths[:, n].tobytes() for lengths in texts.values())
+        key = seen.missing[n].tobytes() + b"".join(own[n].tobytes() for own in lengths.values())
         if key not in known:
-            words = {block: _draw(model, block, components, rng, lengths[:, n]) for block, lengths in texts.items()}
-            masked = _masked(Table(seen.table.schema, drawn | words, np.ones(DRAWS)), seen.missing[n])
+            words = {
+                name: blocks[name].block.kind.draw(blocks[name], components, rng, own[n])
+                for name, own in lengths.items()
+            }
+            every = Table(seen.table.schema, drawn | words, np.ones(DRAWS))
+            masked = every.hide(np.broadcast_to(seen.missing[n], (DRAWS, len(seen.missing[n]))))
             known[key] = np.concatenate(model._infer(masked, lambda part: part.log_evidence[:, 0]))
         tails.append(float(np.mean(known[key] <= seen.loglik[n])))
     return tails
 
 
-def _draw(
-    model: TableMixture, block: str, components: Any, rng: np.random.Generator, lengths: Floats | None = None
-) -> Any:
-    """Draw rows of one block; texts of so many words, (D,)."""
-    emit, params = model._model.leaves["emit"], model._params["emit"][block]
-    assert isinstance(emit, Product)
-    leaf = unwrapped(emit.leaves[block])
-    if lengths is None:
-        return leaf.sample(params, components, rng)
-    assert isinstance(leaf, Multinomial)
-    whole = np.maximum(np.rint(lengths), lengths > 0).astype(np.int64)
-    return leaf.documents(params, components, np.repeat(whole[:, None], len(components), axis=1), rng)
-
-
-def _masked(table: Table, holes: Mask) -> Table:
-    """Return a table in which some columns are not seen."""
-    blocks = {}
-    for name, members in table.schema.blocks.items():
-        if name.startswith("text"):
-            blocks[name] = table.blocks[name]
-            continue
-        hole: Any = -1 if name.startswith("categorical") else np.nan
-        block = np.array(table.blocks[name])
-        block[:, holes[list(members)]] = hole
-        blocks[name] = block
-    return replace(table, blocks=blocks)
-
-
-def _surprising(seen: Seen, n: int, score: float, tail: float) -> Surprising:
+def _surprising(seen: Seen, n: int, score: float, tail: float, expected: Floats) -> Surprising:
     k = int(seen.resp[n].argmax())
     c = int(seen.proba[n].argmax())
-    return Surprising(int(seen.rows[n]), seen.class_names[c], score, tail, _blame(seen, n, k))
+    return Surprising(int(seen.rows[n]), seen.class_names[c], score, tail, _blame(seen, n, k, expected[k]))
 
 
-def _blame(seen: Seen, n: int, k: int) -> str:
-    """Say which one or two cells are least like component k."""
+def _blame(seen: Seen, n: int, k: int, expected: Floats) -> str:
+    """Say which one or two cells are least like component k, whose expected log-densities are given, (D,)."""
     model, row = seen.model, seen.table.take(np.array([n]))
-    mean, _ = _expected(model)
     texts = texts_of(model, row, seen.names)
-    amount = _amount(row)[0]
+    amount = row.observed[0]
     with np.errstate(divide="ignore"):
-        logs = cell_scores(model, _only_each(row))[:, k] - np.log(model.weights_[k])
+        logs = cell_scores(model, hidden_in_turn(row, ~np.eye(len(amount), dtype=bool)))[:, k] - np.log(
+            model.weights_[k]
+        )
     for j, text in texts.items():
         logs[j] = text.scores[:, k].sum()
-    away = np.where(seen.missing[n], -np.inf, amount * mean[k] - logs)
+    away = np.where(seen.missing[n], -np.inf, amount * expected - logs)
     worst = [int(d) for d in np.argsort(-away, kind="stable")[:2] if away[d] > 1.0]
     if not worst:
         return "no cell alone; it is their combination"
     return "; ".join(_odd_words(seen, d, k, texts[d]) if d in texts else _unlike(seen, row, d, k) for d in worst)
 
 
-def _only_each(row: Table) -> Table:
-    """Return rows in each of which one column is left; texts are left out."""
-    every = _without_each(row)  # the row, without each column, a row of holes
-    n_columns = len(row.schema.columns)
-    blocks = {}
-    for name, cells in every.blocks.items():
-        block = np.repeat(cells[-1:], n_columns, axis=0)
-        for d, j in enumerate(row.schema.blocks[name]):
-            block[j, d] = row.blocks[name][0, d]
-        blocks[name] = block
-    return Table(row.schema, blocks, np.ones(n_columns))
-
-
-def _odd_words(seen: Seen, d: int, k: int, text: TextScores) -> str:
+def _odd_words(seen: Seen, d: int, k: int, text: WordScores) -> str:
     """Say which words of a text are rarest in component k."""
     rare = [int(i) for i in np.argsort(text.scores[:, k], kind="stable") if text.words[i] != ABSENT][:3]
     if not rare:
@@ -405,16 +332,5 @@ def _odd_words(seen: Seen, d: int, k: int, text: TextScores) -> str:
 
 
 def _unlike(seen: Seen, row: Table, d: int, k: int) -> str:
-    column = seen.table.schema.columns[d]
-    value, name = _values(row)[column.name], cut(seen.model.class_names_[k])
-    params = seen.model.params_[column.name]
-    if column.kind == "categorical":
-        return f"{cut(column.name)} = {_shown(value)}, seen in {percent(params[value][k])} of {name}"
-    mean, sd = (params["mean"][k], params["sd"][k]) if column.kind == "gaussian" else (params["rate"][k], None)
-    if sd is None:
-        return f"{cut(column.name)} = {_shown(float(value))}, where {name} has {number(mean)} on average"
-    far = (value - mean) / sd
-    side = "above" if far > 0 else "below"
-    return (
-        f"{cut(column.name)} = {_shown(value)} is {abs(far):.1f} standard deviations {side} {name} ({spread(mean, sd)})"
-    )
+    column = profiles(seen.model)[d]
+    return column.kind.odd_cell(column, k, values_of(row)[column.name], cut(seen.model.class_names_[k]))

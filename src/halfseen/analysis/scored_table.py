@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -67,7 +66,7 @@ class Seen:
     @cached_property
     def missing(self) -> Mask:
         """Which cells are holes, (N, D), columns in the order of the table."""
-        return missing_cells(self.table)
+        return self.table.missing
 
     @property
     def is_sample(self) -> bool:
@@ -142,21 +141,3 @@ def class_shares(model: TableMixture) -> Floats:
 def by_class(model: TableMixture, by_component: Floats) -> Floats:
     """Sum over the components of each class, along the last axis."""
     return model._by_class(by_component) if isinstance(model, NaiveBayes) else by_component
-
-
-def missing_cells(table: Table) -> Mask:
-    """Return which cells of an encoded table are holes, (N, D), columns in the order of the table."""
-    found = np.zeros((table.n_rows, len(table.schema.columns)), dtype=bool)
-    for name, members in table.schema.blocks.items():
-        block = table.blocks[name]
-        if name.startswith("text"):  # which has no holes
-            continue
-        found[:, list(members)] = block < 0 if name.startswith("categorical") else np.isnan(block)
-    return found
-
-
-def text_lengths(table: Table, block: str) -> Floats:
-    """Return how many words each text of a block has, (D, N)."""
-    words = table.blocks[block].matrix()
-    stops = np.cumsum([0, *table.schema.cardinalities(block)]).tolist()
-    return np.array([words[:, start:stop].sum(axis=1) for start, stop in pairwise(stops)], dtype=np.float64)

@@ -25,7 +25,7 @@ from halfseen.data import Source, check_weight, read_target
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
 from halfseen.families.mixture.naive_bayes import NaiveBayes, target_of
-from halfseen.families.mixture.semi_supervised_check import _fitted, _rows
+from halfseen.families.mixture.semi_supervised_check import encoded_rows, fitted_to
 from halfseen.leaves.leaf import Floats
 
 Ints = NDArray[np.int64]
@@ -138,8 +138,8 @@ def cross_validate(
     proba = np.zeros((len(labelled), len(model.classes_)))
     for train, test in StratifiedKFold(folds, shuffle=True, random_state=random_state).split(labelled, truth):
         rows = np.sort(np.append(labelled[train], others))
-        fitted = _fitted(model, source.take(rows), weight[rows], evidence.take(rows))
-        table = _rows(fitted, source, labelled[test])
+        fitted = fitted_to(model, source.take(rows), weight[rows], evidence.take(rows))
+        table = encoded_rows(fitted, source, labelled[test])
         proba[test] = model._by_class(np.concatenate(fitted._infer(table, lambda part: part.usage["emit"])))
     names = tuple(map(str, model.classes_))
     return Validated(names, truth, proba, weight[labelled], place[labelled], folds, n_labelled)

@@ -56,7 +56,7 @@ def of_fit(model: Any) -> dict[str, Any]:
 
 def is_rule(model: Any) -> bool:
     """Whether a model is a rule, without probabilities of rows."""
-    return "text.complement" in getattr(getattr(model, "_schema", None), "blocks", ())
+    return getattr(getattr(model, "_schema", None), "rule", None) is not None
 
 
 def show_selection(model: Any, what: str = "classes") -> None:

@@ -224,6 +224,8 @@ def _model_in(content: bytes, path: str) -> Any:
     try:
         record = plain_values.loads(metadata["record"])
         return getattr(import_module(home), metadata["class"])._from_state(State(record, tensors))
+    except ModelFileError as error:  # which says itself what to do
+        raise ModelFileError(f"{path}: {error}") from None
     except Exception as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{path}: the {metadata['class']} in it cannot be: {reason} {DAMAGED}") from error

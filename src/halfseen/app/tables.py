@@ -153,13 +153,14 @@ def unnamed(model: Any, X: Any) -> Iterator[tuple[str, list[Any]]]:
 
 def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the rows with their missing cells filled; with draws, so many completed tables one below the other."""
-    n_draws, n_filled, kinds = request["draws"], 0, getattr(model, "columns_", {})
-    if set(kinds.values()) == {"text"}:
+    n_draws, n_filled, schema = request["draws"], 0, getattr(model, "_schema", None)
+    texts = [] if schema is None else schema.texts
+    if schema is not None and len(texts) == len(schema.columns):
         console.note("text is not filled: a model of words can tell which ones are likely, not what was written")
     with TableWriter(request["output"]) as out:
         if not n_draws:
             for batch, X in batches(model, reading, request):
-                n_filled += sum(X[name].null_count for name in X.column_names if kinds.get(name) != "text")
+                n_filled += sum(X[name].null_count for name in X.column_names if name not in texts)
                 out.append(filled(batch, model.impute(X)))
         for i in range(n_draws):
             rng = np.random.default_rng([request["seed"], i])

@@ -6,7 +6,7 @@ Vocabulary, in the order in which data passes through:
 `open_table`    a file of any size to a `FileTable`
 `read`          any container (data frame, array, list of rows, file) to a `Source`
 `RawColumn`     one column of it as given: numbers, True/False or text, and which cells are missing
-`Column`        what a column means: its kind (categorical, gaussian, poisson) and its categories
+`Column`        what a column means: its kind (an object, see `halfseen.kinds`) and its categories
 `Schema`        all columns and their *blocks* (the columns that one leaf treats together)
 `Evidence`      what labels say about the hidden component of each row: `read_labels`, `read_target`
 `Table`         encoded blocks, row weights, evidence; `Table.canonical` merges equal rows
@@ -24,7 +24,7 @@ Examples
 """
 
 from halfseen.data.arrays import Unsettled
-from halfseen.data.columns import Column, encode_column, learn_column
+from halfseen.data.columns import Block, Column, learn_column
 from halfseen.data.files import FileTable, identifiers, open_table
 from halfseen.data.frames import RawColumn, Source, frame_from_dict, read
 from halfseen.data.labels import Evidence, read_labels, read_target
@@ -42,6 +42,7 @@ from halfseen.data.write import TableWriter, write_table
 
 __all__ = [
     "CHUNK",
+    "Block",
     "Chunk",
     "Column",
     "Cut",
@@ -58,7 +59,6 @@ __all__ = [
     "Unsettled",
     "check_sequence_weight",
     "check_weight",
-    "encode_column",
     "frame_from_dict",
     "identifiers",
     "learn_column",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.data.columns import CLOSE, MAX_DISTINCT, Category, Column, Kind, is_quantity
+from halfseen.data.columns import CLOSE, MAX_DISTINCT, Block, Category, Column, is_quantity
 from halfseen.data.frames import Source
 from halfseen.kernels import active as kernels
 
@@ -22,7 +22,7 @@ BELOW = 16  # how far below those of the head other whole numbers are expected
 NEAR = 64  # how many are: a bit for each
 
 Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]  # `map`, or one with workers
-Known = dict[int, tuple[Kind, tuple[Category, ...] | None]]
+Known = dict[int, tuple[str, tuple[Category, ...] | None]]  # name of the kind, and categories, by column
 
 
 class Unsettled(Exception):
@@ -102,25 +102,25 @@ class Reader:
     Raises `Unsettled` where a cell has to be complained about: infinite, or a category that is not known.
     """
 
-    def __init__(self, array: NDArray[Any], columns: Sequence[int], meaning: Sequence[Column], dtype: Any) -> None:
+    def __init__(self, array: NDArray[Any], block: Block) -> None:
         self.array = array
-        self.columns = columns
-        self.dtype = dtype
-        self.tables = None if meaning[0].kind == "gaussian" else _lookup(meaning)
-        whole = len(columns) == array.shape[1] and array.dtype == np.float64 and array.flags.c_contiguous
+        self.columns = block.members
+        self.dtype = block.kind.dtype(block)
+        self.tables = _lookup(block.columns) if block.kind.has_categories else None
+        whole = len(self.columns) == array.shape[1] and array.dtype == np.float64 and array.flags.c_contiguous
         self.shared = array.view() if whole and self.tables is None else None
         if self.shared is not None:
             self.shared.flags.writeable = False
 
     @classmethod
-    def find(cls, source: Source, columns: Sequence[int], meaning: Sequence[Column], dtype: Any) -> Reader | None:
+    def find(cls, source: Source, block: Block) -> Reader | None:
         """Return the reader of a block, or None where its cells have to be read one by one."""
         array = source.numbers()
-        if array is None or meaning[0].kind == "poisson":
+        if array is None or not (block.kind.any_number or block.kind.has_categories):
             return None
-        categories = [value for column in meaning for value in column.categories or ()]
+        categories = [value for column in block.columns for value in column.categories or ()]
         settled = all(type(value) is int and abs(value) < CLOSE for value in categories)
-        return cls(array, columns, meaning, dtype) if settled else None
+        return cls(array, block) if settled else None
 
     def read(self, rows: slice) -> NDArray[Any]:
         """Some rows of the block; the array's own, to be read only and not `settled` yet, where that will do."""

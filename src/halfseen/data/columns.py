@@ -9,31 +9,32 @@ kind                 holds                                        encoded as
 ``"text"``           words, and how often each (by choice)        rows of `Counts`; a missing text is empty
 ==================== ============================================ ======================================
 
+and whatever else is registered. A kind is an object (`halfseen.kinds`), found by its name in `halfseen.registry`.
+
 The kind is found by value, not by dtype, so that one table has one reading in every container: text, True/False and
 declared categories are categorical; so are numbers that never change, and whole numbers with at most 12 distinct
 values; other numbers are gaussian.
-
-Categories are plain Python values: whole numbers are `int` wherever they came from, and all are sorted, except that a
-declared order (ordered pandas categories, Polars Enum) is kept. Levels that were declared but never seen count.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import repeat
-from typing import Any, Literal, TypeAlias, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.data.frames import CodedColumn, RawColumn
+from halfseen.data.frames import RawColumn
 from halfseen.errors import DataError, ParameterError
+from halfseen.registry import kinds
 
-__all__ = ["Column", "Kind", "encode_column", "learn_column"]
+if TYPE_CHECKING:
+    from halfseen.kinds.kind import Kind
 
-Kind: TypeAlias = Literal["categorical", "gaussian", "poisson", "text"]
+__all__ = ["Block", "Column", "learn_column", "read_kind"]
+
 Category: TypeAlias = str | int | float | bool
 
 CLOSE = 1 << 12  # whole numbers within this range are looked up, not sorted
@@ -47,7 +48,7 @@ class Column:
     Parameters
     ----------
     name : str
-    kind : {"categorical", "gaussian", "poisson", "text"}
+    kind : Kind, or its name
     categories : tuple or None
         For a categorical column the value of each code, for text its words, else None.
     options : tuple of (str, value)
@@ -59,6 +60,62 @@ class Column:
     categories: tuple[Category, ...] | None = None
     options: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            name: str,
+            kind: Kind | str,
+            categories: tuple[Category, ...] | None = None,
+            options: tuple[tuple[str, Any], ...] = (),
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        kind: Kind | str = self.kind
+        if isinstance(kind, str):
+            object.__setattr__(self, "kind", kinds[kind])
+
+
+@dataclass(frozen=True)
+class Block:
+    """The columns that one leaf treats together.
+
+    Parameters
+    ----------
+    name : str                  the kind of its columns, or ``kind.treatment``
+    columns : tuple of Column
+    members : tuple of int      their places in the table
+    treatment : str             "fixed", "tied" or a variant of the kind; empty for none
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    members: tuple[int, ...]
+    treatment: str
+
+    @cached_property
+    def kind(self) -> Kind:
+        """The kind of its columns, in the variant that the block asks for."""
+        return self.columns[0].kind.treated(self.treatment)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of categories or words of each column."""
+        return tuple(len(column.categories or ()) for column in self.columns)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """Where the categories or words of each column begin, those of all columns standing one after the other."""
+        return tuple(np.cumsum([0, *self.sizes[:-1]]).tolist())
+
+
+def read_kind(kind: Any, what: str) -> Kind:
+    """Return a kind by its name; `what` is the column or option that names it."""
+    try:
+        return kinds[kind]
+    except ParameterError as error:
+        raise ParameterError(f"{what}: {error}") from None
+
 
 def learn_column(raw: RawColumn, name: str, kind: str | None = None) -> Column:
     """Find out the kind and the categories of a column.
@@ -67,8 +124,8 @@ def learn_column(raw: RawColumn, name: str, kind: str | None = None) -> Column:
     ----------
     raw : RawColumn
     name : str
-    kind : {"categorical", "gaussian", "poisson"}, optional
-        Overrides the rule.
+    kind : str, optional
+        The name of a kind; it overrides the rule.
 
     Examples
     --------
@@ -78,70 +135,12 @@ def learn_column(raw: RawColumn, name: str, kind: str | None = None) -> Column:
     >>> learn_column(read([[3.0], [1.5]]).column(0), "size")
     Column(name='size', kind='gaussian', categories=None)
     """
-    if kind is not None and kind not in get_args(Kind):
-        allowed = ", ".join(map(repr, get_args(Kind)))
-        raise ParameterError(f"column {name!r}: unknown kind {kind!r}. Use one of {allowed}.")
-    if kind == "text":
-        raise ParameterError(f"column {name!r}: this model takes no text. NaiveBayes and LatentClass do.")
     if kind is None:
-        kind = _kind_by_value(raw)
-    if kind == "categorical":
-        return Column(name, "categorical", _categories(raw))
-    if kind == "poisson":
-        _check_observed(raw, name, kind)
-        read_counts(raw, name)
-        return Column(name, "poisson")
-    _check_observed(raw, name, kind)
-    _check_varies(raw, name)
-    return Column(name, "gaussian")
+        return next(known for known in kinds if known.recognises(raw)).learn(raw, name)
+    return read_kind(kind, f"column {name!r}").learn(raw, name)
 
 
-def encode_column(raw: RawColumn, column: Column, out: NDArray[Any]) -> Counter[Category]:
-    """Write a column into one column of a block.
-
-    Parameters
-    ----------
-    raw : RawColumn
-        The cells.
-    column : Column
-        What they mean.
-    out : (N,) array
-        Receives codes (missing and unknown: -1), or numbers (missing: NaN).
-
-    Returns
-    -------
-    Counter
-        Categories met that the column does not have, and how often.
-
-    Examples
-    --------
-    >>> from halfseen.data import read
-    >>> out = np.empty(3, dtype=np.int8)
-    >>> encode_column(read([["b"], [None], ["z"]]).column(0), Column("x", "categorical", ("a", "b")), out)
-    Counter({'z': 1})
-    >>> out
-    array([ 1, -1, -1], dtype=int8)
-    """
-    if column.categories is None:
-        values = read_counts(raw, column.name) if column.kind == "poisson" else _numbers(raw, column.name, column.kind)
-        np.add(values, 0.0, out=out)  # which turns -0.0 into 0.0
-        out[raw.missing] = np.nan
-        return Counter()
-    out[:] = _codes(raw, column.categories)
-    unknown = (out < 0) & ~raw.missing
-    return Counter(_canonical(raw.values[unknown], raw.type)) if unknown.any() else Counter()
-
-
-# ------------------------------------------------------------------------------------------------------- the categories
-
-
-def _kind_by_value(raw: RawColumn) -> Kind:
-    if raw.type != "number" or raw.levels is not None:
-        return "categorical"
-    distinct = distinct_numbers(raw)
-    if len(distinct) <= 1 or (len(distinct) <= MAX_DISTINCT and is_whole(distinct).all()):
-        return "categorical"
-    return "gaussian"
+# ---------------------------------------------------------------------------------------- values, as kinds read them
 
 
 def is_quantity(head: RawColumn) -> bool:
@@ -165,53 +164,21 @@ def distinct_numbers(raw: RawColumn) -> NDArray[Any]:
     return np.flatnonzero(seen) + low
 
 
-def _categories(raw: RawColumn) -> tuple[Category, ...]:
-    levels = _canonical(raw.levels or (), raw.type)
-    if raw.ordered:
-        return tuple(levels)
-    if isinstance(raw, CodedColumn):
-        distinct: Any = raw.seen
-    else:
-        distinct = set(raw.values[~raw.missing]) if raw.type == "text" else distinct_numbers(raw)
-    return tuple(sorted({*levels, *_canonical(distinct, raw.type)}))  # all of one type
-
-
-def _canonical(values: Iterable[Any], kind: str) -> list[Category]:
+def canonical_values(values: Iterable[Any], cell_type: str) -> list[Category]:
     """Plain Python values; whole numbers as int, so that 1, 1.0 and np.int8(1) are one category."""
-    if kind == "text":
+    if cell_type == "text":
         return [str(value) for value in values]
-    if kind == "bool":
+    if cell_type == "bool":
         return [bool(value) for value in values]
     return [int(value) if value.is_integer() else value for value in map(float, values)]
 
 
-def _codes(raw: RawColumn, categories: tuple[Category, ...]) -> NDArray[np.integer[Any]]:
-    """The position of each cell among the categories, or -1."""
-    if raw.type == "text":
-        code_of = {category: code for code, category in enumerate(categories)}
-        if isinstance(raw, CodedColumn):
-            return np.array([*map(code_of.get, raw.texts, repeat(-1)), -1], dtype=np.int32)[raw.codes]
-        return np.fromiter(map(code_of.get, raw.values, repeat(-1)), np.int32, len(raw.values))
-    known = {float(category): code for code, category in enumerate(categories) if not isinstance(category, str)}
-    if not known:
-        return np.full(len(raw.values), -1, dtype=np.int32)
-    ordered = np.array(sorted(known))
-    low, high = ordered[0], ordered[-1]
-    if high - low < CLOSE and is_whole(ordered).all():  # whole numbers close together: a look-up
-        lookup = np.full(int(high - low) + 3, -1, dtype=np.int32)  # with room for smaller and larger ones
-        lookup[(ordered - low).astype(np.int64) + 1] = [known[value] for value in ordered]
-        place = np.clip(np.where(raw.missing, low - 1, raw.values) - low + 1, 0, len(lookup) - 1)
-        codes = lookup[place.astype(np.int64)]
-        return np.where(is_whole(place), codes, np.int32(-1))
-    place = np.searchsorted(ordered, raw.values).clip(max=len(ordered) - 1)
-    codes = np.array([known[value] for value in ordered], dtype=np.int32)
-    return np.where(ordered[place] == raw.values, codes[place], np.int32(-1))
+def is_whole(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which numbers have no fraction."""
+    return np.equal(values, np.rint(values))
 
 
-# ---------------------------------------------------------------------------------------------------------- the numbers
-
-
-def _numbers(raw: RawColumn, name: str, kind: str) -> NDArray[np.float64]:
+def numbers_of(raw: RawColumn, name: str, kind: str) -> NDArray[np.float64]:
     """The values of a column that has to be of numbers."""
     if raw.type != "number" and not raw.missing.all():
         raise DataError(
@@ -251,38 +218,3 @@ def _reads_as_number(value: object) -> bool:
     except ValueError:
         return False
     return True
-
-
-def read_counts(raw: RawColumn, name: str) -> NDArray[np.float64]:
-    """The values of a column that has to be of whole numbers from 0."""
-    values = _numbers(raw, name, "poisson")
-    wrong = ~raw.missing & ~((values >= 0) & is_whole(values))
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise DataError(
-            f"column {name!r} cannot be poisson: row {row} is {values[row]:g}, not a whole number from 0 "
-            f"({wrong.sum()} such rows). Fit it as kind 'gaussian', or make such cells missing."
-        )
-    return values
-
-
-def is_whole(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which numbers have no fraction."""
-    return np.equal(values, np.rint(values))
-
-
-def _check_observed(raw: RawColumn, name: str, kind: str) -> None:
-    if raw.missing.all():
-        raise DataError(
-            f"column {name!r} cannot be {kind}: all its {len(raw.missing)} cells are missing. "
-            "Drop the column, or leave its kind open."
-        )
-
-
-def _check_varies(raw: RawColumn, name: str) -> None:
-    observed = _numbers(raw, name, "gaussian")[~raw.missing]
-    if (observed == observed[0]).all():
-        raise DataError(
-            f"column {name!r} cannot be gaussian: it is {observed[0]:g} in all observed rows "
-            f"(n_samples={len(observed)}), so its variance is 0. Drop the column, or leave its kind open."
-        )

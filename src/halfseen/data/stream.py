@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.data.columns import MAX_DISTINCT, Column, distinct_numbers, is_whole, learn_column, read_counts
+from halfseen.data.columns import MAX_DISTINCT, Column, distinct_numbers, is_whole, learn_column, read_kind
 from halfseen.data.duckdb_reader import BATCH, COUNT, Scan
 from halfseen.data.frames import Cells, CodedColumn, RawColumn, Source, read
 from halfseen.errors import DataError
@@ -224,7 +224,7 @@ class _Learner:
 
     def __init__(self, name: str, kind: str | None) -> None:
         self.name = name
-        self.kind = kind
+        self.kind = None if kind is None else read_kind(kind, f"column {name!r}")
         self.type: Any = None
         self.texts: set[str] = set()
         self.numbers = np.zeros(0)
@@ -246,14 +246,14 @@ class _Learner:
             self.texts.update(raw.seen if isinstance(raw, CodedColumn) else raw.values[~raw.missing])
             self._check_few(len(self.texts), "texts")
             return
-        if self.kind == "poisson":
-            read_counts(raw, self.name)
+        if self.kind is not None:
+            self.kind.read(raw, self.name)
         if not self.settled:
             self._add_numbers(distinct_numbers(raw))
 
     def _add_numbers(self, numbers: NDArray[np.float64]) -> None:
         self.numbers = np.union1d(self.numbers, numbers)
-        if self.kind == "categorical":
+        if self.kind is not None and self.kind.has_categories:
             self._check_few(len(self.numbers), "numbers")
             return
         several = len(self.numbers) > 1
@@ -281,4 +281,5 @@ class _Learner:
             missing = np.ones(1, dtype=bool)
         else:
             missing = np.zeros(len(cells), dtype=bool)
-        return learn_column(RawColumn(cells, missing, kind, levels, self.ordered), self.name, self.kind)
+        raw = RawColumn(cells, missing, kind, levels, self.ordered)
+        return learn_column(raw, self.name) if self.kind is None else self.kind.learn(raw, self.name)

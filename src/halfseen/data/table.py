@@ -13,23 +13,21 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from halfseen.data import canonical, spill
 from halfseen.data.arrays import HEAD, Reader, Run, Unread, Unsettled, survey
-from halfseen.data.columns import Column, encode_column, learn_column
+from halfseen.data.columns import Block, Column, learn_column
 from halfseen.data.counts import Counts
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
 from halfseen.data.stream import in_pieces, learn_columns
-from halfseen.data.text import count_words
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
 from halfseen.kernels import active as kernels
 
@@ -83,7 +81,7 @@ class Schema:
         chosen = {_position(key, source.names, "columns"): kind for key, kind in (kinds or {}).items()}
         if source.streams:
             found = learn_columns(source, chosen)
-            return cls(found, _group(column.kind for column in found), source.named)
+            return cls(found, _group(column.kind.name for column in found), source.named)
         worded = [j for j in range(len(source.names)) if source.words(j) is not None]
         known = survey(source, run) if len(worded) < len(source.names) else {}
 
@@ -96,7 +94,7 @@ class Schema:
             return learn_column(source.column(j), name, chosen.get(j))
 
         columns = tuple(learned(j, name) for j, name in enumerate(source.names))
-        return cls(columns, _group(column.kind for column in columns), source.named)
+        return cls(columns, _group(column.kind.name for column in columns), source.named)
 
     @classmethod
     def guess(cls, source: Source, kinds: Mapping[str | int, str] | None = None) -> Schema | None:
@@ -117,7 +115,7 @@ class Schema:
     def of(cls, columns: Iterable[Column]) -> Schema:
         """Return the schema of columns that are known without data."""
         known = tuple(columns)
-        return cls(known, _group(column.kind for column in known))
+        return cls(known, _group(column.kind.name for column in known))
 
     def arrange(self, treatment: Mapping[str, str]) -> Schema:
         """Put some columns into blocks of their own.
@@ -134,8 +132,41 @@ class Schema:
         {'categorical': (0,), 'gaussian': (1,), 'categorical.frozen': (2,)}
         """
         words = {_position(name, self.names, "treatment"): word for name, word in treatment.items()}
-        blocks = _group(f"{c.kind}.{words[j]}" if j in words else c.kind for j, c in enumerate(self.columns))
+        blocks = _group(f"{c.kind}.{words[j]}" if j in words else c.kind.name for j, c in enumerate(self.columns))
         return replace(self, blocks=blocks)
+
+    def block(self, name: str) -> Block:
+        """A block: its columns, their kind and how they are treated."""
+        return Block(name, self.block_columns(name), self.blocks[name], name.partition(".")[2])
+
+    def each_block(self) -> Iterator[Block]:
+        """All blocks, in their order."""
+        return map(self.block, self.blocks)
+
+    @property
+    def kind_names(self) -> dict[str, str]:
+        """The name of the kind of each column, by column."""
+        return {column.name: column.kind.name for column in self.columns}
+
+    @property
+    def texts(self) -> list[str]:
+        """The names of the columns of text."""
+        return [column.name for column in self.columns if column.kind.of_words]
+
+    @property
+    def rule(self) -> str | None:
+        """The option that makes a block a rule without probabilities; None where all have them."""
+        return next((block.kind.rule for block in self.each_block() if block.kind.rule), None)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the data is a sparse matrix: one column of text whose words are numbers."""
+        return len(self.texts) == len(self.columns) == 1 and (self.columns[0].categories or ())[:1] == (0,)
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of the container: a sparse matrix has one for each word."""
+        return len(self.columns[0].categories or ()) if self.is_sparse else len(self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -148,7 +179,7 @@ class Schema:
 
     def cardinalities(self, block: str) -> tuple[int, ...]:
         """The number of categories of each column of a categorical block, of words of a block of text."""
-        return tuple(len(_categories(column)) for column in self.block_columns(block))
+        return self.block(block).sizes
 
     def encode(
         self,
@@ -211,53 +242,32 @@ class Schema:
         >>> sorted(Schema.learn(source).gather(source).weight.tolist())
         [1.0, 2.0]
         """
-        discrete = all(column.kind == "categorical" for column in self.columns)
+        discrete = all(column.kind.has_categories for column in self.columns)
         if source.streams and discrete and evidence is None and weight is None and source.weight is None:
             source = source.grouped() or source
         return self.encode(source, weight, evidence).canonical(overwrite=True)
 
     def _reader(self, source: Source, name: str) -> Reader | None:
-        if name.startswith("text"):
-            return None
-        return Reader.find(source, self.blocks[name], self.block_columns(name), self._dtype(name))
+        return Reader.find(source, self.block(name))
 
     def _block(self, source: Source, name: str, reader: Reader | None, unknown: Counter[tuple[str, Any]]) -> Any:
         """Encode a block, all at once if it can be done; count the categories that are not known, by column."""
-        if name.startswith("text"):
-            return self.counts(source, name)[0]
         if reader is not None:
             try:
                 return reader.whole()
             except Unsettled:
                 pass
-        block = np.empty((source.n_rows, len(self.blocks[name])), self._dtype(name))
-        for d, j in enumerate(self.blocks[name]):
-            column = self.columns[j]
-            for value, count in encode_column(source.column(j), column, block[:, d]).items():
-                unknown[column.name, value] += count
-        return block
-
-    def counts(self, source: Source, name: str) -> tuple[Counts, Counter[str]]:
-        """Encode a block of text; also return the words that are not known, and how often they were met."""
-        parts, unknown = [], Counter[str]()
-        for j in self.blocks[name]:
-            column = self.columns[j]
-            found = source.words(j)
-            if found is not None and len(found[0]) == len(_categories(column)) and found[0] == column.categories:
-                part = found[1]
-            elif found is None and all(isinstance(word, str) for word in _categories(column)):
-                part, others = count_words(source.column(j), column.name, _categories(column), column.options)
-                unknown += others
-            else:
-                raise DataError(f"column {column.name!r}: its words are not those that the model was fitted to.")
-            length = dict(column.options).get("document_length")
-            parts.append(part if length is None else part.scaled(length))
-        block = parts[0] if len(parts) == 1 else _side_by_side(parts)
-        return block.presence() if name == "text.bernoulli" else block, unknown
+        block = self.block(name)
+        cells, others = block.kind.encode_block(source, block)
+        unknown += others
+        return cells
 
     def _encode_batches(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> Table:
         """Turn a source into a table that lies in temporary files, batch by batch."""
-        blocks = {name: spill.scratch((source.n_rows, len(js)), self._dtype(name)) for name, js in self.blocks.items()}
+        blocks = {
+            block.name: spill.scratch((source.n_rows, len(block.members)), block.kind.dtype(block))
+            for block in self.each_block()
+        }
         unknown: Counter[tuple[str, Any]] = Counter()
 
         def encode(batch: Source, first: int) -> None:
@@ -281,7 +291,7 @@ class Schema:
         Returns
         -------
         list of D lists
-            Categories, floats or (poisson) ints; None where missing.
+            Categories, floats or (counts) ints; None where missing.
 
         Examples
         --------
@@ -289,16 +299,8 @@ class Schema:
         >>> Schema.learn(read([["a", 7], ["b", 7]])).decode("categorical", np.array([[1, 0], [-1, 0]]))
         [['b', None], [7, 7]]
         """
-        if isinstance(array, Counts):
-            return _decode_words(array, self.block_columns(block))
-        return [_decode_column(column, array[:, d]) for d, column in enumerate(self.block_columns(block))]
-
-    def _dtype(self, block: str) -> np.dtype[Any]:
-        columns = self.block_columns(block)
-        if columns[0].kind != "categorical":
-            return np.dtype(np.float64)
-        largest = max(self.cardinalities(block)) - 1
-        return next(np.dtype(t) for t in (np.int8, np.int16, np.int32) if largest <= np.iinfo(t).max)
+        found = self.block(block)
+        return found.kind.decode_block(found, array)
 
     def _check_names(self, source: Source) -> None:
         """Refuse a source with other columns, in the words of scikit-learn."""
@@ -396,6 +398,30 @@ class Table:
     def n_chunks(self) -> int:
         """Number of chunks of the size that the table chooses."""
         return -(-self.n_rows // self._chunk_rows(light=False))
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which cells are missing, (N, D), columns in the order of the table."""
+        found = np.zeros((self.n_rows, len(self.schema.columns)), dtype=bool)
+        for block in self.schema.each_block():
+            found[:, list(block.members)] = block.kind.missing(block, self.blocks[block.name])
+        return found
+
+    @property
+    def observed(self) -> NDArray[np.float64]:
+        """How much was observed of each cell, (N, D): 0 or 1; of text the number of its words."""
+        found = np.zeros((self.n_rows, len(self.schema.columns)))
+        for block in self.schema.each_block():
+            found[:, list(block.members)] = block.kind.observed(block, self.blocks[block.name])
+        return found
+
+    def hide(self, hidden: NDArray[np.bool_]) -> Table:
+        """The same rows with some cells, (N, D), made missing; texts stay as they are."""
+        blocks = {
+            block.name: block.kind.hide(self.blocks[block.name], hidden[:, list(block.members)])
+            for block in self.schema.each_block()
+        }
+        return replace(self, blocks=blocks)
 
     def take(self, rows: Any) -> Table:
         """Some of the rows: an index array, a mask, or a slice (views, then)."""
@@ -534,7 +560,6 @@ class Table:
         Returns
         -------
         (sum of cardinalities,) array
-            For a block of text of all words, and one number more: the weight of all rows.
 
         Examples
         --------
@@ -543,8 +568,6 @@ class Table:
         >>> Schema.learn(source).encode(source, weight=[1, 1, 5]).frequencies("categorical")
         array([6., 1., 6.])
         """
-        if block.startswith("text"):
-            return self._word_frequencies(block)
         sizes = self.schema.cardinalities(block)
         starts = np.cumsum([0, *sizes[:-1]])
         counts = np.zeros((1, sum(sizes)))
@@ -554,7 +577,7 @@ class Table:
             )
         return counts[0]
 
-    def _word_frequencies(self, block: str) -> NDArray[np.float64]:
+    def word_frequencies(self, block: str) -> NDArray[np.float64]:
         """Weighted counts of all words of a block of text, then the weight of all rows: (sum of cardinalities + 1,)."""
         counts = np.zeros((1, sum(self.schema.cardinalities(block))))
         for chunk in self.chunks():
@@ -639,41 +662,6 @@ def _group(keys: Iterable[str]) -> dict[str, tuple[int, ...]]:
     for j, key in enumerate(keys):
         groups.setdefault(key, []).append(j)
     return {key: tuple(group) for key, group in groups.items()}
-
-
-def _categories(column: Column) -> tuple[Any, ...]:
-    assert column.categories is not None, f"{column.name} is {column.kind}"
-    return column.categories
-
-
-def _decode_column(column: Column, values: NDArray[Any]) -> list[Any]:
-    if column.categories is not None:
-        lookup = np.array([*column.categories, None], dtype=object)  # so that -1 is None
-        return list(lookup[values.astype(np.intp)])
-    whole = column.kind == "poisson"  # counts are ints, an expected count between two is not
-    return [
-        None if value != value else int(value) if whole and value.is_integer() else value for value in values.tolist()
-    ]
-
-
-def _decode_words(counts: Counts, columns: Sequence[Column]) -> list[list[Any]]:
-    """Texts of known words in the order of the vocabulary; where words are numbers, {word: count}."""
-    found: list[list[Any]] = [[] for _ in columns]
-    stops = np.cumsum([0, *(len(_categories(column)) for column in columns)])
-    for n in range(len(counts)):
-        row = counts[n : n + 1].matrix()
-        for d, column in enumerate(columns):
-            own = (row.indices >= stops[d]) & (row.indices < stops[d + 1])
-            words = [_categories(column)[v] for v in row.indices[own] - stops[d]]
-            held = dict(zip(words, row.data[own].tolist(), strict=True))
-            spelt = all(isinstance(word, str) for word in held)
-            text = " ".join(str(word) for word, count in held.items() for _ in range(max(round(count), 1)))
-            found[d].append(text if spelt and isinstance(next(iter(_categories(column)), ""), str) else held)
-    return found
-
-
-def _side_by_side(parts: Sequence[Counts]) -> Counts:
-    return Counts.of(sparse.hstack([part.matrix() for part in parts], format="csr"))
 
 
 def _told_by(block: Any) -> list[NDArray[Any]]:

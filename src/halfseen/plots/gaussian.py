@@ -17,7 +17,7 @@ from halfseen.estimators.table import numeric_schema
 from halfseen.estimators.table.table_mixture import TableMixture
 from halfseen.leaves.leaf import Floats
 from halfseen.optional import optional
-from halfseen.plots.tables import INK, axes
+from halfseen.plots.style import INK, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,36 +14,23 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.analysis.contrast import Contrast, contrasts, percent
+from halfseen.analysis.contrast import contrasts
 from halfseen.analysis.missing_values import Holes, count, holes
-from halfseen.analysis.scored_table import check_mixture, look, missing_cells
+from halfseen.analysis.scored_table import check_mixture, look
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.families.hmm.methods import ChainUse
+from halfseen.kinds.kind import Contrast
+from halfseen.kinds.wording import percent
 from halfseen.leaves.leaf import Floats
-from halfseen.optional import optional
+from halfseen.plots.style import BLUE, FAINT, GOLD, GRADES, INK, PAPER, RED, SOFT, axes, plain, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-INK: str = "#24292f"
-SOFT: str = "#6b7280"
-PAPER: str = "#ffffff"
-DARK = "#10151b"  # text on a light bar, whatever the page
-BLUE: str = "#1b6ca8"
-RED: str = "#b23a4b"
-GOLD: str = "#a86f12"
-FAINT = "#e5e9ef"
 CERTAINTY = (0.7, 0.9, 0.99)
-GRADES: tuple[tuple[str, str, str], ...] = (  # how sure; colour of the bar, and of the text on it
-    ("below 70%", "#f2c9a1", DARK),
-    ("70 to 90%", "#cfe0ee", DARK),
-    ("90 to 99%", "#7fb0d6", DARK),
-    ("99% or more", "#1f5f93", PAPER),
-)
 GAPS = (0.1, 0.3, 0.5)  # 0.5: twice as near to its own centre as to the next
 CRITERIA = {"bic": (BLUE, "o", "-"), "aic": (RED, "s", "--"), "icl": (GOLD, "^", ":")}
-LONGEST = 24  # letters of a name
 MOST_PATTERNS = 12
 MOST_COLUMNS = 30
 
@@ -102,15 +89,15 @@ def draw_profiles(rows: Sequence[Contrast], names: Sequence[str], ax: Axes) -> A
                 color=PAPER if dark else INK,
                 parse_math=False,
             )
-    ax.set_xticks(np.arange(len(names)) + 0.5, [_short(name) for name in names], parse_math=False)
+    ax.set_xticks(np.arange(len(names)) + 0.5, [short(name) for name in names], parse_math=False)
     ax.set_yticks(
-        np.arange(len(rows)) + 0.5, [f"{_short(row.label, 34)}  (all {row.overall})" for row in rows], parse_math=False
+        np.arange(len(rows)) + 0.5, [f"{short(row.label, 34)}  (all {row.overall})" for row in rows], parse_math=False
     )
     ax.set(ylim=(len(rows), 0), xlabel="class, and its share", ylabel="column, or category of a column")
     ax.tick_params(length=0)
     ax.xaxis.set_ticks_position("top")
     ax.xaxis.set_label_position("top")
-    return _plain(ax, "left", "bottom")
+    return plain(ax, "left", "bottom")
 
 
 def plot_selection(model: Any, ax: Axes | None = None) -> Axes:
@@ -174,7 +161,7 @@ def draw_selection(tried: dict[str, list[Any]], criterion: str, ax: Axes, what: 
     ax.ticklabel_format(axis="y", useOffset=False, style="plain")
     ax.margins(y=0.18)
     ax.legend(frameon=False)
-    return _plain(ax)
+    return plain(ax)
 
 
 def plot_trace(model: Any, ax: Axes | None = None) -> Axes:
@@ -216,7 +203,7 @@ def draw_trace(trace: Sequence[float], ax: Axes) -> Axes:
     ax.set_xticks(_whole_ticks(len(trace)))
     ax.ticklabel_format(axis="y", useOffset=False, style="plain")
     ax.margins(y=0.12)
-    return _plain(ax)
+    return plain(ax)
 
 
 def plot_certainty(model: Any, X: Any, ax: Axes | None = None) -> Axes:
@@ -271,13 +258,13 @@ def _draw_grades(
         for k in np.flatnonzero(share[:, g] >= 0.07).tolist():
             ax.text(left[k] + share[k, g] / 2, k, percent(share[k, g]), ha="center", va="center", fontsize=9, color=ink)
         left += share[:, g]
-    labels = [f"{_short(name)} ({_rows(n, of[0])})" for name, n in zip(names, total.tolist(), strict=True)]
+    labels = [f"{short(name)} ({_rows(n, of[0])})" for name, n in zip(names, total.tolist(), strict=True)]
     ax.set_yticks(range(len(names)), labels, parse_math=False)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
     ax.set(xlim=(0, 1), ylim=(len(names) - 0.4, -0.6), xlabel=f"share of the {of[0]}s of each {of[1]}", ylabel=of[1])
     ax.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), fontsize=9, handlelength=1.2)
     ax.tick_params(axis="y", length=0)
-    return _plain(ax, "left")
+    return plain(ax, "left")
 
 
 def plot_missing(X: Any, ax: Axes | None = None, *, model: Any = None) -> Axes:
@@ -300,7 +287,7 @@ def plot_missing(X: Any, ax: Axes | None = None, *, model: Any = None) -> Axes:
     else:
         check_mixture(model)
         table = model._encode(X)
-        found = count(missing_cells(table), table.schema.names, table.weight)
+        found = count(table.missing, table.schema.names, table.weight)
     n_patterns, n_columns = min(len(found.patterns), MOST_PATTERNS), min(len(found.names), MOST_COLUMNS)
     ax = draw_missing(found, axes(ax, "plot_missing", (2.6 + 0.5 * n_columns, 2.2 + 0.3 * n_patterns)))
     ax.set_title(missing_title(found))
@@ -328,7 +315,7 @@ def draw_missing(found: Holes, ax: Axes) -> Axes:
         ax.barh(i, 0.92, left=d - 0.46, height=0.84, color=BLUE if hole else FAINT)
         if hole:
             ax.text(d, i, "×", ha="center", va="center", color=PAPER, fontsize=11)
-    names = [f"{_short(found.names[d], 18)} ({percent(float(found.share[d]))})" for d in columns]
+    names = [f"{short(found.names[d], 18)} ({percent(float(found.share[d]))})" for d in columns]
     ax.set_xticks(range(len(columns)), names, rotation=40, ha="right", rotation_mode="anchor", parse_math=False)
     shares = [f"{_rows(pattern.n_rows)}, {percent(pattern.n_rows / found.n_rows)}" for pattern in patterns]
     ax.set_yticks(range(len(patterns)), shares)
@@ -338,7 +325,7 @@ def draw_missing(found: Holes, ax: Axes) -> Axes:
     rest = len(found.patterns) - len(patterns)
     ax.set_ylabel("pattern" + (f" ({rest} rarer left out)" if rest else ""))
     ax.tick_params(length=0)
-    return _plain(ax, "left", "bottom")
+    return plain(ax, "left", "bottom")
 
 
 def _draw_shares(found: Holes, columns: Sequence[int], ax: Axes) -> Axes:
@@ -347,7 +334,7 @@ def _draw_shares(found: Holes, columns: Sequence[int], ax: Axes) -> Axes:
     ax.bar(range(len(columns)), shares, color=BLUE, width=0.8)
     ax.set_xticks(
         range(len(columns)),
-        [_short(found.names[d], 18) for d in columns],
+        [short(found.names[d], 18) for d in columns],
         rotation=40,
         ha="right",
         rotation_mode="anchor",
@@ -358,31 +345,10 @@ def _draw_shares(found: Holes, columns: Sequence[int], ax: Axes) -> Axes:
     left_out = len(found.names) - len(columns)
     ax.set_xlabel("column" + (f"; {left_out} with fewer holes left out" if left_out else ""))
     ax.set_ylabel("share missing")
-    return _plain(ax)
+    return plain(ax)
 
 
 # ---- what they share ---------------------------------------------------------------------------------------------
-
-
-def axes(ax: Axes | None, purpose: str, size: tuple[float, float]) -> Axes:
-    """Return the axes given, or those of a new figure."""
-    if ax is not None:
-        return ax
-    found: Axes = optional("matplotlib.pyplot", purpose).subplots(figsize=size, layout="constrained")[1]
-    return found
-
-
-def _plain(ax: Axes, *more: str) -> Axes:
-    """Take away the lines of the frame that say nothing."""
-    for side in ("top", "right", *more):
-        ax.spines[side].set_visible(False)
-    return ax
-
-
-def _short(name: str, longest: int = LONGEST) -> str:
-    """Cut the lines of a long name."""
-    lines = [line if len(line) <= longest else line[: longest - 1] + "…" for line in name.split("\n")]
-    return "\n".join(lines)
 
 
 def _whole_ticks(last: int) -> list[int]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.analysis.validation import Validated, calibration, cost_curve, reject_curve
-from halfseen.plots.tables import BLUE, GOLD, INK, RED, SOFT, _plain, _short, axes
+from halfseen.plots.style import BLUE, GOLD, INK, RED, SOFT, axes, plain, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ def plot_calibration(found: Validated, ax: Axes | None = None) -> Axes:
     ax.set(xlim=(low, 1.02), ylim=(low, 1.03), xlabel="how sure the model is", ylabel="share predicted right")
     ax.set_title("Calibration", pad=24)
     ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize=9)
-    return _percent_ticks(_plain(ax), "both")
+    return _percent_ticks(plain(ax), "both")
 
 
 def plot_reject(found: Validated, cost: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
@@ -63,7 +63,7 @@ def plot_reject(found: Validated, cost: ArrayLike | None = None, ax: Axes | None
     ax.set(xlim=(0, 1.03), ylim=(max(0.0, lowest - 0.25 * max(1 - lowest, 0.02)), 1.002))
     ax.set(xlabel="share of rows decided, the surest first", ylabel="share of these decided right")
     ax.set_title("Not deciding the unsure")
-    return _percent_ticks(_plain(ax), "both")
+    return _percent_ticks(plain(ax), "both")
 
 
 def plot_cost(found: Validated, ax: Axes | None = None) -> Axes:
@@ -83,12 +83,12 @@ def plot_cost(found: Validated, ax: Axes | None = None) -> Axes:
     ax.set_xscale("log")
     ax.set_xticks([0.05, 0.2, 1, 5, 20], ["1/20", "1/5", "1", "5", "20"])
     ax.minorticks_off()
-    ax.set_xlabel(f"how many times worse: {_short(second)} taken for {_short(first)}", parse_math=False)
+    ax.set_xlabel(f"how many times worse: {short(second)} taken for {short(first)}", parse_math=False)
     ax.set_ylabel("mean cost per row")
     ax.set_title("What mistakes cost")
     ax.set_ylim(bottom=0)
     ax.legend(frameon=False)
-    return _plain(ax)
+    return plain(ax)
 
 
 def _wilson(share: float, n_rows: int) -> tuple[float, float]:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-from scipy.special import rel_entr
-
-from halfseen.analysis.contrast import small_percent
 from halfseen.app.report.parts import Check, Trait
-from halfseen.app.report.words import number, percent, plural, spread
-from halfseen.estimators.table.profile import ColumnProfile, telling_words
+from halfseen.app.report.words import percent, plural
+from halfseen.estimators.table.profile import most_apart
+from halfseen.kinds.kind import ColumnProfile
 
 MOST_HEAT_ROWS = 40
 MANY_HOLES = 0.2  # of all cells
@@ -68,19 +65,4 @@ def holes_check(material: Any) -> Check:
 
 def traits(columns: list[ColumnProfile], k: int) -> list[Trait]:
     """Return the columns that set a component apart most."""
-    ranked = sorted((c for c in columns if len(c.rows)), key=lambda c: -c.distance[k])[:N_TRAITS]
-    return [_trait(column, k) for column in ranked if column.distance[k] > 0.01]
-
-
-def _trait(column: ColumnProfile, k: int) -> Trait:
-    values, overall = column.values[:, k], column.overall
-    if column.kind == "gaussian":
-        return Trait(column.name, spread(*values), spread(*overall))
-    if column.kind == "poisson":
-        return Trait(column.name, f"{number(values[0])} on average", number(overall[0]))
-    if column.kind == "text":
-        top = telling_words(column, k, N_TRAITS)
-        often = [f"{column.rows[v]} {small_percent(values[v])}" for v in top]
-        return Trait(column.name, ", ".join(often), ", ".join(small_percent(overall[v]) for v in top))
-    telling = int(np.argmax(rel_entr(values, overall)))
-    return Trait(column.name, f"{column.rows[telling]} in {percent(values[telling])}", percent(overall[telling]))
+    return [Trait(column.name, *column.kind.card(column, k)) for column in most_apart(columns, k, N_TRAITS)]

@@ -9,30 +9,30 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from halfseen.optional import optional
-from halfseen.plots import tables as table_plots
+from halfseen.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = {  # of the plots, and the page's own that take their place
-    table_plots.INK: "currentColor",
-    table_plots.PAPER: "var(--paper)",
-    table_plots.SOFT: "var(--soft)",
-    table_plots.BLUE: "var(--blue)",
-    table_plots.RED: "var(--red)",
-    table_plots.GOLD: "var(--gold)",
-    table_plots.FAINT: "var(--faint)",
-} | {colour: f"var(--grade{i})" for i, (_, colour, _) in enumerate(table_plots.GRADES)}
+    style.INK: "currentColor",
+    style.PAPER: "var(--paper)",
+    style.SOFT: "var(--soft)",
+    style.BLUE: "var(--blue)",
+    style.RED: "var(--red)",
+    style.GOLD: "var(--gold)",
+    style.FAINT: "var(--faint)",
+} | {colour: f"var(--grade{i})" for i, (_, colour, _) in enumerate(style.GRADES)}
 SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "halfseen",
     "font.size": 10.5,
-    "text.color": table_plots.INK,
-    "axes.edgecolor": table_plots.INK,
-    "axes.labelcolor": table_plots.INK,
+    "text.color": style.INK,
+    "axes.edgecolor": style.INK,
+    "axes.labelcolor": style.INK,
     "axes.titlesize": 11.5,
-    "xtick.color": table_plots.INK,
-    "ytick.color": table_plots.INK,
+    "xtick.color": style.INK,
+    "ytick.color": style.INK,
 }
 NO_METADATA: dict[str, Any] = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 USED = re.compile(r'(?:url\(#|href="#)([^)"]+)')

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.analysis.contrast import Contrast, contrasts
+from halfseen.analysis.contrast import contrasts
 from halfseen.analysis.imputation_check import HiddenCells, hidden_in
 from halfseen.analysis.missing_values import Holes, HolesByClass, count, holes_by_class_of
 from halfseen.analysis.residuals import Residual, residuals_of, telling
@@ -22,7 +22,8 @@ from halfseen.analysis.scored_table import Seen, look
 from halfseen.analysis.validation import Validated, cross_validate
 from halfseen.data import read
 from halfseen.errors import DataError
-from halfseen.estimators.table.profile import ColumnProfile, profiles
+from halfseen.estimators.table.profile import profiles
+from halfseen.kinds.kind import ColumnProfile, Contrast
 
 MOST_ROWS = 50_000  # looked at one by one: a second or two
 MOST_FOLD_ROWS = 20_000  # of a cross-validation, which fits five times
@@ -120,7 +121,7 @@ class TableMaterial(Material):
     @property
     def is_rule(self) -> bool:
         """Whether the model gives rows no probability."""
-        return "text.complement" in self.model._schema.blocks
+        return self.model._schema.rule is not None
 
     @cached_property
     def validated(self) -> Validated | str:

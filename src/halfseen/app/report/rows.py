@@ -11,7 +11,6 @@ from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.parts import Grid, Part, Section, Text
 from halfseen.app.report.text import has_text
 from halfseen.app.report.words import cut, one_in, percent
-from halfseen.estimators.state import is_sparse
 
 MOST_LETTERS = 80  # of a text
 
@@ -69,8 +68,8 @@ def _surprising_grid(material: TableMaterial) -> Part:
 
 def _quoted_head(material: TableMaterial) -> list[str]:
     """Return the columns of text whose beginnings are shown: the first, if the table has the texts themselves."""
-    names = [column.name for column in material.seen.table.schema.columns if column.kind == "text"]
-    return [] if is_sparse(material.seen.table.schema) else names[:1]
+    schema = material.seen.table.schema
+    return [] if schema.is_sparse else schema.texts[:1]
 
 
 def _quoted(material: TableMaterial, row: int) -> list[str]:

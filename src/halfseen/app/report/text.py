@@ -8,7 +8,8 @@ from typing import Any
 from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.parts import Grid, Part, Section, Text
 from halfseen.app.report.words import percent, plural
-from halfseen.estimators.table.profile import ColumnProfile, telling_words
+from halfseen.kinds.kind import ColumnProfile
+from halfseen.kinds.text import telling_words
 
 TOP = 12  # words of each class
 
@@ -17,12 +18,12 @@ Builder = Callable[[Any, Any], Section | None]
 
 def has_text(model: Any) -> bool:
     """Whether a model has a column of text."""
-    return any(column.kind == "text" for column in model._schema.columns)
+    return bool(model._schema.texts)
 
 
 def text_alone(model: Any) -> bool:
     """Whether a model has nothing but text."""
-    return all(column.kind == "text" for column in model._schema.columns)
+    return len(model._schema.texts) == len(model._schema.columns)
 
 
 def of_cells(build: Builder) -> Builder:
@@ -36,7 +37,7 @@ def of_cells(build: Builder) -> Builder:
 
 def words(model: Any, material: TableMaterial) -> Section | None:
     """The words that set each class apart, and accuracy before and after the unlabelled documents."""
-    texts = [column for column in material.profiles if column.kind == "text"]
+    texts = [column for column in material.profiles if column.kind.of_words]
     if not texts:
         return None
     parts: list[Part] = [_grid(model, column) for column in texts]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halfseen.analysis.contrast import cut, percent, spread
-from halfseen.estimators.table.profile import number
+from halfseen.kinds.wording import cut, number, percent, spread
 
 __all__ = ["chance", "count", "cut", "listed", "number", "one_in", "percent", "plural", "spread"]
 

@@ -19,6 +19,7 @@ from halfseen.engine.loop.gradient import METHODS
 from halfseen.engine.loop.stopping import RULES
 from halfseen.engine.tables.starts import STARTS
 from halfseen.estimators.options.values import (
+    emission,
     flag,
     listed,
     mapping,
@@ -33,7 +34,6 @@ from halfseen.estimators.selection import CRITERIA, read_sizes
 from halfseen.runners.threads import read_jobs
 from halfseen.seeds import seed_of
 
-EMISSIONS = ("gaussian", "categorical", "poisson", "auto")
 COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
 
 Check = Callable[[str, Any], object]  # takes the name and the value; raises ParameterError
@@ -125,7 +125,7 @@ SHARED: dict[str, Option] = {
         "str",
         'Kind of all columns that `columns` does not name: "gaussian", "categorical" or "poisson"; or "auto", which '
         "finds the kind of each by its values.",
-        partial(one_of, allowed=EMISSIONS),
+        emission,
     ),
     "n_mix": Option(
         1,

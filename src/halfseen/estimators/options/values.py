@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from halfseen.errors import ParameterError
+from halfseen.registry import kinds
 
 
 def whole(name: str, value: Any, low: int = 1) -> int:
@@ -80,3 +81,12 @@ def temperatures(name: str, value: Any) -> tuple[float, ...]:
     if not all(low < high for low, high in zip((0.0, *several), (*several, 1.0), strict=True)):
         raise ParameterError(f"{name}={value!r} must rise between 0 and 1, both excluded.")
     return tuple(float(beta) for beta in several)
+
+
+def emission(name: str, value: Any) -> str:
+    """Return the kind of column that a state emits, or "auto"."""
+    found = None if value == "auto" else kinds.find(value, load=True)
+    if value != "auto" and (found is None or found.of_words):
+        allowed = ", ".join(repr(kind.name) for kind in kinds if not kind.of_words)
+        raise ParameterError(f"{name}={value!r:.80} is not one of 'auto', {allowed}.")
+    return str(value)

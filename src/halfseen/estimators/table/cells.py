@@ -24,7 +24,7 @@ def decoded(schema: Schema, blocks: Mapping[str, Any]) -> list[Any]:
 def holes_filled(source: Source, schema: Schema, blocks: Mapping[str, Any]) -> Iterator[Filled]:
     """Yield column, rows and new values of the holes of a table, taken from blocks without holes."""
     for j, column in enumerate(decoded(schema, blocks)):
-        if schema.columns[j].kind == "text":  # which has no holes
+        if schema.columns[j].kind.of_words:  # which has no holes
             continue
         holes = np.flatnonzero(source.column(j).missing)  # a category unknown to the model is no hole
         if len(holes) and column[holes[0]] is not None:

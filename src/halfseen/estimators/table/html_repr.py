@@ -20,7 +20,7 @@ _BAR = "display:inline-block;height:.55em;background:#3a85c0;border-radius:2px;v
 
 def card(model: TableMixture) -> str:
     """Return a fitted model as a small piece of HTML."""
-    words = profile.in_words(model, top=3)
+    words = profile.in_words(profile.profiles(model), top=3)
     rows = [
         f'<tr><th scope="row" style="{_NAME}">{_cut(name, 32)}</th>'
         f'<td style="text-align:right;padding:.15em .6em">{share:.0%}</td>'
@@ -40,7 +40,7 @@ def _state(model: TableMixture) -> str:
     """Say how the fit ended, if there was one."""
     if not hasattr(model, "stop_reason_"):
         return ""
-    if "text.complement" in model._schema.blocks:  # a rule, without a likelihood
+    if model._schema.rule:  # which has no likelihood
         return ""
     return escape(f", log-likelihood {model.loglik_:,.1f}, ended by {model.stop_reason_!r}")
 

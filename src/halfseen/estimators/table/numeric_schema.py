@@ -37,11 +37,11 @@ def number_schema(source: Source, keep_constants: bool = False) -> Schema:
     for j, column in enumerate(schema.columns):
         if not source.streams and any(isinstance(value, str | bool) for value in column.categories or ()):
             raise DataError(numbers_only(source.column(j), column.name))
-    codes = {j: len(c.categories or ()) for j, c in enumerate(schema.columns) if c.kind == "categorical"}
+    codes = {j: len(c.categories or ()) for j, c in enumerate(schema.columns) if c.kind.has_categories}
     if any(n > 1 for n in codes.values()):
         schema = Schema.learn(source, {j: "gaussian" for j, n in codes.items() if n > 1})
     for column in schema.columns:  # text that never varies is no number either
-        if column.kind == "categorical" and any(isinstance(value, str) for value in column.categories or ()):
+        if column.kind.has_categories and any(isinstance(value, str) for value in column.categories or ()):
             schema = Schema.learn(source, {column.name: "gaussian"})
     if keep_constants:
         columns = [Column(c.name, "gaussian") if c.categories else c for c in schema.columns]

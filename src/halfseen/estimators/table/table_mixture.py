@@ -30,10 +30,11 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import options
 from halfseen.estimators.pickling import Pickled
-from halfseen.estimators.state import Origin, is_sparse
+from halfseen.estimators.state import Origin
 from halfseen.estimators.table import html_repr, profile, why
 from halfseen.estimators.table.cells import decoded, holes_filled
 from halfseen.estimators.table.emission_builder import Recipe
+from halfseen.kinds.text import telling_words
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
@@ -84,7 +85,7 @@ class TableMixture(Pickled):
         {'mean': [1.0, 5.0], 'sd': [1.0, 2.0]}
         """
         check_is_fitted(self)
-        return {"weights": self.weights_, **profile.columns(self)}
+        return {"weights": self.weights_, **profile.parameters(profile.profiles(self))}
 
     def to_frame(self) -> Any:
         """Return all parameters as a table: a row per category, mean, sd or rate; a column per class."""
@@ -248,9 +249,8 @@ class TableMixture(Pickled):
         check_is_fitted(self)
         source = self._read(X, reset=False)
         unknown: Counter[str] = Counter()
-        for block in self._schema.blocks:
-            if block.startswith("text"):
-                unknown += self._schema.counts(source, block)[1]
+        for block in self._schema.each_block():
+            unknown += block.kind.unknown_words(source, block)
         return dict(unknown.most_common())
 
     def top_words(self, n: int = 10, names: Sequence[str] | None = None) -> dict[str, list[str]]:
@@ -270,7 +270,7 @@ class TableMixture(Pickled):
         {'c': ['cat', 'sat'], 'd': ['dog', 'ran']}
         """
         check_is_fitted(self)
-        texts = [column for column in profile.profiles(self) if column.kind == "text"]
+        texts = [column for column in profile.profiles(self) if column.kind.of_words]
         if not texts:
             raise ParameterError("top_words: the model has no column of text.")
         found: dict[str, list[str]] = {}
@@ -278,7 +278,7 @@ class TableMixture(Pickled):
             found[name] = [
                 str(column.rows[v] if names is None else names[column.rows[v]])
                 for column in texts
-                for v in profile.telling_words(column, k, options.whole("n", n))
+                for v in telling_words(column, k, options.whole("n", n))
             ]
         return found
 
@@ -368,7 +368,7 @@ class TableMixture(Pickled):
     def _read(self, X: Any, reset: bool) -> Source:
         """Read a table, and remember or check what scikit-learn wants to know of it."""
         source = read(X, counts=self._takes_text)
-        if not reset and hasattr(self, "_schema") and is_sparse(self._schema) and source.numbers() is not None:
+        if not reset and hasattr(self, "_schema") and self._schema.is_sparse and source.numbers() is not None:
             source = SparseSource(sparse.csr_array(source.numbers()))  # the same counts, zeros and all
         face = source.face(X)
         if not reset and self._without_data:  # the schema checks names, if there are any
@@ -428,9 +428,9 @@ class TableMixture(Pickled):
     def _check_probable(self, what: str) -> None:
         """Refuse what needs the probability of a row from a rule that has none."""
         check_is_fitted(self)
-        if "text.complement" in self._schema.blocks:
+        if self._schema.rule:
             raise ParameterError(
-                f"text='complement' is a rule, no probability model: there is no {what}. Use text='multinomial'."
+                f"{self._schema.rule} is a rule, no probability model: there is no {what}. Use text='multinomial'."
             )
 
     def _warn_impossible(self, impossible: int) -> None:

@@ -11,25 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from halfseen.assign import SOFT
 from halfseen.data import Table
 from halfseen.errors import DataError, ParameterError
+from halfseen.estimators.table.cells import decoded
+from halfseen.estimators.table.profile import fitted_blocks
+from halfseen.kinds.kind import WordScores
 from halfseen.leaves.leaf import Floats
-from halfseen.leaves.multinomial import Multinomial
 from halfseen.leaves.product import Product
-from halfseen.leaves.wrappers import unwrapped
 
 if TYPE_CHECKING:
     from halfseen.estimators.table.table_mixture import TableMixture
 
 SMALL = 5e-3  # parts below this round to nothing
 MOST_WORDS = 6  # of a text that are named in a sentence
-ABSENT = "(words not there)"
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def why(model: TableMixture, row: Table, against: Any = None, names: Sequence[st
     target = int(joint[0].argmax())
     other = _other(classes, joint[0], target, against)
     odds = _odds(joint, target, other)
-    values = _values(row)
+    values = values_of(row)
     falls = (odds[0] - odds[1:]).tolist()
     parts = {"(share)": float(odds[0] - falls[len(values)])}
     parts |= {name: falls[j] for j, name in enumerate(values) if values[name] is not None}
@@ -138,51 +139,22 @@ def _odds(joint: Floats, target: int, other: int) -> Floats:
 # ---- rows without something ------------------------------------------------------------------------------------------
 
 
-class TextScores(NamedTuple):
-    """A text of one row, word by word: how much each of its words scores in each component, (M, K)."""
-
-    words: list[str]
-    scores: Floats
-
-
-def texts_of(model: TableMixture, row: Table, names: Sequence[str] | None = None) -> dict[int, TextScores]:
+def texts_of(model: TableMixture, row: Table, names: Sequence[str] | None = None) -> dict[int, WordScores]:
     """Return the texts of an encoded row by their column; `names` are the words of a sparse matrix."""
-    emit = model._model.leaves["emit"]
-    assert isinstance(emit, Product)
     found = {}
-    for block, members in row.schema.blocks.items():
-        if not block.startswith("text"):
-            continue
-        leaf = unwrapped(emit.leaves[block])
-        assert isinstance(leaf, Multinomial)
-        stops = np.cumsum([0, *row.schema.cardinalities(block)]).tolist()
-        for j, start, stop in zip(members, stops, stops[1:], strict=False):
-            own = slice(start, stop)
-            words, scores, absent = leaf.by_word(model._params["emit"][block], row.blocks[block], own)
-            known = spelt(row.schema.columns[j].categories or (), names)
-            told = [known[v - start] for v in words.tolist()]
-            if block == "text.bernoulli":
-                told, scores = [*told, ABSENT], np.vstack([scores, absent])
-            found[j] = TextScores(told, scores)
+    for fitted in fitted_blocks(model):
+        for d, j in enumerate(fitted.block.members):
+            scores = fitted.block.kind.word_scores(fitted, row.blocks[fitted.block.name], d, names)
+            if scores is not None:
+                found[j] = scores
     return found
 
 
-def spelt(words: Sequence[Any], names: Sequence[str] | None = None) -> Sequence[str]:
-    """Return words as texts: those of a sparse matrix, which are numbers, by the names given."""
-    if words and isinstance(words[0], str):
-        return words
-    if names is None:
-        return [f"word {word}" for word in words]
-    if len(names) != len(words):
-        raise ParameterError(f"names: {len(names)} names for {len(words)} words. Pass get_feature_names_out().")
-    return [str(name) for name in names]
-
-
-def _joints(model: TableMixture, row: Table, texts: Mapping[int, TextScores]) -> Floats:
+def _joints(model: TableMixture, row: Table, texts: Mapping[int, WordScores]) -> Floats:
     """Return log p(row, component) of the row, without each column, of a row of holes, without each word."""
     n_columns = len(row.schema.columns)
     whole = {j: text.scores.sum(axis=0) for j, text in texts.items()}
-    cells = cell_scores(model, _without_each(row))  # (1 + D + 1, K): all but texts
+    cells = cell_scores(model, without_each(row))  # (1 + D + 1, K): all but texts
     rows = []
     for r in range(n_columns + 2):
         kept = [score for j, score in whole.items() if r not in (1 + j, 1 + n_columns)]
@@ -212,25 +184,20 @@ def _left_out(scores: Floats) -> Floats:
     return np.where(never.sum(axis=0) - never > 0, -np.inf, finite.sum(axis=0) - finite)
 
 
-def _without_each(row: Table) -> Table:
-    """Return the row itself, then the row without each column, then a row of holes; texts are left out."""
+def without_each(row: Table) -> Table:
+    """Return the row itself, then the row without each column, then a row without any; texts are left out."""
     n_columns = len(row.schema.columns)
-    blocks: dict[str, Any] = {}
-    for name, members in row.schema.blocks.items():
-        if name.startswith("text"):
-            continue
-        hole: Any = -1 if name.startswith("categorical") else np.nan
-        block = np.repeat(row.blocks[name], n_columns + 2, axis=0)
-        for d, j in enumerate(members):
-            block[1 + j, d] = hole
-        block[-1] = hole
-        blocks[name] = block
-    return replace(row, blocks=blocks, weight=np.ones(n_columns + 2))
+    hidden = np.vstack([np.zeros(n_columns, dtype=bool), np.eye(n_columns, dtype=bool), np.ones(n_columns, dtype=bool)])
+    return hidden_in_turn(row, hidden)
 
 
-def _values(row: Table) -> dict[str, Any]:
-    """Return the values of the row by column, in the order of the table."""
-    found: dict[int, Any] = {}
-    for name, members in row.schema.blocks.items():
-        found |= {j: column[0] for j, column in zip(members, row.schema.decode(name, row.blocks[name]), strict=True)}
-    return {row.schema.columns[j].name: found[j] for j in sorted(found)}
+def hidden_in_turn(row: Table, hidden: NDArray[np.bool_]) -> Table:
+    """Return a row once for each row of `hidden`, (M, D), with these cells made missing; texts are left out."""
+    alike = row.take(np.zeros(len(hidden), dtype=np.intp)).hide(hidden)
+    blocks = {block.name: alike.blocks[block.name] for block in row.schema.each_block() if not block.kind.of_words}
+    return replace(alike, blocks=blocks, weight=np.ones(len(hidden)))
+
+
+def values_of(row: Table) -> dict[str, Any]:
+    """Return the values of a table of one row by column, in the order of the table."""
+    return dict(zip(row.schema.names, [column[0] for column in decoded(row.schema, row.blocks)], strict=True))

@@ -8,10 +8,9 @@ import numpy as np
 
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options, state
-from halfseen.estimators.state import State, _known_options, _origin, is_number, is_texts
+from halfseen.estimators.state import ORIGIN, State, is_number, is_texts, options_of
 from halfseen.families.grammar import reading
 from halfseen.leaves.leaf import Floats, frozen
-from halfseen.runners.threads import read_jobs
 from halfseen.structures.grammar import Grammar
 from halfseen.structures.rules import Right
 from halfseen.structures.trees import Word
@@ -21,9 +20,7 @@ if TYPE_CHECKING:
 
 Estimator = TypeVar("Estimator", bound="PCFG")
 
-RECORD = {
-    *("options", "start", "rules", "model", "training", "data_fingerprint", "seed", "fitted_at", "command", "reading"),
-}
+RECORD = {"options", "start", "rules", "model", "training"} | ORIGIN
 TRAINING = {name: own for name, own in state.OF_ALL.items() if name != "n_components_"} | {
     "n_rows": ("_n_rows", lambda value: is_number(value) and value > 0),
     "unparsable_": ("unparsable_", lambda value: isinstance(value, list) and all(map(state.is_whole, value))),
@@ -32,21 +29,17 @@ TRAINING = {name: own for name, own in state.OF_ALL.items() if name != "n_compon
 
 def taken(model: PCFG) -> State:
     """Return the state of a grammar."""
-    grammar, origin, own = model._grammar, model._origin, vars(model)
+    grammar = model._grammar
     record = {
-        "options": _options(model),
+        "options": options_of(model) | {"fixed": list(model.fixed or ())},
         "start": grammar.start,
         "rules": [
             [left, [[int(isinstance(part, Word)), part.text if isinstance(part, Word) else part] for part in right]]
             for left, right in grammar.rules
         ],
         "model": {"prior": model._recipe.prior, "fixed": list(model._recipe.fixed)},
-        "training": {name: own[attribute] for name, (attribute, _) in TRAINING.items() if attribute in own},
-        "data_fingerprint": origin.fingerprint,
-        "seed": origin.seed,
-        "fitted_at": origin.fitted_at,
-        "command": origin.command,
-        "reading": origin.reading,
+        "training": state.training_of(model, TRAINING),
+        **model._origin.record(),
     }
     tensors = {"params/rules": model._params["rules"]}
     if hasattr(model, "_stats"):
@@ -54,26 +47,12 @@ def taken(model: PCFG) -> State:
     return State(record, tensors)
 
 
-def _options(model: PCFG) -> dict[str, Any]:
-    """Return the constructor's arguments; a generator, which moves on, is left out."""
-    found = dict(model.get_params(deep=False))
-    if not isinstance(found["random_state"], int | np.integer):
-        found["random_state"] = None
-    found["fixed"] = list(found["fixed"] or ())
-    return found
-
-
 def restored(cls: type[Estimator], found: State) -> Estimator:
     """Return the grammar whose state this is; raise `ParameterError` for what cannot be one."""
     from halfseen.families.grammar.estimator import Built
 
     record, tensors = found
-    if set(record) != RECORD:
-        raise ParameterError(f"its record has too many or too few entries: {sorted(map(str, set(record) ^ RECORD))}.")
-    model = cls(**_known_options(cls, record["options"]))
-    model._check_options()
-    read_jobs(model.n_jobs)
-    options.whole("random_state", model.random_state or 0, 0)
+    model: Estimator = state.created(cls, record, RECORD)
     model._grammar = _grammar(record["start"], record["rules"])
     _check_text(model.grammar, model._grammar)
     inside = options.mapping("model", record["model"])
@@ -86,7 +65,6 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
     names = ["params/rules", *(["stats/rules", "first/rules"] if fitted else [])]
     state.check_shapes(tensors, dict.fromkeys(names, (1, model._grammar.n_cells)))
     model._params = {"rules": _table(model, tensors["params/rules"])}
-    model._origin = _origin(record)
     state.restore_training(model, record["training"], TRAINING)
     if fitted != ("n_rows" in record["training"]) or fitted != ("loglik_" in record["training"]):
         raise ParameterError("training: the number of sentences is not there, or should not be.")

@@ -16,6 +16,7 @@ from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table import covariance_types, emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import check_seen
+from halfseen.estimators.table.state import fingerprint
 from halfseen.families.hmm.fit import ChainEM, Door, Fitted
 from halfseen.families.hmm.methods import default_state
 from halfseen.families.hmm.state import ChainRecipe
@@ -260,7 +261,7 @@ class HMM(ChainEM):
         best = selection.best(tried, self.criterion)
         self.selection_ = selection.table(tried, self.criterion, self._template, [one.covariance for one in tried])
         self._publish(best, known(best.n_components)[1])
-        self._origin = Origin.of_fit(self._recipe, best.n_rows, seed, door.cut.lengths)
+        self._origin = Origin.now(fingerprint(self._schema, best.summary, best.n_rows, door.cut.lengths), seed)
         if interrupted and not best.search.interrupted:
             convergence.warn_interrupted()
         return self
@@ -289,7 +290,7 @@ class HMM(ChainEM):
         self._schema = self._learn_schema(door.source)
         check_seen(self._schema)
         self._marks = (groups if isinstance(groups, str) else None, time if isinstance(time, str) else None)
-        self.columns_ = {column.name: column.kind for column in self._schema.columns}
+        self.columns_ = self._schema.kind_names
         self.n_features_in_ = len(door.source.names)
         self.__dict__.pop("feature_names_in_", None)
         if door.source.named:
@@ -360,7 +361,7 @@ class HMM(ChainEM):
         model._template = read(np.zeros((1, len(columns))))
         model._marks = (None, None)
         model.state_names_ = tuple(map(default_state, range(size)))
-        model.columns_ = {column.name: column.kind for column in model._schema.columns}
+        model.columns_ = model._schema.kind_names
         model.n_features_in_ = len(columns)
         model.n_components_ = size
         return model

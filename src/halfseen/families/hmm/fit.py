@@ -286,7 +286,8 @@ class ChainEM(ChainUse):
 
     def _publish(self, found: Fitted, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
-        self.events_ = column_notes(self._schema, found.summary.frequencies)
+        emit = found.params["emit"]
+        self.events_ = column_notes(self._schema, found.summary, emit if self.n_mix == 1 else emit["emit"])
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self._topology, self._n_steps, self._uncertain = found.topology, found.n_rows, found.uncertain
         self.n_components_, self.loglik_, self._covariance = found.n_components, found.loglik, found.covariance

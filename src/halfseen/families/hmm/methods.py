@@ -5,7 +5,7 @@ All of it comes from the model and the structure that training uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -21,12 +21,13 @@ from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.pickling import Pickled
 from halfseen.estimators.state import Origin
-from halfseen.estimators.table import covariance_types, profile
+from halfseen.estimators.table import covariance_types, numeric_schema, profile
 from halfseen.estimators.table.cells import decoded, holes_filled
 from halfseen.estimators.table.table_mixture import matching
 from halfseen.families.hmm.impute import full_blocks
 from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.families.hmm.topology import Topology
+from halfseen.kinds.kind import Fitted
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
@@ -76,17 +77,6 @@ class Forecast:
             for part, values in parts.items():
                 columns[f"{column} {part}" if part in ("mean", "sd") else f"{column}={part}"] = values.ravel().tolist()
         return frame_from_dict(columns, self._template)
-
-
-@dataclass(frozen=True, eq=False)
-class _Emissions:
-    """The emissions as a mixture over steps: what the profiles of classes look at."""
-
-    _schema: Schema
-    _params: dict[str, Any]
-    weights_: Floats
-    class_names_: tuple[str, ...]
-    _template: Source
 
 
 class ChainUse(Pickled):
@@ -166,8 +156,9 @@ class ChainUse(Pickled):
         ['startprob', 'transmat', 'x']
         """
         check_is_fitted(self)
-        found = {"startprob": self.startprob_, "transmat": self.transmat_, **profile.columns(self._emissions())}  # type: ignore[arg-type]
-        block = self._emissions()._params["emit"].get("gaussian")
+        columns = profile.parameters(profile.profiles_of(self._fitted_blocks()))
+        found: dict[str, Any] = {"startprob": self.startprob_, "transmat": self.transmat_, **columns}
+        block = self._emissions.get(numeric_schema.BLOCK)
         if hasattr(block, "cov") and "covariances" in covariance_types.names(self._schema):
             found["covariances"] = covariance_types.covariances(block, self._covariance, self._n_inside)
         return found if self._inside is None else {**found, "mixture": self._inside}
@@ -182,22 +173,37 @@ class ChainUse(Pickled):
         """Components of the emission of a state, M."""
         return 1 if self._inside is None else int(self._inside.shape[1])
 
-    def _emissions(self) -> _Emissions:
-        flat = self._params["emit"] if self._inside is None else self._params["emit"]["emit"]
-        share, names = self.occupancy_, self.state_names_
-        if self._inside is not None:
-            share = (share[:, None] * self._inside).ravel()
-            names = tuple(f"{name}.{m}" for name in names for m in range(self._inside.shape[1]))
-        return _Emissions(self._schema, {"emit": flat}, share, names, self._template)
+    @property
+    def _emissions(self) -> dict[str, Any]:
+        """Parameters of the emissions by block, a component for each of every state's."""
+        emit: dict[str, Any] = self._params["emit"]
+        return emit if self._inside is None else emit["emit"]
+
+    @property
+    def _component_shares(self) -> Floats:
+        """Expected share of the steps of every component of the emissions."""
+        share = self.occupancy_
+        return share if self._inside is None else (share[:, None] * self._inside).ravel()
+
+    @property
+    def _component_names(self) -> tuple[str, ...]:
+        if self._inside is None:
+            return self.state_names_
+        return tuple(f"{name}.{m}" for name in self.state_names_ for m in range(self._n_inside))
+
+    def _fitted_blocks(self) -> Iterator[Fitted]:
+        """Yield the blocks of columns, the emissions taken as a mixture over all steps."""
+        emit = self._model.leaves["emit"]
+        flat = emit if self._inside is None else emit.leaves["emit"]  # type: ignore[attr-defined]
+        return profile.blocks_of(self._schema, flat, self._emissions, self._component_shares)
 
     def _block(self, kind: str) -> tuple[str, Any]:
         """Return the one block of columns of a kind and its parameters, for the names that hmmlearn uses."""
         check_is_fitted(self)
-        emissions = self._emissions()._params["emit"]
-        found = [name for name in self._schema.blocks if name.partition(".")[0] == kind]
+        found = [block.name for block in self._schema.each_block() if block.kind.name == kind]
         if len(found) != 1:
             raise AttributeError(f"this model has no single block of {kind} columns; see params_.")
-        return found[0], emissions[found[0]]
+        return found[0], self._emissions[found[0]]
 
     @property
     def covariance_type_(self) -> str:
@@ -217,7 +223,8 @@ class ChainUse(Pickled):
         Of states with M components each there is an M after K. Columns that are fixed or tied one by one are "diag".
         """
         name, block = self._block("gaussian")
-        return covariance_types.covariances(block, self._covariance if name == "gaussian" else "diag", self._n_inside)
+        shape = self._covariance if name == numeric_schema.BLOCK else "diag"
+        return covariance_types.covariances(block, shape, self._n_inside)
 
     @property
     def emissionprob_(self) -> Floats:
@@ -235,7 +242,7 @@ class ChainUse(Pickled):
         How numbers vary together is in `covars_`.
         """
         check_is_fitted(self)
-        emissions, inside = self._emissions(), self._n_inside
+        inside = self._n_inside
         rows: list[tuple[str, str, str, Floats]] = [("(share)", "share", "", self.occupancy_)]
         rows.append(("(start)", "start", "", self.startprob_))
         rows += [
@@ -243,10 +250,9 @@ class ChainUse(Pickled):
             for name, column in zip(self.state_names_, self.transmat_.T, strict=True)
         ]
         spread = [(*row[:3], np.repeat(row[3], inside)) for row in rows]
-        for column in profile.profiles(emissions):  # type: ignore[arg-type]
-            spread += [
-                (column.name, column.kind, str(row), v) for row, v in zip(column.rows, column.values, strict=True)
-            ]
+        for column in profile.profiles_of(self._fitted_blocks()):
+            named = zip(column.rows, column.values, strict=True)
+            spread += [(column.name, column.kind.name, str(row), values) for row, values in named]
         table: dict[str, list[Any]] = {
             "column": [row[0] for row in spread],
             "kind": [row[1] for row in spread],
@@ -254,7 +260,7 @@ class ChainUse(Pickled):
         }
         numbers = np.array([row[3] for row in spread])
         return frame_from_dict(
-            {**table, **dict(zip(emissions.class_names_, numbers.T.tolist(), strict=True))}, self._template
+            {**table, **dict(zip(self._component_names, numbers.T.tolist(), strict=True))}, self._template
         )
 
     def describe(self, top: int = 3) -> str:
@@ -270,10 +276,10 @@ class ChainUse(Pickled):
         """
         check_is_fitted(self)
         options.whole("top", top)
-        traits = profile.describe(self._emissions(), top).split("\n")  # type: ignore[arg-type]
+        traits = profile.in_words(profile.profiles_of(self._fitted_blocks()), top)
         inside, lines = self._n_inside, []
         for k, name in enumerate(self.state_names_):
-            own = [trait.partition("): ")[2] for trait in traits[k * inside : (k + 1) * inside]]
+            own = traits[k * inside : (k + 1) * inside]
             lines.append(f"{name} ({self._stay(k)}): {' | '.join(own)}")
         return "\n".join(lines)
 
@@ -373,18 +379,8 @@ class ChainUse(Pickled):
         """Return the distribution of every column under probabilities of states (..., K)."""
         if self._inside is not None:
             states = (states[..., None] * self._inside).reshape(*states.shape[:-1], -1)
-        found: dict[str, dict[Any, Floats]] = {}
-        for column in profile.profiles(self._emissions()):  # type: ignore[arg-type]
-            if column.kind == "categorical":
-                found[column.name] = {row: states @ v for row, v in zip(column.rows, column.values, strict=True)}
-                continue
-            mean = column.values[0]
-            var = column.values[1] ** 2 if column.kind == "gaussian" else mean
-            centre = states @ mean
-            about = mean - centre[..., None]  # squares of the means themselves would drown a small variance
-            spread = states @ var + (states * about**2).sum(axis=-1)
-            found[column.name] = {"mean": centre, "sd": np.sqrt(spread)}
-        return found
+        columns = profile.profiles_of(self._fitted_blocks())
+        return {column.name: column.kind.forecast(column, states) for column in columns}
 
     def score_samples(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Floats:
         """Return log p(observed cells) of each sequence, (B,); -inf for one that is impossible."""

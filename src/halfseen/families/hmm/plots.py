@@ -14,7 +14,7 @@ from halfseen.errors import ParameterError
 from halfseen.families.hmm.methods import ChainUse
 from halfseen.families.hmm.scored_sequences import SeenSequences, look_along
 from halfseen.optional import optional
-from halfseen.plots.tables import INK, axes
+from halfseen.plots.style import INK, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +93,7 @@ def draw_paths(seen: SeenSequences, chosen: Sequence[int], labels: Sequence[str]
 
 def _values(model: ChainUse, one: Any, column: str | None) -> tuple[str, Any] | None:
     """Return the name and the values of the column to draw."""
-    numbers = [c.name for c in model._schema.columns if c.kind != "categorical"]
+    numbers = [c.name for c in model._schema.columns if not c.kind.has_categories]
     if column is not None and column not in numbers:
         raise ParameterError(f"column={column!r} is no column of numbers or counts. There are: {', '.join(numbers)}.")
     if not numbers:

@@ -35,9 +35,10 @@ from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, listed, percent, plural
 from halfseen.data.sequences import plainly
 from halfseen.errors import ParameterError
-from halfseen.estimators.table.profile import ColumnProfile, profiles
+from halfseen.estimators.table.profile import profiles_of
 from halfseen.families.hmm import plots as timeline
 from halfseen.families.hmm.scored_sequences import SeenSequences, look_along
+from halfseen.kinds.kind import ColumnProfile
 from halfseen.plots import tables as table_plots
 
 MOST_STEPS = 300  # of a sequence in a picture
@@ -67,12 +68,12 @@ class ChainMaterial(Material):
     @cached_property
     def profiles(self) -> list[ColumnProfile]:
         """Every column in every state, or in every component inside the states."""
-        return profiles(self.model._emissions())
+        return profiles_of(self.model._fitted_blocks())
 
     @cached_property
     def telling_columns(self) -> list[str]:
         """The columns, those that tell the states apart best first."""
-        share = self.model._emissions().weights_
+        share = self.model._component_shares
         return [p.name for p in sorted(self.profiles, key=lambda p: -float(share @ p.distance))]
 
     @cached_property
@@ -263,7 +264,7 @@ def _timeline_figure(material: ChainMaterial, b: int, i: int) -> Figure:
     ]
     label = f"Probabilities of states along {name}: {listed(shares)} on average."
     drawing = svg(lambda ax: timeline.draw_timeline(seen, b, None, MOST_STEPS, ax=ax), f"time{i}", (9.0, 3.3), label)
-    column = next((c.name for c in material.model._schema.columns if c.kind != "categorical"), None)
+    column = next((c.name for c in material.model._schema.columns if not c.kind.has_categories), None)
     line = "" if column is None else f" The line is {cut(column)}, with gaps where it is missing."
     caption = f"{name}: {listed(shares)}.{line} Ticks at the top are the best path."
     return Figure(drawing, caption, f"One sequence: {cut(name)}")

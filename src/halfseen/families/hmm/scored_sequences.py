@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.analysis.scored_table import Mask, missing_cells
+from halfseen.analysis.scored_table import Mask
 from halfseen.assign import SOFT
 from halfseen.data import Cut, SequenceChunk, Sequences
 from halfseen.errors import ParameterError
@@ -59,7 +59,7 @@ class SeenSequences:
     @cached_property
     def missing(self) -> Mask:
         """Which cells are holes, (N, D)."""
-        return missing_cells(self.sequences.steps)
+        return self.sequences.steps.missing
 
     @property
     def per_step(self) -> Floats:

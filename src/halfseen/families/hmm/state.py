@@ -1,6 +1,6 @@
 """A fitted hidden Markov model as plain values and arrays, and back: what is in a model file.
 
-What it shares with mixtures over tables is in `state`.
+What it shares with other models over tables is in `halfseen.estimators.table.state`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from halfseen.errors import ParameterError
 from halfseen.estimators import options, state
 from halfseen.estimators.state import State, is_number
 from halfseen.estimators.table import emission_builder
+from halfseen.estimators.table import state as table_state
 from halfseen.families.hmm.topology import Topology
 from halfseen.leaves.leaf import Floats
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 Estimator = TypeVar("Estimator", bound="ChainEM")
 
 BUILT = ("covariance_type", "n_mix", "prior", "variance_floor", "fixed")  # options that say which leaves a model has
-RECORD = state.COMMON | {"state_names", "marks"}
+RECORD = table_state.RECORD | {"state_names", "marks"}
 TRAINING = state.OF_ALL | {
     "n_steps": ("_n_steps", lambda value: is_number(value) and value > 0),
     "path_entropy": ("_uncertain", lambda value: is_number(value) and value >= 0),
@@ -59,7 +60,7 @@ class ChainRecipe(NamedTuple):
 def taken(model: ChainEM) -> State:
     """Return the state of a fitted estimator."""
     topology, recipe = model._topology, model._recipe
-    record = state.common(model, TRAINING) | {
+    record = table_state.common(model, TRAINING) | {
         "state_names": list(model.state_names_),
         "marks": list(model._marks),
         "model": {
@@ -69,7 +70,7 @@ def taken(model: ChainEM) -> State:
             "dwell": topology.dwell.tolist(),
         },
     }
-    return State(record, state.arrays_of(model, recipe.summary))
+    return State(record, table_state.arrays_of(model, recipe.summary))
 
 
 # ---- in ----------------------------------------------------------------------------------------------------------
@@ -78,20 +79,20 @@ def taken(model: ChainEM) -> State:
 def restored(cls: type[Estimator], found: State) -> Estimator:
     """Return the estimator whose state this is; raise `ParameterError` for what cannot be one."""
     record, tensors = found
-    model: Estimator = state.opened(cls, record, RECORD)
+    model: Estimator = table_state.opened(cls, record, RECORD)
     options.mapping("model", record["model"])
     model._topology = _topology(record["model"], tensors)
     size = len(model._topology.begin)
     builder = _builder(cls, record["model"]["built"], model._schema, size, tensors)
-    summary = state.read_summary(model._schema, tensors)
+    summary = table_state.read_summary(model._schema, tensors)
     model._recipe, model._covariance = ChainRecipe.of(builder, summary), builder._covariance
     model._model = builder._build(summary, model._topology)
-    state.put_arrays(model, tensors, {})
+    table_state.put_arrays(model, tensors, {})
     _check_zeros(model)
     model.n_components_ = size
     model.state_names_ = state.read_labels("state_names", record["state_names"], size)
     model._marks = _marks(record["marks"])
-    state.restore_columns(model, record)
+    table_state.restore_columns(model, record)
     state.restore_training(model, record["training"], TRAINING)
     if model.n_components_ != size or hasattr(model, "_stats") != hasattr(model, "_n_steps"):
         raise ParameterError("training: the number of steps or of states is not there or wrong.")

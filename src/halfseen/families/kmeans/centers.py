@@ -12,7 +12,9 @@ from halfseen.data.template import rebuilt
 from halfseen.errors import ParameterError
 from halfseen.estimators import options, state
 from halfseen.estimators.state import State
-from halfseen.estimators.table.profile import number
+from halfseen.estimators.table import state as table_state
+from halfseen.kinds.kind import in_units
+from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def schema_of(names: Iterable[str], named: bool) -> Schema:
 
 def fingerprint(schema: Schema, n_rows: Floats, mean: Floats, spread: Floats) -> str:
     """Return a fingerprint of a table of numbers: its columns, rows, means and standard deviations."""
-    return state.digested(schema, n_rows, state.in_units(mean, spread**2), spread)
+    return table_state.digested(schema, n_rows, in_units(mean, spread**2), spread)
 
 
 # ---- in words ----------------------------------------------------------------------------------------------------
@@ -112,7 +114,7 @@ def traits_of(model: KMeans, k: int, top: int, least: float = 0.01) -> list[tupl
 
 def taken(model: KMeans) -> State:
     """Return the state of a fitted model. The labels of the rows are not in it: no row is."""
-    record = state.common(model, TRAINING) | {"model": {"dtype": model._dtype, "n_clusters": len(model._centred)}}
+    record = table_state.common(model, TRAINING) | {"model": {"dtype": model._dtype, "n_clusters": len(model._centred)}}
     tensors = {"centres": model._centred, "pivot": model._pivot, "spread": model._spread}
     if hasattr(model, "cluster_sizes_"):
         tensors["sizes"] = model.cluster_sizes_
@@ -122,8 +124,8 @@ def taken(model: KMeans) -> State:
 def restored(cls: type[Estimator], found: State) -> Estimator:
     """Return the model whose state this is; raise `ParameterError` for what cannot be one."""
     record, tensors = found
-    model: Estimator = state.opened(cls, record, state.COMMON)
-    if any(column.kind != "gaussian" for column in model._schema.columns):
+    model: Estimator = table_state.opened(cls, record, table_state.RECORD)
+    if not all(column.kind.any_number for column in model._schema.columns):
         raise ParameterError("a column of k-means cannot be of categories or counts.")
     state.check_shapes(tensors, _shapes(model._schema, record["model"], tensors))
     model._dtype = options.one_of("dtype", record["model"]["dtype"], DTYPES)

@@ -18,9 +18,9 @@ from halfseen.analysis.scored_table import Mask
 from halfseen.data import Table, check_weight
 from halfseen.data.matrix import as_matrix
 from halfseen.errors import DataError
-from halfseen.estimators.table.profile import number
 from halfseen.families.kmeans.centers import names_of
 from halfseen.families.kmeans.estimator import KMeans
+from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
 
 

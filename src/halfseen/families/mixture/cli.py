@@ -141,7 +141,7 @@ def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
 
 def has_text(model: Any) -> bool:
     """Whether a model takes text."""
-    return any(column.kind == "text" for column in model._schema.columns)
+    return bool(model._schema.texts)
 
 
 def _answers(

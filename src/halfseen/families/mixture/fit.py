@@ -14,6 +14,7 @@ import numpy as np
 
 from halfseen.assign import SOFT
 from halfseen.data import CHUNK, Chunk, Schema, Source, Table
+from halfseen.data.columns import read_kind
 from halfseen.data.counts import SparseSource
 from halfseen.data.text import read_options, tokenised
 from halfseen.engine.loop.em import Runner
@@ -24,12 +25,15 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, all_countable, counted, reduce
 from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labelled, split, whole
 from halfseen.errors import ParameterError
-from halfseen.estimators import convergence, options, state
+from halfseen.estimators import convergence, options
 from halfseen.estimators.starts import distinct
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen, column_notes
+from halfseen.estimators.table.state import fingerprint
 from halfseen.estimators.table.table_mixture import TableMixture, default_name, measure
+from halfseen.families.mixture import state
+from halfseen.kinds.text import TREATMENTS
 from halfseen.leaves.leaf import NO_MASS, Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
@@ -97,7 +101,7 @@ class TableEM(TableMixture):
     def _check_options(self) -> None:
         options.check(self)
         options.number("reg_covar", self.reg_covar)
-        options.one_of("text", self.text, emission_builder.TEXTS)
+        options.one_of("text", self.text, TREATMENTS)
         read_options(options.mapping("words", self.words))
         if self.document_length not in (None, "mean") and not options.number("document_length", self.document_length):
             raise ParameterError("document_length=0: a document must count as something. Use 'mean', None or a number.")
@@ -105,7 +109,8 @@ class TableEM(TableMixture):
     def _worded(self, source: Source) -> Source:
         """Return a table to be fitted to with its text cut into words, once for the fit and all that follows."""
         kinds = self.columns or {}
-        texts = [j for j, name in enumerate(source.names) if "text" in (kinds.get(name), kinds.get(j))]
+        named = {name for name, kind in kinds.items() if read_kind(kind, f"column {name!r}").of_words}
+        texts = [j for j, name in enumerate(source.names) if {name, j} & named]
         if not self._takes_text or not (texts or isinstance(source, SparseSource)):
             return source
         return tokenised(source, texts, read_options(self.words), self.document_length)
@@ -123,7 +128,7 @@ class TableEM(TableMixture):
             raise ParameterError("tied: 'weights' cannot be tied, and a column cannot be both fixed and tied.")
         emission_builder.check_fixed(fixed, self.start or {}, schema)
         treatment = {name: "fixed" for name in fixed if name != "weights"} | dict.fromkeys(tied, "tied")
-        texts = [column.name for column in schema.columns if column.kind == "text"]
+        texts = schema.texts
         if self.text != "multinomial":
             if set(texts) & set(treatment):
                 raise ParameterError(f"text={self.text!r}: its words can be neither fixed nor tied.")
@@ -140,7 +145,7 @@ class TableEM(TableMixture):
             self.__dict__.pop(name, None)
         self._template = source.template()
         self._schema = schema
-        self.columns_ = {column.name: column.kind for column in schema.columns}
+        self.columns_ = schema.kind_names
 
     def _recipe_for(
         self, summary: emission_builder.Summary, n_components: int, covariance: str = "diag"
@@ -197,13 +202,13 @@ class TableEM(TableMixture):
         if not all_countable(self._recipe_for(rough, n_components, covariance).model(), table):
             return emission_builder.summarise(table), None
         summary, data = self._counted(table, rough, n_components, covariance, run)
-        if emission_builder.lost_digits(summary, rough):  # the first rows are unlike the others
-            summary, data = self._counted(table, summary, n_components, covariance, run)
-        return summary, data
+        if summary is not None and emission_builder.lost_digits(table.schema, summary, rough):
+            summary, data = self._counted(table, summary, n_components, covariance, run)  # about pivots nearby
+        return (emission_builder.summarise(table), None) if summary is None else (summary, data)
 
     def _counted(
         self, table: Table, rough: emission_builder.Summary, n_components: int, covariance: str, run: Runner
-    ) -> tuple[emission_builder.Summary, Reduced]:
+    ) -> tuple[emission_builder.Summary | None, Reduced]:
         """Count rows of known components about rough means, and read the summary of the table off the counts."""
         model = self._recipe_for(rough, n_components, covariance).model()
         with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are named below
@@ -248,8 +253,10 @@ class TableEM(TableMixture):
 
     def _publish(self, found: Found, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
-        self.events_ = column_notes(self._schema, found.recipe.summary.frequencies)
-        self._recipe, self._origin = found.recipe, Origin.of_fit(found.recipe, found.n_rows, found.seed)
+        summary = found.recipe.summary
+        self.events_ = column_notes(self._schema, summary, found.params["emit"])
+        self._recipe = found.recipe
+        self._origin = Origin.now(fingerprint(self._schema, summary, found.n_rows), found.seed)
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self.loglik_, self._entropy, self._n_rows = found.loglik, found.uncertain, found.n_rows
         known = names or (None,) * len(self.weights_)

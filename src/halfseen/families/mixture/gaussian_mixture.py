@@ -19,6 +19,7 @@ from halfseen.estimators.table import emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import unseen
 from halfseen.estimators.table.table_mixture import default_name
 from halfseen.families.mixture.unsupervised import HiddenClasses
+from halfseen.kinds.gaussian import COVARIANCES
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, frozen, map_arrays
 from halfseen.leaves.limits import Params
@@ -192,7 +193,7 @@ class GaussianMixture(HiddenClasses):
         "n_components": options.Deviation("as in scikit-learn", default=1),
         "covariance_type": options.Deviation(
             "two shapes that are not estimated, for k-means and known noise",
-            **options.some_words(*emission_builder.COVARIANCES),
+            **options.some_words(*COVARIANCES),
         ),
     }
 
@@ -209,7 +210,7 @@ class GaussianMixture(HiddenClasses):
         return () if isinstance(self.weights, str) and self.weights == "free" else ("weights",)
 
     def _shapes(self) -> Sequence[str]:
-        return options.some_of("covariance_type", self.covariance_type, emission_builder.COVARIANCES)
+        return options.some_of("covariance_type", self.covariance_type, COVARIANCES)
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -251,8 +252,7 @@ class GaussianMixture(HiddenClasses):
         n_columns = len(self._schema.blocks.get(numeric_schema.BLOCK, ()))
         numeric_schema.check_size(covariance, n_components, n_columns)
         if covariance in ("fixed", "identity"):  # a column that never varies still needs a unit
-            units = {name: (mean, np.where(var > 0, var, 1.0)) for name, (mean, var) in summary.moments.items()}
-            summary = summary._replace(moments=units)
+            summary = emission_builder.filled(self._schema, summary)
         return super()._recipe_for(summary, n_components, covariance)
 
     def _overlaid(self, params: Params, n_components: int) -> Params:
@@ -405,7 +405,7 @@ class GaussianMixture(HiddenClasses):
         model._template = read(np.zeros((1, width)))
         model._covariance = shape
         model.class_names_ = tuple(map(default_name, range(len(shares))))
-        model.columns_ = {column.name: column.kind for column in model._schema.columns}
+        model.columns_ = model._schema.kind_names
         model.n_features_in_ = width
         model.n_components_ = len(shares)
         model._n_rows = 0.0

@@ -230,7 +230,7 @@ class LatentClass(HiddenClasses):
         model._params = emission_builder.overlay(model._model.blank(), given, model._schema, len(weights))
         model._template = read(np.zeros((1, len(columns))))
         model.class_names_ = tuple(map(default_name, range(len(weights))))
-        model.columns_ = {column.name: column.kind for column in model._schema.columns}
+        model.columns_ = model._schema.kind_names
         model.n_features_in_ = len(columns)
         model.n_components_ = len(weights)
         model._covariance = "diag"

@@ -43,8 +43,8 @@ def _one_component(model: NaiveBayes) -> bool:
 def _words_alone(model: NaiveBayes) -> bool:
     """Whether scores are linear in counts of words: one block of text, one component per class."""
     check_is_fitted(model)
-    [first, *others] = model._schema.blocks
-    if others or not first.startswith("text") or model.components_per_class != 1:
+    [first, *others] = model._schema.each_block()
+    if others or not first.kind.of_words or model.components_per_class != 1:
         raise AttributeError("only a classifier of text alone, with components_per_class=1, is linear in its words.")
     return True
 
@@ -304,9 +304,9 @@ class NaiveBayes(ClassifierMixin, TableEM):
         self, summary: emission_builder.Summary, n_components: int, covariance: str = "diag"
     ) -> emission_builder.Recipe:
         recipe = super()._recipe_for(summary, n_components, covariance)
-        masses, rule = self._masses, "text.complement" in self._schema.blocks
+        masses, rule = self._masses, self._schema.rule
         if rule and (len(self._schema.blocks) > 1 or n_components < 2):
-            raise ParameterError("text='complement' needs two classes and nothing but text. Use text='multinomial'.")
+            raise ParameterError(f"{rule} needs two classes and nothing but text. Use text='multinomial'.")
         if masses is None and rule:  # which weighs classes alike
             masses = np.full(n_components, 1 / n_components)
         return recipe._replace(masses=masses, observed=isinstance(self.class_prior, str))
@@ -359,10 +359,10 @@ class NaiveBayes(ClassifierMixin, TableEM):
             self._remember(source, schema)
             self._check_seen()
             summary = emission_builder.summarise(table)
-            self.events_ = column_notes(schema, summary.frequencies)
             self._recipe = self._recipe_for(summary, len(self.classes_), self._covariance)
             self._model = self._recipe.model()
             self._params = self._model.blank()
+            self.events_ = column_notes(schema, summary, self._params["emit"])
             self._stats = np.zeros(self._model.stats_shape)
         self._check_settled(table)
         self._add(table)
@@ -395,6 +395,11 @@ class NaiveBayes(ClassifierMixin, TableEM):
                 batch = self._model.expected(prepared, chunk, SOFT).stats
                 stats = stats + self._model.recentre(batch, self._params, pivot)
         summary = emission_builder.summary_of(self._model, stats, pivot, self._schema)
+        if summary is None:
+            raise ParameterError(
+                "partial_fit: a column is of a kind whose statistics do not hold what its leaf must know of the whole "
+                "table (`Kind.summary_from`). Fit to all rows at once."
+            )
         self._recipe = self._recipe_for(summary, len(self.classes_), self._covariance)
         self._model, self._origin = self._recipe.model(), self._origin.in_pieces()
         pseudo = self._model.prior(pivot)

@@ -103,7 +103,7 @@ def _overlap(material: TableMaterial) -> Iterator[Check]:
 
 def _small(model: Any, material: TableMaterial) -> Iterator[Check]:
     mass = material.class_mass
-    most_categories = max((len(column.rows) for column in material.profiles if column.kind != "text"), default=0)
+    most_categories = max((len(column.rows) for column in material.profiles if not column.kind.of_words), default=0)
     least = max(10, 2 * most_categories)
     small = [f"{cut(model.class_names_[k])} ({count(mass[k])} rows)" for k in np.flatnonzero(mass < least)]
     if small:
@@ -136,7 +136,7 @@ def _dependence(material: TableMaterial) -> Iterator[Check]:
         yield Check(True, "Independence", text)
         return
     first = related[0]
-    what = "words or columns" if any(column.kind == "text" for column in material.profiles) else "columns"
+    what = "words or columns" if any(column.kind.of_words for column in material.profiles) else "columns"
     text = (
         f"{len(related)} of {plural(len(material.residuals), 'pair')} of {what} stay related inside the "
         f"classes, most of all {cut(first.first)} and {cut(first.second)} ({first.detail}). Shares and certainties "

@@ -43,12 +43,12 @@ def compare(
         for with_all, hits in right.items():
             rows = np.sort(np.append(labelled[train], others)) if with_all else labelled[train]
             try:
-                fitted = _fitted(model, source.take(rows), weight[rows], evidence.take(rows))
+                fitted = fitted_to(model, source.take(rows), weight[rows], evidence.take(rows))
             except DataError as error:  # a column that was seen in other rows only
                 model.events_.append(f"guard: some labelled rows cannot be fitted alone: {error}")
                 return None
             names = np.arange(len(model.classes_))
-            hits[test] = fitted._most_probable(_rows(fitted, source, labelled[test]), names) == truth[test]
+            hits[test] = fitted._most_probable(encoded_rows(fitted, source, labelled[test]), names) == truth[test]
     return _judged(model, right[True], right[False], folds)
 
 
@@ -69,12 +69,12 @@ def best_weight(model: NaiveBayes, source: Source, weight: NDArray[np.float64], 
             known = evidence.take(rows)
             own = np.where(known.index == 0, tried * weight[rows], weight[rows])
             try:
-                fitted = _fitted(model, source.take(rows), own, known)
+                fitted = fitted_to(model, source.take(rows), own, known)
             except DataError:  # a column that was seen in other rows only: such a weight will not do
                 hits[tried] = -np.inf
                 continue
             names = np.arange(len(model.classes_))
-            right = fitted._most_probable(_rows(fitted, source, labelled[test]), names) == truth[test]
+            right = fitted._most_probable(encoded_rows(fitted, source, labelled[test]), names) == truth[test]
             hits[tried] += float(weight[labelled[test]] @ right)
     return max(WEIGHTS, key=lambda tried: (hits[tried], tried))
 
@@ -94,7 +94,7 @@ def _folds(evidence: Evidence) -> Folds | None:
     return labelled, truth, folds, list(StratifiedKFold(folds, shuffle=True, random_state=0).split(labelled, truth))
 
 
-def _fitted(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> NaiveBayes:
+def fitted_to(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> NaiveBayes:
     """Fit a copy to some rows, quietly: the fit proper has already said what there is to say."""
     copy = clone(model)
     copy._begin(tuple(model.classes_.tolist()))
@@ -104,7 +104,8 @@ def _fitted(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evid
     return copy
 
 
-def _rows(model: NaiveBayes, source: Source, rows: NDArray[np.int64]) -> Table:
+def encoded_rows(model: NaiveBayes, source: Source, rows: NDArray[np.int64]) -> Table:
+    """Encode some rows, quietly."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a category may be met in the rows left out alone
         return model._schema.encode(source.take(rows))

@@ -14,7 +14,8 @@ from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.rollback import rollback_on_error
-from halfseen.estimators.state import Origin, State, digested
+from halfseen.estimators.state import Origin, State
+from halfseen.estimators.table.state import digested
 from halfseen.families.network import reading, state
 from halfseen.families.network.fit import Built, Door, Found, NetworkEM, read_soft, selection_table
 from halfseen.families.network.model import Likelihoods, distinct
@@ -222,7 +223,7 @@ class BayesNet(NetworkEM):
         chosen = figures.index(min(figures))
         best = tried[chosen]
         self._template, self._schema = source.template(), schema
-        self.columns_ = {column.name: column.kind for column in schema.columns}
+        self.columns_ = schema.kind_names
         self.n_features_in_ = len(source.names)
         self.__dict__.pop("feature_names_in_", None)
         if source.named:

@@ -144,7 +144,7 @@ class NetworkEM(NetworkUse):
         learned = Schema.learn(source, {name: "categorical" for name in source.names if name in states})
         columns = []
         for column in learned.columns:
-            if column.kind != "categorical":
+            if not column.kind.has_categories:
                 raise DataError(
                     f"column {column.name!r} is of numbers, and networks are of categories: cut it into intervals, or "
                     "list its values in states=."

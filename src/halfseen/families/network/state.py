@@ -1,6 +1,6 @@
 """A fitted Bayesian network as plain values and arrays, and back: what is in a model file.
 
-What it shares with mixtures over tables is in `state`.
+What it shares with other models over tables is in `halfseen.estimators.table.state`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from halfseen.errors import ParameterError
 from halfseen.estimators import options, state
 from halfseen.estimators.state import State, is_number, is_texts
+from halfseen.estimators.table import state as table_state
 from halfseen.families.network import reading
 from halfseen.families.network.fit import Built
 from halfseen.families.network.reading import Plan
@@ -31,7 +32,7 @@ MOST = 1 << 27  # cells of all tables: 1 GB
 def taken(model: NetworkEM) -> State:
     """Return the state of a fitted estimator."""
     built = model._recipe
-    record = state.common(model, TRAINING) | {
+    record = table_state.common(model, TRAINING) | {
         "model": {
             "variables": [
                 {"name": name, "states": list(model._states[name]), "parents": list(parents)}
@@ -52,7 +53,7 @@ def taken(model: NetworkEM) -> State:
 def restored(cls: type[Estimator], found: State) -> Estimator:
     """Return the estimator whose state this is; raise `ParameterError` for what cannot be one."""
     record, tensors = found
-    model: Estimator = state.opened(cls, record, state.COMMON)
+    model: Estimator = table_state.opened(cls, record, table_state.RECORD)
     inside = options.mapping("model", record["model"])
     plan, model._states = _variables(inside["variables"])
     cells = sum(prod(len(model._states[m]) for m in (*own, name)) for name, own in plan.parents.items())
@@ -72,7 +73,7 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
         if model._stats.min(initial=0.0) < 0:
             raise ParameterError("stats: an expected count is negative.")
     _check_columns(model)
-    state.restore_columns(model, record)
+    table_state.restore_columns(model, record)
     state.restore_training(model, record["training"], TRAINING)
     if hasattr(model, "_stats") != ("n_rows" in record["training"]):
         raise ParameterError("training: the number of rows is not there, or should not be.")
@@ -113,5 +114,5 @@ def _built(found: Mapping[str, Any], states: Mapping[str, Any]) -> Built:
 def _check_columns(model: NetworkEM) -> None:
     """Refuse columns that are no variables, or have another number of states."""
     for column in model._schema.columns:
-        if column.kind != "categorical" or len(column.categories or ()) != len(model._states.get(column.name, ())):
+        if not column.kind.has_categories or len(column.categories or ()) != len(model._states.get(column.name, ())):
             raise ParameterError(f"column {column.name!r} does not fit the variable of its name.")

@@ -27,9 +27,11 @@ from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.transcript.alignment import Aligner, Alignment, Typical, table_of
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
 from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, tell_short, too_short
+from halfseen.kinds.kind import Prior
 from halfseen.leaves import Cells, Leaf
 from halfseen.leaves.leaf import NO_MASS, Floats, frozen, map_arrays
 from halfseen.leaves.limits import Params
+from halfseen.registry import kinds
 from halfseen.runners import runner
 from halfseen.seeds import child, seed_of
 from halfseen.structures.independent import Independent
@@ -262,7 +264,7 @@ class TranscriptAligner(Pickled):
         self._check_options()
         prior = emission_builder.read_prior(self.prior)
         corpus = read_corpus(features, transcripts, lengths, groups, time, names, sample_weight)
-        if is_lazy(features) and {self.emission, *(self.columns or {}).values()} != {"gaussian"}:
+        if is_lazy(features) and not all(map(_any_number, (self.emission, *(self.columns or {}).values()))):
             raise ParameterError("emission=, columns=: features that are made one by one must be gaussian.")
         self._marks = (groups if isinstance(groups, str) else None, time if isinstance(time, str) else None)
         self.events_: list[str] = []
@@ -334,7 +336,7 @@ class TranscriptAligner(Pickled):
     def _learn_schema(self, source: Source) -> Schema:
         return Schema.learn(source, named_kinds(self.columns, self.emission, source.names))
 
-    def _build(self, summary: emission_builder.Summary, prior: emission_builder.Prior, n_mix: int) -> Model:
+    def _build(self, summary: emission_builder.Summary, prior: Prior, n_mix: int) -> Model:
         """Return the model that the options describe."""
         size, rows = self._lexicon.n_emissions, self._lexicon.cardinalities
         emit: Leaf = emission_builder.mixture(self._schema, summary, size * n_mix, prior, self.variance_floor).leaves[
@@ -658,6 +660,11 @@ class TranscriptAligner(Pickled):
         from halfseen.families.transcript.state import restored
 
         return restored(cls, state)
+
+
+def _any_number(emission: str) -> bool:
+    """Whether columns of a kind may hold any number, so that utterances can be summarised one by one."""
+    return emission != "auto" and kinds[emission].any_number
 
 
 def _sizes(n_mix: int) -> list[int]:

@@ -76,10 +76,7 @@ class Corpus:
             found = emission_builder.summarise(schema.encode(self.source, np.repeat(self.weight, self.lengths)))
         else:
             found = _lazy_summary(self, schema)
-        moments = {
-            name: (np.nan_to_num(mean), np.where(var > 0, var, 1.0)) for name, (mean, var) in found.moments.items()
-        }
-        return found._replace(moments=moments)
+        return emission_builder.filled(schema, found)
 
     def chunks(self, schema: Schema, layouts: Sequence[Layout], n_scores: int) -> Sequence[Any]:
         """Return chunks of whole utterances, each with about as many frames as their `n_scores` allow."""
@@ -120,11 +117,12 @@ def _lazy_summary(corpus: Corpus, schema: Schema) -> emission_builder.Summary:
             off = cells - pivots[block]
             sums = weight * np.array([(off == off).sum(axis=0), np.nansum(off, axis=0), np.nansum(off**2, axis=0)])
             total[block] = total.get(block, 0.0) + sums
-    moments = {}
+    summary: emission_builder.Summary = {}
     for block, (mass, first, second) in total.items():
         mean = first / np.maximum(mass, 1e-300)
-        moments[block] = (pivots[block] + mean, np.maximum(second / np.maximum(mass, 1e-300) - mean**2, 0.0))
-    return emission_builder.Summary(moments, {})
+        var = np.maximum(second / np.maximum(mass, 1e-300) - mean**2, 0.0)
+        summary[block] = {"mean": pivots[block] + mean, "var": var}
+    return summary
 
 
 def is_lazy(features: Any) -> bool:

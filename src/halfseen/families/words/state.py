@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.state import State, _known_options, _options, _origin, is_texts, restore_stages
+from halfseen.estimators.state import ORIGIN, State, created, is_texts, options_of, restore_stages
 from halfseen.families.words.corpus import Rows, place_of
 from halfseen.families.words.methods import KINDS, Direction
 from halfseen.leaves.leaf import Floats, frozen
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 Estimator = TypeVar("Estimator", bound="WordAligner")
 
-RECORD = {
-    *("options", "columns", "source_words", "target_words", "n_pairs", "stages", "training"),
-    *("data_fingerprint", "seed", "fitted_at", "command", "reading"),
-}
+RECORD = {"options", "columns", "source_words", "target_words", "n_pairs", "stages", "training"} | ORIGIN
 LATER = {"longest"}  # entries that older files do not have
 OWN = ("loglik_", "objective_", "trace_", "n_iter_", "converged_", "stop_reason_", "events_")
 PARTS = ("firsts", "columns", "table", "place")
@@ -33,9 +30,8 @@ PARTS = ("firsts", "columns", "table", "place")
 
 def taken(model: WordAligner) -> State:
     """Return the state of a fitted aligner."""
-    origin = model._origin
     record = {
-        "options": _options(model) | {"memory": None},
+        "options": options_of(model) | {"memory": None},
         "columns": [],
         "source_words": list(model.source_words_),
         "target_words": list(model.target_words_),
@@ -43,11 +39,7 @@ def taken(model: WordAligner) -> State:
         "stages": model.stages_,
         "longest": model._longest,
         "training": {name: vars(model)[name] for name in OWN},
-        "data_fingerprint": origin.fingerprint,
-        "seed": origin.seed,
-        "fitted_at": origin.fitted_at,
-        "command": origin.command,
-        "reading": origin.reading,
+        **model._origin.record(),
     }
     tensors: dict[str, Floats] = {}
     for name, learned in model._learned.items():
@@ -59,10 +51,7 @@ def taken(model: WordAligner) -> State:
 def restored(cls: type[Estimator], state: State) -> Estimator:
     """Return the aligner whose state this is; raise `ParameterError` for what cannot be one."""
     record, tensors = state
-    if set(record) - LATER != RECORD:
-        raise ParameterError(f"its record has too many or too few entries: {sorted(set(record) - LATER ^ RECORD)}.")
-    model = cls(**_known_options(cls, record["options"]))
-    model._check_options()
+    model: Estimator = created(cls, record, RECORD | (LATER & set(record)))
     model.source_words_, model.target_words_ = (_words(record, side) for side in ("source_words", "target_words"))
     model._n_pairs = options.whole("n_pairs", record["n_pairs"])
     names = model._directions()
@@ -77,7 +66,6 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     longest = options.mapping("longest", record.get("longest")) or {}
     model._longest = {name: options.whole("longest", longest[name]) for name in names if name in longest}
     restore_stages(model, record, OWN)
-    model._origin = _origin(record)
     return model
 
 
