@@ -21,7 +21,8 @@ from typer import Argument, Context, Exit, Option, Typer, echo
 from typer.core import TyperCommand
 
 from halfseen import families
-from halfseen.families import family
+from halfseen.families.family import Family
+from halfseen.families.family import Option as FamilyOption
 
 app = Typer(
     name="halfseen",
@@ -53,17 +54,17 @@ class _Command(TyperCommand):
                     formatter.write_dl(shown)
 
 
-def _panel(own: family.Family, verb: str, records: Mapping[str, Any]) -> tuple[str, list[Any]]:
+def _panel(own: Family, verb: str, records: Mapping[str, Any]) -> tuple[str, list[Any]]:
     """Return the heading and the options of a family; for a fit, with what --model takes."""
+    models = f" (--model {', '.join(own.asked)})" if verb == "fit" else ""
     listed = []
     for option in own.options.get(verb, ()):
         flag, text = records[option.name]
-        listed.append((flag, f"{text}  [--model {', '.join(option.models)}]" if option.models else text))
-    models = f" (--model {', '.join(own.asked)})" if verb == "fit" else ""
+        listed.append((flag, f"{text}  [--model {', '.join(option.models)}]" if models and option.models else text))
     return f"Options of {own.title}{models}", listed
 
 
-def _parameter(option: family.Option) -> Parameter:
+def _parameter(option: FamilyOption) -> Parameter:
     """Return an option of a family as a parameter of a command."""
     declared = Option(option.flag, metavar=option.metavar, help=option.help, min=option.least)
     annotation: Any = Annotated[option.type | None, declared]

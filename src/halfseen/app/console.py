@@ -108,7 +108,7 @@ def shown_warnings(said: Callable[[str], str]) -> Iterator[set[type[Warning]]]:
 
 @contextmanager
 def progress() -> Iterator[Callable[[Progress], None]]:
-    """Give a watcher of passes that draws a line on a terminal, once a fit takes long; elsewhere it is silent."""
+    """Give a function that shows the progress of a long fit on a terminal, and nothing elsewhere."""
     console = errors()
     if not console.is_terminal:
         yield lambda seen: None
@@ -129,5 +129,5 @@ def _line(seen: Progress) -> str:
     best = "" if seen.objective is None else f", objective {seen.objective:,.1f}"
     return (
         f"{seen.n_components} components, {seen.n_running} of {seen.n_starts} starts running, "
-        f"pass {seen.n_passes} of at most {seen.max_iter}{best}"
+        f"iteration {seen.n_passes} of at most {seen.max_iter}{best}"
     )

@@ -27,7 +27,7 @@ FAMILY = Family(
             Option("min_dwell", "Fewest steps of a stay in a state.", "N", type=int, least=1),
         ),
         "predict": (Option("path", "Also write the state of each step on the most likely path.", type=bool),),
-        "sample": (Option("sequences", "Number of sequences, each of N steps.", "N", type=int, least=1),),
+        "sample": (Option("sequences", "Number of sequences, each of --rows steps.", "N", type=int, least=1),),
     },
     refused={
         "fit": {
