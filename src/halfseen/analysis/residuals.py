@@ -21,7 +21,6 @@ not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -109,39 +108,9 @@ def residuals_of(seen: Seen, columns: Sequence[str] | None = None) -> list[Resid
         return []
     sums = _gather(seen, parts)
     joint = {block for block, params in seen.model._params["emit"].items() if isinstance(params, NormalParams)}
-    pairs = [(a, b) for a, b in combinations(parts, 2) if not (a.block == b.block and a.block in joint)]
+    pairs = [(a, b) for a, b in combinations(parts, 2) if not (a.block.name == b.block.name and a.block.name in joint)]
     found = [_pair(sums, a, b) for a, b in pairs]  # columns that are jointly normal may be related: the model says how
     return sorted((pair for pair in found if pair is not None), key=lambda pair: (-pair.value, pair.first, pair.second))
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """What a column is compared by: its place among the parts, and its features among those of all."""
-
-    place: int
-    features: slice
-    feature: Feature
-
-    @property
-    def block(self) -> str:
-        return self.feature.block.name
-
-    @property
-    def name(self) -> str:
-        return self.feature.name
-
-    @property
-    def mean(self) -> Floats:
-        return self.feature.mean
-
-    @property
-    def sd(self) -> Floats | None:
-        return self.feature.sd
-
-    @property
-    def own(self) -> Floats:
-        """Variance of the standardised cells in each component, (K,): 1, but for words."""
-        return np.ones(len(self.mean)) if self.feature.ratio is None else self.feature.ratio
 
 
 class _Sums(NamedTuple):
@@ -159,9 +128,9 @@ class _Sums(NamedTuple):
     cross: Floats
 
 
-def _parts(seen: Seen, columns: Sequence[str] | None) -> list[_Part]:
+def _parts(seen: Seen, columns: Sequence[str] | None) -> list[Feature]:
     """Return the columns to pair that vary at all."""
-    found: list[_Part] = []
+    found: list[Feature] = []
     start = 0
     for fitted in fitted_blocks(seen.model):
         for d, column in enumerate(fitted.block.columns):
@@ -169,19 +138,19 @@ def _parts(seen: Seen, columns: Sequence[str] | None) -> list[_Part]:
                 continue
             for feature in fitted.block.kind.features(fitted, d, seen.names):
                 stop = start + feature.mean.shape[1]
-                found.append(_Part(len(found), slice(start, stop), feature))
+                found.append(feature._replace(place=len(found), span=slice(start, stop)))
                 start = stop
     return found
 
 
-def _gather(seen: Seen, parts: Sequence[_Part]) -> _Sums:
+def _gather(seen: Seen, parts: Sequence[Feature]) -> _Sums:
     """Sum over rows, some at a time."""
-    n_features = parts[-1].features.stop if parts else 0
+    n_features = parts[-1].span.stop if parts else 0
     n_components = seen.resp.shape[1]
     together = np.zeros((n_features, n_features))
     mass = np.zeros((n_components, len(parts), len(parts)))
     cross = np.zeros((n_features, n_features))
-    numbers = np.array([part.features.start for part in parts if part.sd is not None], dtype=np.intp)
+    numbers = np.array([part.span.start for part in parts if part.sd is not None], dtype=np.intp)
     for start in range(0, seen.table.n_rows, PIECE):
         rows = slice(start, start + PIECE)
         piece, resp = seen.table.take(rows), seen.resp[rows]
@@ -197,24 +166,24 @@ def _gather(seen: Seen, parts: Sequence[_Part]) -> _Sums:
     return _Sums(together, mass, cross)
 
 
-def _observed(piece: Table, parts: Sequence[_Part]) -> tuple[Floats, Floats]:
+def _observed(piece: Table, parts: Sequence[Feature]) -> tuple[Floats, Floats]:
     """Return whether each part was observed, and how many words its text has, (N, P) each; 1 for what is no word."""
     places = {column.name: j for j, column in enumerate(piece.schema.columns)}
-    amount = piece.observed[:, [places[part.feature.column.name] for part in parts]]
-    crowded = np.array([part.feature.crowded for part in parts])
+    amount = piece.observed[:, [places[part.column.name] for part in parts]]
+    crowded = np.array([part.crowded for part in parts])
     return (amount > 0).astype(np.float64), np.where(crowded, amount, 1.0)
 
 
-def _cells(piece: Table, parts: Sequence[_Part], n_features: int) -> Floats:
+def _cells(piece: Table, parts: Sequence[Feature], n_features: int) -> Floats:
     """Return categories as indicators and numbers as they are; 0 where missing."""
     found = np.zeros((piece.n_rows, n_features))
     for part in parts:
-        cells = piece.blocks[part.block]
-        found[:, part.features] = part.feature.block.kind.feature_cells(cells, part.feature)
+        cells = piece.blocks[part.block.name]
+        found[:, part.span] = part.block.kind.feature_cells(cells, part)
     return found
 
 
-def _deviations(cells: Floats, observed: Floats, lengths: Floats, parts: Sequence[_Part], k: int) -> Floats:
+def _deviations(cells: Floats, observed: Floats, lengths: Floats, parts: Sequence[Feature], k: int) -> Floats:
     """Return how far each cell is from what component k expects, numbers in its own sd; 0 where missing.
 
     Of a text of L words a word's mean is L times its share, and its variance L times that of one word.
@@ -226,20 +195,20 @@ def _deviations(cells: Floats, observed: Floats, lengths: Floats, parts: Sequenc
     return (cells - long * mean) / np.where(sd * long > 0, sd * np.sqrt(long), np.inf) * observed[:, owner]
 
 
-def _pair(sums: _Sums, a: _Part, b: _Part) -> Residual | None:
+def _pair(sums: _Sums, a: Feature, b: Feature) -> Residual | None:
     mass = sums.mass[:, a.place, b.place]
     if mass.sum() < LEAST_ROWS:
         return None
     if a.sd is None and b.sd is None:
-        return _two_categories(sums.together[a.features, b.features], mass, a, b)
+        return _two_categories(sums.together[a.span, b.span], mass, a, b)
     if a.sd is not None and b.sd is not None:
-        cross = float(sums.cross[a.features.start, b.features.start]) - float(mass @ _crowded(a, b))
+        cross = float(sums.cross[a.span.start, b.span.start]) - float(mass @ _crowded(a, b))
         return _two_numbers(cross, mass, a, b, _spread(sums, mass, a) * _spread(sums, mass, b))
     category, number = (a, b) if a.sd is None else (b, a)
-    return _mixed(sums.cross[category.features, number.features.start], mass, category, number)
+    return _mixed(sums.cross[category.span, number.span.start], mass, category, number)
 
 
-def _two_categories(observed: Floats, mass: Floats, a: _Part, b: _Part) -> Residual | None:
+def _two_categories(observed: Floats, mass: Floats, a: Feature, b: Feature) -> Residual | None:
     expected = np.einsum("k,ki,kj->ij", mass, a.mean, b.mean)
     possible = expected > 0
     parts = np.divide((observed - expected) ** 2, expected, out=np.zeros_like(expected), where=possible)
@@ -254,23 +223,23 @@ def _two_categories(observed: Floats, mass: Floats, a: _Part, b: _Part) -> Resid
     return Residual(a.name, b.name, float(parts.sum() / df), df, strength, n_rows, detail)
 
 
-def _crowded(a: _Part, b: _Part) -> Floats:
+def _crowded(a: Feature, b: Feature) -> Floats:
     """Return the covariance of two words of one text in each component, as one takes the place of the other, (K,)."""
-    if not (a.feature.crowded and b.feature.crowded) or a.feature.column.name != b.feature.column.name:
+    if not (a.crowded and b.crowded) or a.column.name != b.column.name:
         return np.zeros(len(a.mean))
     assert a.sd is not None
     assert b.sd is not None
     return -np.divide(a.mean * b.mean, a.sd * b.sd, out=np.zeros_like(a.mean), where=a.sd * b.sd > 0)[:, 0]
 
 
-def _spread(sums: _Sums, mass: Floats, part: _Part) -> float:
+def _spread(sums: _Sums, mass: Floats, part: Feature) -> float:
     """Return the root of the summed squares of a column; of a word those seen, as words come in bursts."""
     expected = float(mass @ part.own)
-    seen = float(sums.cross[part.features.start, part.features.start]) if part.feature.word is not None else 0.0
+    seen = float(sums.cross[part.span.start, part.span.start]) if part.word is not None else 0.0
     return float(np.sqrt(max(expected, seen)))
 
 
-def _two_numbers(cross: float, mass: Floats, a: _Part, b: _Part, spread: float) -> Residual | None:
+def _two_numbers(cross: float, mass: Floats, a: Feature, b: Feature, spread: float) -> Residual | None:
     var = float(mass @ (a.own * b.own))
     if not var > 0:
         return None
@@ -280,7 +249,7 @@ def _two_numbers(cross: float, mass: Floats, a: _Part, b: _Part, spread: float) 
     return Residual(a.name, b.name, cross**2 / var, 1, min(1.0, abs(r)), float(mass.sum()), detail)
 
 
-def _mixed(cross: Floats, mass: Floats, category: _Part, number: _Part) -> Residual | None:
+def _mixed(cross: Floats, mass: Floats, category: Feature, number: Feature) -> Residual | None:
     used = mass * number.own
     spread = np.einsum("k,ki,ij->ij", used, category.mean, np.eye(len(cross)))
     spread -= np.einsum("k,ki,kj->ij", used, category.mean, category.mean)
@@ -301,8 +270,8 @@ def _mixed(cross: Floats, mass: Floats, category: _Part, number: _Part) -> Resid
     return Residual(category.name, number.name, total / df, df, strength, n_rows, detail)
 
 
-def _category(part: _Part, i: Any) -> str:
-    categories = part.feature.column.categories
+def _category(part: Feature, i: Any) -> str:
+    categories = part.column.categories
     assert categories is not None
     return cut(str(categories[int(i)]))
 

@@ -108,10 +108,7 @@ class Sequences:
     @property
     def n_observed(self) -> float:
         """Weighted number of steps of which something was observed."""
-        seen = np.zeros(self.steps.n_rows, dtype=bool)
-        for block in self.steps.blocks.values():
-            seen |= (block >= 0 if block.dtype.kind == "i" else block == block).any(axis=1)
-        return float(self.steps.weight @ seen)
+        return float(self.steps.weight @ ~self.steps.missing.all(axis=1))
 
     def take(self, chosen: Any) -> Sequences:
         """Some of the sequences: an index array, a mask or a slice."""

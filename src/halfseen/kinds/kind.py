@@ -193,6 +193,8 @@ class Feature(NamedTuple):
     word : str or None
     ratio : (K,) array or None   variance of a word in each component, in units of sd^2
     crowded : bool               whether it shares the length of a text with the other words
+    place : int                  among all that are compared, and
+    span : slice                 where its V cells stand among those of all
     """
 
     column: Column
@@ -203,11 +205,18 @@ class Feature(NamedTuple):
     word: str | None = None
     ratio: Floats | None = None
     crowded: bool = False
+    place: int = 0
+    span: slice = slice(0)
 
     @property
     def name(self) -> str:
         """The column, and the word if it is one."""
         return self.column.name if self.word is None else f"{self.column.name}: {self.word}"
+
+    @property
+    def own(self) -> Floats:
+        """Variance of the standardised cells in each component, (K,): 1, but for words."""
+        return np.ones(len(self.mean)) if self.ratio is None else self.ratio
 
 
 class WordScores(NamedTuple):

@@ -172,19 +172,22 @@ def read_columns(columns: Mapping[str, Any]) -> Schema:
         if not isinstance(given, Mapping) or not given:
             *forms, last = (kind.form for kind in kinds)
             raise ParameterError(f"columns[{name!r}]: expected {', '.join(forms)} or {last}.")
-        kind, values = _kind_and_values(name, given)
-        if kind is None:
-            kind = next((known for known in kinds if known.claims(values)), kinds["categorical"])
-        found.append(kind.column_of(name, values))
+        found.append(kind_of(name, given).column_of(name, _values(given)))
     return replace(Schema.of(found), named=True)
 
 
-def _kind_and_values(name: str, given: Any) -> tuple[Kind | None, Any]:
-    """Return the kind that is named among the parameters of a column, and the others."""
+def kind_of(name: str, given: Mapping[Any, Any]) -> Kind:
+    """Return the kind of a column whose parameters are given."""
+    if isinstance(given.get("kind"), str):
+        return read_kind(given["kind"], f"columns[{name!r}]")
+    return next((known for known in kinds if known.claims(given)), kinds["categorical"])
+
+
+def _values(given: Any) -> Any:
+    """Return the parameters of a column without the name of its kind."""
     if not isinstance(given, Mapping) or not isinstance(given.get("kind"), str):
-        return None, given
-    values = {key: value for key, value in given.items() if key != "kind"}
-    return read_kind(given["kind"], f"columns[{name!r}]"), values
+        return given
+    return {key: value for key, value in given.items() if key != "kind"}
 
 
 def check_fixed(fixed: Collection[str], start: Mapping[str, Any], schema: Schema) -> None:
@@ -215,7 +218,7 @@ def overlay(params: Params, start: Mapping[str, Any], schema: Schema, n_componen
             mix = frozen(read_table(given, (n_components,), "weights").reshape(1, -1))
             continue
         block, d = where(schema, name)
-        block.kind.place(emit[block.name], block, d, _kind_and_values(name, given)[1], n_components)
+        block.kind.place(emit[block.name], block, d, _values(given), n_components)
     return {"mix": mix, "emit": {name: _frozen_block(block) for name, block in emit.items()}}
 
 

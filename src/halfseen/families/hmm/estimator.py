@@ -379,7 +379,7 @@ def _with_numbers(
     given = numeric_schema.read_covariances("covariances", covariances, covariance_type, size, width)
     own = {f"x{d}": {"mean": centres[:, d], "var": given[:, d, d]} for d in range(width)}
     for name, column in columns.items():
-        if name in own or set(column) & {"mean"}:
+        if name in own or emission_builder.kind_of(name, column).any_number:
             raise ParameterError(
                 f"columns[{name!r}]: with means= and covariances= all numbers are there, as columns "
                 f"{', '.join(map(repr, own))}; columns= is for other columns."
