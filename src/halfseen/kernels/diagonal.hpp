@@ -46,7 +46,7 @@ struct Diagonal {
             }
             doubt.meet(D, 1, sizes);
             near[k] = farthest < FAR;
-            beside[k] = farthest > 0 && farthest < BESIDE;  // a precision of 0 says nothing: nothing is scored
+            beside[k] = farthest > 0 && farthest < BESIDE;  // with a precision of 0 nothing is scored
             direct &= beside[k] != 0;
         }
     }

@@ -90,7 +90,7 @@ constexpr int VECTORS = int(PANEL) / WIDTH;  // registers that hold a panel
 constexpr int SEVERAL = 12 / VECTORS;        // rows multiplied at once: 12 registers of sums leave a few for the rest
 constexpr int QUEUE = 96;                    // rows that wait until there are enough
 constexpr int BLOCK = 256;                   // rows whose bounds are compared before any of them is read
-constexpr int AHEAD = 12;                    // rows that are asked for before they are read
+constexpr int AHEAD = 12;                    // rows prefetched
 static_assert(QUEUE % SEVERAL == 0 && PANEL % WIDTH == 0);
 
 // A register of float64, from float32 too, and back.

@@ -251,7 +251,7 @@ inline void ask(const double* from, std::size_t size = 1) {
 #endif
 }
 
-// The rows that the next tile will read: part after part is asked for while this tile keeps the processor busy.
+// Prefetch the rows of the next tile, part by part, while this tile is computed.
 struct Ahead {
     const double* from;
     std::size_t size;

@@ -553,7 +553,7 @@ namespace {
 constexpr int BITS = 24;  // of a span that hold its length
 constexpr std::int64_t LENGTH = (std::int64_t(1) << BITS) - 1;
 constexpr std::size_t SHORT = 1 << 16;  // cells of a row that 16 bits can tell apart
-constexpr std::size_t AHEAD = 8;        // sentences asked for beforehand: they are in no order, and further than the caches
+constexpr std::size_t AHEAD = 8;        // sentences prefetched: they are in no order, and not in the caches
 constexpr std::size_t LINE = 64;
 
 // Ask for the beginning of what a span is long: most sentences end there.

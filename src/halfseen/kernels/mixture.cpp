@@ -352,7 +352,7 @@ void posterior(const Rows rows, const Mixture mixture, Matrix<double> usage, Spa
 
 constexpr int STEP = WIDTH > 4 ? WIDTH : 4;  // between widths
 
-// Widths that are no multiple of a register are never asked for: the caller pads.
+// Widths that are no multiple of a register do not occur: the caller pads.
 template <int W, class Result, class Call>
 Result of_width(std::size_t width, Call call) {
     if constexpr (W > 32) {

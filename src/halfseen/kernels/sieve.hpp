@@ -1,4 +1,4 @@
-// A sieve: of most rows, most components are out of the question, and float32 can tell at half the price.
+// A sieve: for most rows most components are negligible, which float32 can decide at half the cost.
 //
 // The scores of a batch of rows are computed in float32 first, which is `Doubt` off at most. A component is left out of
 // a row if its responsibility is then surely below FAINT times the component's share of the rows so far: all that is

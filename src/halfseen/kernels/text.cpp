@@ -1,6 +1,6 @@
 // Sparse counts: look-ups and sums over the words of documents. Formulas: text.py. Compiled once per instruction set.
 //
-// The tables are larger than the caches and words come in no order: what a document will need is asked for ahead.
+// The tables are larger than the caches and words come in no order: the rows of a document are prefetched.
 #include "text.hpp"
 
 #include <algorithm>

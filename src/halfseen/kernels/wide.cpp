@@ -113,7 +113,7 @@ void count_seen(Matrix<const double> values, Matrix<const double> mean, Span<con
 // two is read and written twice.
 struct Whole {
     static constexpr std::size_t ROOM = 1024;     // numbers of each kind: all of them stay in L1
-    static constexpr std::size_t SOON = 512;      // numbers: how far ahead rows are asked for
+    static constexpr std::size_t SOON = 512;      // numbers: prefetch distance
     alignas(64) double centre[ROOM];              // (K, D padded) means
     alignas(64) double first[ROOM], second[ROOM]; // (K, D padded) sums of deviations and of their squares
     double mass[ROOM];                            // (K,)
