@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -115,6 +116,13 @@ class Waiting(hs.Kind):
 
     def moments(self, speed):
         return 1 / speed, 1 / speed**2
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """Figures stay open until they are closed."""
+    yield
+    plt.close("all")
 
 
 @pytest.fixture(scope="module", autouse=True)
