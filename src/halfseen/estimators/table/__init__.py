@@ -7,5 +7,8 @@
 `cells`              decoded columns, and missing cells filled in the container they came in
 `column_events`      what a fit records about columns
 `why`                what each column adds to the log-odds of a row's class
+`state`              columns, summary and parameters in a model file; the fingerprint of a table
 `html_repr`          a fitted mixture in a notebook
+
+What a column is and does, its kind says (`halfseen.kinds`).
 """
