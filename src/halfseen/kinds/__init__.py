@@ -53,9 +53,9 @@ def register_kind(kind: Kind | type[Kind]) -> None:
     """
     from halfseen.kinds.kind import Kind
 
-    found = kind() if isinstance(kind, type) else kind
-    if not isinstance(found, Kind):
+    if not (issubclass(kind, Kind) if isinstance(kind, type) else isinstance(kind, Kind)):
         raise ParameterError(f"register_kind: {kind!r:.80} is not a halfseen.Kind.")
+    found = kind() if isinstance(kind, type) else kind
     name = getattr(found, "name", None)
     if not isinstance(name, str) or not name.isidentifier() or name == "auto":
         raise ParameterError(f"register_kind: name={name!r:.80} is not a word of letters, digits and underscores.")

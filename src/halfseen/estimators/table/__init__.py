@@ -8,5 +8,8 @@
 `column_kinds`       kinds of columns as options name them
 `column_events`      what a fit records about columns
 `why`                what each column adds to the log-odds of a row's class
+`state`              columns, summary and parameters in a model file; the fingerprint of a table
 `html_repr`          a fitted mixture in a notebook
+
+What a column is and does, its kind says (`halfseen.kinds`).
 """
