@@ -28,6 +28,7 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.estimators.table.emission_builder import filled, mixture, summarise
 from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, NormalParams, Product, Tied
+from halfseen.leaves.negbin import NegBin, NegBinParams
 from halfseen.structures.chain import MarkovChain
 from halfseen.structures.independent import Independent
 from tests.strategies import FRACTIONS, WHOLE, anywhere, generators, present, tables
@@ -111,11 +112,30 @@ def mixtures(
 
 
 def frozen_entries(block, leaf, rng):
-    """Freeze some cells, means, variances or rates."""
+    """Freeze some cells, means, variances, rates or sizes."""
     inside = leaf.leaf if isinstance(leaf, Floored) else leaf
     shape = inside.stats_shape if isinstance(inside, Categorical) else inside.stats_shape[1:]
     mask = rng.random((2, *shape)) < 0.4
-    return Frozen(leaf, GaussianParams(*mask) if isinstance(inside, Gaussian) else mask[0])
+    pairs = {Gaussian: GaussianParams, NegBin: NegBinParams}
+    return Frozen(leaf, pairs[type(inside)](*mask) if type(inside) in pairs else mask[0])
+
+
+def clustered(block, leaf, rng):
+    """Let counts be negative binomial."""
+    if block != "poisson":
+        return leaf
+    return NegBin(leaf.n_components, leaf.scale, rng.choice([0.3, 2.0, 50.0], len(leaf.scale)), leaf.pseudo)
+
+
+def and_then(*wraps):
+    """Wrap leaves in one way after the other."""
+
+    def wrap(block, leaf, rng):
+        for each in wraps:
+            leaf = each(block, leaf, rng)
+        return leaf
+
+    return wrap
 
 
 def frozen_normal(block, leaf, rng):
@@ -248,6 +268,15 @@ MODELS = [
     Entry("gaussian", mixtures("g")),
     Entry("gaussian far from zero", mixtures("g", offset=1e8)),
     Entry("poisson", mixtures("p")),
+    Entry("negative binomial", mixtures("p", wrap=clustered)),
+    Entry("negative binomial and others, one pseudo-row", mixtures("cgp", "row", wrap=clustered)),
+    Entry("negative binomial, labels, add one", mixtures("p", 1.0, labels=True, wrap=clustered)),
+    Entry("negative binomial, fractions", mixtures("p", weights=FRACTIONS, wrap=clustered), whole=False),
+    Entry(
+        "negative binomial, frozen entries", mixtures("p", wrap=and_then(clustered, frozen_entries)), exchangeable=False
+    ),
+    Entry("negative binomial, tied", mixtures("p", wrap=and_then(clustered, tied_components)), exchangeable=False),
+    Entry("negative binomial, floored", mixtures("p", wrap=and_then(clustered, floored))),
     Entry("mixed", mixtures()),
     Entry("mixed, one pseudo-row", mixtures(prior="row")),
     Entry("mixed, add one", mixtures(prior=1.0)),
@@ -279,6 +308,7 @@ MODELS = [
     Entry("chain", chains(), rows=False),
     Entry("chain over categories", chains("c"), rows=False),
     Entry("chain over mixed columns, add one", chains("cgp", prior=1.0), rows=False),
+    Entry("chain over negative binomials", chains("pc", 1.0, wrap=clustered), rows=False),
     Entry("chain with labels", chains("c", labels=True), rows=False),
     Entry("chain, fractional weights", chains(weights=FRACTIONS), rows=False, whole=False),
     Entry("chain with forbidden transitions", chains(topology=True), rows=False, exchangeable=False),

@@ -27,6 +27,7 @@ from halfseen.leaves import (
     Tied,
 )
 from halfseen.leaves.leaf import arrays
+from halfseen.leaves.negbin import LEAST_SIZE, NegBin, NegBinParams
 from tests.laws.closeness import close
 from tests.strategies import anywhere, examples, generators
 
@@ -58,6 +59,10 @@ def normal(**constraint):
 
 def counts(**constraint):
     return _wrapped(Poisson(K, np.array([0.5, 4.0])), **constraint)
+
+
+def clustered(**constraint):
+    return _wrapped(NegBin(K, np.array([0.5, 4.0]), np.array([2.0, 0.5])), **constraint)
 
 
 def _wrapped(inside, **constraint):
@@ -97,6 +102,12 @@ PROBLEMS = {
     "poisson, fixed": counts(fixed=SOME),
     "poisson, floor": counts(floor=0.5),
     "poisson, tied": counts(groups=[0, 0, 0]),
+    "negative binomial": clustered(),
+    "negative binomial, fixed means": clustered(fixed=NegBinParams(ALL, NONE)),
+    "negative binomial, fixed sizes": clustered(fixed=NegBinParams(NONE, ALL)),
+    "negative binomial, fixed entries, floor": clustered(fixed=NegBinParams(SOME, ~SOME), floor=0.5),
+    "negative binomial, high floor": clustered(floor=0.99),
+    "negative binomial, tied, floor": clustered(groups=[0, 1, 1], floor=0.5),
 }
 
 
@@ -110,6 +121,9 @@ def point(problem, u, params):
     if isinstance(problem.inside, Poisson):
         return _kept(problem.fixed, params, lowest + np.exp(first))
     fixed = problem.fixed or (None, None)
+    if isinstance(problem.inside, NegBin):
+        size = np.clip(np.exp(second), LEAST_SIZE, problem.inside.most)
+        return NegBinParams(_kept(fixed[0], params.mean, lowest + np.exp(first)), _kept(fixed[1], params.size, size))
     var = lowest + np.exp(second)
     return GaussianParams(_kept(fixed[0], params.mean, 3 * first), _kept(fixed[1], params.var, var))
 
@@ -192,7 +206,7 @@ def test_no_neighbour_beats_maximise(problem, rng):
         other = point(problem, rng.normal(size=_size(problem)), about)
         share = 10.0 ** rng.uniform(-6, 0)  # constraints are convex: a blend of two legal points is legal
         blend = [(1 - share) * one + share * two for one, two in zip(arrays(top), arrays(other), strict=True)]
-        near = GaussianParams(*blend) if isinstance(top, GaussianParams) else blend[0]
+        near = type(top)(*blend) if isinstance(top, tuple) else blend[0]
         assert problem.leaf.complete(stats, about, near) <= best + NEIGHBOUR * max(1.0, abs(best))
 
 
@@ -224,7 +238,8 @@ def obeys(problem, params, before):
                 assert np.all(members == members[0])
     for group in problem.cells:
         assert np.all(params[:, group] == params[:, group[:1]])
-    lowest = arrays(params)[-1]
+    floored = 0 if isinstance(problem.inside, NegBin) else -1  # means, or variances
+    lowest = arrays(params)[floored]
     if isinstance(problem.inside, Categorical):
         for start, stop in ((0, 3), (3, 4), (4, 6)):
             close(params[:, start:stop].sum(axis=1), np.ones(K))
@@ -232,7 +247,7 @@ def obeys(problem, params, before):
         assert np.all(lowest[free] >= problem.floor * (1 - 1e-12))
     else:
         power = 2 if isinstance(problem.inside, Gaussian) else 1
-        free = np.ones((K, D), dtype=bool) if problem.fixed is None else ~arrays(problem.fixed)[-1]
+        free = np.ones((K, D), dtype=bool) if problem.fixed is None else ~arrays(problem.fixed)[floored]
         floor = np.broadcast_to(problem.floor * problem.inside.scale**power, (K, D))
         assert np.all(lowest[free] >= floor[free] * (1 - 1e-12))
 
@@ -259,7 +274,9 @@ def test_a_component_that_only_a_prior_knows_gets_the_variance_of_the_prior(rng)
     close(fitted.var, np.tile([0.5, 2.0], (K, 1)))
 
 
-@pytest.mark.parametrize("name", ["table", "table, floor", "normal", "normal, floor", "poisson", "poisson, floor"])
+@pytest.mark.parametrize(
+    "name", ["table", "table, floor", "normal", "normal, floor", "poisson", "poisson, floor", "negative binomial"]
+)
 @examples(5)
 @given(rng=generators)
 def test_a_component_without_mass_keeps_its_parameters_while_others_move(name, rng):

@@ -23,6 +23,7 @@ from scipy.special import gammaln, logsumexp
 
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Bernoulli, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
+from halfseen.leaves.negbin import NegBin
 from halfseen.leaves.wrappers import Wrapped
 
 
@@ -55,6 +56,8 @@ def in_component(leaf, params, k, row):
         return [Completion((), *_joint_normal(leaf, params, k, row))]
     if isinstance(leaf, Poisson):
         return [Completion((), *_counts(leaf, params, k, row))]
+    if isinstance(leaf, NegBin):
+        return [Completion((), *_clustered(leaf, params, k, row))]
     if isinstance(leaf, Product):
         return _product(leaf, params, k, row)
     return _mixture(leaf, params, k, row)
@@ -116,6 +119,20 @@ def _counts(leaf, rate, k, row):
         if not np.isnan(x):
             total += distributions.poisson.logpmf(x, rate[k, d])
             sums[:, k, d] += 1, x, gammaln(x + 1)
+    return float(total), sums.ravel()
+
+
+def _clustered(leaf, params, k, row):
+    """Event j opens a cluster with probability size / (size + j), else it joins one."""
+    total, sums = 0.0, np.zeros(leaf.stats_shape)
+    for d, x in enumerate(row):
+        if not np.isnan(x):
+            mean, size = params.mean[k, d], params.size[k, d]
+            total += distributions.nbinom.logpmf(x, size, size / (size + mean))
+            before = np.arange(x)
+            joined = (before / (size + before)).sum()
+            constant = np.log1p(before / size).sum() - gammaln(x + 1) + joined * np.log(size)
+            sums[:, k, d] += 1, x, joined, constant
     return float(total), sums.ravel()
 
 

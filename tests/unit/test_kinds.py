@@ -137,6 +137,7 @@ VALUES = {
     "categorical": np.where(RNG.random(60) < 0.2 + 0.6 * GROUP, "yes", "no").astype(object),
     "gaussian": RNG.normal(4.0 * GROUP, 1.0),
     "poisson": RNG.poisson(1 + 6 * GROUP).astype(float),
+    "negbin": RNG.negative_binomial(3, 3 / (4 + 6 * GROUP)).astype(float),
     "text": np.array([" ".join(RNG.choice(["sun", "sea", "sand"] if g else ["ice", "snow", "sea"], 4)) for g in GROUP]),
     "waiting": RNG.exponential(1 + 9 * GROUP),
 }
@@ -144,6 +145,7 @@ PARAMETERS = {
     "categorical": {"no": [0.8, 0.2], "yes": [0.2, 0.8]},
     "gaussian": {"mean": [0, 4], "sd": [1, 1]},
     "poisson": {"rate": [1, 7]},
+    "negbin": {"mean": [1, 7], "size": [3, 3]},
     "text": {
         "words": {"ice": [0.4, 0.1], "sand": [0.1, 0.4], "sea": [0.2, 0.2], "snow": [0.2, 0.1], "sun": [0.1, 0.2]}
     },
@@ -442,6 +444,10 @@ def test_a_classifier_takes_every_kind(kind):
     assert (model.predict(X) == LABELS).mean() > 0.7
     if kind == "waiting":  # which does not implement `summary_from`
         with pytest.raises(ParameterError, match="partial_fit: a column is of a kind"):
+            hs.NaiveBayes(columns={"v": kind}).partial_fit(X, LABELS)
+        return
+    if kind == "negbin":  # whose statistics depend on the parameters
+        with pytest.raises(ParameterError, match="latent values in the columns v"):
             hs.NaiveBayes(columns={"v": kind}).partial_fit(X, LABELS)
         return
     pieces = hs.NaiveBayes(columns={"v": kind}).partial_fit(X, LABELS)

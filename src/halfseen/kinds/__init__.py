@@ -4,6 +4,7 @@
 `categorical`   one of a fixed tuple of categories
 `gaussian`      numbers, normal within a component
 `poisson`       counts
+`negbin`        counts that vary more than Poisson counts
 `text`          words and how often each occurs, or whether it does
 `wording`       numbers and shares in words
 
@@ -27,6 +28,7 @@ BUILT_IN = {
     "categorical": "halfseen.kinds.categorical:CategoricalKind",
     "gaussian": "halfseen.kinds.gaussian:GaussianKind",
     "poisson": "halfseen.kinds.poisson:PoissonKind",
+    "negbin": "halfseen.kinds.negbin:NegBinKind",
     "text": "halfseen.kinds.text:TextKind",
 }
 
