@@ -109,3 +109,12 @@ def test_a_model_file_keeps_it(tmp_path):
 def test_what_is_no_count_is_refused():
     with pytest.raises(ValueError, match=r"column 'visits' cannot be negbin: row 0 is 0\.5, not a whole number from 0"):
         hs.LatentClass(1, columns=KIND).fit(pd.DataFrame({"visits": [0.5, 2.0]}))
+
+
+def test_the_whole_table_has_the_size_of_its_own_moments():
+    """A mean of the sizes of classes is the size of nothing."""
+    model = hs.LatentClass.from_params([0.5, 0.5], {"v": {"mean": [2.0, 14.0], "size": [0.8, 6.0]}})
+    whole = model.to_frame().query("column == 'v'").set_index("value")["overall"]
+    drawn = model.sample(400_000, random_state=0)[0].ravel()
+    assert whole["mean"] == pytest.approx(drawn.mean(), rel=0.01)
+    assert whole["mean"] + whole["mean"] ** 2 / whole["size"] == pytest.approx(drawn.var(), rel=0.02)

@@ -19,6 +19,7 @@ learn, encode, decode, dtype, hole      cells that are no numbers
 arrays                where the parameters are, if the leaf's params are not one array (K, D) for each of them
 claims, place         parameters as a user gives them, if not as {name: (K,) array}
 profile, trait, card, odd_cell          what a component looks like, if not 'mean ± standard deviation'
+whole                 the parameters of the whole table, if not a mean over components
 expected_log_density  in closed form
 statistics            the names of the first statistics of its leaf, for `hs.explain`
 summary_from          the summary read off statistics: then `NaiveBayes.partial_fit` takes the column
@@ -480,7 +481,12 @@ class Kind(ABC):
         mean, var = self.moments(**values)
         centre, total, distance = apart(mean, var, weights)
         table = np.stack(list(values.values()))
-        return ColumnProfile(column.name, self, list(values), table, table @ weights, distance, (centre, total**0.5))
+        whole = self.whole(values, weights, centre, total)
+        return ColumnProfile(column.name, self, list(values), table, whole, distance, (centre, total**0.5))
+
+    def whole(self, values: Mapping[str, Floats], weights: Floats, mean: float, var: float) -> Floats:
+        """Return the parameters of the whole table, which has this mean and variance: their mean over components."""
+        return np.stack(list(values.values())) @ weights
 
     def trait(self, column: ColumnProfile, k: int) -> str:
         """Say what component k is like in a column, beside the whole."""

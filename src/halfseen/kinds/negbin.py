@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,10 @@ class NegBinKind(Counting):
         """var = mean + mean^2 / size."""
         mean, size = parameters["mean"], parameters["size"]
         return mean, mean + mean**2 / size
+
+    def whole(self, values: Mapping[str, Floats], weights: Floats, mean: float, var: float) -> Floats:
+        """size = mean^2 / (var - mean): the negative binomial with the moments of the whole table."""
+        return np.array([mean, mean**2 / max(var - mean, 1e-300)])
 
     def notes(self, block: Block, summary: Figures, params: Any) -> Iterator[str]:
         """Name the columns that vary no more than Poisson counts."""
