@@ -2,8 +2,8 @@
 Counts that vary more than Poisson counts
 =========================================
 
-Counts of mites on apple leaves (Bliss and Fisher 1953) vary more than Poisson counts. A negative binomial column has one
-parameter more, a size, and describes them; a Poisson column would need a second class.
+Counts of mites on apple leaves (Bliss and Fisher 1953) vary more than Poisson counts. A negative binomial column has
+one parameter more, a size, and describes them; a Poisson column would need a second class.
 """
 
 import matplotlib.pyplot as plt
