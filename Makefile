@@ -15,7 +15,7 @@ SANITIZED := $(wildcard tests/unit/test_*kernels.py) tests/unit/test_fused.py te
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test test-plain slow explore coverage plain-wheel heavy-peers sanitize check format bench docs dist pins clean
+.PHONY: help demo quick test test-plain slow explore coverage plain-wheel heavy-peers sanitize check format stub bench docs dist pins clean
 # Without bytecode every worker rewrites all test modules anew, and every command that a test starts compiles halfseen.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -70,6 +70,9 @@ check: .venv/dev.stamp ## lint, formatting, types
 format: .venv/dev.stamp ## put the code in shape: safe lint fixes, then formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+stub: .venv/app.stamp ## write src/halfseen/__init__.pyi anew from the manifests of the families
+	$(BIN)/python -m tools.stub
 
 bench: .venv/peers.stamp .venv/kernels.stamp ## run the benchmarks
 	$(BIN)/python -m benchmarks $(ONLY)

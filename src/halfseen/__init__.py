@@ -7,7 +7,7 @@ editors the same; ``python -m tools.stub`` writes it.
 
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _SHARED = {  # public name -> module; names of families are in their manifests
     "Kind": "halfseen.kinds.kind",

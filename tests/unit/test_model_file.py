@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,9 @@ from sklearn.pipeline import make_pipeline
 import halfseen as hs
 from halfseen.app import model_file, plain_values
 from halfseen.errors import HalfseenWarning, ModelFileError, ParameterError, VersionWarning
+from halfseen.families import ESTIMATORS
 
+FORMAT_1 = Path(__file__).with_name("format_1")
 PENGUINS = hs.load_penguins()
 RNG = np.random.default_rng(0)
 NUMBERS = RNG.normal(size=(80, 3))
@@ -358,6 +361,21 @@ def test_without_its_library_a_model_returns_arrays(library, path, monkeypatch):
     with pytest.warns(HalfseenWarning, match=f"{library}, which is not here"):
         loaded = hs.load(path)
     assert isinstance(loaded.sample(3)[0], np.ndarray)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_files_of_earlier_versions_are_read_and_written_alike(name, path):
+    """`format_1` has a file of each estimator, written by the version that it came with, and never replaced."""
+    written = FORMAT_1 / f"{name}.halfseen"
+    model = hs.load(written)
+    assert type(model).__name__ == name
+    hs.save(model, path)
+    (metadata, record, arrays), again = parts(written.read_bytes()), parts(path.read_bytes())
+    assert metadata["format_version"] == "1"
+    assert record == again[1]
+    assert arrays.keys() == again[2].keys()
+    for key, array in arrays.items():
+        assert_array_equal(array, again[2][key])
 
 
 # -------------------------------------------------------------------------------------------------------------- writing

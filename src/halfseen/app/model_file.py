@@ -16,10 +16,11 @@ To add a family
    `halfseen.app.plain_values` lists what is plain; `halfseen.estimators.state` does it for mixtures over tables.
 2. Give it the class method ``_from_state(cls, state) -> Self`` that builds it. A state comes from outside: check names,
    types and shapes, ask `Leaf.flaw` about parameters, and raise `ParameterError` saying what is wrong.
-3. List the class in the manifest of its family and add a fitted model to ``tests/unit/test_model_file.py``.
+3. List the class in the manifest of its family, add a fitted model to ``tests/unit/test_model_file.py`` and a file of
+   it to ``tests/unit/format_1``.
 
 Later versions of a class read earlier records: give a missing entry its default in ``_from_state``. When that cannot be
-done, raise `FORMAT_VERSION` and turn the old record into a new one in `load`.
+done, raise `FORMAT_VERSION` and turn the old record into a new one in `load`. Files in ``format_1`` are never replaced.
 """
 
 from __future__ import annotations
