@@ -9,7 +9,6 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from halfseen.data import Source, frame_from_dict
 from halfseen.engine.services.checkpoint import stop_recording
 from halfseen.errors import ParameterError
 
@@ -138,7 +137,7 @@ def criteria(found: Found) -> dict[str, float]:
     """Return all figures by which numbers of components are compared; bic, aic and icl are better when lower."""
     size = found.n_components
     figures = information(found)
-    sure = 1.0 if size == 1 else 1.0 - found.uncertain / (found.n_hidden * float(np.log(size)))
+    sure = relative_entropy(found.uncertain, found.n_hidden, size)
     return {"n_components": size, **figures, "icl": figures["bic"] + 2 * found.uncertain, "entropy": sure}
 
 
@@ -148,9 +147,24 @@ def information(found: Measured) -> dict[str, float]:
     return {
         "loglik": found.loglik,
         "n_parameters": n_parameters,
-        "bic": -2 * found.loglik + n_parameters * float(np.log(found.n_rows)),
-        "aic": -2 * found.loglik + 2 * n_parameters,
+        "bic": bic(found.loglik, n_parameters, found.n_rows),
+        "aic": aic(found.loglik, n_parameters),
     }
+
+
+def bic(loglik: float, n_parameters: int, n_rows: float) -> float:
+    """Return the Bayesian information criterion; lower is better."""
+    return -2 * loglik + n_parameters * float(np.log(n_rows))
+
+
+def aic(loglik: float, n_parameters: int) -> float:
+    """Return Akaike's information criterion; lower is better."""
+    return -2 * loglik + 2 * n_parameters
+
+
+def relative_entropy(uncertain: float, n_hidden: float, size: int) -> float:
+    """Return 1 - EN / (N log K): 1 where every hidden variable is known given the observed ones, 0 where none is."""
+    return 1.0 if size == 1 else 1.0 - uncertain / (n_hidden * float(np.log(size)))
 
 
 def best(tried: Sequence[Fitted], criterion: str) -> Fitted:
@@ -158,16 +172,16 @@ def best(tried: Sequence[Fitted], criterion: str) -> Fitted:
     return min(tried, key=lambda found: (not found.search.best.healthy, criteria(found)[criterion]))
 
 
-def table(tried: Sequence[Found], criterion: str, template: Source, shapes: Sequence[str] = ()) -> Any:
-    """Return what was tried as a table, a row for each number of components and shape of covariance."""
+def compared(tried: Sequence[Fitted], criterion: str, shapes: Sequence[str] = ()) -> dict[str, list[Any]]:
+    """Return the figures of all that was tried by name, with an entry for each size and shape of covariance."""
     rows: list[dict[str, Any]] = [criteria(found) for found in tried]
     if len(set(shapes)) > 1:
         rows = [{"covariance": shape, **row} for shape, row in zip(shapes, rows, strict=True)]
     chosen = best(tried, criterion)
-    return table_of(rows, next(i for i, found in enumerate(tried) if found is chosen), template)
+    return by_name(rows, next(i for i, found in enumerate(tried) if found is chosen))
 
 
-def table_of(rows: Sequence[Mapping[str, Any]], chosen: int, template: Source) -> Any:
-    """Return figures of all that was tried as a table that marks the chosen one."""
-    columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in rows[0]}
-    return frame_from_dict({**columns, "chosen": [i == chosen for i in range(len(rows))]}, template)
+def by_name(rows: Sequence[Mapping[str, Any]], chosen: int) -> dict[str, list[Any]]:
+    """Return figures of all that was tried as lists of plain values by name; "chosen" marks the one that is kept."""
+    columns: dict[str, list[Any]] = {name: np.array([row[name] for row in rows]).tolist() for name in rows[0]}
+    return {**columns, "chosen": [i == chosen for i in range(len(rows))]}

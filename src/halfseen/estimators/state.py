@@ -17,10 +17,8 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 
-from halfseen.data import frame_from_dict
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.leaves import Leaf, Normal
@@ -116,10 +114,7 @@ def options_of(model: Any) -> dict[str, Any]:
 def training_of(model: Any, training: Training) -> dict[str, Any]:
     """Return what the fit left beside the parameters: whatever of it there is."""
     own = vars(model)
-    found = {name: own[attribute] for name, (attribute, _) in training.items() if attribute in own}
-    if "selection_" in own:
-        found["selection_"] = nw.from_native(own["selection_"], eager_only=True).to_dict(as_series=False)
-    return found
+    return {name: own[attribute] for name, (attribute, _) in training.items() if attribute in own}
 
 
 def named_arrays(name: str, params: Params) -> dict[str, Floats]:
@@ -223,18 +218,11 @@ def read_labels(what: str, names: Any, size: int) -> tuple[str, ...]:
 
 def restore_training(model: Any, training: Any, known: Training) -> None:
     """Give a model what its fit left beside the parameters."""
-    found = dict(options.mapping("training", training))
-    selection = found.pop("selection_", None)
-    for name, value in found.items():
+    for name, value in options.mapping("training", training).items():
         attribute, possible = known.get(name, (name, None))
         if possible is None or not possible(value):
             raise ParameterError(f"training: {name}={value!r:.80} cannot be.")
         setattr(model, attribute, value)
-    if selection is not None:
-        lists = [isinstance(name, str) and isinstance(column, list) for name, column in selection.items()]
-        if not all(lists):
-            raise ParameterError("training: selection_ is not a table.")
-        model.selection_ = frame_from_dict(selection, model._template)
 
 
 def restore_stages(model: Any, record: Mapping[str, Any], own: Sequence[str]) -> None:
@@ -270,6 +258,12 @@ def is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
+def _is_table(value: Any) -> bool:
+    if not isinstance(value, dict) or not all(isinstance(column, list) for column in value.values()):
+        return False
+    return is_texts(list(value)) and len(set(map(len, value.values()))) < 2
+
+
 def _restarts(value: Any) -> bool:
     if not isinstance(value, dict) or set(value) != {"n_init", "n_finalists", "n_reached_best", "objectives"}:
         return False
@@ -287,4 +281,5 @@ OF_ALL: Training = {  # name in the record -> attribute, and what it may be
     "stop_reason_": ("stop_reason_", lambda value: isinstance(value, str)),
     "restarts_": ("restarts_", _restarts),
     "events_": ("events_", is_texts),
+    "selection_": ("_tried", _is_table),
 }

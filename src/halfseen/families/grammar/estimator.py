@@ -16,7 +16,7 @@ from halfseen.engine.services.checkpoint import evaluate, lasting_seed
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.rollback import rollback_on_error
-from halfseen.estimators.state import Origin, State
+from halfseen.estimators.state import Origin
 from halfseen.families.grammar import reading, state
 from halfseen.families.grammar.methods import GrammarUse, Ints
 from halfseen.families.grammar.model import ContextFree, reduce_sentences
@@ -193,6 +193,7 @@ class PCFG(GrammarUse):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _state_module = state
     _deviations: ClassVar[options.Deviations] = {
         "prior": options.Deviation(
             "rules have no pseudo-row, and may have pseudo-counts of their own",
@@ -360,7 +361,7 @@ class PCFG(GrammarUse):
         return self
 
     def _check_options(self) -> None:
-        options.check(self)
+        super()._check_options()
         options.one_of("on_unparsable", self.on_unparsable, LOST)
 
     def _built(self) -> Built:
@@ -417,17 +418,6 @@ class PCFG(GrammarUse):
     def n_unparsable_(self) -> int:
         """Number of sentences of the fit that had no parse."""
         return len(self.unparsable_)
-
-    # ---- model files ---------------------------------------------------------------------------------------------
-
-    def _state(self) -> State:
-        """Return all that makes up the grammar, as plain values and arrays: what a model file holds."""
-        return state.taken(self)
-
-    @classmethod
-    def _from_state(cls, found: State) -> Self:
-        """Return the grammar that `_state` was taken of; refuse what cannot be one."""
-        return state.restored(cls, found)
 
 
 def _trees(trees: Any) -> list[Tree]:

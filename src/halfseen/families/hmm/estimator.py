@@ -18,7 +18,6 @@ from halfseen.estimators.table import covariance_types, emission_builder, numeri
 from halfseen.estimators.table.column_events import check_seen
 from halfseen.estimators.table.state import fingerprint
 from halfseen.families.hmm.fit import ChainEM, Door, Fitted
-from halfseen.families.hmm.methods import default_state
 from halfseen.families.hmm.state import ChainRecipe
 from halfseen.families.hmm.topology import Topology
 from halfseen.leaves.categorical import read_table
@@ -259,7 +258,7 @@ class HMM(ChainEM):
 
         tried, interrupted = selection.search_shapes(shapes, sizes, fitted, self.criterion)
         best = selection.best(tried, self.criterion)
-        self.selection_ = selection.table(tried, self.criterion, self._template, [one.covariance for one in tried])
+        self._tried = selection.compared(tried, self.criterion, [one.covariance for one in tried])
         self._publish(best, known(best.n_components)[1])
         self._origin = Origin.now(fingerprint(self._schema, best.summary, best.n_rows, door.cut.lengths), seed)
         if interrupted and not best.search.interrupted:
@@ -360,7 +359,7 @@ class HMM(ChainEM):
         model._params = {**blank, "emit": covariance_types.place(emit, together, shape, (size, 1))}
         model._template = read(np.zeros((1, len(columns))))
         model._marks = (None, None)
-        model.state_names_ = tuple(map(default_state, range(size)))
+        model._set_names((None,) * size)
         model.columns_ = model._schema.kind_names
         model.n_features_in_ = len(columns)
         model.n_components_ = size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,11 @@ from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start, whole
 from halfseen.errors import FitError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.starts import distinct
-from halfseen.estimators.state import State
 from halfseen.estimators.table import covariance_types, emission_builder
 from halfseen.estimators.table.column_events import column_notes
 from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.hmm import state
-from halfseen.families.hmm.methods import ChainUse, default_state
+from halfseen.families.hmm.methods import ChainUse
 from halfseen.families.hmm.model import HiddenMarkov, reduce_sequences
 from halfseen.families.hmm.state import ChainRecipe
 from halfseen.families.hmm.topology import Topology, has_numbers
@@ -101,9 +100,7 @@ class ChainEM(ChainUse):
     n_init: int
     variance_floor: float
     _recipe: ChainRecipe
-
-    def _check_options(self) -> None:
-        options.check(self)
+    _state_module = state
 
     def _learn_schema(self, source: Source) -> Schema:
         schema = Schema.learn(source, named_kinds(self.columns, self.emission, source.names))
@@ -291,8 +288,7 @@ class ChainEM(ChainUse):
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self._topology, self._n_steps, self._uncertain = found.topology, found.n_rows, found.uncertain
         self.n_components_, self.loglik_, self._covariance = found.n_components, found.loglik, found.covariance
-        known = names or (None,) * found.n_components
-        self.state_names_ = tuple(default_state(k) if name is None else str(name) for k, name in enumerate(known))
+        self._set_names(names or (None,) * found.n_components)
         self._recipe = ChainRecipe.of(self, found.summary)
         convergence.record(self, found.search)
         self._note_events(found.search)
@@ -311,15 +307,6 @@ class ChainEM(ChainUse):
             convergence.warn_collapsed(self, f"a state collapsed onto {reason}", f"Use a prior, fewer states{other}.")
         convergence.warn_of_end(self, search.interrupted)
         log.info("fitted %d states: %s after %d passes", self.n_components_, self.stop_reason_, self.n_iter_)
-
-    def _state(self) -> State:
-        """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
-        return state.taken(self)
-
-    @classmethod
-    def _from_state(cls, found: State) -> Self:
-        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
-        return state.restored(cls, found)
 
 
 def _check_names(option: str, names: Collection[Any], known: Collection[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,11 +27,11 @@ from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labell
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.starts import distinct
-from halfseen.estimators.state import Origin, State
+from halfseen.estimators.state import Origin
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen, column_notes
 from halfseen.estimators.table.state import fingerprint
-from halfseen.estimators.table.table_mixture import TableMixture, default_name, measure
+from halfseen.estimators.table.table_mixture import TableMixture, measure
 from halfseen.families.mixture import state
 from halfseen.kinds.text import TREATMENTS
 from halfseen.leaves.leaf import NO_MASS, Floats, Stats
@@ -97,9 +97,10 @@ class TableEM(TableMixture):
     reg_covar: float = 0.0
     n_jobs: int | None = None
     random_state: Any = None
+    _state_module = state
 
     def _check_options(self) -> None:
-        options.check(self)
+        super()._check_options()
         options.number("reg_covar", self.reg_covar)
         options.one_of("text", self.text, TREATMENTS)
         read_options(options.mapping("words", self.words))
@@ -259,8 +260,7 @@ class TableEM(TableMixture):
         self._origin = Origin.now(fingerprint(self._schema, summary, found.n_rows), found.seed)
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self.loglik_, self._entropy, self._n_rows = found.loglik, found.uncertain, found.n_rows
-        known = names or (None,) * len(self.weights_)
-        self.class_names_ = tuple(default_name(k) if name is None else str(name) for k, name in enumerate(known))
+        self._set_names(names or (None,) * len(self.weights_))
         convergence.record(self, found.search)
         self._note_events(found.search)
 
@@ -276,15 +276,6 @@ class TableEM(TableMixture):
             convergence.warn_collapsed(self, "a class collapsed onto single rows", "Use prior='row' or fewer classes.")
         convergence.warn_of_end(self, search.interrupted)
         log.info("fitted %d classes: %s after %d passes", len(mass), self.stop_reason_, self.n_iter_)
-
-    def _state(self) -> State:
-        """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
-        return state.taken(self)
-
-    @classmethod
-    def _from_state(cls, found: State) -> Self:
-        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
-        return state.restored(cls, found)
 
 
 def _check_rows(table: Table, n_components: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.data import Schema, Source, Table, read
+from halfseen.data import Schema, Source, Table
 from halfseen.data.columns import Column
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.tables.mixture import Mixture
@@ -17,7 +17,6 @@ from halfseen.errors import AbsentError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.table import emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import unseen
-from halfseen.estimators.table.table_mixture import default_name
 from halfseen.families.mixture.unsupervised import HiddenClasses
 from halfseen.kinds.gaussian import COVARIANCES
 from halfseen.leaves.categorical import read_table
@@ -402,12 +401,5 @@ class GaussianMixture(HiddenClasses):
             numeric_schema.set_means(model._model.blank()["emit"][numeric_schema.BLOCK], centres), given
         )
         model._params = {"mix": frozen(shares[None]), "emit": {numeric_schema.BLOCK: map_arrays(frozen, block)}}
-        model._template = read(np.zeros((1, width)))
-        model._covariance = shape
-        model.class_names_ = tuple(map(default_name, range(len(shares))))
-        model.columns_ = model._schema.kind_names
-        model.n_features_in_ = width
-        model.n_components_ = len(shares)
-        model._n_rows = 0.0
-        model._without_data = True
+        model._begin_without_data(width)
         return model

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.data import read
 from halfseen.estimators import options
 from halfseen.estimators.table import emission_builder
-from halfseen.estimators.table.table_mixture import default_name
 from halfseen.families.mixture.unsupervised import HiddenClasses
 
 
@@ -228,12 +225,5 @@ class LatentClass(HiddenClasses):
         model._model = model._recipe.model()
         given = {"weights": weights, **columns}
         model._params = emission_builder.overlay(model._model.blank(), given, model._schema, len(weights))
-        model._template = read(np.zeros((1, len(columns))))
-        model.class_names_ = tuple(map(default_name, range(len(weights))))
-        model.columns_ = model._schema.kind_names
-        model.n_features_in_ = len(columns)
-        model.n_components_ = len(weights)
-        model._covariance = "diag"
-        model._n_rows = 0.0
-        model._without_data = True
+        model._begin_without_data(len(columns))
         return model

@@ -20,11 +20,12 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, known_apart
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
+from halfseen.estimators.base import check_distinct, read_order
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import State
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import column_notes
-from halfseen.estimators.table.table_mixture import TableMixture, in_one_pass
+from halfseen.estimators.table.table_mixture import in_one_pass
 from halfseen.families.mixture import semi_supervised_check
 from halfseen.families.mixture.fit import TableEM
 from halfseen.leaves.categorical import read_table
@@ -553,9 +554,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         """Return a copy in which class i is the former class order[i]."""
         check_is_fitted(self)
         inside = int(self.components_per_class)
-        places = np.asarray(order)
-        if sorted(places.tolist()) != list(range(len(self.classes_))):
-            raise ParameterError(f"order={order!r} does not name each of the {len(self.classes_)} classes once.")
+        places = read_order(order, len(self.classes_), "class")
         relabelled = super().relabel((places[:, None] * inside + np.arange(inside)).ravel().tolist())
         relabelled.classes_ = self.classes_[places]
         if self._masses is not None:  # given shares move with their classes
@@ -565,17 +564,14 @@ class NaiveBayes(ClassifierMixin, TableEM):
         relabelled.class_names_ = relabelled._component_names()
         return relabelled
 
-    def match_to(self, other: TableMixture) -> Self:
+    def match_to(self, other: Self) -> Self:
         """Refuse: the classes have labels, which say what is what."""
         raise ParameterError("match_to is for hidden classes; those of a classifier have labels. Use relabel.")
 
     def rename(self, names: Sequence[Any]) -> Self:
         """Return a copy that predicts these labels instead of `classes_`."""
         check_is_fitted(self)
-        if len(names) != len(self.classes_) or len(set(names)) != len(names):
-            raise ParameterError(
-                f"names={names!r} does not give each of the {len(self.classes_)} classes its own name."
-            )
+        check_distinct(names, len(self.classes_), "class")
         renamed = copy(self)
         renamed.classes_ = np.array(list(names))
         renamed.class_names_ = renamed._component_names()

@@ -14,8 +14,8 @@ from halfseen.data import Evidence, Source, Table, read, read_labels, row_weight
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options, selection
+from halfseen.estimators.base import SelectsModels
 from halfseen.estimators.rollback import rollback_on_error
-from halfseen.estimators.state import State
 from halfseen.families.mixture import stepwise
 from halfseen.families.mixture.fit import Found, TableEM
 from halfseen.seeds import child
@@ -31,12 +31,15 @@ def _one_size(model: HiddenClasses) -> bool:
     return True
 
 
-class HiddenClasses(TableEM):
+class HiddenClasses(TableEM, SelectsModels):
     """A mixture whose classes are hidden: fitted at once, in pieces, or chosen among several by a criterion."""
 
     n_components: int | Sequence[int] | str
-    criterion: str
-    _covariance: str
+
+    @property
+    def _covariance(self) -> str:
+        """The shape of covariance that was chosen."""
+        return self._recipe.covariance
 
     def _shapes(self) -> Sequence[str]:
         """Return the shapes of covariance to try."""
@@ -105,21 +108,22 @@ class HiddenClasses(TableEM):
 
         tried, interrupted = selection.search_shapes(self._shapes(), sizes, found, self.criterion)
         best = selection.best(tried, self.criterion)
-        self._covariance = best.recipe.covariance
         self.n_components_ = best.n_components
-        self.selection_ = selection.table(
-            tried, self.criterion, self._template, [one.recipe.covariance for one in tried]
-        )
+        self._tried = selection.compared(tried, self.criterion, [one.recipe.covariance for one in tried])
         self._publish(best, known(best.n_components)[1])
         if interrupted and not best.search.interrupted:
             convergence.warn_interrupted()
         return self
 
-    @classmethod
-    def _from_state(cls, state: State) -> Self:
-        model = super()._from_state(state)
-        model._covariance = model._recipe.covariance
-        return model
+    def _begin_without_data(self, n_columns: int) -> None:
+        """Set what a fit would leave beside schema, model and parameters, for a model that is built from these."""
+        self._template = read(np.zeros((1, n_columns)))
+        self.columns_ = self._schema.kind_names
+        self.n_features_in_ = n_columns
+        self.n_components_ = len(self.weights_)
+        self._set_names((None,) * self.n_components_)
+        self._n_rows = 0.0
+        self._without_data = True
 
     def _encoded(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> tuple[Source, Table]:
         """Return the rows that count, as they came and encoded."""
@@ -179,7 +183,7 @@ class HiddenClasses(TableEM):
         self._n_rows = 0.0
         self._origin = self._origin.in_pieces()
         self.n_rows_seen_ = running.n_rows
-        for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "selection_"):
+        for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "_tried"):
             self.__dict__.pop(name, None)
         return self
 

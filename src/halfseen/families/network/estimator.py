@@ -14,10 +14,10 @@ from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.rollback import rollback_on_error
-from halfseen.estimators.state import Origin, State
+from halfseen.estimators.state import Origin
 from halfseen.estimators.table.state import digested
 from halfseen.families.network import reading, state
-from halfseen.families.network.fit import Built, Door, Found, NetworkEM, read_soft, selection_table
+from halfseen.families.network.fit import Built, Door, Found, NetworkEM, compared, read_soft
 from halfseen.families.network.model import Likelihoods, distinct
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.seeds import child
@@ -159,6 +159,7 @@ class BayesNet(NetworkEM):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _state_module = state
     _deviations: ClassVar[options.Deviations] = {
         "criterion": options.Deviation(
             "ICL would need the entropy of all hidden variables together", **options.words("bic", "aic")
@@ -228,10 +229,10 @@ class BayesNet(NetworkEM):
         self.__dict__.pop("feature_names_in_", None)
         if source.named:
             self.feature_names_in_ = np.array(source.names, dtype=object)
-        self.__dict__.pop("selection_", None)
+        self.__dict__.pop("_tried", None)
         several = [name for name in plan.parents if name not in schema.names]
         if several:
-            self.selection_ = selection_table(tried, chosen, several, self._template)
+            self._tried = compared(tried, chosen, several)
         self._publish(best)
         self._origin = Origin.now(digested(schema, np.array([best.n_rows]), _frequencies(schema, door)), seed)
         if interrupted and not best.search.interrupted:
@@ -286,15 +287,6 @@ class BayesNet(NetworkEM):
         model.columns_ = dict.fromkeys(graph.names, "categorical")
         model.n_features_in_ = len(graph)
         return model
-
-    def _state(self) -> State:
-        """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
-        return state.taken(self)
-
-    @classmethod
-    def _from_state(cls, found: State) -> Self:
-        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
-        return state.restored(cls, found)
 
 
 def _template(states: Mapping[str, Sequence[Any]]) -> Any:

@@ -95,7 +95,6 @@ class NetworkEM(NetworkUse):
     edges: Any
     states: Mapping[str, Sequence[Any]] | None
     hidden: Any
-    criterion: str
     assign: str
     prior: str | float | None
     equivalent_sample_size: float
@@ -103,10 +102,9 @@ class NetworkEM(NetworkUse):
     fixed: Collection[str] | None
     tied: Collection[Collection[str]] | None
     n_init: int
-    n_jobs: int | None
 
     def _check_options(self) -> None:
-        options.check(self)
+        super()._check_options()
         options.number("equivalent_sample_size", self.equivalent_sample_size)
 
     def _built(self) -> Built:
@@ -341,10 +339,10 @@ def _shares(codes: NDArray[np.int64], weight: Floats, card: int) -> Floats:
     return counts / counts.sum()
 
 
-def selection_table(tried: Sequence[Found], chosen: int, hidden: Sequence[str], template: Source) -> Any:
-    """Return what was tried as a table, a row for each choice of numbers of states."""
+def compared(tried: Sequence[Found], chosen: int, hidden: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the figures of all that was tried, with an entry for each choice of numbers of states."""
     rows = [{name: len(one.states[name]) for name in hidden} | selection.information(one) for one in tried]
-    return selection.table_of(rows, chosen, template)
+    return selection.by_name(rows, chosen)
 
 
 def read_soft(evidence: Any, n_rows: int, states: Mapping[str, Sequence[Any]]) -> dict[str, Likelihoods]:

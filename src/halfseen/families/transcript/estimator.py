@@ -18,12 +18,13 @@ from halfseen.engine.loop.search import Search, fit
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options
-from halfseen.estimators.pickling import Pickled
+from halfseen.estimators.base import Estimator
 from halfseen.estimators.rollback import rollback_on_error
-from halfseen.estimators.state import Origin, State
+from halfseen.estimators.state import Origin
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen
 from halfseen.estimators.table.column_kinds import named_kinds
+from halfseen.families.transcript import state
 from halfseen.families.transcript.alignment import Aligner, Alignment, Typical, table_of
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
 from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, tell_short, too_short
@@ -56,7 +57,7 @@ class Stage(NamedTuple):
     search: Search
 
 
-class TranscriptAligner(Pickled):
+class TranscriptAligner(Estimator):
     """Align transcripts to signals (forced alignment), by expectation-maximization.
 
     It is known what was said in each utterance and in which order; when it was said is hidden. Every unit (a phone, a
@@ -196,6 +197,7 @@ class TranscriptAligner(Pickled):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _state_module = state
     _deviations: ClassVar[options.Deviations] = {
         "init": options.Deviation(
             "states have an order, which random starts would ignore",
@@ -218,7 +220,7 @@ class TranscriptAligner(Pickled):
     }
 
     def _check_options(self) -> None:
-        options.check(self)
+        super()._check_options()
         options.whole("states_per_unit", self.states_per_unit)
         options.one_of("too_short", self.too_short, SHORT)
         if not options.number("step", self.step) > 0:
@@ -378,8 +380,8 @@ class TranscriptAligner(Pickled):
             if not len(frames):
                 raise ParameterError(f"start: there are no frames of {unit!r}.")
             table = self._schema.encode(read(frames))
-            for state in range(self._lexicon.n_states):
-                component = self._lexicon.number[unit] * self._lexicon.n_states + state
+            for s in range(self._lexicon.n_states):
+                component = self._lexicon.number[unit] * self._lexicon.n_states + s
                 leaf.count(np.full(table.n_rows, component), np.ones(table.n_rows), prepared, table.blocks, stats)
                 seen[component] = True
         pseudo = leaf.prior(params)
@@ -647,19 +649,6 @@ class TranscriptAligner(Pickled):
         for word, ways in self.pronunciations_.items():
             lines.append(f"{word}: " + ", ".join(f"{way} {share:.0%}" for way, share in ways.items()))
         return "\n".join(lines)
-
-    # ---- model files ---------------------------------------------------------------------------------------------
-
-    def _state(self) -> State:
-        from halfseen.families.transcript.state import taken
-
-        return taken(self)
-
-    @classmethod
-    def _from_state(cls, state: State) -> Self:
-        from halfseen.families.transcript.state import restored
-
-        return restored(cls, state)
 
 
 def _any_number(emission: str) -> bool:

@@ -22,7 +22,8 @@ from halfseen.engine.services.interrupt import deferred_interrupt
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.rollback import rollback_on_error
-from halfseen.estimators.state import Origin, State
+from halfseen.estimators.state import Origin
+from halfseen.families.words import state
 from halfseen.families.words.bitext import Bitext, encode_pairs, read_links, where_links, where_pairs
 from halfseen.families.words.corpus import (
     ANY,
@@ -179,6 +180,7 @@ class WordAligner(WordUse):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _state_module = state
     _deviations: ClassVar[options.Deviations] = {
         "max_iter": options.Deviation(
             "as usual for word alignment: more iterations overfit",
@@ -189,7 +191,7 @@ class WordAligner(WordUse):
     }
 
     def _check_options(self) -> None:
-        options.check(self)
+        super()._check_options()
         options.one_of("model", self.model, KINDS)
         stages = self._sequence()
         for stage in stages:
@@ -444,19 +446,6 @@ class WordAligner(WordUse):
         convergence.record_end(self, trace, n_iter, (unsettled or reasons)[-1])
         convergence.warn_of_end(self, last[-1].search.interrupted)  # before the last one an interrupt ends the fit
         log.info("aligned %d pairs: %s", self._n_pairs, self.stop_reason_)
-
-    # ---- model files ---------------------------------------------------------------------------------------------
-
-    def _state(self) -> State:
-        from halfseen.families.words.state import taken
-
-        return taken(self)
-
-    @classmethod
-    def _from_state(cls, state: State) -> Self:
-        from halfseen.families.words.state import restored
-
-        return restored(cls, state)
 
 
 class Stage(NamedTuple):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen.data import frame_from_dict
 from halfseen.errors import DataError, DataTypeError, ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.pickling import Pickled
+from halfseen.estimators.base import Estimator
 from halfseen.families.words.bitext import Bitext, encode_pairs, read_pairs
 from halfseen.families.words.corpus import Rows, looked_up, reversed_text, sides_of
 from halfseen.families.words.symmetrize import HEURISTICS, symmetrized
@@ -44,7 +44,7 @@ class Direction(NamedTuple):
     place: Floats
 
 
-class WordUse(Pickled):
+class WordUse(Estimator):
     """An aligner, once it has learned."""
 
     model: str
@@ -53,7 +53,6 @@ class WordUse(Pickled):
     null: bool
     max_jump: int
     lowercase: bool
-    n_jobs: int | None
     source_words_: tuple[str, ...]
     target_words_: tuple[str, ...]
     _learned: dict[str, Direction]
