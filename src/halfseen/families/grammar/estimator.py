@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -65,6 +66,7 @@ def _check_prior(name: str, value: Any) -> None:
         options.pseudo_counts(name, value, words=())
 
 
+@dataclass(eq=False, repr=False)
 class PCFG(GrammarUse):
     """Learn the probabilities of the rules of a grammar from sentences, by expectation-maximization.
 
@@ -156,42 +158,23 @@ class PCFG(GrammarUse):
     0.333
     """
 
-    def __init__(
-        self,
-        grammar: Any = None,
-        *,
-        assign: str = "soft",
-        draws: int = 1,
-        prior: float | Mapping[str, float] | None = None,
-        fixed: Collection[str] | None = (),
-        unknown: str = "unparsable",
-        on_unparsable: str = "error",
-        n_init: int = 16,
-        stop: str = "gain",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        method: str = "em",
-        accelerate: bool = True,
-        anneal: Sequence[float] = (),
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.grammar = grammar
-        self.assign = assign
-        self.draws = draws
-        self.prior = prior
-        self.fixed = fixed
-        self.unknown = unknown
-        self.on_unparsable = on_unparsable
-        self.n_init = n_init
-        self.stop = stop
-        self.tol = tol
-        self.max_iter = max_iter
-        self.method = method
-        self.accelerate = accelerate
-        self.anneal = anneal
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    grammar: Any = None
+    _: KW_ONLY
+    assign: str = "soft"
+    draws: int = 1
+    prior: float | Mapping[str, float] | None = None
+    fixed: Collection[str] | None = ()
+    unknown: str = "unparsable"
+    on_unparsable: str = "error"
+    n_init: int = 16
+    stop: str = "gain"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    method: str = "em"
+    accelerate: bool = True
+    anneal: Sequence[float] = ()
+    n_jobs: int | None = None
+    random_state: Any = None
 
     _state_module = state
     _deviations: ClassVar[options.Deviations] = {

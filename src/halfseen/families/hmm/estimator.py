@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from halfseen.leaves.categorical import read_table
 from halfseen.seeds import child
 
 
+@dataclass(eq=False, repr=False)
 class HMM(ChainEM):
     """Find hidden states in sequences, by expectation-maximization (Baum-Welch, Viterbi training, sampling).
 
@@ -138,60 +140,32 @@ class HMM(ChainEM):
     [0.05, 5.03]
     """
 
-    def __init__(
-        self,
-        n_components: int | Sequence[int] | str = 2,
-        emission: str = "gaussian",
-        *,
-        covariance_type: str | Sequence[str] = "full",
-        columns: Mapping[str | int, str] | None = None,
-        transitions: Any = None,
-        min_dwell: int | Sequence[int] = 1,
-        n_mix: int = 1,
-        criterion: str = "bic",
-        assign: str = "soft",
-        draws: int = 1,
-        prior: str | float | None = None,
-        init: str = "mixed",
-        start: Mapping[str, Any] | None = None,
-        fixed: Collection[str] | None = (),
-        tied: Collection[str] | None = (),
-        n_init: int = 16,
-        stop: str = "gain",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        method: str = "em",
-        accelerate: bool = True,
-        anneal: Sequence[float] = (),
-        variance_floor: float = 1e-8,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.emission = emission
-        self.covariance_type = covariance_type
-        self.columns = columns
-        self.transitions = transitions
-        self.min_dwell = min_dwell
-        self.n_mix = n_mix
-        self.criterion = criterion
-        self.assign = assign
-        self.draws = draws
-        self.prior = prior
-        self.init = init
-        self.start = start
-        self.fixed = fixed
-        self.tied = tied
-        self.n_init = n_init
-        self.stop = stop
-        self.tol = tol
-        self.max_iter = max_iter
-        self.method = method
-        self.accelerate = accelerate
-        self.anneal = anneal
-        self.variance_floor = variance_floor
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_components: int | Sequence[int] | str = 2
+    emission: str = "gaussian"
+    _: KW_ONLY
+    covariance_type: str | Sequence[str] = "full"
+    columns: Mapping[str | int, str] | None = None
+    transitions: Any = None
+    min_dwell: int | Sequence[int] = 1
+    n_mix: int = 1
+    criterion: str = "bic"
+    assign: str = "soft"
+    draws: int = 1
+    prior: str | float | None = None
+    init: str = "mixed"
+    start: Mapping[str, Any] | None = None
+    fixed: Collection[str] | None = ()
+    tied: Collection[str] | None = ()
+    n_init: int = 16
+    stop: str = "gain"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    method: str = "em"
+    accelerate: bool = True
+    anneal: Sequence[float] = ()
+    variance_floor: float = 1e-8
+    n_jobs: int | None = None
+    random_state: Any = None
 
     @rollback_on_error
     def fit(

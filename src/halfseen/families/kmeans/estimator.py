@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from halfseen.data import Schema, Source, check_weight, read, row_weight
+from halfseen.data import Source, check_weight, read, row_weight
 from halfseen.data.matrix import as_matrix
 from halfseen.engine.loop.em import Runner
 from halfseen.engine.services.checkpoint import lasting_seed
@@ -48,6 +49,7 @@ def _check_n_init(name: str, value: Any) -> None:
         options.whole(name, value)
 
 
+@dataclass(eq=False, repr=False)
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """Find clusters by k-means; values may be missing, and rows have weights.
 
@@ -105,32 +107,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
     'assignments unchanged'
     """
 
-    _pivot: Floats  # means of the columns
-    _centred: Floats  # centres less the pivot
-    _spread: Floats  # standard deviations of the columns
-    _dtype: str = "float64"  # of the data, and of `cluster_centers_`
-    _schema: Schema
-    _template: Source
-    cluster_sizes_: Floats
+    _dtype = "float64"  # of the data, and of `cluster_centers_`
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: str | ArrayLike = "k-means++",
-        n_init: int | str = N_INIT,
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    init: str | ArrayLike = "k-means++"
+    n_init: int | str = N_INIT
+    max_iter: int = 300
+    tol: float = 1e-4
+    n_jobs: int | None = None
+    random_state: Any = None
 
     _state_module = centers
     _deviations: ClassVar[options.Deviations] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,6 +37,7 @@ INITS = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class GaussianMixture(HiddenClasses):
     """Fit a mixture of normal distributions, by expectation-maximization; values may be missing.
 
@@ -135,58 +137,31 @@ class GaussianMixture(HiddenClasses):
     [0, 0, 0, 0, 1, 1, 1]
     """
 
-    def __init__(
-        self,
-        n_components: int | Sequence[int] | str = 1,
-        *,
-        covariance_type: str | Sequence[str] = "full",
-        covariance: ArrayLike | None = None,
-        weights: str | ArrayLike = "free",
-        criterion: str = "bic",
-        assign: str = "soft",
-        draws: int = 1,
-        prior: str | float | None = None,
-        tol: float = 1e-4,
-        reg_covar: float = 0.0,
-        max_iter: int = 1000,
-        n_init: int = 16,
-        init_params: str = "mixed",
-        weights_init: ArrayLike | None = None,
-        means_init: ArrayLike | None = None,
-        precisions_init: ArrayLike | None = None,
-        warm_start: bool = False,
-        stop: str = "gain",
-        method: str = "em",
-        accelerate: bool = True,
-        anneal: Sequence[float] = (),
-        variance_floor: float = 1e-8,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.covariance = covariance
-        self.weights = weights
-        self.criterion = criterion
-        self.assign = assign
-        self.draws = draws
-        self.prior = prior
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
-        self.warm_start = warm_start
-        self.stop = stop
-        self.method = method
-        self.accelerate = accelerate
-        self.anneal = anneal
-        self.variance_floor = variance_floor
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_components: int | Sequence[int] | str = 1
+    _: KW_ONLY
+    covariance_type: str | Sequence[str] = "full"
+    covariance: ArrayLike | None = None
+    weights: str | ArrayLike = "free"
+    criterion: str = "bic"
+    assign: str = "soft"
+    draws: int = 1
+    prior: str | float | None = None
+    tol: float = 1e-4
+    reg_covar: float = 0.0
+    max_iter: int = 1000
+    n_init: int = 16
+    init_params: str = "mixed"
+    weights_init: ArrayLike | None = None
+    means_init: ArrayLike | None = None
+    precisions_init: ArrayLike | None = None
+    warm_start: bool = False
+    stop: str = "gain"
+    method: str = "em"
+    accelerate: bool = True
+    anneal: Sequence[float] = ()
+    variance_floor: float = 1e-8
+    n_jobs: int | None = None
+    random_state: Any = None
 
     _deviations: ClassVar[options.Deviations] = {
         "n_components": options.Deviation("as in scikit-learn", default=1),

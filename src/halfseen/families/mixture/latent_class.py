@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -12,6 +13,7 @@ from halfseen.estimators.table import emission_builder
 from halfseen.families.mixture.unsupervised import HiddenClasses
 
 
+@dataclass(eq=False, repr=False)
 class LatentClass(HiddenClasses):
     """Find latent classes in a table of mixed columns with missing values, by expectation-maximization.
 
@@ -120,58 +122,31 @@ class LatentClass(HiddenClasses):
     'tolerance'
     """
 
-    def __init__(
-        self,
-        n_components: int | Sequence[int] | str = 2,
-        *,
-        criterion: str = "bic",
-        columns: Mapping[str | int, str] | None = None,
-        text: str = "multinomial",
-        words: Mapping[str, Any] | None = None,
-        document_length: float | str | None = None,
-        assign: str = "soft",
-        draws: int = 1,
-        covariance: str = "diag",
-        prior: str | float | None = "row",
-        init: str = "mixed",
-        start: Mapping[str, Any] | None = None,
-        fixed: Collection[str] | None = (),
-        tied: Collection[str] | None = (),
-        n_init: int = 16,
-        stop: str = "gain",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        method: str = "em",
-        accelerate: bool = True,
-        anneal: Sequence[float] = (),
-        variance_floor: float = 1e-8,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.criterion = criterion
-        self.columns = columns
-        self.text = text
-        self.words = words
-        self.document_length = document_length
-        self.assign = assign
-        self.draws = draws
-        self.covariance = covariance
-        self.prior = prior
-        self.init = init
-        self.start = start
-        self.fixed = fixed
-        self.tied = tied
-        self.n_init = n_init
-        self.stop = stop
-        self.tol = tol
-        self.max_iter = max_iter
-        self.method = method
-        self.accelerate = accelerate
-        self.anneal = anneal
-        self.variance_floor = variance_floor
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_components: int | Sequence[int] | str = 2
+    _: KW_ONLY
+    criterion: str = "bic"
+    columns: Mapping[str | int, str] | None = None
+    text: str = "multinomial"
+    words: Mapping[str, Any] | None = None
+    document_length: float | str | None = None
+    assign: str = "soft"
+    draws: int = 1
+    covariance: str = "diag"
+    prior: str | float | None = "row"
+    init: str = "mixed"
+    start: Mapping[str, Any] | None = None
+    fixed: Collection[str] | None = ()
+    tied: Collection[str] | None = ()
+    n_init: int = 16
+    stop: str = "gain"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    method: str = "em"
+    accelerate: bool = True
+    anneal: Sequence[float] = ()
+    variance_floor: float = 1e-8
+    n_jobs: int | None = None
+    random_state: Any = None
 
     _takes_text = True
     _deviations: ClassVar[options.Deviations] = {

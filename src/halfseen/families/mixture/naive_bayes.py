@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -50,6 +51,7 @@ def _words_alone(model: NaiveBayes) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class NaiveBayes(ClassifierMixin, TableEM):
     """Classify rows of mixed columns; values and labels may be missing.
 
@@ -127,46 +129,26 @@ class NaiveBayes(ClassifierMixin, TableEM):
     array([[0.238, 0.762]])
     """
 
-    classes_: NDArray[Any]
     _takes_text = True
-    _covariance: str = "diag"
+    _covariance = "diag"
 
-    def __init__(
-        self,
-        *,
-        columns: Mapping[str | int, str] | None = None,
-        text: str = "multinomial",
-        words: Mapping[str, Any] | None = None,
-        document_length: float | str | None = None,
-        prior: str | float | None = 1.0,
-        class_prior: Sequence[float] | str | None = None,
-        components_per_class: int = 1,
-        unlabeled_weight: float | str = 1.0,
-        guard: bool = True,
-        assign: str = "soft",
-        n_init: int = 16,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        variance_floor: float = 1e-8,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.columns = columns
-        self.text = text
-        self.words = words
-        self.document_length = document_length
-        self.prior = prior
-        self.class_prior = class_prior
-        self.components_per_class = components_per_class
-        self.unlabeled_weight = unlabeled_weight
-        self.guard = guard
-        self.assign = assign
-        self.n_init = n_init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.variance_floor = variance_floor
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    _: KW_ONLY
+    columns: Mapping[str | int, str] | None = None
+    text: str = "multinomial"
+    words: Mapping[str, Any] | None = None
+    document_length: float | str | None = None
+    prior: str | float | None = 1.0
+    class_prior: Sequence[float] | str | None = None
+    components_per_class: int = 1
+    unlabeled_weight: float | str = 1.0
+    guard: bool = True
+    assign: str = "soft"
+    n_init: int = 16
+    tol: float = 1e-4
+    max_iter: int = 1000
+    variance_floor: float = 1e-8
+    n_jobs: int | None = None
+    random_state: Any = None
 
     _deviations: ClassVar[options.Deviations] = {
         "prior": options.Deviation("add one (Laplace), as in scikit-learn's naive Bayes", default=1.0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -23,6 +24,7 @@ from halfseen.leaves.leaf import Floats, frozen
 from halfseen.seeds import child
 
 
+@dataclass(eq=False, repr=False)
 class BayesNet(NetworkEM):
     """Learn the tables of a Bayesian network from rows with missing values and hidden variables.
 
@@ -114,50 +116,27 @@ class BayesNet(NetworkEM):
     [0, 1]
     """
 
-    def __init__(
-        self,
-        edges: Any = None,
-        *,
-        states: Mapping[str, Sequence[Any]] | None = None,
-        hidden: Any = None,
-        criterion: str = "bic",
-        assign: str = "soft",
-        draws: int = 1,
-        prior: str | float | None = None,
-        equivalent_sample_size: float = 10.0,
-        start: Mapping[str, Any] | None = None,
-        fixed: Collection[str] | None = (),
-        tied: Collection[Collection[str]] | None = (),
-        n_init: int = 16,
-        stop: str = "gain",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        method: str = "em",
-        accelerate: bool = True,
-        anneal: Sequence[float] = (),
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.edges = edges
-        self.states = states
-        self.hidden = hidden
-        self.criterion = criterion
-        self.assign = assign
-        self.draws = draws
-        self.prior = prior
-        self.equivalent_sample_size = equivalent_sample_size
-        self.start = start
-        self.fixed = fixed
-        self.tied = tied
-        self.n_init = n_init
-        self.stop = stop
-        self.tol = tol
-        self.max_iter = max_iter
-        self.method = method
-        self.accelerate = accelerate
-        self.anneal = anneal
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    edges: Any = None
+    _: KW_ONLY
+    states: Mapping[str, Sequence[Any]] | None = None
+    hidden: Any = None
+    criterion: str = "bic"
+    assign: str = "soft"
+    draws: int = 1
+    prior: str | float | None = None
+    equivalent_sample_size: float = 10.0
+    start: Mapping[str, Any] | None = None
+    fixed: Collection[str] | None = ()
+    tied: Collection[Collection[str]] | None = ()
+    n_init: int = 16
+    stop: str = "gain"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    method: str = "em"
+    accelerate: bool = True
+    anneal: Sequence[float] = ()
+    n_jobs: int | None = None
+    random_state: Any = None
 
     _state_module = state
     _deviations: ClassVar[options.Deviations] = {

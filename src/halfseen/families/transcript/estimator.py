@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -57,6 +57,7 @@ class Stage(NamedTuple):
     search: Search
 
 
+@dataclass(eq=False, repr=False)
 class TranscriptAligner(Estimator):
     """Align transcripts to signals (forced alignment), by expectation-maximization.
 
@@ -148,54 +149,29 @@ class TranscriptAligner(Estimator):
     [('heat', 0.0, 2.0), ('cool', 2.0, 5.0)]
     """
 
-    def __init__(
-        self,
-        states_per_unit: int = 3,
-        n_mix: int = 1,
-        *,
-        dictionary: Mapping[str, Any] | None = None,
-        unknown: str | None = None,
-        silence: str | None = None,
-        emission: str = "gaussian",
-        columns: Mapping[str | int, str] | None = None,
-        step: float = 1.0,
-        init: str = "flat",
-        assign: str = "soft",
-        draws: int = 1,
-        prior: str | float | None = None,
-        start: Mapping[str, Any] | None = None,
-        variance_floor: float = 0.01,
-        too_short: str = "raise",
-        anneal: Sequence[float] = (),
-        stop: str = "gain",
-        tol: float = 1e-2,
-        max_iter: int = 200,
-        accelerate: bool = True,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.states_per_unit = states_per_unit
-        self.n_mix = n_mix
-        self.dictionary = dictionary
-        self.unknown = unknown
-        self.silence = silence
-        self.emission = emission
-        self.columns = columns
-        self.step = step
-        self.init = init
-        self.assign = assign
-        self.draws = draws
-        self.prior = prior
-        self.start = start
-        self.variance_floor = variance_floor
-        self.too_short = too_short
-        self.anneal = anneal
-        self.stop = stop
-        self.tol = tol
-        self.max_iter = max_iter
-        self.accelerate = accelerate
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    states_per_unit: int = 3
+    n_mix: int = 1
+    _: KW_ONLY
+    dictionary: Mapping[str, Any] | None = None
+    unknown: str | None = None
+    silence: str | None = None
+    emission: str = "gaussian"
+    columns: Mapping[str | int, str] | None = None
+    step: float = 1.0
+    init: str = "flat"
+    assign: str = "soft"
+    draws: int = 1
+    prior: str | float | None = None
+    start: Mapping[str, Any] | None = None
+    variance_floor: float = 0.01
+    too_short: str = "raise"
+    anneal: Sequence[float] = ()
+    stop: str = "gain"
+    tol: float = 1e-2
+    max_iter: int = 200
+    accelerate: bool = True
+    n_jobs: int | None = None
+    random_state: Any = None
 
     _state_module = state
     _deviations: ClassVar[options.Deviations] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -62,6 +62,7 @@ class Known(NamedTuple):
     where: Callable[[int], str]
 
 
+@dataclass(eq=False, repr=False)
 class WordAligner(WordUse):
     """Link the words of sentences to the words of their translations, by expectation-maximization.
 
@@ -139,46 +140,25 @@ class WordAligner(WordUse):
     [('house', 0.97)]
     """
 
-    def __init__(
-        self,
-        model: str = "hmm",
-        *,
-        sequence: Sequence[str] | None = None,
-        direction: str = "both",
-        agreement: bool | None = None,
-        symmetrize: str = "grow-diag-final-and",
-        dirichlet: float | None = None,
-        null: bool = True,
-        p_null: float | None = None,
-        max_jump: int = 7,
-        lowercase: bool = False,
-        assign: str = "soft",
-        draws: int = 1,
-        max_iter: int = 5,
-        stop: str = "iterations",
-        tol: float = 1e-4,
-        memory: int | str | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.model = model
-        self.sequence = sequence
-        self.direction = direction
-        self.agreement = agreement
-        self.symmetrize = symmetrize
-        self.dirichlet = dirichlet
-        self.null = null
-        self.p_null = p_null
-        self.max_jump = max_jump
-        self.lowercase = lowercase
-        self.assign = assign
-        self.draws = draws
-        self.max_iter = max_iter
-        self.stop = stop
-        self.tol = tol
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    model: str = "hmm"
+    _: KW_ONLY
+    sequence: Sequence[str] | None = None
+    direction: str = "both"
+    agreement: bool | None = None
+    symmetrize: str = "grow-diag-final-and"
+    dirichlet: float | None = None
+    null: bool = True
+    p_null: float | None = None
+    max_jump: int = 7
+    lowercase: bool = False
+    assign: str = "soft"
+    draws: int = 1
+    max_iter: int = 5
+    stop: str = "iterations"
+    tol: float = 1e-4
+    memory: int | str | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
     _state_module = state
     _deviations: ClassVar[options.Deviations] = {
