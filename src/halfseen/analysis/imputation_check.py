@@ -24,9 +24,9 @@ from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.table.table_mixture import TableMixture
 from halfseen.families.hmm.impute import full_blocks
-from halfseen.families.hmm.methods import ChainUse
+from halfseen.families.hmm.methods import HMMMethods
 from halfseen.families.kmeans.estimator import KMeans
-from halfseen.families.mixture.fit import TableEM
+from halfseen.families.mixture.fit import MixtureFit
 from halfseen.families.mixture.naive_bayes import NaiveBayes, target_of
 from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
@@ -152,7 +152,7 @@ def hidden_cells(
     options.whole("n_init", n_init)
     if refit != "auto":
         options.flag("refit", refit)
-    if isinstance(model, ChainUse):
+    if isinstance(model, HMMMethods):
         if refit is True or y is not None or sample_weight is not None:
             raise ParameterError("refit=True, y= and sample_weight= have no meaning for an HMM.")
         return hidden_along(model, model._sequences(X, None, None, None)[0], share, random_state)
@@ -241,7 +241,7 @@ def _why_no_centres(model: KMeans, table: Table) -> str:
     return f"as {table.n_rows:,} rows are many to fit again" if table.n_rows > SMALL else ""
 
 
-def hidden_along(model: ChainUse, sequences: Sequences, share: float = 0.1, random_state: Any = 0) -> HiddenCells:
+def hidden_along(model: HMMMethods, sequences: Sequences, share: float = 0.1, random_state: Any = 0) -> HiddenCells:
     """Return the check of encoded sequences, by the model as it is."""
     table = sequences.steps
     hidden = _hide(table, share, np.random.default_rng(seed_of(random_state)))
@@ -312,7 +312,7 @@ def _without(table: Table, hidden: Mask) -> Table:
 
 def _refitted(model: TableMixture, holed: Table, y: Any, n_init: int, seed: np.random.SeedSequence) -> TableMixture:
     """Fit a copy of the model to a table with more holes: same columns, categories and number of classes."""
-    assert isinstance(model, TableEM)
+    assert isinstance(model, MixtureFit)
     other = copy(model)
     other.n_init = n_init
     if isinstance(model, NaiveBayes):

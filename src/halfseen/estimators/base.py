@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -22,8 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen import __version__
 from halfseen.data import Schema, Source, frame_from_dict
 from halfseen.errors import AbsentError, ParameterError, VersionWarning, warn
-from halfseen.estimators import options
-from halfseen.estimators.selection import aic, bic
+from halfseen.estimators import options, selection
+from halfseen.estimators.selection import Fitted, aic, bic
 from halfseen.estimators.state import Origin, State
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
@@ -45,6 +45,13 @@ class Estimator(BaseEstimator):
     def _generator(self, random_state: Any) -> np.random.Generator:
         """Return the generator of a draw: from the given seed, by default from the estimator's."""
         return generator(self.random_state if random_state is None else random_state)
+
+    def _remember_features(self, source: Source) -> None:
+        """Set what scikit-learn wants to know of a table: the number of columns, and their names if they have any."""
+        self.n_features_in_ = len(source.names)
+        self.__dict__.pop("feature_names_in_", None)
+        if source.named:
+            self.feature_names_in_ = np.array(source.names, dtype=object)
 
     def _state(self) -> State:
         """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
@@ -88,6 +95,18 @@ class SelectsModels(Estimator):
         if "_tried" not in vars(self):
             raise AbsentError("selection_: no models were compared in this fit, or it was made without data.")
         return frame_from_dict(self._tried, self._template)
+
+    def _select(
+        self, shapes: Sequence[str], sizes: Sequence[int], fitted: Callable[[str, int, Fitted | None], Fitted]
+    ) -> tuple[Fitted, bool]:
+        """Fit every size with every shape of covariance, and note their figures.
+
+        Return the best, and whether an interrupt ended it before its time, though not in the run of the best.
+        """
+        tried, interrupted = selection.search_shapes(shapes, sizes, fitted, self.criterion)
+        self._tried = selection.compared(tried, self.criterion)
+        best = selection.best(tried, self.criterion)
+        return best, interrupted and not best.search.interrupted
 
 
 class InformationCriteria(Estimator):

@@ -171,10 +171,15 @@ def check_shapes(tensors: Mapping[str, Floats], shapes: Mapping[str, Shape]) -> 
 def read_params(leaf: Leaf, tensors: Mapping[str, Floats]) -> Params:
     """Return the parameters of a leaf from arrays whose shapes were checked; refuse what is not legal."""
     params = _rebuilt("params", leaf.blank(), tensors)
+    check_params(leaf, params)
+    return params
+
+
+def check_params(leaf: Leaf, params: Params) -> None:
+    """Refuse parameters that a leaf cannot have."""
     flaw = leaf.flaw(params)
     if flaw is not None:
         raise ParameterError(flaw)
-    return params
 
 
 def _rebuilt(name: str, blank: Params, tensors: Mapping[str, Floats]) -> Params:
@@ -197,8 +202,7 @@ def _stats(name: str, leaf: Leaf, tensors: Mapping[str, Floats]) -> Iterator[Flo
         for part, inside in leaf.leaves.items():
             yield from _stats(f"{name}/{part}", inside, tensors)
         return
-    if _mass(unwrapped(leaf), tensors[name]).min(initial=0.0) < 0:
-        raise ParameterError("stats: an expected count is negative.")
+    check_counts(_mass(unwrapped(leaf), tensors[name]))
     yield tensors[name].ravel()
 
 
@@ -207,6 +211,19 @@ def _mass(leaf: Leaf, stats: Floats) -> Floats:
     if isinstance(leaf, Normal):
         return leaf.parts(stats).mass
     return stats if stats.ndim == 2 else stats[0]
+
+
+def check_counts(counts: Floats) -> None:
+    """Refuse expected counts below 0."""
+    if counts.min(initial=0.0) < 0:
+        raise ParameterError("stats: an expected count is negative.")
+
+
+def read_marks(found: Any) -> tuple[str | None, str | None]:
+    """Return the names of the columns of group and time."""
+    if not isinstance(found, list) or [mark is None or isinstance(mark, str) for mark in found] != [True, True]:
+        raise ParameterError(f"marks={found!r:.80} are not the names of the columns of group and time.")
+    return found[0], found[1]
 
 
 def read_labels(what: str, names: Any, size: int) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ class Parse(NamedTuple):
     log_probability: float
 
 
-class GrammarUse(InformationCriteria):
+class GrammarMethods(InformationCriteria):
     """A grammar, once its rules have probabilities."""
 
     unknown: str

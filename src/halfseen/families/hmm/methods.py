@@ -76,7 +76,7 @@ class Forecast:
         return frame_from_dict(columns, self._template)
 
 
-class ChainUse(SelectsModels, InformationCriteria, NamedComponents):
+class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
     """A hidden Markov model, once it has a model, parameters and a schema."""
 
     _component_word = "state"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from halfseen.engine.tables.preprocess import all_certain, all_countable, counte
 from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labelled, split, whole
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options
+from halfseen.estimators.selection import FittedComponents
 from halfseen.estimators.starts import distinct
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table import emission_builder
@@ -34,7 +36,7 @@ from halfseen.estimators.table.state import fingerprint
 from halfseen.estimators.table.table_mixture import TableMixture, measure
 from halfseen.families.mixture import state
 from halfseen.kinds.text import TREATMENTS
-from halfseen.leaves.leaf import NO_MASS, Floats, Stats
+from halfseen.leaves.leaf import NO_MASS, Floats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.runners.threads import one_blas_thread
@@ -43,43 +45,15 @@ from halfseen.seeds import child
 log = logging.getLogger("halfseen")
 
 
-class Found(NamedTuple):
-    """A mixture fitted to a table.
+@dataclass(frozen=True, kw_only=True)
+class FittedMixture(FittedComponents):
+    """A mixture fitted to a table: `recipe` is what it was built from."""
 
-    Attributes
-    ----------
-    model, params : the mixture, and the parameters of the best run in the order they are shown in
-    search : Search        all runs
-    stats : Stats          expected statistics of the table under `params`
-    loglik : float         log-likelihood under `params`, whatever the assignment mode
-    uncertain : float      classification entropy -sum resp log resp
-    n_rows : float         sum of the weights
-    recipe : Recipe        what the model was built from
-    seed : SeedSequence
-    """
-
-    model: Mixture
-    params: Params
-    search: Search
-    stats: Stats
-    loglik: float
-    uncertain: float
-    n_rows: float
     recipe: emission_builder.Recipe
     seed: np.random.SeedSequence
 
-    @property
-    def n_components(self) -> int:
-        """Number of components, K."""
-        return len(self.params["mix"][0])
 
-    @property
-    def n_hidden(self) -> float:
-        """Number of hidden variables: one for each row."""
-        return self.n_rows
-
-
-class TableEM(TableMixture):
+class MixtureFit(TableMixture):
     """A mixture over a table that is fitted by EM; options that a subclass does not offer have their defaults here."""
 
     columns: Mapping[str | int, str] | None = None
@@ -158,7 +132,7 @@ class TableEM(TableMixture):
             self._schema, summary, n_components, prior, floor, fixed, None, covariance, ridge
         )
 
-    def _overlaid(self, params: Params, n_components: int) -> Params:
+    def _overlaid(self, params: Params, n_components: int, covariance: str) -> Params:
         """Return the parameters with those that the user gave put in their place."""
         return emission_builder.overlay(params, self.start or {}, self._schema, n_components)
 
@@ -174,7 +148,7 @@ class TableEM(TableMixture):
         seed: np.random.SeedSequence,
         smaller: Params | None = None,
         covariance: str = "diag",
-    ) -> Found:
+    ) -> FittedMixture:
         """Fit a mixture of so many components; `smaller` is the solution with one component less, if there is one."""
         _check_rows(table, n_components)
         with runner(self.n_jobs, table.n_chunks) as run:
@@ -182,7 +156,7 @@ class TableEM(TableMixture):
             recipe = self._recipe_for(summary, n_components, covariance)
             model = recipe.model()
             data = data or reduce(model, table, run)
-            starts = self._starts(model, table, data, child(seed, 0), smaller)
+            starts = self._starts(model, table, data, child(seed, 0), smaller, covariance)
             search = fit(model, data, starts, options.plan(self, seed, run))
             step = search.best.accepted
             params = self._ordered(model, step.params, table)
@@ -190,8 +164,20 @@ class TableEM(TableMixture):
                 [step] = evaluate(model, data, [params], SOFT, run)
             uncertain = measure(model, params, data.chunks, run)[1]  # rows of a known class add nothing to it
         loglik = search.best.accepted.loglik if self.assign == "soft" else step.loglik
-        n_rows = table.mass
-        return Found(model, params, search, step.expected.stats, loglik, uncertain, n_rows, recipe, seed)
+        return FittedMixture(
+            model=model,
+            params=params,
+            search=search,
+            stats=step.expected.stats,
+            loglik=loglik,
+            n_rows=table.mass,
+            n_components=n_components,
+            covariance=covariance,
+            uncertain=uncertain,
+            n_hidden=table.mass,
+            recipe=recipe,
+            seed=seed,
+        )
 
     def _summarised(
         self, table: Table, n_components: int, covariance: str, run: Runner
@@ -230,12 +216,18 @@ class TableEM(TableMixture):
         return []
 
     def _starts(
-        self, model: Mixture, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
+        self,
+        model: Mixture,
+        table: Table,
+        data: Reduced,
+        seed: np.random.SeedSequence,
+        smaller: Params | None,
+        covariance: str,
     ) -> list[Params]:
         """Return the parameters that the restarts begin with."""
         n_components = model.leaves["emit"].n_components
         if not data.chunks:  # nothing is hidden: from anywhere the first step is the last, so that is where to begin
-            return [counted(model, data, self._overlaid(model.blank(), n_components))]
+            return [counted(model, data, self._overlaid(model.blank(), n_components, covariance))]
         chunks = table.chunks()
         begin = Start(model, whole(model.leaves["emit"], chunks), chunks)
         told = self._told(table)
@@ -248,11 +240,11 @@ class TableEM(TableMixture):
                 emit = from_known(begin, data, STARTS[self.init](begin, rng))
                 params = {"mix": model.leaves["mix"].blank(), "emit": emit}
                 params = from_labelled(begin, told, params) if told else params
-            params = self._overlaid(params, n_components)
+            params = self._overlaid(params, n_components, covariance)
             starts.append(model.conform(params, params))
         return distinct(model, starts)
 
-    def _publish(self, found: Found, names: tuple[Any, ...] | None) -> None:
+    def _publish(self, found: FittedMixture, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
         summary = found.recipe.summary
         self.events_ = column_notes(self._schema, summary, found.params["emit"])
@@ -263,6 +255,11 @@ class TableEM(TableMixture):
         self._set_names(names or (None,) * len(self.weights_))
         convergence.record(self, found.search)
         self._note_events(found.search)
+
+    def _drop_figures(self) -> None:
+        """Drop what only a fit to a whole table has, once rows come in pieces."""
+        for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "_tried", "guard_"):
+            self.__dict__.pop(name, None)
 
     def _note_events(self, search: Search) -> None:
         best = search.best

@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.data import Schema, Source, Table
+from halfseen.data import Schema, Source
 from halfseen.data.columns import Column
-from halfseen.engine.loop.model import Reduced
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import AbsentError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.table import emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import unseen
-from halfseen.families.mixture.unsupervised import HiddenClasses
+from halfseen.families.mixture.unsupervised import UnsupervisedMixture
 from halfseen.kinds.gaussian import COVARIANCES
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, frozen, map_arrays
@@ -38,7 +37,7 @@ INITS = {
 
 
 @dataclass(eq=False, repr=False)
-class GaussianMixture(HiddenClasses):
+class GaussianMixture(UnsupervisedMixture):
     """Fit a mixture of normal distributions, by expectation-maximization; values may be missing.
 
         log p(row) = log sum_k weights[k] Normal(observed cells; means[k], covariances[k])
@@ -229,13 +228,13 @@ class GaussianMixture(HiddenClasses):
             summary = emission_builder.filled(self._schema, summary)
         return super()._recipe_for(summary, n_components, covariance)
 
-    def _overlaid(self, params: Params, n_components: int) -> Params:
+    def _overlaid(self, params: Params, n_components: int, covariance: str) -> Params:
         mix, emit = params["mix"], dict(params["emit"])
         shares = self._shares(n_components)
         if shares is not None:
             mix = frozen(shares[None])
         if numeric_schema.BLOCK in emit:
-            emit[numeric_schema.BLOCK] = self._overlaid_block(emit[numeric_schema.BLOCK], n_components)
+            emit[numeric_schema.BLOCK] = self._overlaid_block(emit[numeric_schema.BLOCK], n_components, covariance)
         return {"mix": mix, "emit": emit}
 
     def _shares(self, n_components: int) -> Floats | None:
@@ -246,13 +245,12 @@ class GaussianMixture(HiddenClasses):
             return np.full(n_components, 1 / n_components)
         return None if self.weights_init is None else read_table(self.weights_init, (n_components,), "weights_init")
 
-    def _overlaid_block(self, block: Params, n_components: int) -> Params:
+    def _overlaid_block(self, block: Params, n_components: int, shape: str) -> Params:
         width = len(self._schema.columns)
         members = np.array(self._schema.blocks[numeric_schema.BLOCK])
         if self.means_init is not None:
             means = numeric_schema.read_array("means_init", self.means_init, [(n_components, width)])
             block = numeric_schema.set_means(block, means[:, members])
-        shape = self._trying
         if self.precisions_init is not None:
             given = numeric_schema.read_covariances("precisions_init", self.precisions_init, shape, n_components, width)
             block = numeric_schema.set_covariances(block, np.linalg.inv(numeric_schema.inner(given, members)))
@@ -263,12 +261,10 @@ class GaussianMixture(HiddenClasses):
             block = numeric_schema.set_covariances(block, np.tile(np.eye(len(members)), (n_components, 1, 1)))
         return map_arrays(frozen, block)
 
-    def _starts(
-        self, model: Mixture, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
-    ) -> list[Params]:
+    def _starts(self, model: Mixture, *args: Any) -> list[Params]:
         if self.warm_start and self._fits(model):
             return [self._params]
-        return super()._starts(model, table, data, seed, smaller)
+        return super()._starts(model, *args)
 
     def _fits(self, model: Mixture) -> bool:
         """Whether the last fit's parameters are parameters of this model."""
@@ -276,13 +272,6 @@ class GaussianMixture(HiddenClasses):
             return False
         old, new = (map_arrays(np.shape, params) for params in (self._params, model.blank()))
         return bool(old == new)
-
-    def _search(self, table: Table, n_components: int, *args: Any, **how: Any) -> Any:
-        self._trying = args[2] if len(args) > 2 else how.get("covariance", "full")
-        try:
-            return super()._search(table, n_components, *args, **how)
-        finally:
-            del self._trying
 
     # ---- what was fitted -----------------------------------------------------------------------------------------
 

@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen.estimators import options
 from halfseen.estimators.table import emission_builder
-from halfseen.families.mixture.unsupervised import HiddenClasses
+from halfseen.families.mixture.unsupervised import UnsupervisedMixture
 
 
 @dataclass(eq=False, repr=False)
-class LatentClass(HiddenClasses):
+class LatentClass(UnsupervisedMixture):
     """Find latent classes in a table of mixed columns with missing values, by expectation-maximization.
 
     Each row belongs to one of K hidden classes. Given the class the columns are independent: categories with their own

@@ -28,7 +28,7 @@ from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import column_notes
 from halfseen.estimators.table.table_mixture import in_one_pass
 from halfseen.families.mixture import semi_supervised_check
-from halfseen.families.mixture.fit import TableEM
+from halfseen.families.mixture.fit import MixtureFit
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
@@ -52,7 +52,7 @@ def _words_alone(model: NaiveBayes) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class NaiveBayes(ClassifierMixin, TableEM):
+class NaiveBayes(ClassifierMixin, MixtureFit):
     """Classify rows of mixed columns; values and labels may be missing.
 
     Given the class the columns are independent: categories with their own probabilities, numbers normal, counts
@@ -391,8 +391,7 @@ class NaiveBayes(ClassifierMixin, TableEM):
         self.class_names_ = self._component_names()
         self._n_rows = 0.0
         self.n_rows_seen_ = float(self.class_count_.sum())
-        for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "guard_"):
-            self.__dict__.pop(name, None)
+        self._drop_figures()
 
     # ---- in a file -----------------------------------------------------------------------------------------------
 

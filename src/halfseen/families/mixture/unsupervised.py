@@ -17,11 +17,11 @@ from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.base import SelectsModels
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.families.mixture import stepwise
-from halfseen.families.mixture.fit import Found, TableEM
+from halfseen.families.mixture.fit import FittedMixture, MixtureFit
 from halfseen.seeds import child
 
 
-def _one_size(model: HiddenClasses) -> bool:
+def _one_size(model: UnsupervisedMixture) -> bool:
     if len(selection.read_sizes(model.n_components)) > 1:
         raise AttributeError(
             "partial_fit needs one number of classes, n_components: no rows stay to compare others on."
@@ -31,7 +31,7 @@ def _one_size(model: HiddenClasses) -> bool:
     return True
 
 
-class HiddenClasses(TableEM, SelectsModels):
+class UnsupervisedMixture(MixtureFit, SelectsModels):
     """A mixture whose classes are hidden: fitted at once, in pieces, or chosen among several by a criterion."""
 
     n_components: int | Sequence[int] | str
@@ -99,19 +99,17 @@ class HiddenClasses(TableEM, SelectsModels):
         self._check_seen()
         seed = lasting_seed(self.random_state)
 
-        def found(shape: str, n_components: int, smaller: Found | None) -> Found:
+        def found(shape: str, n_components: int, smaller: FittedMixture | None) -> FittedMixture:
             table = first
             if labels is not None and n_components != sizes[0]:  # the evidence has a column for each class
                 table = self._encoded(source, weight, known(n_components)[0])[1]
             own_seed = child(seed, n_components) if len(sizes) > 1 else seed
             return self._search(table, n_components, own_seed, None if smaller is None else smaller.params, shape)
 
-        tried, interrupted = selection.search_shapes(self._shapes(), sizes, found, self.criterion)
-        best = selection.best(tried, self.criterion)
+        best, interrupted = self._select(self._shapes(), sizes, found)
         self.n_components_ = best.n_components
-        self._tried = selection.compared(tried, self.criterion, [one.recipe.covariance for one in tried])
         self._publish(best, known(best.n_components)[1])
-        if interrupted and not best.search.interrupted:
+        if interrupted:
             convergence.warn_interrupted()
         return self
 
@@ -183,8 +181,7 @@ class HiddenClasses(TableEM, SelectsModels):
         self._n_rows = 0.0
         self._origin = self._origin.in_pieces()
         self.n_rows_seen_ = running.n_rows
-        for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "_tried"):
-            self.__dict__.pop(name, None)
+        self._drop_figures()
         return self
 
     def fit_predict(

@@ -18,14 +18,14 @@ from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table.state import digested
 from halfseen.families.network import reading, state
-from halfseen.families.network.fit import Built, Door, Found, NetworkEM, compared, read_soft
+from halfseen.families.network.fit import FittedNetwork, NetworkFit, NetworkRecipe, WeightedRows, compared, read_soft
 from halfseen.families.network.model import Likelihoods, distinct
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.seeds import child
 
 
 @dataclass(eq=False, repr=False)
-class BayesNet(NetworkEM):
+class BayesNet(NetworkFit):
     """Learn the tables of a Bayesian network from rows with missing values and hidden variables.
 
     Every variable has a few states and a table of probabilities given its parents. What is not observed is summed out
@@ -192,11 +192,11 @@ class BayesNet(NetworkEM):
         if evidence is not None and len(choices) > 1:
             raise ParameterError("evidence= needs one number of states for each hidden variable.")
         soft = read_soft(evidence, source.n_rows, choices[0])
-        door = _door(schema, codes, weight, soft)
+        rows = _merged_rows(schema, codes, weight, soft)
         self._softened = tuple(soft)
 
-        def fitted(i: int) -> Found:
-            return self._fitted(plan, choices[i], door, child(seed, i) if len(choices) > 1 else seed)
+        def fitted(i: int) -> FittedNetwork:
+            return self._fitted(plan, choices[i], rows, child(seed, i) if len(choices) > 1 else seed)
 
         tried, interrupted = selection.search_each(range(len(choices)), fitted)
         figures = [selection.information(one)[self.criterion] for one in tried]
@@ -204,16 +204,13 @@ class BayesNet(NetworkEM):
         best = tried[chosen]
         self._template, self._schema = source.template(), schema
         self.columns_ = schema.kind_names
-        self.n_features_in_ = len(source.names)
-        self.__dict__.pop("feature_names_in_", None)
-        if source.named:
-            self.feature_names_in_ = np.array(source.names, dtype=object)
+        self._remember_features(source)
         self.__dict__.pop("_tried", None)
         several = [name for name in plan.parents if name not in schema.names]
         if several:
             self._tried = compared(tried, chosen, several)
         self._publish(best)
-        self._origin = Origin.now(digested(schema, np.array([best.n_rows]), _frequencies(schema, door)), seed)
+        self._origin = Origin.now(digested(schema, np.array([best.n_rows]), _frequencies(schema, rows)), seed)
         if interrupted and not best.search.interrupted:
             convergence.warn_interrupted()
         return self
@@ -258,7 +255,7 @@ class BayesNet(NetworkEM):
         built = reading.read_tables("tables", tables, graph)
         cells = np.concatenate([built[v].ravel() for v in range(len(graph))])[None]
         model._graph, model._states = graph, known
-        model._recipe = Built(None, 10.0, (), ())
+        model._recipe = NetworkRecipe(None, 10.0, (), ())
         model._model, model._params = model._recipe.model(graph), {"tables": frozen(cells)}
         columns = tuple(Column(name, "categorical", known[name]) for name in graph.names)
         model._schema = Schema(columns, {"categorical": tuple(range(len(columns)))}, True)
@@ -276,7 +273,7 @@ def _template(states: Mapping[str, Sequence[Any]]) -> Any:
         return read(np.zeros((1, len(states))))
 
 
-def _door(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Likelihoods]) -> Door:
+def _merged_rows(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Likelihoods]) -> WeightedRows:
     """Return the rows of weight above 0; equal ones merged where there is no soft evidence."""
     for name, one in soft.items():
         if name not in schema.names:
@@ -293,17 +290,17 @@ def _door(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Likelihood
     codes, weight = codes[used], weight[used]
     if soft:
         part = {name: one._replace(index=one.index[used]) for name, one in soft.items()}
-        return Door(schema, codes.astype(np.int64), weight, part, used)
+        return WeightedRows(schema, codes.astype(np.int64), weight, part, used)
     merged, which = distinct(codes)
     first = np.full(len(merged), len(codes))
     np.minimum.at(first, which, np.arange(len(codes)))
-    return Door(schema, merged.astype(np.int64), np.bincount(which, weight).astype(np.float64), {}, used[first])
+    return WeightedRows(schema, merged.astype(np.int64), np.bincount(which, weight).astype(np.float64), {}, used[first])
 
 
-def _frequencies(schema: Schema, door: Door) -> Floats:
+def _frequencies(schema: Schema, rows: WeightedRows) -> Floats:
     """Return the weighted counts of all categories of all columns, one column after the other."""
     parts = []
     for d, column in enumerate(schema.columns):
-        seen = door.codes[:, d] >= 0
-        parts.append(np.bincount(door.codes[seen, d], door.weight[seen], minlength=len(column.categories or ())))
+        seen = rows.codes[:, d] >= 0
+        parts.append(np.bincount(rows.codes[seen, d], rows.weight[seen], minlength=len(column.categories or ())))
     return np.concatenate(parts)

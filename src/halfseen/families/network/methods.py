@@ -39,7 +39,7 @@ from halfseen.structures.graph import Graph, read_names
 Ints = NDArray[np.int64]
 
 
-class NetworkUse(SelectsModels, InformationCriteria):
+class NetworkMethods(SelectsModels, InformationCriteria):
     """A Bayesian network, once it has a graph, states and tables."""
 
     _graph: Graph

@@ -317,9 +317,8 @@ class TranscriptAligner(Estimator):
     def _build(self, summary: emission_builder.Summary, prior: Prior, n_mix: int) -> Model:
         """Return the model that the options describe."""
         size, rows = self._lexicon.n_emissions, self._lexicon.cardinalities
-        emit: Leaf = emission_builder.mixture(self._schema, summary, size * n_mix, prior, self.variance_floor).leaves[
-            "emit"
-        ]
+        recipe = emission_builder.Recipe(self._schema, summary, size * n_mix, prior, self.variance_floor)
+        emit: Leaf = recipe.model().leaves["emit"]
         each = None if prior is None else 1 / (size * n_mix) if prior == "row" else float(prior)
         if n_mix > 1:
             pseudo = None if each is None else np.full((size, n_mix), each)

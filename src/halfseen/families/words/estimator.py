@@ -36,7 +36,7 @@ from halfseen.families.words.corpus import (
     with_cells,
     with_known,
 )
-from halfseen.families.words.methods import DIRECTIONS, KINDS, Direction, WordUse
+from halfseen.families.words.methods import DIRECTIONS, KINDS, Direction, WordAlignerMethods
 from halfseen.families.words.model import PooledPath, WordModel, n_blocks, one_chunk, pair_chunks
 from halfseen.families.words.symmetrize import HEURISTICS
 from halfseen.leaves import Leaf
@@ -63,7 +63,7 @@ class Known(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class WordAligner(WordUse):
+class WordAligner(WordAlignerMethods):
     """Link the words of sentences to the words of their translations, by expectation-maximization.
 
     Pairs of sentences are observed; which word translates which is hidden. Every target word comes from one source word

@@ -44,7 +44,7 @@ class Direction(NamedTuple):
     place: Floats
 
 
-class WordUse(Estimator):
+class WordAlignerMethods(Estimator):
     """An aligner, once it has learned."""
 
     model: str
