@@ -171,12 +171,8 @@ def products_with_mixtures(draw) -> Case:
     n_components, n_inside = draw(_nested_sizes)
     table = draw(tables("cgp", most=6, n_labels=n_components))
     outside = Recipe(table.schema, summary(table), n_components, None, FLOOR).model()
-    inside = (
-        Recipe(table.schema, summary(table), n_inside * n_components, "row", FLOOR)
-        .model()
-        .leaves["emit"]
-        .leaves["gaussian"]
-    )
+    wide = Recipe(table.schema, summary(table), n_inside * n_components, "row", FLOOR).model()
+    inside = wide.leaves["emit"].leaves["gaussian"]
     blocks = {**outside.leaves["emit"].leaves, "gaussian": inner_mixture(inside, n_components, n_inside)}
     model = Mixture(Independent(), {**outside.leaves, "emit": Product(n_components, blocks)})
     return Case(model, table, anywhere(model, draw(generators)))

@@ -7,7 +7,7 @@ Vocabulary
 State     a record of plain values, and named arrays; no class, no function
 Origin    where a fit came from: its data, seed and time
 taken     estimator -> State
-restored  State -> estimator, checked as a thing from outside: every name, type, shape and value
+restored  State -> estimator, checked as untrusted input: every name, type, shape and value
 """
 
 from __future__ import annotations

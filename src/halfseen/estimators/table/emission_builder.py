@@ -1,6 +1,6 @@
 """A table's columns as leaves: a block for each kind and treatment, priors, and values given by the user.
 
-What a column is, and which leaf it has, its kind says (`halfseen.kinds`); here blocks are put together.
+The kind of a column (`halfseen.kinds`) decides which leaf it has; here blocks are put together.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def roughly(table: Table) -> Summary:
 
 
 def unit_summary(schema: Schema) -> Summary:
-    """Return a summary that knows nothing: centre 0, scale 1, no counts."""
+    """Return a summary without data: centre 0, scale 1, no counts."""
     return _by_block(schema, lambda kind, block: kind.unit_summary(block))
 
 

@@ -30,7 +30,7 @@ from halfseen.estimators import options
 from halfseen.estimators.base import InformationCriteria, NamedComponents
 from halfseen.estimators.selection import bic, relative_entropy
 from halfseen.estimators.table import html_repr, profile, why
-from halfseen.estimators.table.cells import decoded, holes_filled
+from halfseen.estimators.table.cells import decoded, filled_cells
 from halfseen.estimators.table.emission_builder import Recipe
 from halfseen.kinds.text import telling_words
 from halfseen.leaves.categorical import draw
@@ -176,7 +176,7 @@ class TableMixture(InformationCriteria, NamedComponents):
         return self._template.like(self._decoded(blocks)), labels
 
     def impute(self, X: Any, draw: bool = False, random_state: Any = None) -> Any:
-        """Fill the holes of `X` from what is seen in the same row.
+        """Fill the missing values of `X` from the observed values of the same row.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class TableMixture(InformationCriteria, NamedComponents):
         pairs = zip(table.chunks(), self._posteriors(table, lambda resp: resp), strict=True)
         parts = [self._filled(chunk, resp, rng) for chunk, resp in pairs]
         full = {name: joined([part[name] for part in parts]) for name in table.blocks}
-        return source.fill({j: (rows, values) for j, rows, values in holes_filled(source, self._schema, full)})
+        return source.fill({j: (rows, values) for j, rows, values in filled_cells(source, self._schema, full)})
 
     def _filled(self, chunk: Chunk, resp: Floats, rng: np.random.Generator | None) -> Any:
         if rng is not None:
@@ -420,7 +420,7 @@ def in_one_pass(
 ) -> Result:
     """Return what `use` makes of a table in one pass over its chunks, which are encoded on the way.
 
-    Where a cell has to be complained about, the table is encoded first, and `use` begins again.
+    Where a cell needs an error or a warning, the table is encoded first, and `use` begins again.
     """
     try:
         return use(schema.encode(source, weight, evidence, once=True))

@@ -120,10 +120,8 @@ class HMMFit(HMMMethods):
         size = n_components * self.n_mix
         shape = covariance_types.of_leaf(self._schema, covariance, size)
         recipe = emission_builder.Recipe(self._schema, summary, size, prior, self.variance_floor, covariance=shape)
-        return covariance_types.keep(
-            recipe.model().leaves["emit"],
-            [name for name in covariance_types.names(self._schema) if name in (self.fixed or ())],
-        )
+        fixed = [name for name in covariance_types.names(self._schema) if name in (self.fixed or ())]
+        return covariance_types.keep(recipe.model().leaves["emit"], fixed)
 
     def _build(
         self, summary: emission_builder.Summary, topology: Topology, covariance: str | None = None

@@ -21,7 +21,7 @@ from halfseen.estimators import options
 from halfseen.estimators.base import InformationCriteria, NamedComponents, SelectsModels
 from halfseen.estimators.selection import aic, bic
 from halfseen.estimators.table import covariance_types, numeric_schema, profile
-from halfseen.estimators.table.cells import decoded, holes_filled
+from halfseen.estimators.table.cells import decoded, filled_cells
 from halfseen.families.hmm.impute import full_blocks
 from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.families.hmm.topology import Topology
@@ -329,7 +329,7 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
     def filter(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Any:
         """Return the probability of each state at each step given what was observed up to it, (N, K).
 
-        What `predict_proba` says with hindsight, `filter` says without a look into the future.
+        `predict_proba` uses later observations too; `filter` does not.
         """
         sequences, cut = self._sequences(X, lengths, groups, time)
         found = self._over(sequences, self._filtered)
@@ -417,14 +417,14 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
         draw: bool = False,
         random_state: Any = None,
     ) -> Any:
-        """Fill the holes of sequences from all that is seen of them, before, at and after each step.
+        """Fill the missing values of sequences from all that was observed before, at and after each step.
 
         Parameters
         ----------
         X, lengths, groups, time :    as in `fit`
         draw : bool
             False: numbers get their expected value, categories the most probable one. True: a path of states is drawn,
-            and each hole given the state of its step, so that variation is kept.
+            and each missing value given the state of its step, so that variation is kept.
         random_state : seed of the draws; by default the estimator's
 
         Returns
@@ -447,7 +447,7 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
         full, log_evidence = full_blocks(self._model, self._params, sequences, rng)
         self._refuse_impossible(log_evidence, sequences, cut)
         marks = [mark for mark in (groups, time) if isinstance(mark, str)]
-        return fill_sequences(X, cut, marks, holes_filled(source, self._schema, full))
+        return fill_sequences(X, cut, marks, filled_cells(source, self._schema, full))
 
     # ---- how good ------------------------------------------------------------------------------------------------
 

@@ -116,7 +116,7 @@ class MixtureFit(TableMixture):
 
     def _remember(self, source: Source, schema: Schema) -> None:
         """Keep what later calls need to know of the table: its columns, never its rows."""
-        for name in ("n_rows_seen_", "_without_data"):  # of an earlier life
+        for name in ("n_rows_seen_", "_without_data"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self._template = source.template()
         self._schema = schema
@@ -137,8 +137,8 @@ class MixtureFit(TableMixture):
         return emission_builder.overlay(params, self.start or {}, self._schema, n_components)
 
     @property
-    def _told_apart(self) -> bool:
-        """Whether the user says what some components are: then they keep their order."""
+    def _keeps_order(self) -> bool:
+        """Whether options identify some components, which then keep their order."""
         return bool(self.start or self.fixed or self.tied)
 
     def _search(
@@ -206,12 +206,12 @@ class MixtureFit(TableMixture):
         return emission_builder.summary_of(model, data.known.stats, data.about, table.schema), data
 
     def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
-        """Return the parameters with the largest component first, unless something else tells components apart."""
-        if self._told_apart or table.evidence is not None:
+        """Return the parameters with the largest component first, unless options or labels identify components."""
+        if self._keeps_order or table.evidence is not None:
             return params
         return model.relabel(params, np.argsort(-params["mix"][0], kind="stable"))
 
-    def _told(self, table: Table) -> list[Chunk]:
+    def _partly_labelled(self, table: Table) -> list[Chunk]:
         """Return rows to begin with, where labels leave open what component a row belongs to; none by default."""
         return []
 
@@ -230,7 +230,7 @@ class MixtureFit(TableMixture):
             return [counted(model, data, self._overlaid(model.blank(), n_components, covariance))]
         chunks = table.chunks()
         begin = Start(model, whole(model.leaves["emit"], chunks), chunks)
-        told = self._told(table)
+        labelled = self._partly_labelled(table)
         starts = []
         for i in range(self.n_init):
             rng = np.random.default_rng(child(seed, i))
@@ -239,7 +239,7 @@ class MixtureFit(TableMixture):
             else:
                 emit = from_known(begin, data, STARTS[self.init](begin, rng))
                 params = {"mix": model.leaves["mix"].blank(), "emit": emit}
-                params = from_labelled(begin, told, params) if told else params
+                params = from_labelled(begin, labelled, params) if labelled else params
             params = self._overlaid(params, n_components, covariance)
             starts.append(model.conform(params, params))
         return distinct(model, starts)
@@ -284,6 +284,6 @@ def _check_rows(table: Table, n_components: int) -> None:
 
 
 def _twins(overlap: Floats) -> list[str]:
-    """Name pairs of classes that are the same: a start that does not tell them apart never will."""
+    """Name pairs of identical classes: EM never separates classes that start the same."""
     same = np.argwhere(np.triu(overlap > -1e-12, k=1))
     return [f"classes {i} and {j} are identical; start them apart, or use fewer classes" for i, j in same.tolist()]

@@ -203,15 +203,15 @@ class GaussianMixture(UnsupervisedMixture):
             )
 
     @property
-    def _given(self) -> str:
+    def _option_by_class(self) -> str:
         arrays = {name: getattr(self, name) for name in ("weights_init", "means_init", "precisions_init")}
         arrays["weights"] = None if isinstance(self.weights, str) else self.weights
         return next((name for name, value in arrays.items() if value is not None), "")
 
     @property
-    def _told_apart(self) -> bool:
+    def _keeps_order(self) -> bool:
         each = self.covariance is not None and np.ndim(self.covariance) == 3
-        return bool(self._given) or each or (self.warm_start and hasattr(self, "_params"))
+        return bool(self._option_by_class) or each or (self.warm_start and hasattr(self, "_params"))
 
     def _check_seen(self) -> None:
         numeric_schema.check_seen(unseen(self._schema))

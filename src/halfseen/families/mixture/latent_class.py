@@ -96,7 +96,7 @@ class LatentClass(UnsupervisedMixture):
     ----------
     weights_ : (K,) array            shares of the classes, largest first after a fit from random starts
     loglik_ : float                  log-likelihood of the data under the returned parameters, summed over rows
-    objective_ : float               what was climbed: `loglik_` (hard: best joint) plus the log-prior
+    objective_ : float               what was maximised: `loglik_` (hard: best joint) plus the log-prior
     trace_ : list of float           the objective after each accepted step
     n_iter_ : int                    passes over the data of the winning start
     converged_ : bool

@@ -174,7 +174,7 @@ class NaiveBayes(ClassifierMixin, MixtureFit):
 
         Parameters
         ----------
-        X : array, pandas, Polars or Arrow table, list of rows, or `open_table`; NaN, None and nulls are holes
+        X : array, pandas, Polars or Arrow table, list of rows, or `open_table`; NaN, None and nulls are missing values
         y : sequence
             A label for each row, None where it is unknown, a set where it is one of several; or an (N, C) array of
             evidence that multiplies the model. -1 is unknown among at least two other numbers, as in scikit-learn.
@@ -216,7 +216,7 @@ class NaiveBayes(ClassifierMixin, MixtureFit):
         if self.text == "complement" and not (all_certain(evidence) and self.components_per_class == 1):
             raise ParameterError(
                 "text='complement' needs a label for every row and one component per class: it is a rule, not a "
-                "probability model that EM could climb. Use text='multinomial'."
+                "probability model that EM could fit. Use text='multinomial'."
             )
 
     def _begin(self, classes: tuple[Any, ...]) -> None:
@@ -294,7 +294,7 @@ class NaiveBayes(ClassifierMixin, MixtureFit):
             masses = np.full(n_components, 1 / n_components)
         return recipe._replace(masses=masses, observed=isinstance(self.class_prior, str))
 
-    def _told(self, table: Table) -> list[Chunk]:
+    def _partly_labelled(self, table: Table) -> list[Chunk]:
         """Return the rows of whose class something is known, if there are others, and classes of several components."""
         if table.evidence is None or int(self.components_per_class) == 1 or table.evidence.complete:
             return []
@@ -352,7 +352,7 @@ class NaiveBayes(ClassifierMixin, MixtureFit):
         return self
 
     def _check_settled(self, table: Table) -> None:
-        """Refuse rows with latent content inside a leaf: their statistics would have to be gathered anew in the end."""
+        """Refuse rows with latent content inside a leaf: their statistics change with the parameters."""
         emit = self._model.leaves["emit"]
         assert isinstance(emit, Product)
         for block, leaf in emit.leaves.items():
@@ -361,12 +361,12 @@ class NaiveBayes(ClassifierMixin, MixtureFit):
                 names = ", ".join(column.name for column in self._schema.block_columns(block))
                 raise ParameterError(
                     f"partial_fit: row {int(np.argmin(settled))} of this batch has latent values in the columns "
-                    f"{names}, which EM completes anew in every iteration: statistics that are added once would be "
+                    f"{names}, which EM completes again in every iteration: statistics that are added once would be "
                     "wrong. Use fit with all rows."
                 )
 
     def _add(self, table: Table) -> None:
-        """Add the statistics of a batch and estimate anew."""
+        """Add the statistics of a batch and estimate the parameters from all of them."""
         pivot = self._model.blank()  # alike in all classes, so that moments of the whole table can be read off
         stats = self._model.recentre(self._stats, self._params, pivot)
         counted, rest = known_apart(self._model, table)  # about the pivot; nothing of what was learned is needed

@@ -1,4 +1,4 @@
-"""The guard rail of semi-supervised learning: find out whether the unlabelled rows help.
+"""Find out by cross-validation whether the unlabelled rows help a classifier.
 
 Both fits are made on the same folds of the labelled rows and compared on the rows left out. Unlabelled rows hurt when
 the classes are not the clusters of the table, or when columns depend on each other within a class.
@@ -102,7 +102,7 @@ def _folds(evidence: Evidence) -> Folds | None:
 
 
 def fitted_to(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> NaiveBayes:
-    """Fit a copy to some rows, quietly: the fit proper has already said what there is to say."""
+    """Fit a copy to some rows without warnings: those of the fit to all rows are enough."""
     copy = clone(model)
     copy._begin(tuple(model.classes_.tolist()))
     with warnings.catch_warnings():
@@ -112,7 +112,7 @@ def fitted_to(model: NaiveBayes, source: Source, weight: NDArray[np.float64], ev
 
 
 def encoded_rows(model: NaiveBayes, source: Source, rows: NDArray[np.int64]) -> Table:
-    """Encode some rows, quietly."""
+    """Encode some rows without warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a category may be met in the rows left out alone
         return model._schema.encode(source.take(rows))

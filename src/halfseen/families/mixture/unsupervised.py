@@ -46,7 +46,7 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         return ("diag",)
 
     @property
-    def _given(self) -> str:
+    def _option_by_class(self) -> str:
         """Name the option that gives a value for each class, if there is one."""
         return "start" if self.start else ""
 
@@ -65,10 +65,10 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
 
         Parameters
         ----------
-        X : array, pandas, Polars or Arrow table, list of rows, or `open_table`; NaN, None and nulls are holes
+        X : array, pandas, Polars or Arrow table, list of rows, or `open_table`; NaN, None and nulls are missing values
         y : ignored; Pipelines pass it
         sample_weight : (N,) array, optional
-            How often each row counts; by default what the column named as weight in `open_table` says.
+            How often each row counts; by default the column named as weight in `open_table`.
         labels : array, optional
             What is known of the rows' classes: a label or None for each row, a set of candidates, or an (N, K) array of
             evidence that multiplies the model.
@@ -84,9 +84,9 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         labels = source.target if labels is None else labels
         if labels is None and (classes is not None or unlabeled is not None):
             raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
-        if len(sizes) > 1 and self._given:
+        if len(sizes) > 1 and self._option_by_class:
             raise ParameterError(
-                f"{self._given}= needs one number of classes, n_components: it gives a value for each class."
+                f"{self._option_by_class}= needs one number of classes, n_components: it gives a value for each class."
             )
         if isinstance(self.n_components, str):
             sizes = sizes[: int(np.count_nonzero(weight))]

@@ -154,7 +154,7 @@ class NetworkMethods(SelectsModels, InformationCriteria):
     # ---- what follows from the graph ---------------------------------------------------------------------------------
 
     def d_separated(self, one: str | Sequence[str], two: str | Sequence[str], given: Sequence[str] | str = ()) -> bool:
-        """Whether the graph alone says that `one` and `two` are independent given `given`.
+        """Whether `one` and `two` are independent by the graph alone, given `given`.
 
         Examples
         --------
@@ -170,7 +170,7 @@ class NetworkMethods(SelectsModels, InformationCriteria):
         return self._graph.separated(set(first) - set(known), set(second) - set(known), known)
 
     def markov_blanket(self, variable: str) -> list[str]:
-        """Return parents, children and other parents of children: given these, nothing else tells of the variable."""
+        """Return parents, children and other parents of children: given these, it is independent of the rest."""
         [v] = self._numbers("variable", [variable])
         return [self._graph.names[u] for u in sorted(self._graph.blanket(v))]
 
@@ -347,14 +347,14 @@ class NetworkMethods(SelectsModels, InformationCriteria):
             )
 
     def impute(self, X: Any, draw: bool = False, random_state: Any = None) -> Any:
-        """Fill the holes of `X` from what is seen in the same row.
+        """Fill the missing values of `X` from the observed values of the same row.
 
         Parameters
         ----------
         X : table
         draw : bool
-            False: every hole gets its own most probable state. True: a joint draw given the row, so that relations
-            between columns are kept. (`mpe` gives the most probable joint state.)
+            False: every missing value gets its own most probable state. True: a joint draw given the row, so that
+            relations between columns are kept. (`mpe` gives the most probable joint state.)
         random_state : seed of the draws; by default the estimator's
 
         Returns
@@ -369,7 +369,7 @@ class NetworkMethods(SelectsModels, InformationCriteria):
         if draw:
             rng = self._generator(random_state)
             filled, logs = completed(table, found, rng)
-            self._warn_impossible(int(np.isneginf(logs).sum()), "their holes are filled at random")
+            self._warn_impossible(int(np.isneginf(logs).sum()), "their missing values are filled at random")
         else:
             filled = np.array(codes, dtype=np.int64)
             for v, name in enumerate(self._graph.names):
@@ -377,10 +377,10 @@ class NetworkMethods(SelectsModels, InformationCriteria):
                     filled[:, v] = self._possible(marginals(table, found, v), v).argmax(axis=1)
         cells = {}
         for j, name in enumerate(self._columns_of(source)):
-            holes = np.flatnonzero(source.column(j).missing)  # a category unknown to the model is no hole
+            missing = np.flatnonzero(source.column(j).missing)  # a category unknown to the model is not
             own = self._values(name)
             v = self._graph.names.index(name)
-            cells[j] = (holes, [own[code] for code in filled[holes, v].tolist()])
+            cells[j] = (missing, [own[code] for code in filled[missing, v].tolist()])
         return source.fill({j: one for j, one in cells.items() if len(one[0])})
 
     def sample(self, n_samples: int = 1, random_state: Any = None, evidence: Mapping[str, Any] | None = None) -> Any:
@@ -517,7 +517,7 @@ def _listed(given: Any) -> bool:
 
 
 def read_likelihood(name: str, states: Sequence[Any], given: Any) -> Floats:
-    """Return logs of the likelihoods of the states that a set, a dict or a list says."""
+    """Return logs of the likelihoods of the states in a set, a dict or a list."""
     values = np.zeros(len(states))
     if isinstance(given, set | frozenset):
         for state in given:

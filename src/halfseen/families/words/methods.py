@@ -25,7 +25,7 @@ KINDS = {"ibm1": 0, "diagonal": 1, "hmm": 2}
 DIRECTIONS = ("both", "forward", "reverse")
 BATCH = 1 << 22  # links of the pairs that are aligned together
 NEVER = 1e-100  # translations that no pair needed; new text may, and none of it is impossible
-SHOWN_JUMP = 0.02  # jumps and translations that are rarer are not told
+SHOWN_JUMP = 0.02  # jumps and translations that are rarer are not shown
 SHOWN_SHARE = 0.05
 
 
