@@ -19,14 +19,14 @@ from halfseen.data import Evidence, Source, Table
 from halfseen.errors import DataError, UnlabeledWarning, warn
 
 if TYPE_CHECKING:
-    from halfseen.families.mixture.naive_bayes import NaiveBayes
+    from halfseen.families.mixture.supervised import MixtureClassifier
 
 FOLDS = 5
 WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)  # of unlabelled rows, tried by cross-validation
 
 
 def compare(
-    model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence
+    model: MixtureClassifier, source: Source, weight: NDArray[np.float64], evidence: Evidence
 ) -> dict[str, Any] | None:
     """Return the cross-validated accuracies with and without unlabelled rows; warn when they are worse with them.
 
@@ -48,7 +48,7 @@ def compare(
     return _judged(model, right[1.0], right[0.0], len(folds.split))
 
 
-def best_weight(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> float:
+def best_weight(model: MixtureClassifier, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> float:
     """Return the weight of unlabelled rows with which most labelled rows are right in cross-validation.
 
     The largest among equals. 1 where there is nothing to choose: no unlabelled row, or too few labels.
@@ -75,7 +75,12 @@ class Folds(NamedTuple):
 
 
 def _tested(
-    model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence, folds: Folds, share: float
+    model: MixtureClassifier,
+    source: Source,
+    weight: NDArray[np.float64],
+    evidence: Evidence,
+    folds: Folds,
+    share: float,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
     """Fit to all but each fold, unlabelled rows weighted by `share`; yield the fold and which of its rows are right."""
     labelled, names = folds.labelled, np.arange(len(model.classes_))
@@ -101,7 +106,9 @@ def _folds(evidence: Evidence) -> Folds | None:
     return Folds(labelled, truth, list(StratifiedKFold(folds, shuffle=True, random_state=0).split(labelled, truth)))
 
 
-def fitted_to(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> NaiveBayes:
+def fitted_to(
+    model: MixtureClassifier, source: Source, weight: NDArray[np.float64], evidence: Evidence
+) -> MixtureClassifier:
     """Fit a copy to some rows without warnings: those of the fit to all rows are enough."""
     copy = clone(model)
     copy._begin(tuple(model.classes_.tolist()))
@@ -111,7 +118,7 @@ def fitted_to(model: NaiveBayes, source: Source, weight: NDArray[np.float64], ev
     return copy
 
 
-def encoded_rows(model: NaiveBayes, source: Source, rows: NDArray[np.int64]) -> Table:
+def encoded_rows(model: MixtureClassifier, source: Source, rows: NDArray[np.int64]) -> Table:
     """Encode some rows without warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a category may be met in the rows left out alone
@@ -119,7 +126,7 @@ def encoded_rows(model: NaiveBayes, source: Source, rows: NDArray[np.int64]) -> 
 
 
 def _judged(
-    model: NaiveBayes, with_all: NDArray[np.float64], labelled_only: NDArray[np.float64], folds: int
+    model: MixtureClassifier, with_all: NDArray[np.float64], labelled_only: NDArray[np.float64], folds: int
 ) -> dict[str, Any]:
     scores = {
         "with_unlabeled": float(with_all.mean()),
