@@ -498,6 +498,8 @@ def test_columns_without_information(tmp_path):
     assert "no cell of the table is observed" in halfseen("fit", data, "-k", 2, code=1).stderr
     data.write_text("a,y\nx,1\nz,1\nx,1\n")
     assert "nothing to learn" in halfseen("fit", data, "--target", "y", code=1).stderr
+    data.write_text("a,y\n1.5,1\n2.5,1\n3.5,1\n")
+    assert "nothing to learn" in halfseen("fit", data, "--target", "y", "--model", "gaussian", code=1).stderr
 
 
 def test_model_and_data_that_do_not_fit(votes, tmp_path):

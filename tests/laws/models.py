@@ -25,7 +25,7 @@ from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.expected import Step
 from halfseen.engine.loop.model import Model, Reduced
 from halfseen.engine.tables.mixture import Mixture
-from halfseen.estimators.table.emission_builder import filled, mixture, summarise
+from halfseen.estimators.table.emission_builder import Recipe, filled, summarise
 from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, NormalParams, Product, Tied
 from halfseen.leaves.negbin import NegBin, NegBinParams
@@ -103,7 +103,7 @@ def mixtures(
     labelled = n_components if labels else None
     table = draw(tables(kinds, weights=weights, n_labels=labelled, offset=offset))
     table = present(table) if presence else table
-    model = mixture(table.schema, summary(table), n_components, prior, FLOOR, fixed, covariance=covariance)
+    model = Recipe(table.schema, summary(table), n_components, prior, FLOOR, fixed, covariance=covariance).model()
     if wrap is not None:
         emit, rng = model.leaves["emit"], draw(generators)
         wrapped = {name: wrap(name, leaf, rng) for name, leaf in emit.leaves.items()}
@@ -179,7 +179,7 @@ def mixtures_of_mixtures(draw, prior: Any = None) -> Case:
     """Draw a class with several components: the emission of a mixture is a mixture."""
     n_groups, n_inside = draw(_nested_sizes)
     table = draw(tables("cg", most=6))
-    flat = mixture(table.schema, summary(table), n_groups * n_inside, prior, FLOOR)
+    flat = Recipe(table.schema, summary(table), n_groups * n_inside, prior, FLOOR).model()
     emit = inner_mixture(flat.leaves["emit"], n_groups, n_inside)
     model = Mixture(Independent(), {"mix": Cells(1, [n_groups], axes=(1,)), "emit": emit})
     return Case(model, table, anywhere(model, draw(generators)))
@@ -190,10 +190,9 @@ def products_with_mixtures(draw) -> Case:
     """Draw a product one of whose blocks is a mixture inside each component."""
     n_components, n_inside = draw(_nested_sizes)
     table = draw(tables("cgp", most=6, n_labels=n_components))
-    outside = mixture(table.schema, summary(table), n_components, None, FLOOR)
-    inside = (
-        mixture(table.schema, summary(table), n_inside * n_components, "row", FLOOR).leaves["emit"].leaves["gaussian"]
-    )
+    outside = Recipe(table.schema, summary(table), n_components, None, FLOOR).model()
+    wide = Recipe(table.schema, summary(table), n_inside * n_components, "row", FLOOR).model()
+    inside = wide.leaves["emit"].leaves["gaussian"]
     blocks = {**outside.leaves["emit"].leaves, "gaussian": inner_mixture(inside, n_components, n_inside)}
     model = Mixture(Independent(), {**outside.leaves, "emit": Product(n_components, blocks)})
     return Case(model, table, anywhere(model, draw(generators)))
@@ -205,7 +204,7 @@ def classes_of_given_shares(draw) -> Case:
     table = draw(tables("cg", n_labels=4))
     share = draw(st.sampled_from([0.5, 0.9, 0.2]))
     masses = np.array([share, 1 - share])
-    model = mixture(table.schema, summary(table), 4, draw(st.sampled_from([None, 1.0])), FLOOR, masses=masses)
+    model = Recipe(table.schema, summary(table), 4, draw(st.sampled_from([None, 1.0])), FLOOR, masses=masses).model()
     return Case(model, table, anywhere(model, draw(generators)))
 
 
@@ -232,7 +231,7 @@ def chains(
     rng = draw(generators)
     lengths = cuts(steps.n_rows, rng)
     table = Sequences.of(steps, lengths, rng.choice(weights, len(lengths)))
-    flat = mixture(steps.schema, summary(steps), n_components * inside, prior, FLOOR, covariance=covariance)
+    flat = Recipe(steps.schema, summary(steps), n_components * inside, prior, FLOOR, covariance=covariance).model()
     emit = flat.leaves["emit"]
     if wrap is not None:
         emit = replace(emit, leaves={name: wrap(name, leaf, rng) for name, leaf in emit.leaves.items()})

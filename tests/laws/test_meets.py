@@ -13,7 +13,7 @@ from halfseen.assign import HARD, SOFT
 from halfseen.data import Column, Evidence, Schema, Table
 from halfseen.engine.tables.lloyd import Rows, move, sweep
 from halfseen.engine.tables.mixture import Mixture
-from halfseen.estimators.table.emission_builder import mixture
+from halfseen.estimators.table.emission_builder import Recipe
 from halfseen.leaves import Categorical, Cells, Frozen, Gaussian, GaussianParams, Poisson, Product
 from halfseen.structures.independent import Independent
 from tests.laws.closeness import close, same_step
@@ -39,7 +39,7 @@ def weights(n_components):
 @given(table=tables(), rng=generators)
 def test_one_component_is_the_closed_form(table, rng):
     """Frequencies, means, variances and mean counts of the observed cells, after one step from anywhere."""
-    model = mixture(table.schema, summary(table), 1, None, FLOOR)
+    model = Recipe(table.schema, summary(table), 1, None, FLOOR).model()
     case = Case(model, table, anywhere(model, rng))
     fitted = model.improved(case.step())["emit"]
     weight = table.weight
@@ -207,7 +207,7 @@ def test_a_mixture_of_mixtures_is_a_flat_mixture(case):
 @given(tables("c", n_labels=2), generators)
 def test_a_class_with_two_components_is_a_label_with_two_candidates(table, rng):
     """Labels of G classes on a nested model = candidate sets of their components on the flat one."""
-    flat = mixture(table.schema, summary(table), 4, None)
+    flat = Recipe(table.schema, summary(table), 4, None).model()
     nested = Mixture(Independent(), {"mix": weights(2), "emit": inner_mixture(flat.leaves["emit"], 2, 2)})
     params = anywhere(nested, rng)
     one = Case(nested, table, params).step()
@@ -351,7 +351,7 @@ def test_binary_columns_as_categories_or_as_columns_of_their_own_name(kind):
     usage = rng.dirichlet(np.ones(2), 30)
     logliks = []
     for table in (X, Y):
-        model = mixture(table.schema, summary(table), 2, "row", FLOOR)
+        model = Recipe(table.schema, summary(table), 2, "row", FLOOR).model()
         case = Case(model, table, model.blank())
         stats = np.zeros(model.leaves["emit"].stats_shape)
         emit = model.leaves["emit"]

@@ -13,7 +13,7 @@ from halfseen.assign import HARD, SOFT, Assign
 from halfseen.data import Sequences
 from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.model import Model, Reduced
-from halfseen.estimators.table.emission_builder import mixture
+from halfseen.estimators.table.emission_builder import Recipe
 from halfseen.families.transcript.chunks import Utterances
 from halfseen.families.transcript.lexicon import Lexicon
 from halfseen.leaves import Cells
@@ -47,7 +47,7 @@ def transcripts(draw, kinds="cg", prior=None, silence=False, variants=False, ins
     kept = np.array([graph.n_least <= length for graph, length in zip(graphs, lengths, strict=True)])
     frames = Sequences.of(steps, lengths, rng.choice(WHOLE, len(lengths)))
     table = Utterances(frames, tuple(graphs)).take(kept)
-    emit = mixture(steps.schema, summary(steps), lexicon.n_emissions * inside, prior, FLOOR).leaves["emit"]
+    emit = Recipe(steps.schema, summary(steps), lexicon.n_emissions * inside, prior, FLOOR).model().leaves["emit"]
     if inside > 1:
         emit = inner_mixture(emit, lexicon.n_emissions, inside)
     pseudo = None if prior is None else np.full((1, sum(lexicon.cardinalities)), 0.5)
@@ -244,7 +244,7 @@ def test_one_state_per_frame_is_supervised_counting(data):
     names = np.array(["a", "b", "c"])[said]
     graphs = [lexicon.layout(part.tolist()).graph for part in np.split(names, np.cumsum(lengths)[:-1])]
     table = Utterances(Sequences.of(steps, lengths), tuple(graphs))
-    emit = mixture(steps.schema, summary(steps), 3, None, FLOOR).leaves["emit"]
+    emit = Recipe(steps.schema, summary(steps), 3, None, FLOOR).model().leaves["emit"]
     model = Model(LeftRight(), {"moves": Cells(1, lexicon.cardinalities), "emit": emit})
     params = anywhere(model, data.draw(generators))
     for assign, others in itertools.product((SOFT, HARD), (params, anywhere(model, np.random.default_rng(0)))):

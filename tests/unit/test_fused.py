@@ -37,7 +37,7 @@ def some_table(rng, n_rows, kinds="cgp", missing=0.2, n_columns=3):
 
 
 def some_model(rng, table, n_components):
-    model = emission_builder.mixture(table.schema, emission_builder.summarise(table), n_components, "row", 1e-8)
+    model = emission_builder.Recipe(table.schema, emission_builder.summarise(table), n_components, "row", 1e-8).model()
     params = model.jitter(model.blank(), 0.7, rng)
     return model, params
 
@@ -88,7 +88,7 @@ def test_far_values_do_not_vanish():
     """A value thousands of standard deviations from every class still has a most probable one."""
     X = np.array([[0.5], [1.5], [1e6], [-1e6], [np.nan]])
     table = Schema.learn(read(X)).encode(read(X)).canonical()
-    model = emission_builder.mixture(table.schema, emission_builder.summarise(table), 2)
+    model = emission_builder.Recipe(table.schema, emission_builder.summarise(table), 2).model()
     start = {"weights": [0.3, 0.7], "x0": {"mean": [0.0, 1.0], "sd": [1.0, 2.0]}}
     params = emission_builder.overlay(model.blank(), start, table.schema, 2)
     [fused] = evaluate(model, reduce(model, table), [params])
@@ -101,7 +101,7 @@ def test_far_values_do_not_vanish():
 def test_an_impossible_row_is_impossible_on_both_paths():
     X = np.array([["a", "b"], ["b", "a"], ["a", "a"]], dtype=object)
     table = Schema.learn(read(X)).encode(read(X)).canonical()
-    model = emission_builder.mixture(table.schema, emission_builder.summarise(table), 2)
+    model = emission_builder.Recipe(table.schema, emission_builder.summarise(table), 2).model()
     start = {"weights": [0.5, 0.5], "x0": [[1.0, 0.0], [0.0, 1.0]], "x1": [[0.0, 1.0], [1.0, 0.0]]}
     params = emission_builder.overlay(model.blank(), start, table.schema, 2)
     for data in (reduce(model, table), Reduced(table.chunks())):

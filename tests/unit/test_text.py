@@ -17,7 +17,7 @@ from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.tables.preprocess import reduce
 from halfseen.errors import DataError, DataTypeError, ParameterError
-from halfseen.estimators.table.emission_builder import mixture, summarise
+from halfseen.estimators.table.emission_builder import Recipe, summarise
 from halfseen.kernels import active, plain
 
 DOCUMENTS = ["Chinese Beijing Chinese", "Chinese Chinese Shanghai", "Chinese Macao", "Tokyo Japan Chinese"]
@@ -113,7 +113,7 @@ def test_the_fused_path_adds_up_to_the_three_steps():
     X, _ = documents(300, 40)
     schema = Schema.of([Column("words", "text", tuple(range(40)))])
     table = Table(schema, {"text": Counts.of(csr_array(X))}, np.random.default_rng(0).integers(1, 3, 300) * 1.0)
-    model = mixture(schema, summarise(table), 5, 0.5)
+    model = Recipe(schema, summarise(table), 5, 0.5).model()
     rng = np.random.default_rng(2)
     params = {"mix": rng.dirichlet(np.ones(5))[None], "emit": {"text": rng.dirichlet(np.ones(40), 5)}}
     data = reduce(model, table)

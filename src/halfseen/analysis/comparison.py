@@ -17,7 +17,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.table import profile
-from halfseen.families.hmm.methods import ChainUse
+from halfseen.families.hmm.methods import HMMMethods
 from halfseen.families.kmeans.centers import names_of
 from halfseen.families.kmeans.estimator import KMeans
 
@@ -160,7 +160,7 @@ def models(first: Any, second: Any) -> Moved:
     ('x', 'a', 0.2)
     """
     for model in (first, second):
-        if not isinstance(model, KMeans | ChainUse) and not hasattr(model, "weights_"):
+        if not isinstance(model, KMeans | HMMMethods) and not hasattr(model, "weights_"):
             raise ParameterError(f"a {type(model).__name__} has no classes to compare.")
     of_centres = [isinstance(model, KMeans) for model in (first, second)]
     if any(of_centres) and not all(of_centres):
@@ -170,7 +170,7 @@ def models(first: Any, second: Any) -> Moved:
     if all(of_centres):
         return _clusters(first, second)
     one, two = _by_components(first), _by_components(second)
-    chains = (first, second) if isinstance(first, ChainUse) and isinstance(second, ChainUse) else None
+    chains = (first, second) if isinstance(first, HMMMethods) and isinstance(second, HMMMethods) else None
     return _matched(one, two, chains)
 
 
@@ -187,14 +187,14 @@ class _Components:
 
 def _by_components(model: Any) -> Any:
     """Return a model with classes, or the states of a chain in their place."""
-    if not isinstance(model, ChainUse):
+    if not isinstance(model, HMMMethods):
         return model
     if model._inside is not None:
         raise ParameterError("states whose emissions are mixtures (n_mix above 1) cannot be compared one by one.")
     return _Components(model._schema, model._model, model._params, model.state_names_, model.occupancy_)
 
 
-def _matched(first: Any, second: Any, chains: tuple[ChainUse, ChainUse] | None) -> Moved:
+def _matched(first: Any, second: Any, chains: tuple[HMMMethods, HMMMethods] | None) -> Moved:
     overlap = np.exp(first._model.overlap(first._params, second._params))
     rows, columns = linear_sum_assignment(overlap, maximize=True)
     moves = _moves(first, second, rows, columns) + ([] if chains is None else _next_moves(*chains, rows, columns))
@@ -248,7 +248,7 @@ def _moves(first: Any, second: Any, rows: Any, columns: Any) -> list[Move]:
     return moves
 
 
-def _next_moves(first: ChainUse, second: ChainUse, rows: Any, columns: Any) -> list[Move]:
+def _next_moves(first: HMMMethods, second: HMMMethods, rows: Any, columns: Any) -> list[Move]:
     """Return the transitions between matched states that differ."""
     before, after = first.transmat_[np.ix_(rows, rows)], second.transmat_[np.ix_(columns, columns)]
     names = [first.state_names_[i] for i in rows]

@@ -39,7 +39,6 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.table.profile import fitted_blocks
-from halfseen.estimators.table.table_mixture import default_name
 from halfseen.families.mixture.latent_class import LatentClass
 from halfseen.kinds.kind import Kind
 from halfseen.leaves.leaf import Floats, Stats
@@ -259,7 +258,7 @@ def _table(model: LatentClass, X: Any, sample_weight: Any, labels: Any) -> Table
             f"X has {source.n_rows} rows; EM number by number is readable for at most {MOST_ROWS}. Pass a few rows."
         )
     n_components = len(model.weights_)
-    named = any(name != default_name(k) for k, name in enumerate(model.class_names_))
+    named = any(name != model._default_name(k) for k, name in enumerate(model.class_names_))
     evidence, _ = read_labels(labels, source.n_rows, n_components, model.class_names_ if named else None)
     return model._schema.encode(source, sample_weight, evidence)
 

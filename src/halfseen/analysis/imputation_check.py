@@ -24,10 +24,10 @@ from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.table.table_mixture import TableMixture
 from halfseen.families.hmm.impute import full_blocks
-from halfseen.families.hmm.methods import ChainUse
+from halfseen.families.hmm.methods import HMMMethods
 from halfseen.families.kmeans.estimator import KMeans
-from halfseen.families.mixture.fit import TableEM
-from halfseen.families.mixture.naive_bayes import NaiveBayes, target_of
+from halfseen.families.mixture.fit import MixtureFit
+from halfseen.families.mixture.supervised import MixtureClassifier, target_of
 from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
 from halfseen.seeds import seed_of
@@ -152,7 +152,7 @@ def hidden_cells(
     options.whole("n_init", n_init)
     if refit != "auto":
         options.flag("refit", refit)
-    if isinstance(model, ChainUse):
+    if isinstance(model, HMMMethods):
         if refit is True or y is not None or sample_weight is not None:
             raise ParameterError("refit=True, y= and sample_weight= have no meaning for an HMM.")
         return hidden_along(model, model._sequences(X, None, None, None)[0], share, random_state)
@@ -168,7 +168,7 @@ def hidden_cells(
     check_mixture(model)
     source: Source = model._read(X, reset=False)
     y = source.target if y is None else y
-    if refit is True and isinstance(model, NaiveBayes) and y is None:
+    if refit is True and isinstance(model, MixtureClassifier) and y is None:
         raise ParameterError("refit=True needs the labels: pass y, or use refit=False.")
     table = model._schema.encode(source, row_weight(source, sample_weight))
     reason = _why_not(model, y, table) if refit == "auto" else ("" if refit else "as asked")
@@ -241,7 +241,7 @@ def _why_no_centres(model: KMeans, table: Table) -> str:
     return f"as {table.n_rows:,} rows are many to fit again" if table.n_rows > SMALL else ""
 
 
-def hidden_along(model: ChainUse, sequences: Sequences, share: float = 0.1, random_state: Any = 0) -> HiddenCells:
+def hidden_along(model: HMMMethods, sequences: Sequences, share: float = 0.1, random_state: Any = 0) -> HiddenCells:
     """Return the check of encoded sequences, by the model as it is."""
     table = sequences.steps
     hidden = _hide(table, share, np.random.default_rng(seed_of(random_state)))
@@ -262,9 +262,9 @@ def _why_not(model: TableMixture, y: Any, table: Table) -> str:
     """Return why a refit is not made; empty if it is."""
     if not hasattr(model, "loglik_"):
         return "which was not fitted to this table as a whole"
-    if isinstance(model, NaiveBayes) and y is None:
+    if isinstance(model, MixtureClassifier) and y is None:
         return "as no labels were given to fit it again"
-    weight = _known(model, table, y).weight if isinstance(model, NaiveBayes) else table.weight
+    weight = _known(model, table, y).weight if isinstance(model, MixtureClassifier) else table.weight
     if abs(weight.sum() - model._n_rows) > 1e-6 * model._n_rows:
         return ELSEWHERE
     return f"as {table.n_rows:,} rows are many to fit again" if table.n_rows > SMALL else ""
@@ -312,17 +312,17 @@ def _without(table: Table, hidden: Mask) -> Table:
 
 def _refitted(model: TableMixture, holed: Table, y: Any, n_init: int, seed: np.random.SeedSequence) -> TableMixture:
     """Fit a copy of the model to a table with more holes: same columns, categories and number of classes."""
-    assert isinstance(model, TableEM)
+    assert isinstance(model, MixtureFit)
     other = copy(model)
     other.n_init = n_init
-    if isinstance(model, NaiveBayes):
+    if isinstance(model, MixtureClassifier):
         holed = _known(model, holed, y)
     found = other._search(holed.canonical(), len(model.weights_), seed, covariance=model._recipe.covariance)
     other._model, other._params = found.model, found.params
     return other
 
 
-def _known(model: NaiveBayes, table: Table, y: Any) -> Table:
+def _known(model: MixtureClassifier, table: Table, y: Any) -> Table:
     """Return a table with the evidence of its labels, its rows weighted as in a fit."""
     evidence, _ = read_target(target_of(y), table.n_rows, model.classes_.tolist())
     weight = np.where(evidence.index == 0, model.unlabeled_weight_ * table.weight, table.weight)

@@ -24,7 +24,8 @@ from halfseen.engine.services.checkpoint import evaluate, lasting_seed
 from halfseen.engine.tables.preprocess import reduce
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.table.table_mixture import TableMixture, matching
+from halfseen.estimators.base import matching
+from halfseen.estimators.table.table_mixture import TableMixture
 from halfseen.leaves.leaf import Floats, map_arrays
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner

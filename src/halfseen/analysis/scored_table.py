@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen.data import Source, Table, check_weight
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.table.table_mixture import TableMixture
-from halfseen.families.mixture.naive_bayes import NaiveBayes
+from halfseen.families.mixture.supervised import MixtureClassifier
 from halfseen.leaves.leaf import Floats
 
 Mask = NDArray[np.bool_]
@@ -130,7 +130,7 @@ def check_mixture(model: Any) -> None:
 
 def class_names(model: TableMixture) -> tuple[str, ...]:
     """Return the names of the classes; of a classifier, its labels."""
-    return tuple(map(str, model.classes_)) if isinstance(model, NaiveBayes) else model.class_names_
+    return tuple(map(str, model.classes_)) if isinstance(model, MixtureClassifier) else model.class_names_
 
 
 def class_shares(model: TableMixture) -> Floats:
@@ -140,4 +140,4 @@ def class_shares(model: TableMixture) -> Floats:
 
 def by_class(model: TableMixture, by_component: Floats) -> Floats:
     """Sum over the components of each class, along the last axis."""
-    return model._by_class(by_component) if isinstance(model, NaiveBayes) else by_component
+    return model._by_class(by_component) if isinstance(model, MixtureClassifier) else by_component

@@ -24,8 +24,8 @@ from halfseen.analysis.scored_table import check_mixture
 from halfseen.data import Source, check_weight, read_target
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
-from halfseen.families.mixture.naive_bayes import NaiveBayes, target_of
 from halfseen.families.mixture.semi_supervised_check import encoded_rows, fitted_to
+from halfseen.families.mixture.supervised import MixtureClassifier, target_of
 from halfseen.leaves.leaf import Floats
 
 Ints = NDArray[np.int64]
@@ -111,7 +111,7 @@ def cross_validate(
     1.0
     """
     check_mixture(model)
-    if not isinstance(model, NaiveBayes):
+    if not isinstance(model, MixtureClassifier):
         raise ParameterError(f"cross_validate judges classifiers; {type(model).__name__} has no labels to predict.")
     options.whole("folds", folds)
     source: Source = model._read(X, reset=False)

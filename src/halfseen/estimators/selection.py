@@ -3,56 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from halfseen.data import Source, frame_from_dict
+from halfseen.engine.loop.search import Search
 from halfseen.engine.services.checkpoint import stop_recording
 from halfseen.errors import ParameterError
+from halfseen.leaves.leaf import Stats
+from halfseen.leaves.limits import Params
 
 
-class Measured(Protocol):
-    """A fitted model: what BIC and AIC need of it."""
+@dataclass(frozen=True, kw_only=True)
+class FittedModel:
+    """A model fitted to data.
 
-    @property
-    def model(self) -> Any:
-        """The model."""
+    Attributes
+    ----------
+    model, params : the model, and the parameters of the best run in the order they are shown in
+    search : Search        all runs
+    stats : Stats          expected statistics under `params`
+    loglik : float         log-likelihood under `params`, whatever the assignment mode
+    n_rows : float         number of rows or observed steps, weighted
+    """
 
-    @property
-    def search(self) -> Any:
-        """All runs."""
-
-    @property
-    def loglik(self) -> float:
-        """Log-likelihood."""
-
-    @property
-    def n_rows(self) -> float:
-        """Number of rows or observed steps, N."""
+    model: Any
+    params: Params
+    search: Search
+    stats: Stats
+    loglik: float
+    n_rows: float
 
 
-class Found(Measured, Protocol):
-    """A model fitted with some number of components: what is compared to choose that number."""
+@dataclass(frozen=True, kw_only=True)
+class FittedComponents(FittedModel):
+    """A model fitted with some number of components: what is compared to choose that number.
 
-    @property
-    def n_components(self) -> int:
-        """Number of components, K."""
+    Attributes
+    ----------
+    n_components : int     K
+    covariance : str       shape of the covariances
+    uncertain : float      entropy of the hidden variables given the observed ones
+    n_hidden : float       number of hidden variables, weighted: rows, or all steps
+    """
 
-    @property
-    def uncertain(self) -> float:
-        """Entropy of the hidden variables given the observed ones."""
-
-    @property
-    def n_hidden(self) -> float:
-        """Number of hidden variables: rows, or all steps."""
+    n_components: int
+    covariance: str
+    uncertain: float
+    n_hidden: float
 
 
 Choice = TypeVar("Choice")
-Searched = TypeVar("Searched", bound=Measured)
-Fitted = TypeVar("Fitted", bound=Found)
+Searched = TypeVar("Searched", bound=FittedModel)
+Fitted = TypeVar("Fitted", bound=FittedComponents)
 
 CRITERIA = ("bic", "aic", "icl")
 PATIENCE = 2  # "auto" stops when the criterion has risen this often in a row
@@ -129,28 +135,43 @@ def search_shapes(
     return Tried(everything)
 
 
-def _rising(tried: Sequence[Found], criterion: str) -> bool:
+def _rising(tried: Sequence[FittedComponents], criterion: str) -> bool:
     values = [criteria(found)[criterion] for found in tried[-PATIENCE - 1 :]]
     return len(values) > PATIENCE and all(low < high for low, high in pairwise(values))
 
 
-def criteria(found: Found) -> dict[str, float]:
+def criteria(found: FittedComponents) -> dict[str, float]:
     """Return all figures by which numbers of components are compared; bic, aic and icl are better when lower."""
     size = found.n_components
     figures = information(found)
-    sure = 1.0 if size == 1 else 1.0 - found.uncertain / (found.n_hidden * float(np.log(size)))
+    sure = relative_entropy(found.uncertain, found.n_hidden, size)
     return {"n_components": size, **figures, "icl": figures["bic"] + 2 * found.uncertain, "entropy": sure}
 
 
-def information(found: Measured) -> dict[str, float]:
+def information(found: FittedModel) -> dict[str, float]:
     """Return log-likelihood, number of free parameters, BIC and AIC of a fitted model."""
     n_parameters = found.model.n_free()
     return {
         "loglik": found.loglik,
         "n_parameters": n_parameters,
-        "bic": -2 * found.loglik + n_parameters * float(np.log(found.n_rows)),
-        "aic": -2 * found.loglik + 2 * n_parameters,
+        "bic": bic(found.loglik, n_parameters, found.n_rows),
+        "aic": aic(found.loglik, n_parameters),
     }
+
+
+def bic(loglik: float, n_parameters: int, n_rows: float) -> float:
+    """Return the Bayesian information criterion; lower is better."""
+    return -2 * loglik + n_parameters * float(np.log(n_rows))
+
+
+def aic(loglik: float, n_parameters: int) -> float:
+    """Return Akaike's information criterion; lower is better."""
+    return -2 * loglik + 2 * n_parameters
+
+
+def relative_entropy(uncertain: float, n_hidden: float, size: int) -> float:
+    """Return 1 - EN / (N log K): 1 where every hidden variable is known given the observed ones, 0 where none is."""
+    return 1.0 if size == 1 else 1.0 - uncertain / (n_hidden * float(np.log(size)))
 
 
 def best(tried: Sequence[Fitted], criterion: str) -> Fitted:
@@ -158,16 +179,16 @@ def best(tried: Sequence[Fitted], criterion: str) -> Fitted:
     return min(tried, key=lambda found: (not found.search.best.healthy, criteria(found)[criterion]))
 
 
-def table(tried: Sequence[Found], criterion: str, template: Source, shapes: Sequence[str] = ()) -> Any:
-    """Return what was tried as a table, a row for each number of components and shape of covariance."""
+def compared(tried: Sequence[FittedComponents], criterion: str) -> dict[str, list[Any]]:
+    """Return the figures of all that was tried by name, with an entry for each size and shape of covariance."""
     rows: list[dict[str, Any]] = [criteria(found) for found in tried]
-    if len(set(shapes)) > 1:
-        rows = [{"covariance": shape, **row} for shape, row in zip(shapes, rows, strict=True)]
+    if len({found.covariance for found in tried}) > 1:
+        rows = [{"covariance": found.covariance, **row} for found, row in zip(tried, rows, strict=True)]
     chosen = best(tried, criterion)
-    return table_of(rows, next(i for i, found in enumerate(tried) if found is chosen), template)
+    return by_name(rows, next(i for i, found in enumerate(tried) if found is chosen))
 
 
-def table_of(rows: Sequence[Mapping[str, Any]], chosen: int, template: Source) -> Any:
-    """Return figures of all that was tried as a table that marks the chosen one."""
-    columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in rows[0]}
-    return frame_from_dict({**columns, "chosen": [i == chosen for i in range(len(rows))]}, template)
+def by_name(rows: Sequence[Mapping[str, Any]], chosen: int) -> dict[str, list[Any]]:
+    """Return figures of all that was tried as lists of plain values by name; "chosen" marks the one that is kept."""
+    columns: dict[str, list[Any]] = {name: np.array([row[name] for row in rows]).tolist() for name in rows[0]}
+    return {**columns, "chosen": [i == chosen for i in range(len(rows))]}

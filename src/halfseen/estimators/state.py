@@ -7,7 +7,7 @@ Vocabulary
 State     a record of plain values, and named arrays; no class, no function
 Origin    where a fit came from: its data, seed and time
 taken     estimator -> State
-restored  State -> estimator, checked as a thing from outside: every name, type, shape and value
+restored  State -> estimator, checked as untrusted input: every name, type, shape and value
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 
-from halfseen.data import frame_from_dict
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.leaves import Leaf, Normal
@@ -116,10 +114,7 @@ def options_of(model: Any) -> dict[str, Any]:
 def training_of(model: Any, training: Training) -> dict[str, Any]:
     """Return what the fit left beside the parameters: whatever of it there is."""
     own = vars(model)
-    found = {name: own[attribute] for name, (attribute, _) in training.items() if attribute in own}
-    if "selection_" in own:
-        found["selection_"] = nw.from_native(own["selection_"], eager_only=True).to_dict(as_series=False)
-    return found
+    return {name: own[attribute] for name, (attribute, _) in training.items() if attribute in own}
 
 
 def named_arrays(name: str, params: Params) -> dict[str, Floats]:
@@ -176,10 +171,15 @@ def check_shapes(tensors: Mapping[str, Floats], shapes: Mapping[str, Shape]) -> 
 def read_params(leaf: Leaf, tensors: Mapping[str, Floats]) -> Params:
     """Return the parameters of a leaf from arrays whose shapes were checked; refuse what is not legal."""
     params = _rebuilt("params", leaf.blank(), tensors)
+    check_params(leaf, params)
+    return params
+
+
+def check_params(leaf: Leaf, params: Params) -> None:
+    """Refuse parameters that a leaf cannot have."""
     flaw = leaf.flaw(params)
     if flaw is not None:
         raise ParameterError(flaw)
-    return params
 
 
 def _rebuilt(name: str, blank: Params, tensors: Mapping[str, Floats]) -> Params:
@@ -202,8 +202,7 @@ def _stats(name: str, leaf: Leaf, tensors: Mapping[str, Floats]) -> Iterator[Flo
         for part, inside in leaf.leaves.items():
             yield from _stats(f"{name}/{part}", inside, tensors)
         return
-    if _mass(unwrapped(leaf), tensors[name]).min(initial=0.0) < 0:
-        raise ParameterError("stats: an expected count is negative.")
+    check_counts(_mass(unwrapped(leaf), tensors[name]))
     yield tensors[name].ravel()
 
 
@@ -212,6 +211,19 @@ def _mass(leaf: Leaf, stats: Floats) -> Floats:
     if isinstance(leaf, Normal):
         return leaf.parts(stats).mass
     return stats if stats.ndim == 2 else stats[0]
+
+
+def check_counts(counts: Floats) -> None:
+    """Refuse expected counts below 0."""
+    if counts.min(initial=0.0) < 0:
+        raise ParameterError("stats: an expected count is negative.")
+
+
+def read_marks(found: Any) -> tuple[str | None, str | None]:
+    """Return the names of the columns of group and time."""
+    if not isinstance(found, list) or [mark is None or isinstance(mark, str) for mark in found] != [True, True]:
+        raise ParameterError(f"marks={found!r:.80} are not the names of the columns of group and time.")
+    return found[0], found[1]
 
 
 def read_labels(what: str, names: Any, size: int) -> tuple[str, ...]:
@@ -223,18 +235,11 @@ def read_labels(what: str, names: Any, size: int) -> tuple[str, ...]:
 
 def restore_training(model: Any, training: Any, known: Training) -> None:
     """Give a model what its fit left beside the parameters."""
-    found = dict(options.mapping("training", training))
-    selection = found.pop("selection_", None)
-    for name, value in found.items():
+    for name, value in options.mapping("training", training).items():
         attribute, possible = known.get(name, (name, None))
         if possible is None or not possible(value):
             raise ParameterError(f"training: {name}={value!r:.80} cannot be.")
         setattr(model, attribute, value)
-    if selection is not None:
-        lists = [isinstance(name, str) and isinstance(column, list) for name, column in selection.items()]
-        if not all(lists):
-            raise ParameterError("training: selection_ is not a table.")
-        model.selection_ = frame_from_dict(selection, model._template)
 
 
 def restore_stages(model: Any, record: Mapping[str, Any], own: Sequence[str]) -> None:
@@ -270,6 +275,12 @@ def is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
+def _is_table(value: Any) -> bool:
+    if not isinstance(value, dict) or not all(isinstance(column, list) for column in value.values()):
+        return False
+    return is_texts(list(value)) and len(set(map(len, value.values()))) < 2
+
+
 def _restarts(value: Any) -> bool:
     if not isinstance(value, dict) or set(value) != {"n_init", "n_finalists", "n_reached_best", "objectives"}:
         return False
@@ -287,4 +298,5 @@ OF_ALL: Training = {  # name in the record -> attribute, and what it may be
     "stop_reason_": ("stop_reason_", lambda value: isinstance(value, str)),
     "restarts_": ("restarts_", _restarts),
     "events_": ("events_", is_texts),
+    "selection_": ("_tried", _is_table),
 }

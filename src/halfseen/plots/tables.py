@@ -19,7 +19,7 @@ from halfseen.analysis.missing_values import Holes, count, holes
 from halfseen.analysis.scored_table import check_mixture, look
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.families.hmm.methods import ChainUse
+from halfseen.families.hmm.methods import HMMMethods
 from halfseen.kinds.kind import Contrast
 from halfseen.kinds.wording import percent
 from halfseen.leaves.leaf import Floats
@@ -124,7 +124,7 @@ def plot_selection(model: Any, ax: Axes | None = None) -> Axes:
             "plot_selection: there is nothing to compare, as one number of classes was tried. "
             "Fit LatentClass with several, such as n_components=range(1, 9)."
         )
-    what = "states" if isinstance(model, ChainUse) else "classes"
+    what = "states" if isinstance(model, HMMMethods) else "classes"
     ax = draw_selection(tried, model.criterion, axes(ax, "plot_selection", (7, 4)), what)
     ax.set_title(f"How many {what}?" if len(set(tried["n_components"])) > 1 else "Which covariance?")
     return ax
@@ -132,7 +132,7 @@ def plot_selection(model: Any, ax: Axes | None = None) -> Axes:
 
 def _check_fit(model: Any) -> None:
     """Refuse what no EM fit can have left its figures in."""
-    if not isinstance(model, ChainUse):
+    if not isinstance(model, HMMMethods):
         check_mixture(model)
     check_is_fitted(model)
 

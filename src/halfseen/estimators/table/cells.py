@@ -1,4 +1,4 @@
-"""From blocks of numbers back to cells: decoded columns, and holes filled in the container they came in."""
+"""From blocks of numbers back to cells: decoded columns, and missing values filled in the container they came in."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def decoded(schema: Schema, blocks: Mapping[str, Any]) -> list[Any]:
     return [columns[j] for j in sorted(columns)]
 
 
-def holes_filled(source: Source, schema: Schema, blocks: Mapping[str, Any]) -> Iterator[Filled]:
-    """Yield column, rows and new values of the holes of a table, taken from blocks without holes."""
+def filled_cells(source: Source, schema: Schema, blocks: Mapping[str, Any]) -> Iterator[Filled]:
+    """Yield column, rows and new values of the missing cells of a table, taken from complete blocks."""
     for j, column in enumerate(decoded(schema, blocks)):
-        if schema.columns[j].kind.of_words:  # which has no holes
+        if schema.columns[j].kind.of_words:  # which is never missing
             continue
-        holes = np.flatnonzero(source.column(j).missing)  # a category unknown to the model is no hole
-        if len(holes) and column[holes[0]] is not None:
-            yield j, holes, [column[n] for n in holes]
+        missing = np.flatnonzero(source.column(j).missing)  # a category unknown to the model is not
+        if len(missing) and column[missing[0]] is not None:
+            yield j, missing, [column[n] for n in missing]

@@ -11,7 +11,7 @@ from halfseen.leaves.limits import Params
 
 
 def column_notes(schema: Schema, summary: Mapping[str, Figures], emit: Params) -> list[str]:
-    """Return what the kinds of the columns have to say of them; `emit` are the parameters by block."""
+    """Return the notes of the kinds about their columns; `emit` are the parameters by block."""
     blocks = schema.each_block()
     return [note for block in blocks for note in block.kind.notes(block, summary[block.name], emit[block.name])]
 

@@ -1,6 +1,6 @@
 """A table's columns as leaves: a block for each kind and treatment, priors, and values given by the user.
 
-What a column is, and which leaf it has, its kind says (`halfseen.kinds`); here blocks are put together.
+The kind of a column (`halfseen.kinds`) decides which leaf it has; here blocks are put together.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def roughly(table: Table) -> Summary:
 
 
 def unit_summary(schema: Schema) -> Summary:
-    """Return a summary that knows nothing: centre 0, scale 1, no counts."""
+    """Return a summary without data: centre 0, scale 1, no counts."""
     return _by_block(schema, lambda kind, block: kind.unit_summary(block))
 
 
@@ -101,34 +101,43 @@ def lost_digits(schema: Schema, summary: Summary, rough: Summary) -> bool:
 # ---- the model -----------------------------------------------------------------------------------------------------
 
 
-def mixture(
-    schema: Schema,
-    summary: Summary,
-    n_components: int,
-    prior: Prior = None,
-    variance_floor: float = 0.0,
-    fixed: Collection[str] = (),
-    masses: Floats | None = None,
-    covariance: str = "diag",
-    ridge: float = 0.0,
-    observed: bool = False,
-) -> Mixture:
-    """Return the mixture over a table: mixing weights and one leaf per block of columns.
+class Recipe(NamedTuple):
+    """All that a mixture over a table is built from, as values: the same recipe builds the same model again.
 
-    `masses` are given shares of groups of neighbouring components, all of one size; `covariance` is that of the block
-    of numbers (those that are fixed or tied are independent), `ridge` what is added to its variances; with `observed`
-    the mixing weights have no prior.
+    Attributes
+    ----------
+    schema, summary, n_components, prior, variance_floor :
+    fixed : tuple of str     columns, and "weights", that keep what they start with
+    masses : array or None   given shares of groups of neighbouring components, all of one size
+    covariance : str         that of the block of numbers; those that are fixed or tied are independent
+    ridge : float            what is added to the variances of that block
+    observed : bool          whether the mixing weights have no prior
     """
-    build = Build(n_components, prior, variance_floor, covariance, ridge)
-    rows = build.pseudo_rows
-    pseudo = None if rows is None or observed else rows[None]
-    mix: Leaf = Cells(1, [n_components], pseudo, axes=(1,))
-    if masses is not None:
-        mix = Portions(masses, n_components // len(masses), pseudo)
-    if "weights" in fixed:
-        mix = Frozen(Cells(1, [n_components], axes=(1,)))
-    leaves = {block.name: _leaf(block, summary[block.name], build) for block in schema.each_block()}
-    return Mixture(Independent(), {"mix": mix, "emit": Product(n_components, leaves)})
+
+    schema: Schema
+    summary: Summary
+    n_components: int
+    prior: Prior = None
+    variance_floor: float = 0.0
+    fixed: Collection[str] = ()
+    masses: Floats | None = None
+    covariance: str = "diag"
+    ridge: float = 0.0
+    observed: bool = False
+
+    def model(self) -> Mixture:
+        """Build the mixture: mixing weights and one leaf per block of columns."""
+        n_components = self.n_components
+        build = Build(n_components, self.prior, self.variance_floor, self.covariance, self.ridge)
+        rows = build.pseudo_rows
+        pseudo = None if rows is None or self.observed else rows[None]
+        mix: Leaf = Cells(1, [n_components], pseudo, axes=(1,))
+        if self.masses is not None:
+            mix = Portions(self.masses, n_components // len(self.masses), pseudo)
+        if "weights" in self.fixed:
+            mix = Frozen(Cells(1, [n_components], axes=(1,)))
+        leaves = {block.name: _leaf(block, self.summary[block.name], build) for block in self.schema.each_block()}
+        return Mixture(Independent(), {"mix": mix, "emit": Product(n_components, leaves)})
 
 
 def _leaf(block: Block, summary: Figures, build: Build) -> Leaf:
@@ -137,25 +146,6 @@ def _leaf(block: Block, summary: Figures, build: Build) -> Leaf:
         return Frozen(block.kind.leaf(block, summary, build._replace(prior=None)))
     leaf = block.kind.leaf(block, summary, build)
     return Tied(leaf, components=[0] * leaf.n_components) if block.treatment == "tied" else leaf
-
-
-class Recipe(NamedTuple):
-    """All that a mixture is built from, as values: the same recipe builds the same model again."""
-
-    schema: Schema
-    summary: Summary
-    n_components: int
-    prior: Prior = None
-    variance_floor: float = 0.0
-    fixed: tuple[str, ...] = ()
-    masses: Floats | None = None
-    covariance: str = "diag"
-    ridge: float = 0.0
-    observed: bool = False
-
-    def model(self) -> Mixture:
-        """Build the mixture."""
-        return mixture(*self)
 
 
 # ---- values given by the user --------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Tables of numbers: their schema, and means, covariances and precisions in scikit-learn's shapes.
 
-A column that never varies has no density: it is kept as a constant, says nothing, and is given back as it was.
+A column that never varies has no density: it is kept as a constant, carries no information, and is returned as it was.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def number_schema(source: Source, keep_constants: bool = False) -> Schema:
 
 
 def check_seen(empty: Sequence[str]) -> None:
-    """Refuse columns without any observed cell, given by name: nothing can be said of their means."""
+    """Refuse columns without any observed cell, given by name: their means cannot be estimated."""
     if empty:
         others = f" ({len(empty)} such columns)" if len(empty) > 1 else ""
         raise DataError(

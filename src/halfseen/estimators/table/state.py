@@ -164,9 +164,15 @@ def put_arrays(model: Any, tensors: Mapping[str, Floats], others: Mapping[str, S
 
 
 def restore_columns(model: Any, record: Mapping[str, Any]) -> None:
+    """Give a model the kinds and names of its columns and the container it returns, which must be able to hold them."""
+    model.columns_ = model._schema.kind_names
+    restore_container(model, record)
+    model._template.like(decoded(model._schema, _every_value(model._schema)))
+
+
+def restore_container(model: Any, record: Mapping[str, Any]) -> None:
     """Give a model the names of its columns and the container it returns."""
     schema = model._schema
-    model.columns_ = schema.kind_names
     model.n_features_in_ = schema.n_features
     features = record["feature_names"]
     if features:
@@ -176,7 +182,6 @@ def restore_columns(model: Any, record: Mapping[str, Any]) -> None:
     model._template = rebuilt(record["container"])
     if len(model._template.names) != len(schema.columns):
         raise ParameterError(f"container: it has not {len(schema.columns)} columns.")
-    model._template.like(decoded(schema, _every_value(schema)))
 
 
 def _every_value(schema: Schema) -> dict[str, Any]:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -29,17 +27,16 @@ from halfseen.engine.tables.fused_text import FusedText
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import options
-from halfseen.estimators.pickling import Pickled
-from halfseen.estimators.state import Origin
+from halfseen.estimators.base import InformationCriteria, NamedComponents
+from halfseen.estimators.selection import bic, relative_entropy
 from halfseen.estimators.table import html_repr, profile, why
-from halfseen.estimators.table.cells import decoded, holes_filled
+from halfseen.estimators.table.cells import decoded, filled_cells
 from halfseen.estimators.table.emission_builder import Recipe
 from halfseen.kinds.text import telling_words
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
-from halfseen.seeds import generator
 from halfseen.structures.structure import Inference
 
 Result = TypeVar("Result")
@@ -47,16 +44,14 @@ Result = TypeVar("Result")
 MANY = 2000  # rows from which the fused path is worth its preparation
 
 
-class TableMixture(Pickled):
+class TableMixture(InformationCriteria, NamedComponents):
     """A mixture over a table, once it has a model, parameters and a schema."""
 
     _recipe: Recipe
-    _origin: Origin = Origin()
     _model: Mixture
     _params: Params
     _schema: Schema
     _template: Source
-    n_jobs: int | None
     _n_rows: float
     _without_data: bool = False  # built from parameters
     _takes_text: bool = False  # and sparse matrices of counts
@@ -175,13 +170,13 @@ class TableMixture(Pickled):
         """
         self._check_probable("sample")
         options.whole("n_samples", n_samples)
-        rng = generator(self.random_state if random_state is None else random_state)
+        rng = self._generator(random_state)
         labels = self._model.draw_components(self._params, np.zeros(n_samples, dtype=np.int64), rng)
         blocks = self._model.leaves["emit"].sample(self._params["emit"], labels, rng)
         return self._template.like(self._decoded(blocks)), labels
 
     def impute(self, X: Any, draw: bool = False, random_state: Any = None) -> Any:
-        """Fill the holes of `X` from what is seen in the same row.
+        """Fill the missing values of `X` from the observed values of the same row.
 
         Parameters
         ----------
@@ -197,12 +192,12 @@ class TableMixture(Pickled):
         """
         check_is_fitted(self)
         source = self._read(X, reset=False)
-        rng = generator(self.random_state if random_state is None else random_state) if draw else None
+        rng = self._generator(random_state) if draw else None
         table = self._schema.encode(source)
         pairs = zip(table.chunks(), self._posteriors(table, lambda resp: resp), strict=True)
         parts = [self._filled(chunk, resp, rng) for chunk, resp in pairs]
         full = {name: joined([part[name] for part in parts]) for name in table.blocks}
-        return source.fill({j: (rows, values) for j, rows, values in holes_filled(source, self._schema, full)})
+        return source.fill({j: (rows, values) for j, rows, values in filled_cells(source, self._schema, full)})
 
     def _filled(self, chunk: Chunk, resp: Floats, rng: np.random.Generator | None) -> Any:
         if rng is not None:
@@ -284,35 +279,21 @@ class TableMixture(Pickled):
 
     # ---- how good, how sure --------------------------------------------------------------------------------------
 
-    @property
-    def n_parameters_(self) -> int:
-        """Number of free parameters."""
-        check_is_fitted(self)
-        return self._model.n_free()
-
-    def bic(self, X: Any = None) -> float:
-        """Return -2 loglik + n_parameters log N; lower is better. N is the sum of the weights.
-
-        Without `X`, of the data it was fitted to. After a fit with a prior, loglik is that of the MAP estimate.
-        """
-        loglik, _, n_rows = self._measured(X)
-        return -2 * loglik + self.n_parameters_ * float(np.log(n_rows))
-
-    def aic(self, X: Any = None) -> float:
-        """Return -2 loglik + 2 n_parameters; lower is better."""
-        return -2 * self._measured(X)[0] + 2 * self.n_parameters_
-
     def icl(self, X: Any = None) -> float:
         """Return bic + 2 EN, EN = -sum resp log resp: BIC with a charge for classes that overlap; lower is better."""
-        return self.bic(X) + 2 * self._measured(X)[1]
+        loglik, uncertain, n_rows = self._with_entropy(X)
+        return bic(loglik, self.n_parameters_, n_rows) + 2 * uncertain
 
     def entropy(self, X: Any = None) -> float:
         """Return the relative entropy 1 - EN / (N log K): 1 when every row is sure of its class, 0 when none is."""
-        _, uncertain, n_rows = self._measured(X)
-        n_components = len(self.weights_)
-        return 1.0 if n_components == 1 else 1.0 - uncertain / (n_rows * float(np.log(n_components)))
+        _, uncertain, n_rows = self._with_entropy(X)
+        return relative_entropy(uncertain, n_rows, len(self.weights_))
 
-    def _measured(self, X: Any) -> tuple[float, float, float]:
+    def _measured(self, X: Any) -> tuple[float, float]:
+        loglik, _, n_rows = self._with_entropy(X)
+        return loglik, n_rows
+
+    def _with_entropy(self, X: Any) -> tuple[float, float, float]:
         """Return loglik, classification entropy EN and number of rows, of `X` or of the training data."""
         self._check_probable("bic, aic, icl or entropy")
         if X is None and self._n_rows == 0:
@@ -323,47 +304,12 @@ class TableMixture(Pickled):
             return self.loglik_, self._entropy, self._n_rows
         return measure(self._model, self._params, self._encode(X).chunks())
 
-    # ---- the order and the names of classes ----------------------------------------------------------------------
-
-    def relabel(self, order: Sequence[int]) -> Self:
-        """Return a copy in which class i is the former class order[i]."""
-        check_is_fitted(self)
-        places = np.asarray(order)
-        n_components = len(self.weights_)
-        if sorted(places.tolist()) != list(range(n_components)):
-            raise ParameterError(f"order={order!r} does not name each of the {n_components} classes once.")
-        relabelled = copy(self)
-        relabelled._params = self._model.relabel(self._params, places)
+    def _reorder(self, places: NDArray[np.int64]) -> None:
+        self._params = self._model.relabel(self._params, places)
         if hasattr(self, "_stats"):
-            relabelled._stats = self._model.reorder(self._stats, places)
-        relabelled.class_names_ = _carry(self.class_names_, places)
-        return relabelled
+            self._stats = self._model.reorder(self._stats, places)
 
-    def match_to(self, other: TableMixture) -> Self:
-        """Return a copy whose classes stand in the order of those of `other` that they resemble most.
-
-        Resemblance is the Bhattacharyya overlap of the classes' distributions; all classes are matched at once.
-        """
-        check_is_fitted(self)
-        check_is_fitted(other)
-        same = self._schema.columns == other._schema.columns and list(self._schema.blocks) == list(other._schema.blocks)
-        if not same or len(self.weights_) != len(other.weights_):
-            raise ParameterError("match_to: the two models differ in their columns, categories or number of classes.")
-        return self.relabel(matching(self._model.overlap(self._params, other._params)).tolist())
-
-    def rename(self, names: Sequence[str]) -> Self:
-        """Return a copy whose classes have these names, in every table, text and file made from it."""
-        check_is_fitted(self)
-        named = tuple(str(name) for name in names)
-        if len(named) != len(self.weights_) or len(set(named)) != len(named):
-            raise ParameterError(
-                f"names={names!r} does not give each of the {len(self.weights_)} classes its own name."
-            )
-        renamed = copy(self)
-        renamed.class_names_ = named
-        return renamed
-
-    # ---- doors ---------------------------------------------------------------------------------------------------
+    # ---- reading and inference -----------------------------------------------------------------------------------
 
     def _read(self, X: Any, reset: bool) -> Source:
         """Read a table, and remember or check what scikit-learn wants to know of it."""
@@ -474,20 +420,13 @@ def in_one_pass(
 ) -> Result:
     """Return what `use` makes of a table in one pass over its chunks, which are encoded on the way.
 
-    Where a cell has to be complained about, the table is encoded first, and `use` begins again.
+    Where a cell needs an error or a warning, the table is encoded first, and `use` begins again.
     """
     try:
         return use(schema.encode(source, weight, evidence, once=True))
     except Unsettled:
         pass
     return use(schema.encode(source, weight, evidence))
-
-
-def matching(overlap: Floats) -> NDArray[np.int64]:
-    """Return the order of the rows of `overlap` (K, K) in which they overlap most with columns 0, 1, ..., in sum."""
-    lowest = overlap[np.isfinite(overlap)].min(initial=0.0) - 1e6
-    rows, columns = linear_sum_assignment(np.where(np.isfinite(overlap), overlap, lowest), maximize=True)
-    return rows[np.argsort(columns)]
 
 
 def measure(
@@ -505,15 +444,3 @@ def measure(
     for found in run(one, chunks):
         loglik, uncertain, n_rows = loglik + found[0], uncertain + found[1], n_rows + found[2]
     return loglik, uncertain, n_rows
-
-
-def _carry(names: tuple[str, ...], order: NDArray[np.int64]) -> tuple[str, ...]:
-    """Return the names in a new order; names that only count ('class 2') stay with their place."""
-    return tuple(
-        default_name(i) if names[j] == default_name(int(j)) else names[j] for i, j in enumerate(order.tolist())
-    )
-
-
-def default_name(k: int) -> str:
-    """Return the name of class k until it is given another."""
-    return f"class {k}"

@@ -151,7 +151,7 @@ def texts_of(model: TableMixture, row: Table, names: Sequence[str] | None = None
 
 
 def _joints(model: TableMixture, row: Table, texts: Mapping[int, WordScores]) -> Floats:
-    """Return log p(row, component) of the row, without each column, of a row of holes, without each word."""
+    """Return log p(row, component) of the row, without each column, of an empty row, without each word."""
     n_columns = len(row.schema.columns)
     whole = {j: text.scores.sum(axis=0) for j, text in texts.items()}
     cells = cell_scores(model, without_each(row))  # (1 + D + 1, K): all but texts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -16,19 +17,19 @@ from halfseen.engine.services.checkpoint import evaluate, lasting_seed
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.rollback import rollback_on_error
-from halfseen.estimators.state import Origin, State
+from halfseen.estimators.state import Origin
 from halfseen.families.grammar import reading, state
-from halfseen.families.grammar.methods import GrammarUse, Ints
+from halfseen.families.grammar.methods import GrammarMethods, Ints
 from halfseen.families.grammar.model import ContextFree, reduce_sentences
-from halfseen.families.grammar.reading import Corpus, Given
-from halfseen.leaves import Frozen, Leaf, Tables
+from halfseen.families.grammar.reading import Corpus, GivenGrammar
+from halfseen.families.grammar.state import GrammarRecipe
 from halfseen.leaves.leaf import NO_MASS, Floats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.seeds import child, seed_of
 from halfseen.structures.grammar import Grammar
 from halfseen.structures.rules import rule_text, symbol_text
-from halfseen.structures.tree import Derivations, Sentences, pack, soft
+from halfseen.structures.tree import Sentences, pack, soft
 from halfseen.structures.trees import Tree, Word, read_trees
 
 log = logging.getLogger("halfseen")
@@ -36,23 +37,7 @@ log = logging.getLogger("halfseen")
 LOST = ("error", "skip")
 
 
-class Built(NamedTuple):
-    """All that a model is built from beside its grammar: options changed later do not change it."""
-
-    prior: Any
-    fixed: tuple[str, ...]
-
-    def model(self, grammar: Grammar) -> ContextFree:
-        """Return the model."""
-        leaf: Leaf = Tables(grammar.rows, reading.read_prior(self.prior, grammar))
-        if self.fixed:
-            mask = np.zeros((1, grammar.n_cells), dtype=bool)
-            mask[0, reading.read_cells("fixed", self.fixed, grammar)] = True
-            leaf = Frozen(leaf, mask)
-        return ContextFree(Derivations(), {"rules": leaf})
-
-
-class Door(NamedTuple):
+class WeightedSentences(NamedTuple):
     """Distinct sentences with their weights, and which of them each of the user's is; -1 for those of weight 0."""
 
     data: Sentences
@@ -65,7 +50,8 @@ def _check_prior(name: str, value: Any) -> None:
         options.pseudo_counts(name, value, words=())
 
 
-class PCFG(GrammarUse):
+@dataclass(eq=False, repr=False)
+class PCFG(GrammarMethods):
     """Learn the probabilities of the rules of a grammar from sentences, by expectation-maximization.
 
     A sentence has a probability under every tree that the rules allow; which tree it has is hidden:
@@ -156,43 +142,25 @@ class PCFG(GrammarUse):
     0.333
     """
 
-    def __init__(
-        self,
-        grammar: Any = None,
-        *,
-        assign: str = "soft",
-        draws: int = 1,
-        prior: float | Mapping[str, float] | None = None,
-        fixed: Collection[str] | None = (),
-        unknown: str = "unparsable",
-        on_unparsable: str = "error",
-        n_init: int = 16,
-        stop: str = "gain",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        method: str = "em",
-        accelerate: bool = True,
-        anneal: Sequence[float] = (),
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.grammar = grammar
-        self.assign = assign
-        self.draws = draws
-        self.prior = prior
-        self.fixed = fixed
-        self.unknown = unknown
-        self.on_unparsable = on_unparsable
-        self.n_init = n_init
-        self.stop = stop
-        self.tol = tol
-        self.max_iter = max_iter
-        self.method = method
-        self.accelerate = accelerate
-        self.anneal = anneal
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    grammar: Any = None
+    _: KW_ONLY
+    assign: str = "soft"
+    draws: int = 1
+    prior: float | Mapping[str, float] | None = None
+    fixed: Collection[str] | None = ()
+    unknown: str = "unparsable"
+    on_unparsable: str = "error"
+    n_init: int = 16
+    stop: str = "gain"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    method: str = "em"
+    accelerate: bool = True
+    anneal: Sequence[float] = ()
+    n_jobs: int | None = None
+    random_state: Any = None
 
+    _state_module = state
     _deviations: ClassVar[options.Deviations] = {
         "prior": options.Deviation(
             "rules have no pseudo-row, and may have pseudo-counts of their own",
@@ -297,8 +265,8 @@ class PCFG(GrammarUse):
         self._check_options()
         given = reading.read_given(self.grammar)
         self._grammar = given.grammar
-        built = self._built()
-        self._model, self._recipe = built.model(given.grammar), built
+        recipe = self._make_recipe()
+        self._model, self._recipe = recipe.model(given.grammar), recipe
         reading.check_unknown(given.grammar, self.unknown)
         rng = np.random.default_rng(child(seed_of(self.random_state), 0, 0))
         self._params = {"rules": frozen(reading.filled(given, rng))}
@@ -335,22 +303,22 @@ class PCFG(GrammarUse):
         """
         self._check_options()
         given = reading.read_given(self.grammar)
-        grammar, built, seed = given.grammar, self._built(), lasting_seed(self.random_state)
-        model = built.model(grammar)
+        grammar, recipe, seed = given.grammar, self._make_recipe(), lasting_seed(self.random_state)
+        model = recipe.model(grammar)
         corpus = reading.read_corpus(grammar, sentences, brackets, tags, self.unknown)
         weight = check_sequence_weight(sample_weight, len(corpus))
         starts = self._starts(model, given, child(seed, 0))
         self.events_: list[str] = []
-        door = self._parsable(_door(grammar, corpus, weight), corpus, starts[0])
-        data = reduce_sentences(door.data, door.weight)
+        used = self._parsable(_merged_sentences(grammar, corpus, weight), corpus, starts[0])
+        data = reduce_sentences(used.data, used.weight)
         with runner(self.n_jobs, len(data.chunks)) as run:
             search = fit(model, data, starts, options.plan(self, seed, run))
             accepted = search.best.accepted
             [step] = evaluate(model, data, [accepted.params], SOFT, run)
-        self._grammar, self._model, self._recipe = grammar, model, built
+        self._grammar, self._model, self._recipe = grammar, model, recipe
         self._params, self._stats = accepted.params, step.expected.stats
         self.loglik_ = accepted.loglik if self.assign == "soft" else step.loglik
-        self._n_rows = float(door.weight.sum())
+        self._n_rows = float(used.weight.sum())
         self._first = starts[0]["rules"]
         self._note_unused()
         self._origin = Origin.now(reading.fingerprint(grammar, corpus, weight), seed)
@@ -360,15 +328,15 @@ class PCFG(GrammarUse):
         return self
 
     def _check_options(self) -> None:
-        options.check(self)
+        super()._check_options()
         options.one_of("on_unparsable", self.on_unparsable, LOST)
 
-    def _built(self) -> Built:
+    def _make_recipe(self) -> GrammarRecipe:
         """Return what the options say of the rules."""
         prior = dict(self.prior) if isinstance(self.prior, Mapping) else self.prior
-        return Built(prior, options.listed("fixed", self.fixed))
+        return GrammarRecipe(prior, options.listed("fixed", self.fixed))
 
-    def _starts(self, model: ContextFree, given: Given, seed: np.random.SeedSequence) -> list[Params]:
+    def _starts(self, model: ContextFree, given: GivenGrammar, seed: np.random.SeedSequence) -> list[Params]:
         """Return the probabilities that the restarts begin with."""
         grammar, absent = given.grammar, np.isnan(given.probabilities)
         if grammar.is_cyclic and self.anneal:
@@ -385,15 +353,15 @@ class PCFG(GrammarUse):
         grammar.closure(np.append(starts[0]["rules"][0], 1.0))  # refuse chains that never end
         return starts
 
-    def _parsable(self, door: Door, corpus: Corpus, start: Params) -> Door:
+    def _parsable(self, used: WeightedSentences, corpus: Corpus, start: Params) -> WeightedSentences:
         """Return the sentences that have a parse; name those that have none."""
         with np.errstate(divide="ignore"):
             logs = np.log(np.append(start["rules"][0], 1.0))
-        found = np.isfinite(soft(logs, door.data, np.zeros(len(door.data)))[1])
-        self.unparsable_: list[int] = np.flatnonzero((door.which >= 0) & ~found[door.which]).tolist()
+        found = np.isfinite(soft(logs, used.data, np.zeros(len(used.data)))[1])
+        self.unparsable_: list[int] = np.flatnonzero((used.which >= 0) & ~found[used.which]).tolist()
         if found.all():
-            return door
-        told = reading.tell_unparsable(door.data.grammar, corpus, self.unparsable_)
+            return used
+        told = reading.tell_unparsable(used.data.grammar, corpus, self.unparsable_)
         if self.on_unparsable == "error" or not found.any():
             advice = " unknown= says what to do with unknown words." if "not in the grammar" in told else ""
             skip = " on_unparsable='skip' (--unparsable skip) leaves them out."
@@ -401,7 +369,7 @@ class PCFG(GrammarUse):
             raise DataError(f"{told}{advice}{rest}")
         self.events_.append(f"left out: {told[:-1]}")
         kept = np.flatnonzero(found)
-        return Door(door.data.taken(kept), door.weight[kept], door.which)
+        return WeightedSentences(used.data.taken(kept), used.weight[kept], used.which)
 
     def _note_unused(self) -> None:
         grammar = self._grammar
@@ -417,17 +385,6 @@ class PCFG(GrammarUse):
     def n_unparsable_(self) -> int:
         """Number of sentences of the fit that had no parse."""
         return len(self.unparsable_)
-
-    # ---- model files ---------------------------------------------------------------------------------------------
-
-    def _state(self) -> State:
-        """Return all that makes up the grammar, as plain values and arrays: what a model file holds."""
-        return state.taken(self)
-
-    @classmethod
-    def _from_state(cls, found: State) -> Self:
-        """Return the grammar that `_state` was taken of; refuse what cannot be one."""
-        return state.restored(cls, found)
 
 
 def _trees(trees: Any) -> list[Tree]:
@@ -456,7 +413,7 @@ def _writable(left: str, right: Sequence[str | Word]) -> str:
     return rule_text(left, right)
 
 
-def _door(grammar: Grammar, corpus: Corpus, weight: Floats) -> Door:
+def _merged_sentences(grammar: Grammar, corpus: Corpus, weight: Floats) -> WeightedSentences:
     """Merge equal sentences, drop those of weight 0, and order the rest by their content."""
     number: dict[tuple[Any, ...], list[int]] = {}
     for s in np.flatnonzero(weight > 0).tolist():
@@ -474,4 +431,4 @@ def _door(grammar: Grammar, corpus: Corpus, weight: Floats) -> Door:
         [corpus.brackets[s] for s in first],
         [corpus.tags[s] for s in first],
     )
-    return Door(data, np.array([weight[members].sum() for members in own]), which)
+    return WeightedSentences(data, np.array([weight[members].sum() for members in own]), which)

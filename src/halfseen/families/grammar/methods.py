@@ -17,8 +17,7 @@ from halfseen.assign import SOFT
 from halfseen.data import check_sequence_weight, frame_from_dict
 from halfseen.errors import AbsentError, DataError, FitError, ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import options
-from halfseen.estimators.pickling import Pickled
-from halfseen.estimators.state import Origin
+from halfseen.estimators.base import InformationCriteria
 from halfseen.families.grammar import reading
 from halfseen.families.grammar.model import ContextFree, SentenceChunk, cut_sentences
 from halfseen.families.grammar.reading import Corpus
@@ -47,14 +46,11 @@ class Parse(NamedTuple):
     log_probability: float
 
 
-class GrammarUse(Pickled):
+class GrammarMethods(InformationCriteria):
     """A grammar, once its rules have probabilities."""
 
     unknown: str
     on_unparsable: str
-    n_jobs: int | None
-    random_state: Any
-    _origin: Origin = Origin()
     _grammar: Grammar
     _model: ContextFree
     _params: Params
@@ -67,13 +63,13 @@ class GrammarUse(Pickled):
     @property
     def start_(self) -> str:
         """The symbol at the top of every tree."""
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         return self._grammar.start
 
     @property
     def rules_(self) -> list[str]:
         """The rules as text, those of one left-hand side together."""
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         return [self._grammar.text(c) for c in range(self._grammar.n_cells)]
 
     @property
@@ -84,16 +80,10 @@ class GrammarUse(Pickled):
     @property
     def counts_(self) -> dict[str, float]:
         """Expected number of uses of every rule in the sentences it was fitted to."""
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         if not hasattr(self, "_stats"):
             raise AbsentError("this grammar was not fitted to sentences: it has no counts.")
         return dict(zip(self.rules_, self._stats.tolist(), strict=True))
-
-    @property
-    def n_parameters_(self) -> int:
-        """Number of free parameters."""
-        check_is_fitted(self, "_params")
-        return self._model.n_free()
 
     def to_string(self) -> str:
         """Return the grammar as text that `from_string` and NLTK read, every rule with its probability.
@@ -322,28 +312,19 @@ class GrammarUse(Pickled):
         trees = [_grown(grammar, rows, below, max_length, rng) for _ in range(options.whole("n_samples", n_samples))]
         return [tree.words() for tree in trees], trees
 
-    def bic(self, sentences: Any = None) -> float:
-        """Return -2 loglik + n_parameters log N, N sentences; lower is better. By default of those of the fit."""
-        loglik, n_rows = self._measured(sentences)
-        return -2 * loglik + self.n_parameters_ * float(np.log(n_rows))
-
-    def aic(self, sentences: Any = None) -> float:
-        """Return -2 loglik + 2 n_parameters; lower is better."""
-        return -2 * self._measured(sentences)[0] + 2 * self.n_parameters_
-
-    def _measured(self, sentences: Any) -> tuple[float, float]:
-        check_is_fitted(self, "_params")
-        if sentences is not None:
-            words = reading.read_words(sentences)
+    def _measured(self, X: Any) -> tuple[float, float]:
+        check_is_fitted(self)
+        if X is not None:
+            words = reading.read_words(X)
             return self.score(words), float(len(words))
         if self._n_rows == 0:
             raise ParameterError("this grammar was not fitted to sentences; give some to measure it on.")
         return self.loglik_, self._n_rows
 
-    # ---- doors ---------------------------------------------------------------------------------------------------
+    # ---- reading and inference -----------------------------------------------------------------------------------
 
     def _known_grammar(self) -> Grammar:
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         return self._grammar
 
     def _corpus(self, sentences: Any, brackets: Any, tags: Any) -> Corpus:

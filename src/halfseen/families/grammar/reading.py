@@ -25,7 +25,7 @@ SUM_OFF = 0.01  # by which probabilities of a left-hand side may miss 1, as in N
 POLICIES = ("unparsable", "missing")
 
 
-class Given(NamedTuple):
+class GivenGrammar(NamedTuple):
     """A grammar with what was said of its probabilities: NaN where nothing was."""
 
     grammar: Grammar
@@ -62,7 +62,7 @@ class Corpus:
 # ---- grammars ----------------------------------------------------------------------------------------------------
 
 
-def read_given(text: Any) -> Given:
+def read_given(text: Any) -> GivenGrammar:
     """Read a grammar, and check that what is given of its probabilities can be."""
     if text is None:
         raise ParameterError(
@@ -74,7 +74,7 @@ def read_given(text: Any) -> Given:
 
 
 @lru_cache(maxsize=4)  # a grammar is read when it is made, when it is fitted, and in every clone
-def _read(text: str) -> Given:
+def _read(text: str) -> GivenGrammar:
     found = read_grammar(text)
     grammar = Grammar.of(found.start, found.rules)
     given = np.array([np.nan if (p := found.rules[rule]) is None else p for rule in grammar.rules])
@@ -88,10 +88,10 @@ def _read(text: str) -> Given:
             )
         if total > 1 or (whole and abs(total - 1) > 1e-12):
             given[own] /= total
-    return Given(grammar, frozen(given))
+    return GivenGrammar(grammar, frozen(given))
 
 
-def filled(given: Given, rng: np.random.Generator) -> Floats:
+def filled(given: GivenGrammar, rng: np.random.Generator) -> Floats:
     """Return probabilities: those not given share what is left at random, (1, C)."""
     table = given.probabilities.copy()
     draws = rng.standard_gamma(1.0, len(table)) + 1e-12

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -10,9 +10,12 @@ from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options, state
 from halfseen.estimators.state import ORIGIN, State, is_number, is_texts, options_of
 from halfseen.families.grammar import reading
+from halfseen.families.grammar.model import ContextFree
+from halfseen.leaves import Frozen, Leaf, Tables
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.structures.grammar import Grammar
 from halfseen.structures.rules import Right
+from halfseen.structures.tree import Derivations
 from halfseen.structures.trees import Word
 
 if TYPE_CHECKING:
@@ -25,6 +28,22 @@ TRAINING = {name: own for name, own in state.OF_ALL.items() if name != "n_compon
     "n_rows": ("_n_rows", lambda value: is_number(value) and value > 0),
     "unparsable_": ("unparsable_", lambda value: isinstance(value, list) and all(map(state.is_whole, value))),
 }
+
+
+class GrammarRecipe(NamedTuple):
+    """All that a model is built from beside its grammar: options changed later do not change it."""
+
+    prior: Any
+    fixed: tuple[str, ...]
+
+    def model(self, grammar: Grammar) -> ContextFree:
+        """Return the model."""
+        leaf: Leaf = Tables(grammar.rows, reading.read_prior(self.prior, grammar))
+        if self.fixed:
+            mask = np.zeros((1, grammar.n_cells), dtype=bool)
+            mask[0, reading.read_cells("fixed", self.fixed, grammar)] = True
+            leaf = Frozen(leaf, mask)
+        return ContextFree(Derivations(), {"rules": leaf})
 
 
 def taken(model: PCFG) -> State:
@@ -49,8 +68,6 @@ def taken(model: PCFG) -> State:
 
 def restored(cls: type[Estimator], found: State) -> Estimator:
     """Return the grammar whose state this is; raise `ParameterError` for what cannot be one."""
-    from halfseen.families.grammar.estimator import Built
-
     record, tensors = found
     model: Estimator = state.created(cls, record, RECORD)
     model._grammar = _grammar(record["start"], record["rules"])
@@ -58,7 +75,7 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
     inside = options.mapping("model", record["model"])
     if not is_texts(inside["fixed"]):
         raise ParameterError("model: fixed is not a list of rules.")
-    model._recipe = Built(inside["prior"], tuple(inside["fixed"]))
+    model._recipe = GrammarRecipe(inside["prior"], tuple(inside["fixed"]))
     model._model = model._recipe.model(model._grammar)
     reading.check_unknown(model._grammar, model.unknown)
     fitted = "stats/rules" in tensors
@@ -70,8 +87,7 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
         raise ParameterError("training: the number of sentences is not there, or should not be.")
     if fitted:
         model._stats, model._first = tensors["stats/rules"][0], _table(model, tensors["first/rules"])
-        if model._stats.min(initial=0.0) < 0:
-            raise ParameterError("stats: an expected count is negative.")
+        state.check_counts(model._stats)
     return model
 
 
@@ -88,9 +104,7 @@ def _check_text(text: Any, grammar: Grammar) -> None:
 
 
 def _table(model: PCFG, cells: Floats) -> Floats:
-    flaw = model._model.flaw({"rules": cells})
-    if flaw is not None:
-        raise ParameterError(flaw)
+    state.check_params(model._model, {"rules": cells})
     model._grammar.closure(np.append(cells[0], 1.0))
     return frozen(cells)
 

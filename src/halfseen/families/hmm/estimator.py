@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,15 +18,15 @@ from halfseen.estimators.state import Origin
 from halfseen.estimators.table import covariance_types, emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import check_seen
 from halfseen.estimators.table.state import fingerprint
-from halfseen.families.hmm.fit import ChainEM, Door, Fitted
-from halfseen.families.hmm.methods import default_state
-from halfseen.families.hmm.state import ChainRecipe
+from halfseen.families.hmm.fit import FittedHMM, HMMFit, RawSequences
+from halfseen.families.hmm.state import HMMRecipe
 from halfseen.families.hmm.topology import Topology
 from halfseen.leaves.categorical import read_table
 from halfseen.seeds import child
 
 
-class HMM(ChainEM):
+@dataclass(eq=False, repr=False)
+class HMM(HMMFit):
     """Find hidden states in sequences, by expectation-maximization (Baum-Welch, Viterbi training, sampling).
 
     Behind every step of a sequence is one of K hidden states, and each state depends on the one before.
@@ -139,60 +140,32 @@ class HMM(ChainEM):
     [0.05, 5.03]
     """
 
-    def __init__(
-        self,
-        n_components: int | Sequence[int] | str = 2,
-        emission: str = "gaussian",
-        *,
-        covariance_type: str | Sequence[str] = "full",
-        columns: Mapping[str | int, str] | None = None,
-        transitions: Any = None,
-        min_dwell: int | Sequence[int] = 1,
-        n_mix: int = 1,
-        criterion: str = "bic",
-        assign: str = "soft",
-        draws: int = 1,
-        prior: str | float | None = None,
-        init: str = "mixed",
-        start: Mapping[str, Any] | None = None,
-        fixed: Collection[str] | None = (),
-        tied: Collection[str] | None = (),
-        n_init: int = 16,
-        stop: str = "gain",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        method: str = "em",
-        accelerate: bool = True,
-        anneal: Sequence[float] = (),
-        variance_floor: float = 1e-8,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.emission = emission
-        self.covariance_type = covariance_type
-        self.columns = columns
-        self.transitions = transitions
-        self.min_dwell = min_dwell
-        self.n_mix = n_mix
-        self.criterion = criterion
-        self.assign = assign
-        self.draws = draws
-        self.prior = prior
-        self.init = init
-        self.start = start
-        self.fixed = fixed
-        self.tied = tied
-        self.n_init = n_init
-        self.stop = stop
-        self.tol = tol
-        self.max_iter = max_iter
-        self.method = method
-        self.accelerate = accelerate
-        self.anneal = anneal
-        self.variance_floor = variance_floor
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_components: int | Sequence[int] | str = 2
+    emission: str = "gaussian"
+    _: KW_ONLY
+    covariance_type: str | Sequence[str] = "full"
+    columns: Mapping[str | int, str] | None = None
+    transitions: Any = None
+    min_dwell: int | Sequence[int] = 1
+    n_mix: int = 1
+    criterion: str = "bic"
+    assign: str = "soft"
+    draws: int = 1
+    prior: str | float | None = None
+    init: str = "mixed"
+    start: Mapping[str, Any] | None = None
+    fixed: Collection[str] | None = ()
+    tied: Collection[str] | None = ()
+    n_init: int = 16
+    stop: str = "gain"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    method: str = "em"
+    accelerate: bool = True
+    anneal: Sequence[float] = ()
+    variance_floor: float = 1e-8
+    n_jobs: int | None = None
+    random_state: Any = None
 
     @rollback_on_error
     def fit(
@@ -240,11 +213,11 @@ class HMM(ChainEM):
             raise ParameterError("start: 'covariances' needs one covariance_type, whose shape it has.")
         if labels is None and (classes is not None or unlabeled is not None):
             raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
-        door, stacked, kept = self._opened(X, lengths, groups, time, labels, sample_weight)
-        self._remember(door, groups, time)
+        raw, stacked, kept = self._opened(X, lengths, groups, time, labels, sample_weight)
+        self._remember(raw, groups, time)
         n_rows = len(kept)
         if isinstance(self.n_components, str):
-            sizes = sizes[: int(door.cut.lengths.sum())]
+            sizes = sizes[: int(raw.cut.lengths.sum())]
 
         def known(n_components: int) -> tuple[Evidence | None, tuple[Any, ...] | None]:
             found, names = read_labels(stacked, n_rows, n_components, classes, unlabeled)
@@ -252,49 +225,44 @@ class HMM(ChainEM):
 
         seed = lasting_seed(self.random_state)
 
-        def fitted(shape: str, n_components: int, smaller: Fitted | None) -> Fitted:
-            sequences = self._begin(door, known(n_components)[0])
+        def fitted(shape: str, n_components: int, smaller: FittedHMM | None) -> FittedHMM:
+            sequences = self._begin(raw, known(n_components)[0])
             own_seed = child(seed, n_components) if len(sizes) > 1 else seed
-            return self._fitted(sequences, n_components, own_seed, door, shape)
+            return self._fitted(sequences, n_components, own_seed, raw, shape)
 
-        tried, interrupted = selection.search_shapes(shapes, sizes, fitted, self.criterion)
-        best = selection.best(tried, self.criterion)
-        self.selection_ = selection.table(tried, self.criterion, self._template, [one.covariance for one in tried])
+        best, interrupted = self._select(shapes, sizes, fitted)
         self._publish(best, known(best.n_components)[1])
-        self._origin = Origin.now(fingerprint(self._schema, best.summary, best.n_rows, door.cut.lengths), seed)
-        if interrupted and not best.search.interrupted:
+        self._origin = Origin.now(fingerprint(self._schema, best.summary, best.n_rows, raw.cut.lengths), seed)
+        if interrupted:
             convergence.warn_interrupted()
         return self
 
     def _opened(
         self, X: Any, lengths: Any, groups: Any, time: Any, labels: Any, sample_weight: Any
-    ) -> tuple[Door, Any, Any]:
+    ) -> tuple[RawSequences, Any, Any]:
         """Read sequences without those of weight 0; return them, all labels, and the row of each step in them."""
         source, cut = read_sequences(X, lengths, groups, time)
         weight = check_sequence_weight(sample_weight, len(cut.lengths))
         stacked = cut.stacked(labels)
         rows = np.arange(source.n_rows) if cut.order is None else cut.order
         if weight.all():
-            return Door(source, cut, weight, np.arange(len(weight))), stacked, rows
+            return RawSequences(source, cut, weight, np.arange(len(weight))), stacked, rows
         used = np.flatnonzero(weight)
         steps = rows_of(cut.lengths, used)
         names = None if cut.names is None else tuple(cut.names[b] for b in used)
         times = None if cut.times is None else cut.times[steps]
         part = Cut(cut.lengths[used], listed=cut.listed, names=names, times=times)
-        return Door(source.take(steps), part, weight[used], used), stacked, rows[steps]
+        return RawSequences(source.take(steps), part, weight[used], used), stacked, rows[steps]
 
-    def _remember(self, door: Door, groups: Any, time: Any) -> None:
+    def _remember(self, raw: RawSequences, groups: Any, time: Any) -> None:
         """Keep what later calls need to know: columns, never rows."""
         self.__dict__.pop("_stats", None)
-        self._template = door.source.template()
-        self._schema = self._learn_schema(door.source)
+        self._template = raw.source.template()
+        self._schema = self._learn_schema(raw.source)
         check_seen(self._schema)
         self._marks = (groups if isinstance(groups, str) else None, time if isinstance(time, str) else None)
         self.columns_ = self._schema.kind_names
-        self.n_features_in_ = len(door.source.names)
-        self.__dict__.pop("feature_names_in_", None)
-        if door.source.named:
-            self.feature_names_in_ = np.array(door.source.names, dtype=object)
+        self._remember_features(raw.source)
 
     @classmethod
     def from_params(
@@ -350,7 +318,7 @@ class HMM(ChainEM):
         model._covariance = shape
         model._topology = Topology.read(None, size)
         model._schema = emission_builder.read_columns(columns)
-        model._recipe = ChainRecipe.of(model, emission_builder.unit_summary(model._schema))
+        model._recipe = HMMRecipe.of(model, emission_builder.unit_summary(model._schema))
         model._model = model._build(model._recipe.summary, model._topology)
         start = read_table(startprob, (size,), "startprob")
         trans = read_table(transmat, (size, size), "transmat")
@@ -360,7 +328,7 @@ class HMM(ChainEM):
         model._params = {**blank, "emit": covariance_types.place(emit, together, shape, (size, 1))}
         model._template = read(np.zeros((1, len(columns))))
         model._marks = (None, None)
-        model.state_names_ = tuple(map(default_state, range(size)))
+        model._set_names((None,) * size)
         model.columns_ = model._schema.kind_names
         model.n_features_in_ = len(columns)
         model.n_components_ = size

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +20,15 @@ from halfseen.engine.tables.preprocess import certain
 from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start, whole
 from halfseen.errors import FitError, ParameterError
 from halfseen.estimators import convergence, options
+from halfseen.estimators.selection import FittedComponents
 from halfseen.estimators.starts import distinct
-from halfseen.estimators.state import State
 from halfseen.estimators.table import covariance_types, emission_builder
 from halfseen.estimators.table.column_events import column_notes
 from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.hmm import state
-from halfseen.families.hmm.methods import ChainUse, default_state
+from halfseen.families.hmm.methods import HMMMethods
 from halfseen.families.hmm.model import HiddenMarkov, reduce_sequences
-from halfseen.families.hmm.state import ChainRecipe
+from halfseen.families.hmm.state import HMMRecipe
 from halfseen.families.hmm.topology import Topology, has_numbers
 from halfseen.leaves import Cells, Leaf
 from halfseen.leaves.categorical import read_table
@@ -43,38 +44,15 @@ log = logging.getLogger("halfseen")
 OWN = ("startprob", "transmat", "mixture")  # names in `start` beside those of columns
 
 
-class Fitted(NamedTuple):
-    """A hidden Markov model fitted to sequences.
+@dataclass(frozen=True, kw_only=True)
+class FittedHMM(FittedComponents):
+    """A hidden Markov model fitted to sequences; `summary` is what its leaves had to know of the steps."""
 
-    Attributes
-    ----------
-    model, params, topology : the model, and the parameters of the best run in the order they are shown in
-    search : Search        all runs
-    stats : Stats          expected statistics under `params`
-    loglik : float         log-likelihood under `params`, whatever the assignment mode
-    uncertain : float      entropy of the hidden path given what was seen
-    n_rows : float         observed steps, weighted
-    n_hidden : float       all steps, weighted: a missing one has a state too
-    summary : Summary      what the leaves had to know of the steps
-    n_components : int     K
-    covariance : str       shape of the covariances
-    """
-
-    model: HiddenMarkov
-    params: Params
     topology: Topology
-    search: Search
-    stats: Stats
-    loglik: float
-    uncertain: float
-    n_rows: float
-    n_hidden: float
     summary: emission_builder.Summary
-    n_components: int
-    covariance: str
 
 
-class Door(NamedTuple):
+class RawSequences(NamedTuple):
     """Sequences as they came in, before they are encoded: the source, where they are cut, their weights."""
 
     source: Source
@@ -83,7 +61,7 @@ class Door(NamedTuple):
     numbers: NDArray[np.int64]  # of the sequences as the user counts them
 
 
-class ChainEM(ChainUse):
+class HMMFit(HMMMethods):
     """A hidden Markov model that is fitted by EM."""
 
     emission: str
@@ -100,10 +78,8 @@ class ChainEM(ChainUse):
     tied: Collection[str] | None
     n_init: int
     variance_floor: float
-    _recipe: ChainRecipe
-
-    def _check_options(self) -> None:
-        options.check(self)
+    _recipe: HMMRecipe
+    _state_module = state
 
     def _learn_schema(self, source: Source) -> Schema:
         schema = Schema.learn(source, named_kinds(self.columns, self.emission, source.names))
@@ -119,11 +95,11 @@ class ChainEM(ChainUse):
         treatment = {name: "fixed" for name in fixed if name in names} | dict.fromkeys(tied, "tied")
         return schema.arrange(treatment)
 
-    def _begin(self, door: Door, evidence: Evidence | None) -> Sequences:
+    def _begin(self, raw: RawSequences, evidence: Evidence | None) -> Sequences:
         """Encode sequences, the longest first: sequences of one length go through the kernels side by side."""
-        steps = self._schema.encode(door.source, evidence=evidence)
-        sequences = Sequences.of(steps, door.cut.lengths, door.weight)
-        order = np.argsort(-door.cut.lengths, kind="stable")
+        steps = self._schema.encode(raw.source, evidence=evidence)
+        sequences = Sequences.of(steps, raw.cut.lengths, raw.weight)
+        order = np.argsort(-raw.cut.lengths, kind="stable")
         return sequences if (np.diff(order) == 1).all() else sequences.take(order)
 
     def _emission(self, summary: emission_builder.Summary, n_components: int, covariance: str) -> Leaf:
@@ -143,10 +119,9 @@ class ChainEM(ChainUse):
         prior = emission_builder.read_prior(self.prior)
         size = n_components * self.n_mix
         shape = covariance_types.of_leaf(self._schema, covariance, size)
-        built = emission_builder.mixture(self._schema, summary, size, prior, self.variance_floor, covariance=shape)
-        return covariance_types.keep(
-            built.leaves["emit"], [name for name in covariance_types.names(self._schema) if name in (self.fixed or ())]
-        )
+        recipe = emission_builder.Recipe(self._schema, summary, size, prior, self.variance_floor, covariance=shape)
+        fixed = [name for name in covariance_types.names(self._schema) if name in (self.fixed or ())]
+        return covariance_types.keep(recipe.model().leaves["emit"], fixed)
 
     def _build(
         self, summary: emission_builder.Summary, topology: Topology, covariance: str | None = None
@@ -157,8 +132,8 @@ class ChainEM(ChainUse):
         return HiddenMarkov(MarkovChain(topology.owner), {**chain, "emit": emit})
 
     def _fitted(
-        self, sequences: Sequences, n_components: int, seed: np.random.SeedSequence, door: Door, covariance: str
-    ) -> Fitted:
+        self, sequences: Sequences, n_components: int, seed: np.random.SeedSequence, raw: RawSequences, covariance: str
+    ) -> FittedHMM:
         """Fit a model of so many states."""
         if sequences.steps.n_rows < n_components:
             raise ParameterError(
@@ -173,7 +148,7 @@ class ChainEM(ChainUse):
         with runner(self.n_jobs, len(data.chunks)) as run:
             begin = self._begin_at(rows, summary, len(topology.begin), covariance)
             starts = self._starts(model, topology, begin, rows, sequences, child(seed, 0), covariance)
-            search = self._searched(model, data, starts, options.plan(self, seed, run), door)
+            search = self._searched(model, data, starts, options.plan(self, seed, run), raw)
             best = search.best.accepted
             order = self._order(topology, model, best.expected.stats, sequences)
             params = best.params if order is None else model.relabel(best.params, order)
@@ -182,12 +157,24 @@ class ChainEM(ChainUse):
         stats = step.expected.stats
         inside = _entropy_inside(model, params, sequences)
         uncertain = max(0.0, step.loglik - model.complete(stats, params, params) - inside)
-        n_steps = sequences.n_observed, float(sequences.steps.weight.sum())
-        return Fitted(
-            model, params, topology, search, stats, loglik, uncertain, *n_steps, summary, n_components, covariance
+        return FittedHMM(
+            model=model,
+            params=params,
+            search=search,
+            stats=stats,
+            loglik=loglik,
+            n_rows=sequences.n_observed,
+            n_components=n_components,
+            covariance=covariance,
+            uncertain=uncertain,
+            n_hidden=float(sequences.steps.weight.sum()),  # a missing step has a state too
+            topology=topology,
+            summary=summary,
         )
 
-    def _searched(self, model: HiddenMarkov, data: Reduced, starts: Sequence[Params], plan: Plan, door: Door) -> Search:
+    def _searched(
+        self, model: HiddenMarkov, data: Reduced, starts: Sequence[Params], plan: Plan, raw: RawSequences
+    ) -> Search:
         """Run the search; where a start makes a sequence impossible, say which and where."""
         try:
             return fit(model, data, starts, plan)
@@ -195,10 +182,10 @@ class ChainEM(ChainUse):
             for params in starts:
                 found = model.impossible(params, data.chunks)
                 if found is not None:
-                    by_length = np.argsort(-door.cut.lengths, kind="stable")
+                    by_length = np.argsort(-raw.cut.lengths, kind="stable")
                     b = int(by_length[found[0]])
-                    name = door.cut.name(b) if door.cut.names else f"sequence {door.numbers[b]}"
-                    step = door.cut.step(b, found[1])
+                    name = raw.cut.name(b) if raw.cut.names else f"sequence {raw.numbers[b]}"
+                    step = raw.cut.step(b, found[1])
                     raise FitError(
                         f"{name} is impossible at the start of the fit: at {step} no state is left that may come next "
                         "and emit what was observed. See zeros in transitions= and start=, and labels= around that "
@@ -284,16 +271,15 @@ class ChainEM(ChainUse):
 
     # ---- what came out -------------------------------------------------------------------------------------------
 
-    def _publish(self, found: Fitted, names: tuple[Any, ...] | None) -> None:
+    def _publish(self, found: FittedHMM, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
         emit = found.params["emit"]
         self.events_ = column_notes(self._schema, found.summary, emit if self.n_mix == 1 else emit["emit"])
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self._topology, self._n_steps, self._uncertain = found.topology, found.n_rows, found.uncertain
         self.n_components_, self.loglik_, self._covariance = found.n_components, found.loglik, found.covariance
-        known = names or (None,) * found.n_components
-        self.state_names_ = tuple(default_state(k) if name is None else str(name) for k, name in enumerate(known))
-        self._recipe = ChainRecipe.of(self, found.summary)
+        self._set_names(names or (None,) * found.n_components)
+        self._recipe = HMMRecipe.of(self, found.summary)
         convergence.record(self, found.search)
         self._note_events(found.search)
 
@@ -311,15 +297,6 @@ class ChainEM(ChainUse):
             convergence.warn_collapsed(self, f"a state collapsed onto {reason}", f"Use a prior, fewer states{other}.")
         convergence.warn_of_end(self, search.interrupted)
         log.info("fitted %d states: %s after %d passes", self.n_components_, self.stop_reason_, self.n_iter_)
-
-    def _state(self) -> State:
-        """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
-        return state.taken(self)
-
-    @classmethod
-    def _from_state(cls, found: State) -> Self:
-        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
-        return state.restored(cls, found)
 
 
 def _check_names(option: str, names: Collection[Any], known: Collection[str]) -> tuple[str, ...]:

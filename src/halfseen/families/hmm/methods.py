@@ -6,9 +6,8 @@ All of it comes from the model and the structure that training uses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +18,10 @@ from halfseen.data import Cut, Schema, SequenceChunk, Sequences, Source, frame_f
 from halfseen.data.sequences import column_names, fill_sequences
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.pickling import Pickled
-from halfseen.estimators.state import Origin
+from halfseen.estimators.base import InformationCriteria, NamedComponents, SelectsModels
+from halfseen.estimators.selection import aic, bic
 from halfseen.estimators.table import covariance_types, numeric_schema, profile
-from halfseen.estimators.table.cells import decoded, holes_filled
-from halfseen.estimators.table.table_mixture import matching
+from halfseen.estimators.table.cells import decoded, filled_cells
 from halfseen.families.hmm.impute import full_blocks
 from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.families.hmm.topology import Topology
@@ -31,7 +29,6 @@ from halfseen.kinds.kind import Fitted
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
-from halfseen.seeds import generator
 from halfseen.structures.chain import MarkovChain
 
 
@@ -79,10 +76,11 @@ class Forecast:
         return frame_from_dict(columns, self._template)
 
 
-class ChainUse(Pickled):
+class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
     """A hidden Markov model, once it has a model, parameters and a schema."""
 
-    _origin: Origin = Origin()
+    _component_word = "state"
+    _names_attribute = "state_names_"
     _model: HiddenMarkov
     _params: Params
     _schema: Schema
@@ -93,8 +91,6 @@ class ChainUse(Pickled):
     _marks: tuple[Any, Any]
     _uncertain: float
     _covariance: str
-    n_jobs: int | None
-    random_state: Any
     loglik_: float
     state_names_: tuple[str, ...]
     n_components_: int
@@ -333,7 +329,7 @@ class ChainUse(Pickled):
     def filter(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Any:
         """Return the probability of each state at each step given what was observed up to it, (N, K).
 
-        What `predict_proba` says with hindsight, `filter` says without a look into the future.
+        `predict_proba` uses later observations too; `filter` does not.
         """
         sequences, cut = self._sequences(X, lengths, groups, time)
         found = self._over(sequences, self._filtered)
@@ -404,7 +400,7 @@ class ChainUse(Pickled):
         check_is_fitted(self)
         wanted = [options.whole("n_samples", n_samples)] if lengths is None else lengths
         sizes = np.array([options.whole("lengths", size) for size in wanted], dtype=np.int64)
-        rng = generator(self.random_state if random_state is None else random_state)
+        rng = self._generator(random_state)
         states = self._model.draw_states(self._params, sizes, rng)
         owner = self._topology.owner
         states = states if owner is None else np.array(owner)[states]
@@ -421,14 +417,14 @@ class ChainUse(Pickled):
         draw: bool = False,
         random_state: Any = None,
     ) -> Any:
-        """Fill the holes of sequences from all that is seen of them, before, at and after each step.
+        """Fill the missing values of sequences from all that was observed before, at and after each step.
 
         Parameters
         ----------
         X, lengths, groups, time :    as in `fit`
         draw : bool
             False: numbers get their expected value, categories the most probable one. True: a path of states is drawn,
-            and each hole given the state of its step, so that variation is kept.
+            and each missing value given the state of its step, so that variation is kept.
         random_state : seed of the draws; by default the estimator's
 
         Returns
@@ -447,19 +443,13 @@ class ChainUse(Pickled):
         groups, time = self._marked(X, lengths, groups, time)
         source, cut = read_sequences(X, lengths, groups, time)
         sequences = Sequences.of(self._schema.encode(source), cut.lengths)
-        rng = generator(self.random_state if random_state is None else random_state) if draw else None
+        rng = self._generator(random_state) if draw else None
         full, log_evidence = full_blocks(self._model, self._params, sequences, rng)
         self._refuse_impossible(log_evidence, sequences, cut)
         marks = [mark for mark in (groups, time) if isinstance(mark, str)]
-        return fill_sequences(X, cut, marks, holes_filled(source, self._schema, full))
+        return fill_sequences(X, cut, marks, filled_cells(source, self._schema, full))
 
     # ---- how good ------------------------------------------------------------------------------------------------
-
-    @property
-    def n_parameters_(self) -> int:
-        """Number of free parameters; transitions that are ruled out do not count."""
-        check_is_fitted(self)
-        return self._model.n_free()
 
     def bic(self, X: Any = None, lengths: Any = None, *, groups: Any = None, time: Any = None) -> float:
         """Return -2 loglik + n_parameters log N; lower is better. N is the number of observed steps.
@@ -467,13 +457,13 @@ class ChainUse(Pickled):
         Without `X`, of the data it was fitted to.
         """
         loglik, n_steps = self._measured(X, lengths, groups, time)
-        return -2 * loglik + self.n_parameters_ * float(np.log(max(n_steps, 1.0)))
+        return bic(loglik, self.n_parameters_, max(n_steps, 1.0))
 
     def aic(self, X: Any = None, lengths: Any = None, *, groups: Any = None, time: Any = None) -> float:
         """Return -2 loglik + 2 n_parameters; lower is better."""
-        return -2 * self._measured(X, lengths, groups, time)[0] + 2 * self.n_parameters_
+        return aic(self._measured(X, lengths, groups, time)[0], self.n_parameters_)
 
-    def _measured(self, X: Any, lengths: Any, groups: Any, time: Any) -> tuple[float, float]:
+    def _measured(self, X: Any, lengths: Any = None, groups: Any = None, time: Any = None) -> tuple[float, float]:
         check_is_fitted(self)
         if X is not None:
             loglik = self.score(X, lengths, groups=groups, time=time)
@@ -482,25 +472,12 @@ class ChainUse(Pickled):
             raise ParameterError("this model was built without data; give the sequences to measure it on, as X.")
         return self.loglik_, self._n_steps
 
-    # ---- the order and the names of states -----------------------------------------------------------------------
-
-    def relabel(self, order: Sequence[int]) -> Self:
-        """Return a copy in which state i is the former state order[i]."""
-        check_is_fitted(self)
-        places = np.asarray(order)
-        if sorted(places.tolist()) != list(range(self.n_components_)):
-            raise ParameterError(f"order={order!r} does not name each of the {self.n_components_} states once.")
-        relabelled = copy(self)
-        relabelled._topology = self._topology.taken(places)
-        relabelled._model, relabelled._params, relabelled._stats = self._taken(places)
-        if not hasattr(self, "_stats"):
-            del relabelled._stats
-        named = [self.state_names_[j] for j in places]
-        relabelled.state_names_ = tuple(
-            default_state(i) if name == default_state(int(j)) else name
-            for i, (j, name) in enumerate(zip(places, named, strict=True))
-        )
-        return relabelled
+    def _reorder(self, places: NDArray[np.int64]) -> None:
+        fitted = hasattr(self, "_stats")
+        self._model, self._params, stats = self._taken(places)
+        self._topology = self._topology.taken(places)
+        if fitted:
+            self._stats = stats
 
     def _taken(self, places: NDArray[np.int64]) -> tuple[HiddenMarkov, Params, Stats]:
         """Return model, parameters and statistics with states in another order."""
@@ -515,28 +492,7 @@ class ChainUse(Pickled):
             model = replace(model, structure=MarkovChain(self._topology.taken(places).owner))
         return model, params, np.concatenate([np.ravel(stats[name]) for name in leaves])
 
-    def match_to(self, other: ChainUse) -> Self:
-        """Return a copy whose states stand in the order of those of `other` that they resemble most.
-
-        Resemblance is the Bhattacharyya overlap of the states' emissions; all states are matched at once.
-        """
-        check_is_fitted(self)
-        check_is_fitted(other)
-        if self._schema.columns != other._schema.columns or self.n_components_ != other.n_components_:
-            raise ParameterError("match_to: the two models differ in their columns, categories or number of states.")
-        return self.relabel(matching(self._model.overlap(self._params, other._params)).tolist())
-
-    def rename(self, names: Sequence[str]) -> Self:
-        """Return a copy whose states have these names, in every table and text made from it."""
-        check_is_fitted(self)
-        named = tuple(str(name) for name in names)
-        if len(named) != self.n_components_ or len(set(named)) != len(named):
-            raise ParameterError(f"names={names!r} does not give each of the {self.n_components_} states its own name.")
-        renamed = copy(self)
-        renamed.state_names_ = named
-        return renamed
-
-    # ---- doors ---------------------------------------------------------------------------------------------------
+    # ---- reading and inference -----------------------------------------------------------------------------------
 
     def _sequences(self, X: Any, lengths: Any, groups: Any, time: Any) -> tuple[Sequences, Cut]:
         """Read and encode sequences; columns of group and time are those of the fit, where X has them."""
@@ -595,8 +551,3 @@ def _long_run(start: Floats, trans: Floats) -> Floats:
         lazy = lazy @ lazy
         lazy /= lazy.sum(axis=1, keepdims=True)
     return start @ lazy
-
-
-def default_state(k: int) -> str:
-    """Return the name of state k until it is given another."""
-    return f"state {k}"

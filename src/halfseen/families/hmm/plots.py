@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfseen.errors import ParameterError
-from halfseen.families.hmm.methods import ChainUse
+from halfseen.families.hmm.methods import HMMMethods
 from halfseen.families.hmm.scored_sequences import SeenSequences, look_along
 from halfseen.optional import optional
 from halfseen.plots.style import INK, axes
@@ -23,7 +23,7 @@ SOLID = 0.75  # of the colours of states, where nothing is drawn over them
 
 
 def plot_timeline(
-    model: ChainUse,
+    model: HMMMethods,
     X: Any,
     lengths: Any = None,
     *,
@@ -57,7 +57,7 @@ def plot_timeline(
     >>> model = hs.HMM.from_params([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], {"x": {"mean": [0, 5], "sd": [1, 1]}})
     >>> ax = hs.plot_timeline(model, [[0.1], [0.4], [5.2], [4.9], [None], [0.3]])  # doctest: +SKIP
     """
-    if not isinstance(model, ChainUse):
+    if not isinstance(model, HMMMethods):
         raise ParameterError(f"plot_timeline draws a fitted HMM, got {type(model).__name__}.")
     seen = look_along(model, X, lengths, groups, time, only=sequence)
     return draw_timeline(seen, 0, column, ax=axes(ax, "plot_timeline", (9, 3.5)))
@@ -91,7 +91,7 @@ def draw_paths(seen: SeenSequences, chosen: Sequence[int], labels: Sequence[str]
     return ax
 
 
-def _values(model: ChainUse, one: Any, column: str | None) -> tuple[str, Any] | None:
+def _values(model: HMMMethods, one: Any, column: str | None) -> tuple[str, Any] | None:
     """Return the name and the values of the column to draw."""
     numbers = [c.name for c in model._schema.columns if not c.kind.has_categories]
     if column is not None and column not in numbers:
@@ -106,7 +106,7 @@ def _values(model: ChainUse, one: Any, column: str | None) -> tuple[str, Any] | 
     raise AssertionError("every column stands in a block")
 
 
-def _draw(ax: Axes, model: ChainUse, resp: Any, states: Any, values: tuple[str, Any] | None) -> Axes:
+def _draw(ax: Axes, model: HMMMethods, resp: Any, states: Any, values: tuple[str, Any] | None) -> Axes:
     steps = np.arange(len(resp))
     edges = np.append(steps, len(steps)) - 0.5
     floor = np.zeros(len(steps))

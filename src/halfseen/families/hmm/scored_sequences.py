@@ -21,7 +21,7 @@ from halfseen.analysis.scored_table import Mask
 from halfseen.assign import SOFT
 from halfseen.data import Cut, SequenceChunk, Sequences
 from halfseen.errors import ParameterError
-from halfseen.families.hmm.methods import ChainUse
+from halfseen.families.hmm.methods import HMMMethods
 from halfseen.leaves.leaf import Floats
 
 
@@ -39,7 +39,7 @@ class SeenSequences:
     loglik : (B,) array          log p(observed cells) of each sequence
     """
 
-    model: ChainUse
+    model: HMMMethods
     sequences: Sequences
     cut: Cut
     resp: Floats
@@ -89,7 +89,7 @@ def look_along(
     >>> seen.path.tolist(), seen.place(2)
     ([0, 0, 1, 1], (1, 1))
     """
-    if not isinstance(model, ChainUse):
+    if not isinstance(model, HMMMethods):
         raise ParameterError(f"{type(model).__name__} is not a fitted HMM.")
     check_is_fitted(model)
     sequences, cut = model._sequences(X, lengths, groups, time)

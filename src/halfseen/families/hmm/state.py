@@ -20,9 +20,9 @@ from halfseen.families.hmm.topology import Topology
 from halfseen.leaves.leaf import Floats
 
 if TYPE_CHECKING:
-    from halfseen.families.hmm.fit import ChainEM
+    from halfseen.families.hmm.fit import HMMFit
 
-Estimator = TypeVar("Estimator", bound="ChainEM")
+Estimator = TypeVar("Estimator", bound="HMMFit")
 
 BUILT = ("covariance_type", "n_mix", "prior", "variance_floor", "fixed")  # options that say which leaves a model has
 RECORD = table_state.RECORD | {"state_names", "marks"}
@@ -32,7 +32,7 @@ TRAINING = state.OF_ALL | {
 }
 
 
-class ChainRecipe(NamedTuple):
+class HMMRecipe(NamedTuple):
     """All that a model was built from beside its topology: options changed later do not change it.
 
     Attributes
@@ -47,7 +47,7 @@ class ChainRecipe(NamedTuple):
     built: dict[str, Any]
 
     @classmethod
-    def of(cls, model: ChainEM, summary: emission_builder.Summary) -> ChainRecipe:
+    def of(cls, model: HMMFit, summary: emission_builder.Summary) -> HMMRecipe:
         """Return the recipe by the options of an estimator; of several shapes of covariance it has the one chosen."""
         built = {name: getattr(model, name) for name in BUILT}
         built["covariance_type"] = getattr(model, "_covariance", built["covariance_type"])
@@ -57,7 +57,7 @@ class ChainRecipe(NamedTuple):
 # ---- out ---------------------------------------------------------------------------------------------------------
 
 
-def taken(model: ChainEM) -> State:
+def taken(model: HMMFit) -> State:
     """Return the state of a fitted estimator."""
     topology, recipe = model._topology, model._recipe
     record = table_state.common(model, TRAINING) | {
@@ -85,13 +85,13 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
     size = len(model._topology.begin)
     builder = _builder(cls, record["model"]["built"], model._schema, size, tensors)
     summary = table_state.read_summary(model._schema, tensors)
-    model._recipe, model._covariance = ChainRecipe.of(builder, summary), builder._covariance
+    model._recipe, model._covariance = HMMRecipe.of(builder, summary), builder._covariance
     model._model = builder._build(summary, model._topology)
     table_state.put_arrays(model, tensors, {})
     _check_zeros(model)
     model.n_components_ = size
     model.state_names_ = state.read_labels("state_names", record["state_names"], size)
-    model._marks = _marks(record["marks"])
+    model._marks = state.read_marks(record["marks"])
     table_state.restore_columns(model, record)
     state.restore_training(model, record["training"], TRAINING)
     if model.n_components_ != size or hasattr(model, "_stats") != hasattr(model, "_n_steps"):
@@ -132,15 +132,9 @@ def _builder(
     return builder
 
 
-def _check_zeros(model: ChainEM) -> None:
+def _check_zeros(model: HMMFit) -> None:
     """Refuse probabilities where nothing may follow."""
     topology = model._topology
     begin, follow = topology.expanded(topology.begin.astype(np.float64), topology.follow.astype(np.float64))
     if (model._params["start"][begin == 0] > 0).any() or (model._params["trans"][follow == 0] > 0).any():
         raise ParameterError("params: a start or a transition that is ruled out has a probability above 0.")
-
-
-def _marks(found: Any) -> tuple[str | None, str | None]:
-    if not isinstance(found, list) or [mark is None or isinstance(mark, str) for mark in found] != [True, True]:
-        raise ParameterError(f"marks={found!r:.80} are not the names of the columns of group and time.")
-    return found[0], found[1]

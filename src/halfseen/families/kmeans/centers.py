@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from halfseen.data import Column, Schema, frame_from_dict
-from halfseen.data.template import rebuilt
 from halfseen.errors import ParameterError
 from halfseen.estimators import options, state
 from halfseen.estimators.state import State
@@ -134,7 +133,7 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
         if not np.isfinite(model.cluster_centers_).all() or model._spread.min() < 0:
             raise ParameterError("a centre is beyond the numbers of its dtype, or a standard deviation is below 0.")
     model._n_features_out = len(model._centred)
-    _restore_table(model, record)
+    table_state.restore_container(model, record)
     _restore_training(model, record["training"], tensors)
     return model
 
@@ -143,18 +142,6 @@ def _shapes(schema: Schema, model: Any, tensors: Mapping[str, Floats]) -> dict[s
     width, n_clusters = len(schema.columns), options.whole("n_clusters", model["n_clusters"])
     shapes: dict[str, tuple[int, ...]] = {"centres": (n_clusters, width), "pivot": (width,), "spread": (width,)}
     return shapes | ({"sizes": (n_clusters,)} if "sizes" in tensors else {})
-
-
-def _restore_table(model: KMeans, record: Mapping[str, Any]) -> None:
-    names = model._schema.names
-    model.n_features_in_ = len(names)
-    if record["feature_names"]:
-        if record["feature_names"] != list(names):
-            raise ParameterError("feature_names are not the names of the columns.")
-        model.feature_names_in_ = np.array(names, dtype=object)
-    model._template = rebuilt(record["container"])
-    if len(model._template.names) != len(names):
-        raise ParameterError(f"container: it has not {len(names)} columns.")
 
 
 def _restore_training(model: KMeans, training: Any, tensors: Mapping[str, Floats]) -> None:

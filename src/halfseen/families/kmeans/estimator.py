@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from halfseen.data import Schema, Source, check_weight, read, row_weight
+from halfseen.data import Source, check_weight, read, row_weight
 from halfseen.data.matrix import as_matrix
 from halfseen.engine.loop.em import Runner
 from halfseen.engine.services.checkpoint import lasting_seed
@@ -20,11 +21,11 @@ from halfseen.engine.tables.lloyd import PARTS, Plan, Rows, Run, move, parts, ra
 from halfseen.engine.tables.seeding import STARTS, sample
 from halfseen.errors import DataError, ParameterError, warn
 from halfseen.estimators import convergence, options
-from halfseen.estimators.pickling import Pickled
+from halfseen.estimators.base import Estimator
 from halfseen.estimators.rollback import rollback_on_error
-from halfseen.estimators.state import Origin, State
+from halfseen.estimators.state import Origin
 from halfseen.estimators.table import numeric_schema
-from halfseen.families.kmeans import centers as words
+from halfseen.families.kmeans import centers
 from halfseen.leaves.leaf import Floats
 from halfseen.runners import runner
 from halfseen.seeds import child
@@ -48,7 +49,8 @@ def _check_n_init(name: str, value: Any) -> None:
         options.whole(name, value)
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pickled):
+@dataclass(eq=False, repr=False)
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """Find clusters by k-means; values may be missing, and rows have weights.
 
     Each row belongs to the nearest of K centres, and each centre is the mean of its rows: hard EM of a mixture with
@@ -105,34 +107,18 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
     'assignments unchanged'
     """
 
-    _pivot: Floats  # means of the columns
-    _centred: Floats  # centres less the pivot
-    _spread: Floats  # standard deviations of the columns
-    _dtype: str = "float64"  # of the data, and of `cluster_centers_`
-    _schema: Schema
-    _template: Source
-    cluster_sizes_: Floats
-    _origin: Origin = Origin()
+    _dtype = "float64"  # of the data, and of `cluster_centers_`
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: str | ArrayLike = "k-means++",
-        n_init: int | str = N_INIT,
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_clusters: int = 8
+    _: KW_ONLY
+    init: str | ArrayLike = "k-means++"
+    n_init: int | str = N_INIT
+    max_iter: int = 300
+    tol: float = 1e-4
+    n_jobs: int | None = None
+    random_state: Any = None
 
+    _state_module = centers
     _deviations: ClassVar[options.Deviations] = {
         "init": options.Deviation(
             "as in scikit-learn; centres may be given",
@@ -198,10 +184,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
 
     def _remember(self, source: Source, seed: np.random.SeedSequence) -> None:
         """Keep what later calls need to know of the table, its columns and never its rows, and where it came from."""
-        self._schema = words.schema_of(source.names, source.named)
+        self._schema = centers.schema_of(source.names, source.named)
         self._template = source.template()
         numbers = [np.array([self.cluster_sizes_.sum()]), self._pivot, self._spread]
-        self._origin = Origin.now(words.fingerprint(self._schema, *numbers), seed)
+        self._origin = Origin.now(centers.fingerprint(self._schema, *numbers), seed)
 
     def _from(self, centres: Floats, rows: Rows, variance: float, run: Runner) -> Run:
         """Return the run from given centres."""
@@ -234,7 +220,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         return Plan(self.tol * variance, self.max_iter, run)
 
     def _check_options(self) -> None:
-        options.check(self)
+        super()._check_options()
         options.whole("n_clusters", self.n_clusters)
 
     @property
@@ -308,17 +294,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         model._n_features_out = len(centres)
         model.n_features_in_ = centres.shape[1]
         model._template = read(centres[:1])
-        model._schema = words.schema_of(model._template.names, named=False)
+        model._schema = centers.schema_of(model._template.names, named=False)
         return model
-
-    def _state(self) -> State:
-        """Return the fitted model as plain values and arrays: what is in a model file."""
-        return words.taken(self)
-
-    @classmethod
-    def _from_state(cls, state: State) -> Self:
-        """Build the model again from `_state`, checked as a thing from outside."""
-        return words.restored(cls, state)
 
     # ---- use -----------------------------------------------------------------------------------------------------
 
@@ -341,7 +318,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         2       x1  gaussian  centre  6.000000   5.500000   7.000000
         """
         check_is_fitted(self, "_centred")
-        return words.to_frame(self)
+        return centers.to_frame(self)
 
     def describe(self, top: int = 3) -> str:
         """Return each cluster in words: its share, and the columns in which its centre is farthest from the whole.
@@ -359,7 +336,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         cluster 1 (33%): x0 9 (all 3.83); x1 7 (all 6)
         """
         check_is_fitted(self, "_centred")
-        return words.describe(self, options.whole("top", top))
+        return centers.describe(self, options.whole("top", top))
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the nearest centre of each row; the lowest index among equals, and for a row without any cell."""

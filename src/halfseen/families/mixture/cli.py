@@ -36,6 +36,7 @@ from halfseen.families.mixture.gaussian_classifier import GaussianClassifier
 from halfseen.families.mixture.gaussian_mixture import GaussianMixture
 from halfseen.families.mixture.latent_class import LatentClass
 from halfseen.families.mixture.naive_bayes import NaiveBayes
+from halfseen.families.mixture.supervised import MixtureClassifier
 
 __all__ = [
     "check",
@@ -62,7 +63,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     table, apart = without_identifiers(table, kinds)
     reading["ignore"] += apart
     model.fit(table)
-    if isinstance(model, NaiveBayes) and len(model.classes_) < 2:
+    if isinstance(model, MixtureClassifier) and len(model.classes_) < 2:
         raise DataError(f"--target {request['target']}: all rows are {model.classes_[0]}: there is nothing to learn.")
     show_columns(model)
     return Fitted(model, table, reading)

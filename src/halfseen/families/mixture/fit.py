@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,15 +27,16 @@ from halfseen.engine.tables.preprocess import all_certain, all_countable, counte
 from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labelled, split, whole
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options
+from halfseen.estimators.selection import FittedComponents
 from halfseen.estimators.starts import distinct
-from halfseen.estimators.state import Origin, State
+from halfseen.estimators.state import Origin
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen, column_notes
 from halfseen.estimators.table.state import fingerprint
-from halfseen.estimators.table.table_mixture import TableMixture, default_name, measure
+from halfseen.estimators.table.table_mixture import TableMixture, measure
 from halfseen.families.mixture import state
 from halfseen.kinds.text import TREATMENTS
-from halfseen.leaves.leaf import NO_MASS, Floats, Stats
+from halfseen.leaves.leaf import NO_MASS, Floats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.runners.threads import one_blas_thread
@@ -43,43 +45,15 @@ from halfseen.seeds import child
 log = logging.getLogger("halfseen")
 
 
-class Found(NamedTuple):
-    """A mixture fitted to a table.
+@dataclass(frozen=True, kw_only=True)
+class FittedMixture(FittedComponents):
+    """A mixture fitted to a table: `recipe` is what it was built from."""
 
-    Attributes
-    ----------
-    model, params : the mixture, and the parameters of the best run in the order they are shown in
-    search : Search        all runs
-    stats : Stats          expected statistics of the table under `params`
-    loglik : float         log-likelihood under `params`, whatever the assignment mode
-    uncertain : float      classification entropy -sum resp log resp
-    n_rows : float         sum of the weights
-    recipe : Recipe        what the model was built from
-    seed : SeedSequence
-    """
-
-    model: Mixture
-    params: Params
-    search: Search
-    stats: Stats
-    loglik: float
-    uncertain: float
-    n_rows: float
     recipe: emission_builder.Recipe
     seed: np.random.SeedSequence
 
-    @property
-    def n_components(self) -> int:
-        """Number of components, K."""
-        return len(self.params["mix"][0])
 
-    @property
-    def n_hidden(self) -> float:
-        """Number of hidden variables: one for each row."""
-        return self.n_rows
-
-
-class TableEM(TableMixture):
+class MixtureFit(TableMixture):
     """A mixture over a table that is fitted by EM; options that a subclass does not offer have their defaults here."""
 
     columns: Mapping[str | int, str] | None = None
@@ -97,9 +71,10 @@ class TableEM(TableMixture):
     reg_covar: float = 0.0
     n_jobs: int | None = None
     random_state: Any = None
+    _state_module = state
 
     def _check_options(self) -> None:
-        options.check(self)
+        super()._check_options()
         options.number("reg_covar", self.reg_covar)
         options.one_of("text", self.text, TREATMENTS)
         read_options(options.mapping("words", self.words))
@@ -141,7 +116,7 @@ class TableEM(TableMixture):
 
     def _remember(self, source: Source, schema: Schema) -> None:
         """Keep what later calls need to know of the table: its columns, never its rows."""
-        for name in ("n_rows_seen_", "_without_data"):  # of an earlier life
+        for name in ("n_rows_seen_", "_without_data"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self._template = source.template()
         self._schema = schema
@@ -157,13 +132,13 @@ class TableEM(TableMixture):
             self._schema, summary, n_components, prior, floor, fixed, None, covariance, ridge
         )
 
-    def _overlaid(self, params: Params, n_components: int) -> Params:
+    def _overlaid(self, params: Params, n_components: int, covariance: str) -> Params:
         """Return the parameters with those that the user gave put in their place."""
         return emission_builder.overlay(params, self.start or {}, self._schema, n_components)
 
     @property
-    def _told_apart(self) -> bool:
-        """Whether the user says what some components are: then they keep their order."""
+    def _keeps_order(self) -> bool:
+        """Whether options identify some components, which then keep their order."""
         return bool(self.start or self.fixed or self.tied)
 
     def _search(
@@ -173,7 +148,7 @@ class TableEM(TableMixture):
         seed: np.random.SeedSequence,
         smaller: Params | None = None,
         covariance: str = "diag",
-    ) -> Found:
+    ) -> FittedMixture:
         """Fit a mixture of so many components; `smaller` is the solution with one component less, if there is one."""
         _check_rows(table, n_components)
         with runner(self.n_jobs, table.n_chunks) as run:
@@ -181,7 +156,7 @@ class TableEM(TableMixture):
             recipe = self._recipe_for(summary, n_components, covariance)
             model = recipe.model()
             data = data or reduce(model, table, run)
-            starts = self._starts(model, table, data, child(seed, 0), smaller)
+            starts = self._starts(model, table, data, child(seed, 0), smaller, covariance)
             search = fit(model, data, starts, options.plan(self, seed, run))
             step = search.best.accepted
             params = self._ordered(model, step.params, table)
@@ -189,8 +164,20 @@ class TableEM(TableMixture):
                 [step] = evaluate(model, data, [params], SOFT, run)
             uncertain = measure(model, params, data.chunks, run)[1]  # rows of a known class add nothing to it
         loglik = search.best.accepted.loglik if self.assign == "soft" else step.loglik
-        n_rows = table.mass
-        return Found(model, params, search, step.expected.stats, loglik, uncertain, n_rows, recipe, seed)
+        return FittedMixture(
+            model=model,
+            params=params,
+            search=search,
+            stats=step.expected.stats,
+            loglik=loglik,
+            n_rows=table.mass,
+            n_components=n_components,
+            covariance=covariance,
+            uncertain=uncertain,
+            n_hidden=table.mass,
+            recipe=recipe,
+            seed=seed,
+        )
 
     def _summarised(
         self, table: Table, n_components: int, covariance: str, run: Runner
@@ -219,25 +206,31 @@ class TableEM(TableMixture):
         return emission_builder.summary_of(model, data.known.stats, data.about, table.schema), data
 
     def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
-        """Return the parameters with the largest component first, unless something else tells components apart."""
-        if self._told_apart or table.evidence is not None:
+        """Return the parameters with the largest component first, unless options or labels identify components."""
+        if self._keeps_order or table.evidence is not None:
             return params
         return model.relabel(params, np.argsort(-params["mix"][0], kind="stable"))
 
-    def _told(self, table: Table) -> list[Chunk]:
+    def _partly_labelled(self, table: Table) -> list[Chunk]:
         """Return rows to begin with, where labels leave open what component a row belongs to; none by default."""
         return []
 
     def _starts(
-        self, model: Mixture, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
+        self,
+        model: Mixture,
+        table: Table,
+        data: Reduced,
+        seed: np.random.SeedSequence,
+        smaller: Params | None,
+        covariance: str,
     ) -> list[Params]:
         """Return the parameters that the restarts begin with."""
         n_components = model.leaves["emit"].n_components
         if not data.chunks:  # nothing is hidden: from anywhere the first step is the last, so that is where to begin
-            return [counted(model, data, self._overlaid(model.blank(), n_components))]
+            return [counted(model, data, self._overlaid(model.blank(), n_components, covariance))]
         chunks = table.chunks()
         begin = Start(model, whole(model.leaves["emit"], chunks), chunks)
-        told = self._told(table)
+        labelled = self._partly_labelled(table)
         starts = []
         for i in range(self.n_init):
             rng = np.random.default_rng(child(seed, i))
@@ -246,12 +239,12 @@ class TableEM(TableMixture):
             else:
                 emit = from_known(begin, data, STARTS[self.init](begin, rng))
                 params = {"mix": model.leaves["mix"].blank(), "emit": emit}
-                params = from_labelled(begin, told, params) if told else params
-            params = self._overlaid(params, n_components)
+                params = from_labelled(begin, labelled, params) if labelled else params
+            params = self._overlaid(params, n_components, covariance)
             starts.append(model.conform(params, params))
         return distinct(model, starts)
 
-    def _publish(self, found: Found, names: tuple[Any, ...] | None) -> None:
+    def _publish(self, found: FittedMixture, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
         summary = found.recipe.summary
         self.events_ = column_notes(self._schema, summary, found.params["emit"])
@@ -259,10 +252,14 @@ class TableEM(TableMixture):
         self._origin = Origin.now(fingerprint(self._schema, summary, found.n_rows), found.seed)
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self.loglik_, self._entropy, self._n_rows = found.loglik, found.uncertain, found.n_rows
-        known = names or (None,) * len(self.weights_)
-        self.class_names_ = tuple(default_name(k) if name is None else str(name) for k, name in enumerate(known))
+        self._set_names(names or (None,) * len(self.weights_))
         convergence.record(self, found.search)
         self._note_events(found.search)
+
+    def _drop_figures(self) -> None:
+        """Drop what only a fit to a whole table has, once rows come in pieces."""
+        for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "_tried", "guard_"):
+            self.__dict__.pop(name, None)
 
     def _note_events(self, search: Search) -> None:
         best = search.best
@@ -277,15 +274,6 @@ class TableEM(TableMixture):
         convergence.warn_of_end(self, search.interrupted)
         log.info("fitted %d classes: %s after %d passes", len(mass), self.stop_reason_, self.n_iter_)
 
-    def _state(self) -> State:
-        """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
-        return state.taken(self)
-
-    @classmethod
-    def _from_state(cls, found: State) -> Self:
-        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
-        return state.restored(cls, found)
-
 
 def _check_rows(table: Table, n_components: int) -> None:
     n_rows = max(table.n_rows, int(table.mass))
@@ -296,6 +284,6 @@ def _check_rows(table: Table, n_components: int) -> None:
 
 
 def _twins(overlap: Floats) -> list[str]:
-    """Name pairs of classes that are the same: a start that does not tell them apart never will."""
+    """Name pairs of identical classes: EM never separates classes that start the same."""
     same = np.argwhere(np.triu(overlap > -1e-12, k=1))
     return [f"classes {i} and {j} are identical; start them apart, or use fewer classes" for i, j in same.tolist()]

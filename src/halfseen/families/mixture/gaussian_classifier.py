@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,11 +13,12 @@ from halfseen.data import Schema, Source
 from halfseen.estimators import options
 from halfseen.estimators.table import numeric_schema
 from halfseen.estimators.table.column_events import unseen
-from halfseen.families.mixture.naive_bayes import NaiveBayes
+from halfseen.families.mixture.supervised import FEW_STARTS, MixtureClassifier
 from halfseen.leaves.leaf import Floats
 
 
-class GaussianClassifier(NaiveBayes):
+@dataclass(eq=False, repr=False)
+class GaussianClassifier(MixtureClassifier):
     """Classify rows of numbers, jointly normal within a class; values and labels may be missing.
 
         P(class | row) ~ P(class) Normal(observed cells; means[class], covariances[class])
@@ -72,47 +74,28 @@ class GaussianClassifier(NaiveBayes):
     array(['a', 'b'], dtype='<U1')
     """
 
-    _takes_text = False
-
-    def __init__(
-        self,
-        *,
-        covariance_type: str = "full",
-        prior: str | float | None = None,
-        class_prior: Sequence[float] | None = None,
-        components_per_class: int = 1,
-        unlabeled_weight: float = 1.0,
-        guard: bool = True,
-        assign: str = "soft",
-        n_init: int = 16,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        reg_covar: float = 0.0,
-        variance_floor: float = 1e-8,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.covariance_type = covariance_type
-        self.prior = prior
-        self.class_prior = class_prior
-        self.components_per_class = components_per_class
-        self.unlabeled_weight = unlabeled_weight
-        self.guard = guard
-        self.assign = assign
-        self.n_init = n_init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.reg_covar = reg_covar
-        self.variance_floor = variance_floor
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    _: KW_ONLY
+    covariance_type: str = "full"
+    prior: str | float | None = None
+    class_prior: Sequence[float] | None = None
+    components_per_class: int = 1
+    unlabeled_weight: float = 1.0
+    guard: bool = True
+    assign: str = "soft"
+    n_init: int = 16
+    tol: float = 1e-4
+    max_iter: int = 1000
+    reg_covar: float = 0.0
+    variance_floor: float = 1e-8
+    n_jobs: int | None = None
+    random_state: Any = None
 
     _deviations: ClassVar[options.Deviations] = {
         "covariance_type": options.Deviation(
             "classifiers are compared by cross-validation, not by `criterion`",
             **options.words(*options.COVARIANCE_TYPES),
         ),
-        "n_init": NaiveBayes._deviations["n_init"],
+        "n_init": FEW_STARTS,
     }
 
     @property

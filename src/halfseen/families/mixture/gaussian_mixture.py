@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.data import Schema, Source, Table, read
+from halfseen.data import Schema, Source
 from halfseen.data.columns import Column
-from halfseen.engine.loop.model import Reduced
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import AbsentError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.table import emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import unseen
-from halfseen.estimators.table.table_mixture import default_name
-from halfseen.families.mixture.unsupervised import HiddenClasses
+from halfseen.families.mixture.unsupervised import UnsupervisedMixture
 from halfseen.kinds.gaussian import COVARIANCES
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, frozen, map_arrays
@@ -37,7 +36,8 @@ INITS = {
 }
 
 
-class GaussianMixture(HiddenClasses):
+@dataclass(eq=False, repr=False)
+class GaussianMixture(UnsupervisedMixture):
     """Fit a mixture of normal distributions, by expectation-maximization; values may be missing.
 
         log p(row) = log sum_k weights[k] Normal(observed cells; means[k], covariances[k])
@@ -136,58 +136,31 @@ class GaussianMixture(HiddenClasses):
     [0, 0, 0, 0, 1, 1, 1]
     """
 
-    def __init__(
-        self,
-        n_components: int | Sequence[int] | str = 1,
-        *,
-        covariance_type: str | Sequence[str] = "full",
-        covariance: ArrayLike | None = None,
-        weights: str | ArrayLike = "free",
-        criterion: str = "bic",
-        assign: str = "soft",
-        draws: int = 1,
-        prior: str | float | None = None,
-        tol: float = 1e-4,
-        reg_covar: float = 0.0,
-        max_iter: int = 1000,
-        n_init: int = 16,
-        init_params: str = "mixed",
-        weights_init: ArrayLike | None = None,
-        means_init: ArrayLike | None = None,
-        precisions_init: ArrayLike | None = None,
-        warm_start: bool = False,
-        stop: str = "gain",
-        method: str = "em",
-        accelerate: bool = True,
-        anneal: Sequence[float] = (),
-        variance_floor: float = 1e-8,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.covariance = covariance
-        self.weights = weights
-        self.criterion = criterion
-        self.assign = assign
-        self.draws = draws
-        self.prior = prior
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
-        self.warm_start = warm_start
-        self.stop = stop
-        self.method = method
-        self.accelerate = accelerate
-        self.anneal = anneal
-        self.variance_floor = variance_floor
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_components: int | Sequence[int] | str = 1
+    _: KW_ONLY
+    covariance_type: str | Sequence[str] = "full"
+    covariance: ArrayLike | None = None
+    weights: str | ArrayLike = "free"
+    criterion: str = "bic"
+    assign: str = "soft"
+    draws: int = 1
+    prior: str | float | None = None
+    tol: float = 1e-4
+    reg_covar: float = 0.0
+    max_iter: int = 1000
+    n_init: int = 16
+    init_params: str = "mixed"
+    weights_init: ArrayLike | None = None
+    means_init: ArrayLike | None = None
+    precisions_init: ArrayLike | None = None
+    warm_start: bool = False
+    stop: str = "gain"
+    method: str = "em"
+    accelerate: bool = True
+    anneal: Sequence[float] = ()
+    variance_floor: float = 1e-8
+    n_jobs: int | None = None
+    random_state: Any = None
 
     _deviations: ClassVar[options.Deviations] = {
         "n_components": options.Deviation("as in scikit-learn", default=1),
@@ -230,15 +203,15 @@ class GaussianMixture(HiddenClasses):
             )
 
     @property
-    def _given(self) -> str:
+    def _option_by_class(self) -> str:
         arrays = {name: getattr(self, name) for name in ("weights_init", "means_init", "precisions_init")}
         arrays["weights"] = None if isinstance(self.weights, str) else self.weights
         return next((name for name, value in arrays.items() if value is not None), "")
 
     @property
-    def _told_apart(self) -> bool:
+    def _keeps_order(self) -> bool:
         each = self.covariance is not None and np.ndim(self.covariance) == 3
-        return bool(self._given) or each or (self.warm_start and hasattr(self, "_params"))
+        return bool(self._option_by_class) or each or (self.warm_start and hasattr(self, "_params"))
 
     def _check_seen(self) -> None:
         numeric_schema.check_seen(unseen(self._schema))
@@ -255,13 +228,13 @@ class GaussianMixture(HiddenClasses):
             summary = emission_builder.filled(self._schema, summary)
         return super()._recipe_for(summary, n_components, covariance)
 
-    def _overlaid(self, params: Params, n_components: int) -> Params:
+    def _overlaid(self, params: Params, n_components: int, covariance: str) -> Params:
         mix, emit = params["mix"], dict(params["emit"])
         shares = self._shares(n_components)
         if shares is not None:
             mix = frozen(shares[None])
         if numeric_schema.BLOCK in emit:
-            emit[numeric_schema.BLOCK] = self._overlaid_block(emit[numeric_schema.BLOCK], n_components)
+            emit[numeric_schema.BLOCK] = self._overlaid_block(emit[numeric_schema.BLOCK], n_components, covariance)
         return {"mix": mix, "emit": emit}
 
     def _shares(self, n_components: int) -> Floats | None:
@@ -272,13 +245,12 @@ class GaussianMixture(HiddenClasses):
             return np.full(n_components, 1 / n_components)
         return None if self.weights_init is None else read_table(self.weights_init, (n_components,), "weights_init")
 
-    def _overlaid_block(self, block: Params, n_components: int) -> Params:
+    def _overlaid_block(self, block: Params, n_components: int, shape: str) -> Params:
         width = len(self._schema.columns)
         members = np.array(self._schema.blocks[numeric_schema.BLOCK])
         if self.means_init is not None:
             means = numeric_schema.read_array("means_init", self.means_init, [(n_components, width)])
             block = numeric_schema.set_means(block, means[:, members])
-        shape = self._trying
         if self.precisions_init is not None:
             given = numeric_schema.read_covariances("precisions_init", self.precisions_init, shape, n_components, width)
             block = numeric_schema.set_covariances(block, np.linalg.inv(numeric_schema.inner(given, members)))
@@ -289,12 +261,10 @@ class GaussianMixture(HiddenClasses):
             block = numeric_schema.set_covariances(block, np.tile(np.eye(len(members)), (n_components, 1, 1)))
         return map_arrays(frozen, block)
 
-    def _starts(
-        self, model: Mixture, table: Table, data: Reduced, seed: np.random.SeedSequence, smaller: Params | None
-    ) -> list[Params]:
+    def _starts(self, model: Mixture, *args: Any) -> list[Params]:
         if self.warm_start and self._fits(model):
             return [self._params]
-        return super()._starts(model, table, data, seed, smaller)
+        return super()._starts(model, *args)
 
     def _fits(self, model: Mixture) -> bool:
         """Whether the last fit's parameters are parameters of this model."""
@@ -302,13 +272,6 @@ class GaussianMixture(HiddenClasses):
             return False
         old, new = (map_arrays(np.shape, params) for params in (self._params, model.blank()))
         return bool(old == new)
-
-    def _search(self, table: Table, n_components: int, *args: Any, **how: Any) -> Any:
-        self._trying = args[2] if len(args) > 2 else how.get("covariance", "full")
-        try:
-            return super()._search(table, n_components, *args, **how)
-        finally:
-            del self._trying
 
     # ---- what was fitted -----------------------------------------------------------------------------------------
 
@@ -402,12 +365,5 @@ class GaussianMixture(HiddenClasses):
             numeric_schema.set_means(model._model.blank()["emit"][numeric_schema.BLOCK], centres), given
         )
         model._params = {"mix": frozen(shares[None]), "emit": {numeric_schema.BLOCK: map_arrays(frozen, block)}}
-        model._template = read(np.zeros((1, width)))
-        model._covariance = shape
-        model.class_names_ = tuple(map(default_name, range(len(shares))))
-        model.columns_ = model._schema.kind_names
-        model.n_features_in_ = width
-        model.n_components_ = len(shares)
-        model._n_rows = 0.0
-        model._without_data = True
+        model._begin_without_data(width)
         return model

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.data import read
 from halfseen.estimators import options
 from halfseen.estimators.table import emission_builder
-from halfseen.estimators.table.table_mixture import default_name
-from halfseen.families.mixture.unsupervised import HiddenClasses
+from halfseen.families.mixture.unsupervised import UnsupervisedMixture
 
 
-class LatentClass(HiddenClasses):
+@dataclass(eq=False, repr=False)
+class LatentClass(UnsupervisedMixture):
     """Find latent classes in a table of mixed columns with missing values, by expectation-maximization.
 
     Each row belongs to one of K hidden classes. Given the class the columns are independent: categories with their own
@@ -97,7 +96,7 @@ class LatentClass(HiddenClasses):
     ----------
     weights_ : (K,) array            shares of the classes, largest first after a fit from random starts
     loglik_ : float                  log-likelihood of the data under the returned parameters, summed over rows
-    objective_ : float               what was climbed: `loglik_` (hard: best joint) plus the log-prior
+    objective_ : float               what was maximised: `loglik_` (hard: best joint) plus the log-prior
     trace_ : list of float           the objective after each accepted step
     n_iter_ : int                    passes over the data of the winning start
     converged_ : bool
@@ -123,58 +122,31 @@ class LatentClass(HiddenClasses):
     'tolerance'
     """
 
-    def __init__(
-        self,
-        n_components: int | Sequence[int] | str = 2,
-        *,
-        criterion: str = "bic",
-        columns: Mapping[str | int, str] | None = None,
-        text: str = "multinomial",
-        words: Mapping[str, Any] | None = None,
-        document_length: float | str | None = None,
-        assign: str = "soft",
-        draws: int = 1,
-        covariance: str = "diag",
-        prior: str | float | None = "row",
-        init: str = "mixed",
-        start: Mapping[str, Any] | None = None,
-        fixed: Collection[str] | None = (),
-        tied: Collection[str] | None = (),
-        n_init: int = 16,
-        stop: str = "gain",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        method: str = "em",
-        accelerate: bool = True,
-        anneal: Sequence[float] = (),
-        variance_floor: float = 1e-8,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.criterion = criterion
-        self.columns = columns
-        self.text = text
-        self.words = words
-        self.document_length = document_length
-        self.assign = assign
-        self.draws = draws
-        self.covariance = covariance
-        self.prior = prior
-        self.init = init
-        self.start = start
-        self.fixed = fixed
-        self.tied = tied
-        self.n_init = n_init
-        self.stop = stop
-        self.tol = tol
-        self.max_iter = max_iter
-        self.method = method
-        self.accelerate = accelerate
-        self.anneal = anneal
-        self.variance_floor = variance_floor
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_components: int | Sequence[int] | str = 2
+    _: KW_ONLY
+    criterion: str = "bic"
+    columns: Mapping[str | int, str] | None = None
+    text: str = "multinomial"
+    words: Mapping[str, Any] | None = None
+    document_length: float | str | None = None
+    assign: str = "soft"
+    draws: int = 1
+    covariance: str = "diag"
+    prior: str | float | None = "row"
+    init: str = "mixed"
+    start: Mapping[str, Any] | None = None
+    fixed: Collection[str] | None = ()
+    tied: Collection[str] | None = ()
+    n_init: int = 16
+    stop: str = "gain"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    method: str = "em"
+    accelerate: bool = True
+    anneal: Sequence[float] = ()
+    variance_floor: float = 1e-8
+    n_jobs: int | None = None
+    random_state: Any = None
 
     _takes_text = True
     _deviations: ClassVar[options.Deviations] = {
@@ -228,12 +200,5 @@ class LatentClass(HiddenClasses):
         model._model = model._recipe.model()
         given = {"weights": weights, **columns}
         model._params = emission_builder.overlay(model._model.blank(), given, model._schema, len(weights))
-        model._template = read(np.zeros((1, len(columns))))
-        model.class_names_ = tuple(map(default_name, range(len(weights))))
-        model.columns_ = model._schema.kind_names
-        model.n_features_in_ = len(columns)
-        model.n_components_ = len(weights)
-        model._covariance = "diag"
-        model._n_rows = 0.0
-        model._without_data = True
+        model._begin_without_data(len(columns))
         return model

@@ -1,4 +1,4 @@
-"""The guard rail of semi-supervised learning: find out whether the unlabelled rows help.
+"""Find out by cross-validation whether the unlabelled rows help a classifier.
 
 Both fits are made on the same folds of the labelled rows and compared on the rows left out. Unlabelled rows hurt when
 the classes are not the clusters of the table, or when columns depend on each other within a class.
@@ -7,7 +7,8 @@ the classes are not the clusters of the table, or when columns depend on each ot
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,68 +19,79 @@ from halfseen.data import Evidence, Source, Table
 from halfseen.errors import DataError, UnlabeledWarning, warn
 
 if TYPE_CHECKING:
-    from halfseen.families.mixture.naive_bayes import NaiveBayes
+    from halfseen.families.mixture.supervised import MixtureClassifier
 
 FOLDS = 5
 WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)  # of unlabelled rows, tried by cross-validation
 
 
 def compare(
-    model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence
+    model: MixtureClassifier, source: Source, weight: NDArray[np.float64], evidence: Evidence
 ) -> dict[str, Any] | None:
     """Return the cross-validated accuracies with and without unlabelled rows; warn when they are worse with them.
 
     None, with a note in `events_`, where some class has too few labelled rows to leave one out, or what is left cannot
     be fitted alone.
     """
-    found = _folds(evidence)
-    if found is None:
+    folds = _folds(evidence)
+    if folds is None:
         model.events_.append("guard: too few labelled rows to tell whether the unlabelled ones help")
         return None
-    labelled, truth, folds, split = found
-    right = {True: np.zeros(len(labelled)), False: np.zeros(len(labelled))}
-    others = np.setdiff1d(np.arange(len(weight)), labelled)
-    for train, test in split:
-        for with_all, hits in right.items():
-            rows = np.sort(np.append(labelled[train], others)) if with_all else labelled[train]
-            try:
-                fitted = fitted_to(model, source.take(rows), weight[rows], evidence.take(rows))
-            except DataError as error:  # a column that was seen in other rows only
-                model.events_.append(f"guard: some labelled rows cannot be fitted alone: {error}")
-                return None
-            names = np.arange(len(model.classes_))
-            hits[test] = fitted._most_probable(encoded_rows(fitted, source, labelled[test]), names) == truth[test]
-    return _judged(model, right[True], right[False], folds)
+    right = {share: np.zeros(len(folds.labelled)) for share in (1.0, 0.0)}
+    for share, hits in right.items():
+        try:
+            for test, correct in _tested(model, source, weight, evidence, folds, share):
+                hits[test] = correct
+        except DataError as error:  # a column that was seen in other rows only
+            model.events_.append(f"guard: some labelled rows cannot be fitted alone: {error}")
+            return None
+    return _judged(model, right[1.0], right[0.0], len(folds.split))
 
 
-def best_weight(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> float:
+def best_weight(model: MixtureClassifier, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> float:
     """Return the weight of unlabelled rows with which most labelled rows are right in cross-validation.
 
     The largest among equals. 1 where there is nothing to choose: no unlabelled row, or too few labels.
     """
-    found = _folds(evidence)
-    if found is None or evidence.complete:
+    folds = _folds(evidence)
+    if folds is None or evidence.complete:
         return 1.0
-    labelled, truth, _, split = found
+    hits: dict[float, float] = {}
+    for share in WEIGHTS:
+        tested = _tested(model, source, weight, evidence, folds, share)
+        try:
+            hits[share] = sum(float(weight[folds.labelled[test]] @ correct) for test, correct in tested)
+        except DataError:  # a column that was seen in other rows only: such a weight will not do
+            hits[share] = -np.inf
+    return max(WEIGHTS, key=lambda share: (hits[share], share))
+
+
+class Folds(NamedTuple):
+    """The labelled rows, their classes, and how they are cut: training and test rows of each fold."""
+
+    labelled: NDArray[np.int64]
+    truth: NDArray[np.int64]
+    split: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
+
+
+def _tested(
+    model: MixtureClassifier,
+    source: Source,
+    weight: NDArray[np.float64],
+    evidence: Evidence,
+    folds: Folds,
+    share: float,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
+    """Fit to all but each fold, unlabelled rows weighted by `share`; yield the fold and which of its rows are right."""
+    labelled, names = folds.labelled, np.arange(len(model.classes_))
     others = np.setdiff1d(np.arange(len(weight)), labelled)
-    hits = dict.fromkeys(WEIGHTS, 0.0)
-    for train, test in split:
-        for tried in WEIGHTS:
-            rows = np.sort(np.append(labelled[train], others)) if tried else labelled[train]
-            known = evidence.take(rows)
-            own = np.where(known.index == 0, tried * weight[rows], weight[rows])
-            try:
-                fitted = fitted_to(model, source.take(rows), own, known)
-            except DataError:  # a column that was seen in other rows only: such a weight will not do
-                hits[tried] = -np.inf
-                continue
-            names = np.arange(len(model.classes_))
-            right = fitted._most_probable(encoded_rows(fitted, source, labelled[test]), names) == truth[test]
-            hits[tried] += float(weight[labelled[test]] @ right)
-    return max(WEIGHTS, key=lambda tried: (hits[tried], tried))
-
-
-Folds = tuple[NDArray[np.int64], NDArray[np.int64], int, list[tuple[NDArray[np.int64], NDArray[np.int64]]]]
+    for train, test in folds.split:
+        rows = np.sort(np.append(labelled[train], others)) if share else labelled[train]
+        known = evidence.take(rows)
+        own = np.where(known.index == 0, share * weight[rows], weight[rows])
+        fitted = fitted_to(model, source.take(rows), own, known)
+        found = fitted._most_probable(encoded_rows(fitted, source, labelled[test]), names)
+        yield test, found == folds.truth[test]
 
 
 def _folds(evidence: Evidence) -> Folds | None:
@@ -91,11 +103,13 @@ def _folds(evidence: Evidence) -> Folds | None:
     folds = int(min(FOLDS, counts[counts > 0].min(initial=FOLDS)))
     if folds < 2 or (counts > 0).sum() < 2:
         return None
-    return labelled, truth, folds, list(StratifiedKFold(folds, shuffle=True, random_state=0).split(labelled, truth))
+    return Folds(labelled, truth, list(StratifiedKFold(folds, shuffle=True, random_state=0).split(labelled, truth)))
 
 
-def fitted_to(model: NaiveBayes, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> NaiveBayes:
-    """Fit a copy to some rows, quietly: the fit proper has already said what there is to say."""
+def fitted_to(
+    model: MixtureClassifier, source: Source, weight: NDArray[np.float64], evidence: Evidence
+) -> MixtureClassifier:
+    """Fit a copy to some rows without warnings: those of the fit to all rows are enough."""
     copy = clone(model)
     copy._begin(tuple(model.classes_.tolist()))
     with warnings.catch_warnings():
@@ -104,15 +118,15 @@ def fitted_to(model: NaiveBayes, source: Source, weight: NDArray[np.float64], ev
     return copy
 
 
-def encoded_rows(model: NaiveBayes, source: Source, rows: NDArray[np.int64]) -> Table:
-    """Encode some rows, quietly."""
+def encoded_rows(model: MixtureClassifier, source: Source, rows: NDArray[np.int64]) -> Table:
+    """Encode some rows without warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a category may be met in the rows left out alone
         return model._schema.encode(source.take(rows))
 
 
 def _judged(
-    model: NaiveBayes, with_all: NDArray[np.float64], labelled_only: NDArray[np.float64], folds: int
+    model: MixtureClassifier, with_all: NDArray[np.float64], labelled_only: NDArray[np.float64], folds: int
 ) -> dict[str, Any]:
     scores = {
         "with_unlabeled": float(with_all.mean()),

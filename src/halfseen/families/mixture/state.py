@@ -15,9 +15,9 @@ from halfseen.kinds.gaussian import COVARIANCES
 from halfseen.leaves.leaf import Floats
 
 if TYPE_CHECKING:
-    from halfseen.families.mixture.fit import TableEM
+    from halfseen.families.mixture.fit import MixtureFit
 
-Estimator = TypeVar("Estimator", bound="TableEM")
+Estimator = TypeVar("Estimator", bound="MixtureFit")
 
 RECORD = table_state.RECORD | {"class_names"}
 
@@ -34,7 +34,7 @@ TRAINING: Training = OF_ALL | {
 }
 
 
-def taken(model: TableEM) -> State:
+def taken(model: MixtureFit) -> State:
     """Return the state of a fitted estimator."""
     recipe = model._recipe
     record = table_state.common(model, TRAINING) | {

@@ -14,14 +14,14 @@ from halfseen.data import Evidence, Source, Table, read, read_labels, row_weight
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options, selection
+from halfseen.estimators.base import SelectsModels
 from halfseen.estimators.rollback import rollback_on_error
-from halfseen.estimators.state import State
 from halfseen.families.mixture import stepwise
-from halfseen.families.mixture.fit import Found, TableEM
+from halfseen.families.mixture.fit import FittedMixture, MixtureFit
 from halfseen.seeds import child
 
 
-def _one_size(model: HiddenClasses) -> bool:
+def _one_size(model: UnsupervisedMixture) -> bool:
     if len(selection.read_sizes(model.n_components)) > 1:
         raise AttributeError(
             "partial_fit needs one number of classes, n_components: no rows stay to compare others on."
@@ -31,19 +31,22 @@ def _one_size(model: HiddenClasses) -> bool:
     return True
 
 
-class HiddenClasses(TableEM):
+class UnsupervisedMixture(MixtureFit, SelectsModels):
     """A mixture whose classes are hidden: fitted at once, in pieces, or chosen among several by a criterion."""
 
     n_components: int | Sequence[int] | str
-    criterion: str
-    _covariance: str
+
+    @property
+    def _covariance(self) -> str:
+        """The shape of covariance that was chosen."""
+        return self._recipe.covariance
 
     def _shapes(self) -> Sequence[str]:
         """Return the shapes of covariance to try."""
         return ("diag",)
 
     @property
-    def _given(self) -> str:
+    def _option_by_class(self) -> str:
         """Name the option that gives a value for each class, if there is one."""
         return "start" if self.start else ""
 
@@ -62,10 +65,10 @@ class HiddenClasses(TableEM):
 
         Parameters
         ----------
-        X : array, pandas, Polars or Arrow table, list of rows, or `open_table`; NaN, None and nulls are holes
+        X : array, pandas, Polars or Arrow table, list of rows, or `open_table`; NaN, None and nulls are missing values
         y : ignored; Pipelines pass it
         sample_weight : (N,) array, optional
-            How often each row counts; by default what the column named as weight in `open_table` says.
+            How often each row counts; by default the column named as weight in `open_table`.
         labels : array, optional
             What is known of the rows' classes: a label or None for each row, a set of candidates, or an (N, K) array of
             evidence that multiplies the model.
@@ -81,9 +84,9 @@ class HiddenClasses(TableEM):
         labels = source.target if labels is None else labels
         if labels is None and (classes is not None or unlabeled is not None):
             raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
-        if len(sizes) > 1 and self._given:
+        if len(sizes) > 1 and self._option_by_class:
             raise ParameterError(
-                f"{self._given}= needs one number of classes, n_components: it gives a value for each class."
+                f"{self._option_by_class}= needs one number of classes, n_components: it gives a value for each class."
             )
         if isinstance(self.n_components, str):
             sizes = sizes[: int(np.count_nonzero(weight))]
@@ -96,30 +99,29 @@ class HiddenClasses(TableEM):
         self._check_seen()
         seed = lasting_seed(self.random_state)
 
-        def found(shape: str, n_components: int, smaller: Found | None) -> Found:
+        def found(shape: str, n_components: int, smaller: FittedMixture | None) -> FittedMixture:
             table = first
             if labels is not None and n_components != sizes[0]:  # the evidence has a column for each class
                 table = self._encoded(source, weight, known(n_components)[0])[1]
             own_seed = child(seed, n_components) if len(sizes) > 1 else seed
             return self._search(table, n_components, own_seed, None if smaller is None else smaller.params, shape)
 
-        tried, interrupted = selection.search_shapes(self._shapes(), sizes, found, self.criterion)
-        best = selection.best(tried, self.criterion)
-        self._covariance = best.recipe.covariance
+        best, interrupted = self._select(self._shapes(), sizes, found)
         self.n_components_ = best.n_components
-        self.selection_ = selection.table(
-            tried, self.criterion, self._template, [one.recipe.covariance for one in tried]
-        )
         self._publish(best, known(best.n_components)[1])
-        if interrupted and not best.search.interrupted:
+        if interrupted:
             convergence.warn_interrupted()
         return self
 
-    @classmethod
-    def _from_state(cls, state: State) -> Self:
-        model = super()._from_state(state)
-        model._covariance = model._recipe.covariance
-        return model
+    def _begin_without_data(self, n_columns: int) -> None:
+        """Set what a fit would leave beside schema, model and parameters, for a model that is built from these."""
+        self._template = read(np.zeros((1, n_columns)))
+        self.columns_ = self._schema.kind_names
+        self.n_features_in_ = n_columns
+        self.n_components_ = len(self.weights_)
+        self._set_names((None,) * self.n_components_)
+        self._n_rows = 0.0
+        self._without_data = True
 
     def _encoded(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> tuple[Source, Table]:
         """Return the rows that count, as they came and encoded."""
@@ -179,8 +181,7 @@ class HiddenClasses(TableEM):
         self._n_rows = 0.0
         self._origin = self._origin.in_pieces()
         self.n_rows_seen_ = running.n_rows
-        for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "selection_"):
-            self.__dict__.pop(name, None)
+        self._drop_figures()
         return self
 
     def fit_predict(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -14,16 +15,17 @@ from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.rollback import rollback_on_error
-from halfseen.estimators.state import Origin, State
+from halfseen.estimators.state import Origin
 from halfseen.estimators.table.state import digested
 from halfseen.families.network import reading, state
-from halfseen.families.network.fit import Built, Door, Found, NetworkEM, read_soft, selection_table
+from halfseen.families.network.fit import FittedNetwork, NetworkFit, NetworkRecipe, WeightedRows, compared, read_soft
 from halfseen.families.network.model import Likelihoods, distinct
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.seeds import child
 
 
-class BayesNet(NetworkEM):
+@dataclass(eq=False, repr=False)
+class BayesNet(NetworkFit):
     """Learn the tables of a Bayesian network from rows with missing values and hidden variables.
 
     Every variable has a few states and a table of probabilities given its parents. What is not observed is summed out
@@ -114,51 +116,29 @@ class BayesNet(NetworkEM):
     [0, 1]
     """
 
-    def __init__(
-        self,
-        edges: Any = None,
-        *,
-        states: Mapping[str, Sequence[Any]] | None = None,
-        hidden: Any = None,
-        criterion: str = "bic",
-        assign: str = "soft",
-        draws: int = 1,
-        prior: str | float | None = None,
-        equivalent_sample_size: float = 10.0,
-        start: Mapping[str, Any] | None = None,
-        fixed: Collection[str] | None = (),
-        tied: Collection[Collection[str]] | None = (),
-        n_init: int = 16,
-        stop: str = "gain",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        method: str = "em",
-        accelerate: bool = True,
-        anneal: Sequence[float] = (),
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.edges = edges
-        self.states = states
-        self.hidden = hidden
-        self.criterion = criterion
-        self.assign = assign
-        self.draws = draws
-        self.prior = prior
-        self.equivalent_sample_size = equivalent_sample_size
-        self.start = start
-        self.fixed = fixed
-        self.tied = tied
-        self.n_init = n_init
-        self.stop = stop
-        self.tol = tol
-        self.max_iter = max_iter
-        self.method = method
-        self.accelerate = accelerate
-        self.anneal = anneal
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    edges: Any = None
+    _: KW_ONLY
+    states: Mapping[str, Sequence[Any]] | None = None
+    hidden: Any = None
+    criterion: str = "bic"
+    assign: str = "soft"
+    draws: int = 1
+    prior: str | float | None = None
+    equivalent_sample_size: float = 10.0
+    start: Mapping[str, Any] | None = None
+    fixed: Collection[str] | None = ()
+    tied: Collection[Collection[str]] | None = ()
+    n_init: int = 16
+    stop: str = "gain"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    method: str = "em"
+    accelerate: bool = True
+    anneal: Sequence[float] = ()
+    n_jobs: int | None = None
+    random_state: Any = None
 
+    _state_module = state
     _deviations: ClassVar[options.Deviations] = {
         "criterion": options.Deviation(
             "ICL would need the entropy of all hidden variables together", **options.words("bic", "aic")
@@ -212,11 +192,11 @@ class BayesNet(NetworkEM):
         if evidence is not None and len(choices) > 1:
             raise ParameterError("evidence= needs one number of states for each hidden variable.")
         soft = read_soft(evidence, source.n_rows, choices[0])
-        door = _door(schema, codes, weight, soft)
+        rows = _merged_rows(schema, codes, weight, soft)
         self._softened = tuple(soft)
 
-        def fitted(i: int) -> Found:
-            return self._fitted(plan, choices[i], door, child(seed, i) if len(choices) > 1 else seed)
+        def fitted(i: int) -> FittedNetwork:
+            return self._fitted(plan, choices[i], rows, child(seed, i) if len(choices) > 1 else seed)
 
         tried, interrupted = selection.search_each(range(len(choices)), fitted)
         figures = [selection.information(one)[self.criterion] for one in tried]
@@ -224,16 +204,13 @@ class BayesNet(NetworkEM):
         best = tried[chosen]
         self._template, self._schema = source.template(), schema
         self.columns_ = schema.kind_names
-        self.n_features_in_ = len(source.names)
-        self.__dict__.pop("feature_names_in_", None)
-        if source.named:
-            self.feature_names_in_ = np.array(source.names, dtype=object)
-        self.__dict__.pop("selection_", None)
+        self._remember_features(source)
+        self.__dict__.pop("_tried", None)
         several = [name for name in plan.parents if name not in schema.names]
         if several:
-            self.selection_ = selection_table(tried, chosen, several, self._template)
+            self._tried = compared(tried, chosen, several)
         self._publish(best)
-        self._origin = Origin.now(digested(schema, np.array([best.n_rows]), _frequencies(schema, door)), seed)
+        self._origin = Origin.now(digested(schema, np.array([best.n_rows]), _frequencies(schema, rows)), seed)
         if interrupted and not best.search.interrupted:
             convergence.warn_interrupted()
         return self
@@ -278,7 +255,7 @@ class BayesNet(NetworkEM):
         built = reading.read_tables("tables", tables, graph)
         cells = np.concatenate([built[v].ravel() for v in range(len(graph))])[None]
         model._graph, model._states = graph, known
-        model._recipe = Built(None, 10.0, (), ())
+        model._recipe = NetworkRecipe(None, 10.0, (), ())
         model._model, model._params = model._recipe.model(graph), {"tables": frozen(cells)}
         columns = tuple(Column(name, "categorical", known[name]) for name in graph.names)
         model._schema = Schema(columns, {"categorical": tuple(range(len(columns)))}, True)
@@ -286,15 +263,6 @@ class BayesNet(NetworkEM):
         model.columns_ = dict.fromkeys(graph.names, "categorical")
         model.n_features_in_ = len(graph)
         return model
-
-    def _state(self) -> State:
-        """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
-        return state.taken(self)
-
-    @classmethod
-    def _from_state(cls, found: State) -> Self:
-        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
-        return state.restored(cls, found)
 
 
 def _template(states: Mapping[str, Sequence[Any]]) -> Any:
@@ -305,7 +273,7 @@ def _template(states: Mapping[str, Sequence[Any]]) -> Any:
         return read(np.zeros((1, len(states))))
 
 
-def _door(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Likelihoods]) -> Door:
+def _merged_rows(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Likelihoods]) -> WeightedRows:
     """Return the rows of weight above 0; equal ones merged where there is no soft evidence."""
     for name, one in soft.items():
         if name not in schema.names:
@@ -322,17 +290,17 @@ def _door(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Likelihood
     codes, weight = codes[used], weight[used]
     if soft:
         part = {name: one._replace(index=one.index[used]) for name, one in soft.items()}
-        return Door(schema, codes.astype(np.int64), weight, part, used)
+        return WeightedRows(schema, codes.astype(np.int64), weight, part, used)
     merged, which = distinct(codes)
     first = np.full(len(merged), len(codes))
     np.minimum.at(first, which, np.arange(len(codes)))
-    return Door(schema, merged.astype(np.int64), np.bincount(which, weight).astype(np.float64), {}, used[first])
+    return WeightedRows(schema, merged.astype(np.int64), np.bincount(which, weight).astype(np.float64), {}, used[first])
 
 
-def _frequencies(schema: Schema, door: Door) -> Floats:
+def _frequencies(schema: Schema, rows: WeightedRows) -> Floats:
     """Return the weighted counts of all categories of all columns, one column after the other."""
     parts = []
     for d, column in enumerate(schema.columns):
-        seen = door.codes[:, d] >= 0
-        parts.append(np.bincount(door.codes[seen, d], door.weight[seen], minlength=len(column.categories or ())))
+        seen = rows.codes[:, d] >= 0
+        parts.append(np.bincount(rows.codes[seen, d], rows.weight[seen], minlength=len(column.categories or ())))
     return np.concatenate(parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.starts import distinct
 from halfseen.families.network import reading
-from halfseen.families.network.methods import NetworkUse
+from halfseen.families.network.methods import NetworkMethods
 from halfseen.families.network.model import (
     BayesianNetwork,
     Likelihoods,
@@ -33,7 +34,7 @@ from halfseen.families.network.model import (
 )
 from halfseen.families.network.reading import Plan
 from halfseen.leaves import Frozen, Leaf, Tables
-from halfseen.leaves.leaf import NO_MASS, Floats, Stats, frozen
+from halfseen.leaves.leaf import NO_MASS, Floats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.seeds import child
@@ -46,7 +47,7 @@ STRENGTH = 1.0  # how far random starts move the tables around a hidden variable
 SLIGHT = 0.3  # and those of families with holes
 
 
-class Built(NamedTuple):
+class NetworkRecipe(NamedTuple):
     """All that a model is built from beside its graph: options changed later do not change it."""
 
     prior: Any
@@ -66,36 +67,30 @@ class Built(NamedTuple):
         return BayesianNetwork(Network(), {"tables": leaf})
 
 
-class Door(NamedTuple):
-    """A table as it came in: codes of its columns (N, D), weights, soft evidence by variable."""
+class WeightedRows(NamedTuple):
+    """Rows of weight above 0, equal ones merged: codes of the columns (N, D), weights, soft evidence by variable."""
 
     schema: Schema
     codes: NDArray[np.int64]
     weight: Floats
     likelihoods: dict[str, Likelihoods]
-    rows: NDArray[np.int64]  # the first row of the user's table that each of these was
+    first: NDArray[np.int64]  # the first row of the user's table that each of these stands for
 
 
-class Found(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class FittedNetwork(selection.FittedModel):
     """A network fitted to a table."""
 
     graph: Graph
     states: dict[str, tuple[Any, ...]]
-    model: BayesianNetwork
-    params: Params
-    search: Search
-    stats: Stats
-    loglik: float
-    n_rows: float
 
 
-class NetworkEM(NetworkUse):
+class NetworkFit(NetworkMethods):
     """A Bayesian network that is fitted by EM."""
 
     edges: Any
     states: Mapping[str, Sequence[Any]] | None
     hidden: Any
-    criterion: str
     assign: str
     prior: str | float | None
     equivalent_sample_size: float
@@ -103,13 +98,12 @@ class NetworkEM(NetworkUse):
     fixed: Collection[str] | None
     tied: Collection[Collection[str]] | None
     n_init: int
-    n_jobs: int | None
 
     def _check_options(self) -> None:
-        options.check(self)
+        super()._check_options()
         options.number("equivalent_sample_size", self.equivalent_sample_size)
 
-    def _built(self) -> Built:
+    def _make_recipe(self) -> NetworkRecipe:
         """Return what the options say of the tables."""
         fixed = tuple(map(str, options.listed("fixed", self.fixed)))
         groups = options.listed("tied", self.tied)
@@ -120,7 +114,7 @@ class NetworkEM(NetworkUse):
         absent = [name for name in fixed if name not in (self.start or {})]
         if absent:
             raise ParameterError(f"fixed: {absent[0]!r} needs a table in start= to keep.")
-        return Built(self.prior, float(self.equivalent_sample_size), fixed, tied)
+        return NetworkRecipe(self.prior, float(self.equivalent_sample_size), fixed, tied)
 
     # ---- reading -------------------------------------------------------------------------------------------------
 
@@ -184,36 +178,44 @@ class NetworkEM(NetworkUse):
     # ---- one fit -------------------------------------------------------------------------------------------------
 
     def _fitted(
-        self, plan: Plan, states: dict[str, tuple[Any, ...]], door: Door, seed: np.random.SeedSequence
-    ) -> Found:
+        self, plan: Plan, states: dict[str, tuple[Any, ...]], rows: WeightedRows, seed: np.random.SeedSequence
+    ) -> FittedNetwork:
         """Fit a network whose variables have these states."""
         graph = reading.graph_of(plan, states)
-        built = self._built()
-        for name in built.fixed:
+        recipe = self._make_recipe()
+        for name in recipe.fixed:
             if name not in graph.names:
                 raise ParameterError(f"fixed: there is no variable {name!r}. Variables: {', '.join(graph.names)}.")
-        model = built.model(graph)
+        model = recipe.model(graph)
         given = reading.read_tables("start", self.start, graph)
         places = {name: v for v, name in enumerate(graph.names)}
-        codes = np.full((len(door.codes), len(graph)), -1, dtype=np.int64)
-        codes[:, [places[name] for name in door.schema.names]] = door.codes
-        parts = split(graph, codes, {places[name]: one for name, one in door.likelihoods.items()})
-        data = reduce_network(model, graph, parts, door.weight)
+        codes = np.full((len(rows.codes), len(graph)), -1, dtype=np.int64)
+        codes[:, [places[name] for name in rows.schema.names]] = rows.codes
+        parts = split(graph, codes, {places[name]: one for name, one in rows.likelihoods.items()})
+        data = reduce_network(model, graph, parts, rows.weight)
         with runner(self.n_jobs, most_workers(data)) as run:
-            starts = self._starts(model, graph, parts, data, door.weight, given, child(seed, 0))
-            search = _searched(model, data, starts, options.plan(self, seed, run), parts, door.rows)
+            starts = self._starts(model, graph, parts, data, rows.weight, given, child(seed, 0))
+            search = _searched(model, data, starts, options.plan(self, seed, run), parts, rows.first)
             best = search.best.accepted
             [step] = evaluate(model, data, [best.params], SOFT, run)
         loglik = best.loglik if self.assign == "soft" else step.loglik
         params, stats = best.params["tables"], step.expected.stats[None]
-        for v in self._relabelled(graph, door.schema):
+        for v in self._relabelled(graph, rows.schema):
             order = np.argsort(
                 -stats[0][graph.slice(v)].reshape(graph.shapes[v]).reshape(-1, graph.cards[v]).sum(axis=0),
                 kind="stable",
             )
             params, stats = (permuted(graph, cells, v, order) for cells in (params, stats))
-        n_rows = float(door.weight.sum())
-        return Found(graph, states, model, {"tables": frozen(params)}, search, stats[0], loglik, n_rows)
+        return FittedNetwork(
+            model=model,
+            params={"tables": frozen(params)},
+            search=search,
+            stats=stats[0],
+            loglik=loglik,
+            n_rows=float(rows.weight.sum()),
+            graph=graph,
+            states=states,
+        )
 
     def _relabelled(self, graph: Graph, schema: Schema) -> list[int]:
         """Return hidden variables whose states nothing tells apart: they are shown the most frequent first."""
@@ -264,18 +266,18 @@ class NetworkEM(NetworkUse):
 
     # ---- what came out -------------------------------------------------------------------------------------------
 
-    def _publish(self, found: Found) -> None:
+    def _publish(self, found: FittedNetwork) -> None:
         """Set the fitted attributes."""
         self._graph, self._states, self._model = found.graph, found.states, found.model
         self._params, self._stats = found.params, found.stats
         self.loglik_, self._n_rows = found.loglik, found.n_rows
-        self._recipe = self._built()
+        self._recipe = self._make_recipe()
         self.events_ = self._notes(found)
         convergence.record(self, found.search)
         convergence.warn_of_end(self, found.search.interrupted)
         log.info("fitted %d variables: %s after %d passes", len(found.graph), self.stop_reason_, self.n_iter_)
 
-    def _notes(self, found: Found) -> list[str]:
+    def _notes(self, found: FittedNetwork) -> list[str]:
         """Name variables with a single state, and rows of tables without any count."""
         notes = []
         for v, name in enumerate(found.graph.names):
@@ -341,10 +343,10 @@ def _shares(codes: NDArray[np.int64], weight: Floats, card: int) -> Floats:
     return counts / counts.sum()
 
 
-def selection_table(tried: Sequence[Found], chosen: int, hidden: Sequence[str], template: Source) -> Any:
-    """Return what was tried as a table, a row for each choice of numbers of states."""
+def compared(tried: Sequence[FittedNetwork], chosen: int, hidden: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the figures of all that was tried, with an entry for each choice of numbers of states."""
     rows = [{name: len(one.states[name]) for name in hidden} | selection.information(one) for one in tried]
-    return selection.table_of(rows, chosen, template)
+    return selection.by_name(rows, chosen)
 
 
 def read_soft(evidence: Any, n_rows: int, states: Mapping[str, Sequence[Any]]) -> dict[str, Likelihoods]:

@@ -17,8 +17,7 @@ from halfseen.data import Column, Schema, Source, frame_from_dict, read, row_wei
 from halfseen.engine.loop.model import weighted_sum
 from halfseen.errors import AbsentError, DataError, ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import options
-from halfseen.estimators.pickling import Pickled
-from halfseen.estimators.state import Origin
+from halfseen.estimators.base import InformationCriteria, SelectsModels
 from halfseen.families.network.model import (
     BayesianNetwork,
     Likelihoods,
@@ -34,18 +33,15 @@ from halfseen.families.network.probability_table import Labelled, position
 from halfseen.leaves.categorical import draw as draw_states
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
-from halfseen.seeds import generator
 from halfseen.structures.elimination import LARGEST
 from halfseen.structures.graph import Graph, read_names
 
 Ints = NDArray[np.int64]
 
 
-class NetworkUse(Pickled):
+class NetworkMethods(SelectsModels, InformationCriteria):
     """A Bayesian network, once it has a graph, states and tables."""
 
-    random_state: Any
-    _origin: Origin = Origin()
     _graph: Graph
     _states: dict[str, tuple[Any, ...]]
     _schema: Schema
@@ -61,7 +57,7 @@ class NetworkUse(Pickled):
     @property
     def nodes_(self) -> tuple[str, ...]:
         """The variables."""
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         return self._graph.names
 
     @property
@@ -79,7 +75,7 @@ class NetworkUse(Pickled):
     @property
     def states_(self) -> dict[str, tuple[Any, ...]]:
         """The states of each variable, in the order of the axes of tables."""
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         return dict(self._states)
 
     @property
@@ -104,7 +100,7 @@ class NetworkUse(Pickled):
     @property
     def counts_(self) -> dict[str, Floats]:
         """Expected counts of every family in the data it was fitted to, in the shapes of `params_`."""
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         if not hasattr(self, "_stats"):
             raise AbsentError("this network was built without data: it has no counts.")
         return self._by_family(self._stats)
@@ -158,7 +154,7 @@ class NetworkUse(Pickled):
     # ---- what follows from the graph ---------------------------------------------------------------------------------
 
     def d_separated(self, one: str | Sequence[str], two: str | Sequence[str], given: Sequence[str] | str = ()) -> bool:
-        """Whether the graph alone says that `one` and `two` are independent given `given`.
+        """Whether `one` and `two` are independent by the graph alone, given `given`.
 
         Examples
         --------
@@ -174,7 +170,7 @@ class NetworkUse(Pickled):
         return self._graph.separated(set(first) - set(known), set(second) - set(known), known)
 
     def markov_blanket(self, variable: str) -> list[str]:
-        """Return parents, children and other parents of children: given these, nothing else tells of the variable."""
+        """Return parents, children and other parents of children: given these, it is independent of the rest."""
         [v] = self._numbers("variable", [variable])
         return [self._graph.names[u] for u in sorted(self._graph.blanket(v))]
 
@@ -327,7 +323,7 @@ class NetworkUse(Pickled):
         return np.array(self._values(name))[self.predict_proba(X, name).argmax(axis=1)]
 
     def _target(self, variable: str | None) -> int:
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         if variable is None:
             if len(self.hidden_) != 1:
                 raise ParameterError(f"variable: say which of {', '.join(self._graph.names)} to predict.")
@@ -351,29 +347,29 @@ class NetworkUse(Pickled):
             )
 
     def impute(self, X: Any, draw: bool = False, random_state: Any = None) -> Any:
-        """Fill the holes of `X` from what is seen in the same row.
+        """Fill the missing values of `X` from the observed values of the same row.
 
         Parameters
         ----------
         X : table
         draw : bool
-            False: every hole gets its own most probable state. True: a joint draw given the row, so that relations
-            between columns are kept. (`mpe` gives the most probable joint state.)
+            False: every missing value gets its own most probable state. True: a joint draw given the row, so that
+            relations between columns are kept. (`mpe` gives the most probable joint state.)
         random_state : seed of the draws; by default the estimator's
 
         Returns
         -------
         The same container, columns and dtypes; observed cells are untouched.
         """
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         source = read(X)
         codes = self._codes(source)
         found = split(self._graph, codes)
         table = self._logs(found)
         if draw:
-            rng = generator(self.random_state if random_state is None else random_state)
+            rng = self._generator(random_state)
             filled, logs = completed(table, found, rng)
-            self._warn_impossible(int(np.isneginf(logs).sum()), "their holes are filled at random")
+            self._warn_impossible(int(np.isneginf(logs).sum()), "their missing values are filled at random")
         else:
             filled = np.array(codes, dtype=np.int64)
             for v, name in enumerate(self._graph.names):
@@ -381,10 +377,10 @@ class NetworkUse(Pickled):
                     filled[:, v] = self._possible(marginals(table, found, v), v).argmax(axis=1)
         cells = {}
         for j, name in enumerate(self._columns_of(source)):
-            holes = np.flatnonzero(source.column(j).missing)  # a category unknown to the model is no hole
+            missing = np.flatnonzero(source.column(j).missing)  # a category unknown to the model is not
             own = self._values(name)
             v = self._graph.names.index(name)
-            cells[j] = (holes, [own[code] for code in filled[holes, v].tolist()])
+            cells[j] = (missing, [own[code] for code in filled[missing, v].tolist()])
         return source.fill({j: one for j, one in cells.items() if len(one[0])})
 
     def sample(self, n_samples: int = 1, random_state: Any = None, evidence: Mapping[str, Any] | None = None) -> Any:
@@ -395,9 +391,9 @@ class NetworkUse(Pickled):
         X : container like the one fitted
         hidden : dict     the states drawn for variables without a column
         """
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         options.whole("n_samples", n_samples)
-        rng = generator(self.random_state if random_state is None else random_state)
+        rng = self._generator(random_state)
         if evidence:
             codes, likelihoods = self._evidence(evidence)
             many = np.zeros(n_samples, dtype=np.int64)
@@ -419,7 +415,7 @@ class NetworkUse(Pickled):
 
     def score_samples(self, X: Any) -> Floats:
         """Return log p(observed cells) of each row; 0 for a row in which nothing was observed."""
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         found = split(self._graph, self._codes(read(X)))
         return logliks(self._logs(found), found)
 
@@ -433,33 +429,15 @@ class NetworkUse(Pickled):
         from halfseen.engine.loop.em import evaluate
         from halfseen.families.network.model import reduce_network
 
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         source = read(X)
         found = split(self._graph, self._codes(source))
         data = reduce_network(self._model, self._graph, found, row_weight(source, sample_weight))
         [step] = evaluate(self._model, data, [self._params])
         return self._by_family(step.expected.stats)
 
-    @property
-    def n_parameters_(self) -> int:
-        """Number of free parameters."""
-        check_is_fitted(self, "_params")
-        return self._model.n_free()
-
-    def bic(self, X: Any = None) -> float:
-        """Return -2 loglik + n_parameters log N; lower is better. N is the sum of the weights.
-
-        Without `X`, of the data it was fitted to. (bnlearn's BIC is this divided by -2.)
-        """
-        loglik, n_rows = self._measured(X)
-        return -2 * loglik + self.n_parameters_ * float(np.log(n_rows))
-
-    def aic(self, X: Any = None) -> float:
-        """Return -2 loglik + 2 n_parameters; lower is better."""
-        return -2 * self._measured(X)[0] + 2 * self.n_parameters_
-
     def _measured(self, X: Any, sample_weight: ArrayLike | None = None) -> tuple[float, float]:
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         if X is None:
             if self._n_rows == 0:
                 raise ParameterError("this network was built without data; give the data to measure it on, as X.")
@@ -469,13 +447,13 @@ class NetworkUse(Pickled):
         found = split(self._graph, self._codes(source))
         return weighted_sum(weight, logliks(self._logs(found), found)), float(weight.sum())
 
-    # ---- doors ---------------------------------------------------------------------------------------------------
+    # ---- reading -------------------------------------------------------------------------------------------------
 
     def _logs(self, found: Split) -> Floats:
         return log_table(self._model, self._params, found)
 
     def _numbers(self, what: str, names: str | Sequence[str]) -> list[int]:
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         return read_names(what, names, self._graph.names)
 
     def _columns_of(self, source: Source) -> list[str]:
@@ -497,7 +475,7 @@ class NetworkUse(Pickled):
 
     def _codes(self, source: Source) -> Ints:
         """Return a table as codes (N, V) of all variables; -1 where unobserved."""
-        check_is_fitted(self, "_params")
+        check_is_fitted(self)
         names = self._columns_of(source)
         schema = Schema.of(Column(name, "categorical", self._values(name)) for name in names)
         codes = np.full((source.n_rows, len(self._graph)), -1, dtype=np.int64)
@@ -521,7 +499,10 @@ class NetworkUse(Pickled):
             likelihoods[v] = Likelihoods(values[None], np.zeros(1, dtype=np.int64))
         return codes, likelihoods
 
-    # ---- manners -------------------------------------------------------------------------------------------------
+    # ---- scikit-learn --------------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_params")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -536,7 +517,7 @@ def _listed(given: Any) -> bool:
 
 
 def read_likelihood(name: str, states: Sequence[Any], given: Any) -> Floats:
-    """Return logs of the likelihoods of the states that a set, a dict or a list says."""
+    """Return logs of the likelihoods of the states in a set, a dict or a list."""
     values = np.zeros(len(states))
     if isinstance(given, set | frozenset):
         for state in given:

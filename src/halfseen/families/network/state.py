@@ -14,14 +14,14 @@ from halfseen.estimators import options, state
 from halfseen.estimators.state import State, is_number, is_texts
 from halfseen.estimators.table import state as table_state
 from halfseen.families.network import reading
-from halfseen.families.network.fit import Built
+from halfseen.families.network.fit import NetworkRecipe
 from halfseen.families.network.reading import Plan
 from halfseen.leaves.leaf import frozen
 
 if TYPE_CHECKING:
-    from halfseen.families.network.fit import NetworkEM
+    from halfseen.families.network.fit import NetworkFit
 
-Estimator = TypeVar("Estimator", bound="NetworkEM")
+Estimator = TypeVar("Estimator", bound="NetworkFit")
 
 TRAINING = {name: own for name, own in state.OF_ALL.items() if name != "n_components_"} | {
     "n_rows": ("_n_rows", lambda value: is_number(value) and value > 0),
@@ -29,19 +29,19 @@ TRAINING = {name: own for name, own in state.OF_ALL.items() if name != "n_compon
 MOST = 1 << 27  # cells of all tables: 1 GB
 
 
-def taken(model: NetworkEM) -> State:
+def taken(model: NetworkFit) -> State:
     """Return the state of a fitted estimator."""
-    built = model._recipe
+    recipe = model._recipe
     record = table_state.common(model, TRAINING) | {
         "model": {
             "variables": [
                 {"name": name, "states": list(model._states[name]), "parents": list(parents)}
                 for name, parents in model.parents_.items()
             ],
-            "prior": built.prior,
-            "equivalent_sample_size": built.sample_size,
-            "fixed": list(built.fixed),
-            "tied": [list(group) for group in built.tied],
+            "prior": recipe.prior,
+            "equivalent_sample_size": recipe.sample_size,
+            "fixed": list(recipe.fixed),
+            "tied": [list(group) for group in recipe.tied],
         },
     }
     tensors = {"params/tables": model._params["tables"]}
@@ -62,16 +62,13 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
     expected = ["params/tables", *(["stats/tables"] if "stats/tables" in tensors else [])]
     state.check_shapes(tensors, dict.fromkeys(expected, (1, cells)))
     model._graph = reading.graph_of(plan, model._states)
-    model._recipe = _built(inside, model._states)
+    model._recipe = _read_recipe(inside, model._states)
     model._model = model._recipe.model(model._graph)
     model._params = {"tables": frozen(tensors["params/tables"])}
-    flaw = model._model.flaw(model._params)
-    if flaw is not None:
-        raise ParameterError(flaw)
+    state.check_params(model._model, model._params)
     if "stats/tables" in tensors:
         model._stats = tensors["stats/tables"][0]
-        if model._stats.min(initial=0.0) < 0:
-            raise ParameterError("stats: an expected count is negative.")
+        state.check_counts(model._stats)
     _check_columns(model)
     table_state.restore_columns(model, record)
     state.restore_training(model, record["training"], TRAINING)
@@ -98,7 +95,7 @@ def _variables(found: Any) -> tuple[Plan, dict[str, tuple[Any, ...]]]:
     return Plan(parents), states
 
 
-def _built(found: Mapping[str, Any], states: Mapping[str, Any]) -> Built:
+def _read_recipe(found: Mapping[str, Any], states: Mapping[str, Any]) -> NetworkRecipe:
     fixed, tied = found["fixed"], found["tied"]
     if (
         not is_texts(fixed)
@@ -108,10 +105,10 @@ def _built(found: Mapping[str, Any], states: Mapping[str, Any]) -> Built:
     ):
         raise ParameterError("model: fixed and tied are not lists of variables.")
     size = options.number("equivalent_sample_size", found["equivalent_sample_size"])
-    return Built(found["prior"], size, tuple(fixed), tuple(map(tuple, tied)))
+    return NetworkRecipe(found["prior"], size, tuple(fixed), tuple(map(tuple, tied)))
 
 
-def _check_columns(model: NetworkEM) -> None:
+def _check_columns(model: NetworkFit) -> None:
     """Refuse columns that are no variables, or have another number of states."""
     for column in model._schema.columns:
         if not column.kind.has_categories or len(column.categories or ()) != len(model._states.get(column.name, ())):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -18,12 +18,13 @@ from halfseen.engine.loop.search import Search, fit
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options
-from halfseen.estimators.pickling import Pickled
+from halfseen.estimators.base import Estimator
 from halfseen.estimators.rollback import rollback_on_error
-from halfseen.estimators.state import Origin, State
+from halfseen.estimators.state import Origin
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen
 from halfseen.estimators.table.column_kinds import named_kinds
+from halfseen.families.transcript import state
 from halfseen.families.transcript.alignment import Aligner, Alignment, Typical, table_of
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
 from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, tell_short, too_short
@@ -56,7 +57,8 @@ class Stage(NamedTuple):
     search: Search
 
 
-class TranscriptAligner(Pickled):
+@dataclass(eq=False, repr=False)
+class TranscriptAligner(Estimator):
     """Align transcripts to signals (forced alignment), by expectation-maximization.
 
     It is known what was said in each utterance and in which order; when it was said is hidden. Every unit (a phone, a
@@ -147,55 +149,31 @@ class TranscriptAligner(Pickled):
     [('heat', 0.0, 2.0), ('cool', 2.0, 5.0)]
     """
 
-    def __init__(
-        self,
-        states_per_unit: int = 3,
-        n_mix: int = 1,
-        *,
-        dictionary: Mapping[str, Any] | None = None,
-        unknown: str | None = None,
-        silence: str | None = None,
-        emission: str = "gaussian",
-        columns: Mapping[str | int, str] | None = None,
-        step: float = 1.0,
-        init: str = "flat",
-        assign: str = "soft",
-        draws: int = 1,
-        prior: str | float | None = None,
-        start: Mapping[str, Any] | None = None,
-        variance_floor: float = 0.01,
-        too_short: str = "raise",
-        anneal: Sequence[float] = (),
-        stop: str = "gain",
-        tol: float = 1e-2,
-        max_iter: int = 200,
-        accelerate: bool = True,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.states_per_unit = states_per_unit
-        self.n_mix = n_mix
-        self.dictionary = dictionary
-        self.unknown = unknown
-        self.silence = silence
-        self.emission = emission
-        self.columns = columns
-        self.step = step
-        self.init = init
-        self.assign = assign
-        self.draws = draws
-        self.prior = prior
-        self.start = start
-        self.variance_floor = variance_floor
-        self.too_short = too_short
-        self.anneal = anneal
-        self.stop = stop
-        self.tol = tol
-        self.max_iter = max_iter
-        self.accelerate = accelerate
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    states_per_unit: int = 3
+    n_mix: int = 1
+    _: KW_ONLY
+    dictionary: Mapping[str, Any] | None = None
+    unknown: str | None = None
+    silence: str | None = None
+    emission: str = "gaussian"
+    columns: Mapping[str | int, str] | None = None
+    step: float = 1.0
+    init: str = "flat"
+    assign: str = "soft"
+    draws: int = 1
+    prior: str | float | None = None
+    start: Mapping[str, Any] | None = None
+    variance_floor: float = 0.01
+    too_short: str = "raise"
+    anneal: Sequence[float] = ()
+    stop: str = "gain"
+    tol: float = 1e-2
+    max_iter: int = 200
+    accelerate: bool = True
+    n_jobs: int | None = None
+    random_state: Any = None
 
+    _state_module = state
     _deviations: ClassVar[options.Deviations] = {
         "init": options.Deviation(
             "states have an order, which random starts would ignore",
@@ -218,7 +196,7 @@ class TranscriptAligner(Pickled):
     }
 
     def _check_options(self) -> None:
-        options.check(self)
+        super()._check_options()
         options.whole("states_per_unit", self.states_per_unit)
         options.one_of("too_short", self.too_short, SHORT)
         if not options.number("step", self.step) > 0:
@@ -339,9 +317,8 @@ class TranscriptAligner(Pickled):
     def _build(self, summary: emission_builder.Summary, prior: Prior, n_mix: int) -> Model:
         """Return the model that the options describe."""
         size, rows = self._lexicon.n_emissions, self._lexicon.cardinalities
-        emit: Leaf = emission_builder.mixture(self._schema, summary, size * n_mix, prior, self.variance_floor).leaves[
-            "emit"
-        ]
+        recipe = emission_builder.Recipe(self._schema, summary, size * n_mix, prior, self.variance_floor)
+        emit: Leaf = recipe.model().leaves["emit"]
         each = None if prior is None else 1 / (size * n_mix) if prior == "row" else float(prior)
         if n_mix > 1:
             pseudo = None if each is None else np.full((size, n_mix), each)
@@ -378,8 +355,8 @@ class TranscriptAligner(Pickled):
             if not len(frames):
                 raise ParameterError(f"start: there are no frames of {unit!r}.")
             table = self._schema.encode(read(frames))
-            for state in range(self._lexicon.n_states):
-                component = self._lexicon.number[unit] * self._lexicon.n_states + state
+            for s in range(self._lexicon.n_states):
+                component = self._lexicon.number[unit] * self._lexicon.n_states + s
                 leaf.count(np.full(table.n_rows, component), np.ones(table.n_rows), prepared, table.blocks, stats)
                 seen[component] = True
         pseudo = leaf.prior(params)
@@ -647,19 +624,6 @@ class TranscriptAligner(Pickled):
         for word, ways in self.pronunciations_.items():
             lines.append(f"{word}: " + ", ".join(f"{way} {share:.0%}" for way, share in ways.items()))
         return "\n".join(lines)
-
-    # ---- model files ---------------------------------------------------------------------------------------------
-
-    def _state(self) -> State:
-        from halfseen.families.transcript.state import taken
-
-        return taken(self)
-
-    @classmethod
-    def _from_state(cls, state: State) -> Self:
-        from halfseen.families.transcript.state import restored
-
-        return restored(cls, state)
 
 
 def _any_number(emission: str) -> bool:

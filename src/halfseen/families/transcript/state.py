@@ -12,8 +12,10 @@ from halfseen.estimators.state import (
     State,
     check_shapes,
     created,
+    is_texts,
     named_arrays,
     options_of,
+    read_marks,
     read_params,
     restore_stages,
 )
@@ -78,7 +80,7 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     model._schema = read_schema(record["columns"], record["named"])
     model._n_mix = options.whole("n_mix", record["n_mix"])
     model._template, model.n_features_in_ = rebuilt(record["container"]), len(model._schema.columns)
-    model._marks = _marks(record["marks"])
+    model._marks = read_marks(record["marks"])
     model._summary = read_summary(model._schema, tensors)
     model._model = model._build(model._summary, emission_builder.read_prior(model.prior), model._n_mix)
     shapes = {name: array.shape for name, array in named_arrays("params", model._model.blank()).items()}
@@ -94,13 +96,9 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     return model
 
 
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-
 def _lexicon(found: Any) -> Lexicon:
     units, words = found["units"], found["words"]
-    if not _texts(units) or not _texts(words) or len(set(units)) != len(units) or not units:
+    if not is_texts(units) or not is_texts(words) or len(set(units)) != len(units) or not units:
         raise ParameterError("lexicon: units and words must be texts, each unit once.")
     ways = read_pronunciations(dict(zip(words, found["pronunciations"], strict=True)))
     silence, unknown = found["silence"], found["unknown"]
@@ -110,9 +108,3 @@ def _lexicon(found: Any) -> Lexicon:
     if unknown is not None and not isinstance(unknown, str):
         raise ParameterError(f"lexicon: unknown={unknown!r} is not a text.")
     return Lexicon(tuple(units), options.whole("n_states", found["n_states"]), silence, ways, unknown)
-
-
-def _marks(found: Any) -> tuple[str | None, str | None]:
-    if len(found) != 2 or not all(mark is None or isinstance(mark, str) for mark in found):
-        raise ParameterError(f"marks={found!r} are not two names of columns.")
-    return (found[0], found[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -22,7 +22,8 @@ from halfseen.engine.services.interrupt import deferred_interrupt
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.rollback import rollback_on_error
-from halfseen.estimators.state import Origin, State
+from halfseen.estimators.state import Origin
+from halfseen.families.words import state
 from halfseen.families.words.bitext import Bitext, encode_pairs, read_links, where_links, where_pairs
 from halfseen.families.words.corpus import (
     ANY,
@@ -35,7 +36,7 @@ from halfseen.families.words.corpus import (
     with_cells,
     with_known,
 )
-from halfseen.families.words.methods import DIRECTIONS, KINDS, Direction, WordUse
+from halfseen.families.words.methods import DIRECTIONS, KINDS, Direction, WordAlignerMethods
 from halfseen.families.words.model import PooledPath, WordModel, n_blocks, one_chunk, pair_chunks
 from halfseen.families.words.symmetrize import HEURISTICS
 from halfseen.leaves import Leaf
@@ -61,7 +62,8 @@ class Known(NamedTuple):
     where: Callable[[int], str]
 
 
-class WordAligner(WordUse):
+@dataclass(eq=False, repr=False)
+class WordAligner(WordAlignerMethods):
     """Link the words of sentences to the words of their translations, by expectation-maximization.
 
     Pairs of sentences are observed; which word translates which is hidden. Every target word comes from one source word
@@ -138,47 +140,27 @@ class WordAligner(WordUse):
     [('house', 0.97)]
     """
 
-    def __init__(
-        self,
-        model: str = "hmm",
-        *,
-        sequence: Sequence[str] | None = None,
-        direction: str = "both",
-        agreement: bool | None = None,
-        symmetrize: str = "grow-diag-final-and",
-        dirichlet: float | None = None,
-        null: bool = True,
-        p_null: float | None = None,
-        max_jump: int = 7,
-        lowercase: bool = False,
-        assign: str = "soft",
-        draws: int = 1,
-        max_iter: int = 5,
-        stop: str = "iterations",
-        tol: float = 1e-4,
-        memory: int | str | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.model = model
-        self.sequence = sequence
-        self.direction = direction
-        self.agreement = agreement
-        self.symmetrize = symmetrize
-        self.dirichlet = dirichlet
-        self.null = null
-        self.p_null = p_null
-        self.max_jump = max_jump
-        self.lowercase = lowercase
-        self.assign = assign
-        self.draws = draws
-        self.max_iter = max_iter
-        self.stop = stop
-        self.tol = tol
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    model: str = "hmm"
+    _: KW_ONLY
+    sequence: Sequence[str] | None = None
+    direction: str = "both"
+    agreement: bool | None = None
+    symmetrize: str = "grow-diag-final-and"
+    dirichlet: float | None = None
+    null: bool = True
+    p_null: float | None = None
+    max_jump: int = 7
+    lowercase: bool = False
+    assign: str = "soft"
+    draws: int = 1
+    max_iter: int = 5
+    stop: str = "iterations"
+    tol: float = 1e-4
+    memory: int | str | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
+    _state_module = state
     _deviations: ClassVar[options.Deviations] = {
         "max_iter": options.Deviation(
             "as usual for word alignment: more iterations overfit",
@@ -189,7 +171,7 @@ class WordAligner(WordUse):
     }
 
     def _check_options(self) -> None:
-        options.check(self)
+        super()._check_options()
         options.one_of("model", self.model, KINDS)
         stages = self._sequence()
         for stage in stages:
@@ -444,19 +426,6 @@ class WordAligner(WordUse):
         convergence.record_end(self, trace, n_iter, (unsettled or reasons)[-1])
         convergence.warn_of_end(self, last[-1].search.interrupted)  # before the last one an interrupt ends the fit
         log.info("aligned %d pairs: %s", self._n_pairs, self.stop_reason_)
-
-    # ---- model files ---------------------------------------------------------------------------------------------
-
-    def _state(self) -> State:
-        from halfseen.families.words.state import taken
-
-        return taken(self)
-
-    @classmethod
-    def _from_state(cls, state: State) -> Self:
-        from halfseen.families.words.state import restored
-
-        return restored(cls, state)
 
 
 class Stage(NamedTuple):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen.data import frame_from_dict
 from halfseen.errors import DataError, DataTypeError, ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.pickling import Pickled
+from halfseen.estimators.base import Estimator
 from halfseen.families.words.bitext import Bitext, encode_pairs, read_pairs
 from halfseen.families.words.corpus import Rows, looked_up, reversed_text, sides_of
 from halfseen.families.words.symmetrize import HEURISTICS, symmetrized
@@ -25,7 +25,7 @@ KINDS = {"ibm1": 0, "diagonal": 1, "hmm": 2}
 DIRECTIONS = ("both", "forward", "reverse")
 BATCH = 1 << 22  # links of the pairs that are aligned together
 NEVER = 1e-100  # translations that no pair needed; new text may, and none of it is impossible
-SHOWN_JUMP = 0.02  # jumps and translations that are rarer are not told
+SHOWN_JUMP = 0.02  # jumps and translations that are rarer are not shown
 SHOWN_SHARE = 0.05
 
 
@@ -44,7 +44,7 @@ class Direction(NamedTuple):
     place: Floats
 
 
-class WordUse(Pickled):
+class WordAlignerMethods(Estimator):
     """An aligner, once it has learned."""
 
     model: str
@@ -53,7 +53,6 @@ class WordUse(Pickled):
     null: bool
     max_jump: int
     lowercase: bool
-    n_jobs: int | None
     source_words_: tuple[str, ...]
     target_words_: tuple[str, ...]
     _learned: dict[str, Direction]
