@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen.data import Source, Table, check_weight
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.table.table_mixture import TableMixture
-from halfseen.families.mixture.naive_bayes import NaiveBayes
 from halfseen.leaves.leaf import Floats
 
 Mask = NDArray[np.bool_]
@@ -61,7 +60,7 @@ class Seen:
     @cached_property
     def proba(self) -> Floats:
         """Posterior of each class, (N, C)."""
-        return by_class(self.model, self.resp)
+        return self.model._by_class(self.resp)
 
     @cached_property
     def missing(self) -> Mask:
@@ -130,14 +129,9 @@ def check_mixture(model: Any) -> None:
 
 def class_names(model: TableMixture) -> tuple[str, ...]:
     """Return the names of the classes; of a classifier, its labels."""
-    return tuple(map(str, model.classes_)) if isinstance(model, NaiveBayes) else model.class_names_
+    return tuple(map(str, model.classes_)) if hasattr(model, "classes_") else model.class_names_
 
 
 def class_shares(model: TableMixture) -> Floats:
     """Return the shares of the classes, (C,)."""
-    return by_class(model, model.weights_)
-
-
-def by_class(model: TableMixture, by_component: Floats) -> Floats:
-    """Sum over the components of each class, along the last axis."""
-    return model._by_class(by_component) if isinstance(model, NaiveBayes) else by_component
+    return model._by_class(model.weights_)

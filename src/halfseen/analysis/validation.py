@@ -21,11 +21,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from halfseen.analysis.decisions import decide
 from halfseen.analysis.scored_table import check_mixture
-from halfseen.data import Source, check_weight, read_target
+from halfseen.data import Source, check_weight
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
-from halfseen.families.mixture.naive_bayes import NaiveBayes, target_of
-from halfseen.families.mixture.semi_supervised_check import encoded_rows, fitted_to
 from halfseen.leaves.leaf import Floats
 
 Ints = NDArray[np.int64]
@@ -90,9 +88,12 @@ def cross_validate(
 ) -> Validated:
     """Predict each labelled row by a model fitted without it.
 
+    A classifier has a method ``_out_of_fold(source, weight, evidence, train, test)`` for it: the posteriors of rows
+    `test` by a copy fitted to rows `train`.
+
     Parameters
     ----------
-    model : fitted NaiveBayes
+    model : fitted NaiveBayes or GaussianClassifier
     X : table
     y : labels, as in `fit`; rows with no label, or several, help to fit and are not judged
     sample_weight : (N,) array, optional
@@ -111,12 +112,12 @@ def cross_validate(
     1.0
     """
     check_mixture(model)
-    if not isinstance(model, NaiveBayes):
+    if not hasattr(model, "_out_of_fold"):
         raise ParameterError(f"cross_validate judges classifiers; {type(model).__name__} has no labels to predict.")
     options.whole("folds", folds)
     source: Source = model._read(X, reset=False)
     weight = check_weight(sample_weight, source.n_rows)
-    evidence, _ = read_target(target_of(y, source), source.n_rows, model.classes_.tolist())
+    evidence = model._evidence(source.target if y is None else y, source.n_rows)
     single = (evidence.patterns != -np.inf).sum(axis=1) == 1
     n_labelled = int(single[evidence.index].sum())
     place = np.arange(source.n_rows)
@@ -138,9 +139,7 @@ def cross_validate(
     proba = np.zeros((len(labelled), len(model.classes_)))
     for train, test in StratifiedKFold(folds, shuffle=True, random_state=random_state).split(labelled, truth):
         rows = np.sort(np.append(labelled[train], others))
-        fitted = fitted_to(model, source.take(rows), weight[rows], evidence.take(rows))
-        table = encoded_rows(fitted, source, labelled[test])
-        proba[test] = model._by_class(np.concatenate(fitted._infer(table, lambda part: part.usage["emit"])))
+        proba[test] = model._out_of_fold(source, weight, evidence, rows, labelled[test])
     names = tuple(map(str, model.classes_))
     return Validated(names, truth, proba, weight[labelled], place[labelled], folds, n_labelled)
 

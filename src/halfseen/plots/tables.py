@@ -19,7 +19,6 @@ from halfseen.analysis.missing_values import Holes, count, holes
 from halfseen.analysis.scored_table import check_mixture, look
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.families.hmm.methods import ChainUse
 from halfseen.kinds.kind import Contrast
 from halfseen.kinds.wording import percent
 from halfseen.leaves.leaf import Floats
@@ -116,7 +115,7 @@ def plot_selection(model: Any, ax: Axes | None = None) -> Axes:
     >>> X = [["a", 1.0], ["b", 5.0], ["a", 1.5], ["b", 5.5]] * 5
     >>> ax = hs.plot_selection(hs.LatentClass(range(1, 4), random_state=0).fit(X))  # doctest: +SKIP
     """
-    _check_fit(model)
+    what = _components_called(model)
     found = getattr(model, "selection_", None)
     tried = {} if found is None else nw.from_native(found).to_dict(as_series=False)
     if len(tried.get("n_components", ())) < 2:
@@ -124,17 +123,19 @@ def plot_selection(model: Any, ax: Axes | None = None) -> Axes:
             "plot_selection: there is nothing to compare, as one number of classes was tried. "
             "Fit LatentClass with several, such as n_components=range(1, 9)."
         )
-    what = "states" if isinstance(model, ChainUse) else "classes"
     ax = draw_selection(tried, model.criterion, axes(ax, "plot_selection", (7, 4)), what)
     ax.set_title(f"How many {what}?" if len(set(tried["n_components"])) > 1 else "Which covariance?")
     return ax
 
 
-def _check_fit(model: Any) -> None:
-    """Refuse what no EM fit can have left its figures in."""
-    if not isinstance(model, ChainUse):
+def _components_called(model: Any) -> str:
+    """Return what the components of a model are called, "classes" or "states"; refuse what EM does not fit."""
+    called: str | None = getattr(model, "_components_called", None)
+    if called is None:
         check_mixture(model)
+        raise ParameterError(f"{type(model).__name__} has no components.")
     check_is_fitted(model)
+    return called
 
 
 def draw_selection(tried: dict[str, list[Any]], criterion: str, ax: Axes, what: str = "classes") -> Axes:
@@ -178,7 +179,7 @@ def plot_trace(model: Any, ax: Axes | None = None) -> Axes:
     >>> X = [["a", 1.0], ["b", 5.0], ["a", 1.5], ["b", 5.5]] * 5
     >>> ax = hs.plot_trace(hs.LatentClass(2, random_state=0).fit(X))  # doctest: +SKIP
     """
-    _check_fit(model)
+    _components_called(model)
     if not getattr(model, "trace_", None):
         raise ParameterError("plot_trace: this model has no trace, as it was not fitted to a whole table by fit.")
     ax = draw_trace(model.trace_, axes(ax, "plot_trace", (7, 4)))

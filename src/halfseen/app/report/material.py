@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.analysis.contrast import contrasts
-from halfseen.analysis.imputation_check import HiddenCells, hidden_in
 from halfseen.analysis.missing_values import Holes, HolesByClass, count, holes_by_class_of
 from halfseen.analysis.residuals import Residual, residuals_of, telling
 from halfseen.analysis.rows import Surprising, Typical, Uncertain, surprising_of, typical_of, uncertain_of
@@ -97,11 +96,6 @@ class TableMaterial(Material):
     def holes_by_class(self) -> list[HolesByClass]:
         """Holes by class."""
         return holes_by_class_of(self.seen)
-
-    @cached_property
-    def hidden(self) -> HiddenCells:
-        """Known cells hidden and guessed."""
-        return hidden_in(self.model, self.seen.table, None if self.seen.is_sample else self.y)
 
     @cached_property
     def uncertain(self) -> list[Uncertain]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from halfseen.app.code import HEAD, call, python_of
+from halfseen.app.code import HEAD, call, data_of, python_of
 from halfseen.app.report.material import Material
 from halfseen.app.report.parts import Beside, Code, Grid, Part, Section
 from halfseen.app.versions import versions
@@ -38,8 +38,7 @@ def _python(model: Any, material: Material) -> str:
     """Return the code that fits the model again and writes this page."""
     cost = ", cost=cost" if material.cost is not None else ""
     if model._origin.reading is not None:
-        data = "sentences" if type(model).__name__ == "PCFG" else "table"
-        return f'{python_of(model)}\nhs.report(model, {data}, "report.html"{cost})'
+        return f'{python_of(model)}\nhs.report(model, {data_of(model)}, "report.html"{cost})'
     if not hasattr(model, "loglik_") and not hasattr(model, "inertia_"):
         built = f"model = hs.{type(model).__name__}.from_params(...)  # or fitted in pieces; the parameters are below"
     else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,7 @@ from halfseen.estimators.pickling import Pickled
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table import html_repr, profile, why
 from halfseen.estimators.table.cells import decoded, holes_filled
+from halfseen.estimators.table.components import Components
 from halfseen.estimators.table.emission_builder import Recipe
 from halfseen.kinds.text import telling_words
 from halfseen.leaves.categorical import draw
@@ -58,6 +59,7 @@ class TableMixture(Pickled):
     _template: Source
     n_jobs: int | None
     _n_rows: float
+    _components_called: ClassVar[str] = "classes"  # in plots of the fit
     _without_data: bool = False  # built from parameters
     _takes_text: bool = False  # and sparse matrices of counts
     _entropy: float
@@ -351,6 +353,10 @@ class TableMixture(Pickled):
             raise ParameterError("match_to: the two models differ in their columns, categories or number of classes.")
         return self.relabel(matching(self._model.overlap(self._params, other._params)).tolist())
 
+    def _components(self) -> Components:
+        """Return what a comparison with another model asks for."""
+        return Components(self.class_names_, self.weights_, self._model, self._params, profile.profiles(self))
+
     def rename(self, names: Sequence[str]) -> Self:
         """Return a copy whose classes have these names, in every table, text and file made from it."""
         check_is_fitted(self)
@@ -420,6 +426,10 @@ class TableMixture(Pickled):
         prepared = self._model.prepare(self._params)
         joints = [self._model.joint(prepared, chunk.blocks) for chunk in table.chunks()]
         return self._by_class_joint(np.concatenate(joints))
+
+    def _by_class(self, by_component: Floats) -> Floats:
+        """Sum over the components of each class, along the last axis; here every component is a class."""
+        return by_component
 
     def _by_class_joint(self, joint: Floats) -> tuple[tuple[str, ...], Floats]:
         """Return the names of the classes and log p(row, class), (N, C), given that of the components."""

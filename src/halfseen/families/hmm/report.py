@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from halfseen.analysis.imputation_check import HiddenCells, hidden_along
+from halfseen.analysis.imputation_check import HiddenCells, check_imputation
 from halfseen.analysis.missing_values import Holes
 from halfseen.analysis.missing_values import count as count_holes
 from halfseen.app.report import checks as shared
@@ -37,6 +37,7 @@ from halfseen.data.sequences import plainly
 from halfseen.errors import ParameterError
 from halfseen.estimators.table.profile import profiles_of
 from halfseen.families.hmm import plots as timeline
+from halfseen.families.hmm.imputation_check import SequenceCells
 from halfseen.families.hmm.scored_sequences import SeenSequences, look_along
 from halfseen.kinds.kind import ColumnProfile
 from halfseen.plots import tables as table_plots
@@ -84,7 +85,7 @@ class ChainMaterial(Material):
     @cached_property
     def hidden(self) -> HiddenCells:
         """Known cells hidden and guessed."""
-        return hidden_along(self.model, self.seen.sequences)
+        return check_imputation(SequenceCells(self.model, self.seen.sequences))
 
     @property
     def mean_certainty(self) -> float:

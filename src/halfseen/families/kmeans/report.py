@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.analysis.imputation_check import HiddenCells, hidden_by_centres
+from halfseen.analysis.imputation_check import HiddenCells, check_imputation
 from halfseen.analysis.missing_values import Holes, HolesByClass, holes_by_class_of
 from halfseen.analysis.missing_values import count as count_holes
 from halfseen.app.report.checks import FAR, MOST_HEAT_ROWS, N_TRAITS, events, holes_check
@@ -37,6 +37,7 @@ from halfseen.app.report.words import count, cut, listed, number, percent, plura
 from halfseen.data import read
 from halfseen.families.kmeans import rows as centred
 from halfseen.families.kmeans.centers import RULES, contrast, names_of, overall, ruler, traits_of
+from halfseen.families.kmeans.imputation_check import ClusterCells
 from halfseen.plots import tables as table_plots
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class ClusterMaterial(Material):
     @cached_property
     def hidden(self) -> HiddenCells:
         """Known cells hidden and guessed."""
-        return hidden_by_centres(self.model, self.seen.table)
+        return check_imputation(ClusterCells(self.model, self.seen.table))
 
     def share_of(self, rows: Any) -> float:
         """Return the share of some rows, by weight."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from halfseen.analysis.imputation_check import HiddenCells, check_imputation
 from halfseen.analysis.validation import Validated, calibration_error
 from halfseen.app.report.checks import FAR, MOST_HEAT_ROWS, OVERLAP, converged, events, holes_check, starts, traits
 from halfseen.app.report.holes import holes
@@ -17,8 +19,19 @@ from halfseen.app.report.sections import reproduce
 from halfseen.app.report.text import of_cells, text_alone, words
 from halfseen.app.report.trust import choice, trust
 from halfseen.app.report.words import count, cut, listed, percent, plural
+from halfseen.families.mixture.imputation_check import MixtureCells
 from halfseen.families.mixture.report_classifier import classifier
 from halfseen.plots import tables as table_plots
+
+
+class MixtureMaterial(TableMaterial):
+    """A mixture over a table that EM fits again without some cells."""
+
+    @cached_property
+    def hidden(self) -> HiddenCells:
+        """Known cells hidden and guessed."""
+        return check_imputation(MixtureCells(self.model, self.seen.table, None if self.seen.is_sample else self.y))
+
 
 # ---- the answer --------------------------------------------------------------------------------------------------
 
@@ -187,4 +200,4 @@ def _heat_cell(row: Any, k: int) -> HeatCell:
 
 
 SECTIONS = [answer, classes, words, profile, trust, of_cells(holes), rows, classifier, reproduce]
-MATERIAL = TableMaterial.gathered
+MATERIAL = MixtureMaterial.gathered
