@@ -178,7 +178,7 @@ def test_compare(pumps, tmp_path):
 @pytest.mark.usefixtures("pictures_unwritten")
 def test_report_and_info(pumps, tmp_path):
     halfseen("report", *pumps, "-o", tmp_path / "r.html")
-    assert "What follows what" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Transitions between states" in (tmp_path / "r.html").read_text(encoding="utf-8")
     shown = halfseen("info", pumps[0]).stdout
     assert "sequences by     pump" in shown
     assert "in the order of  hour" in shown

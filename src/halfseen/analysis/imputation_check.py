@@ -200,10 +200,10 @@ def check_imputation(
         texts = len(table.schema.texts) == len(table.schema.columns)
         note = "There is nothing but text, whose words are not guessed: no cell can be hidden."
         return HiddenCells((), False, note if texts else "No column has enough known cells to hide some.")
-    holed = _without(table, hidden)
-    guesser = cells if reason else cells.refitted(holed, n_init, seed_of(random_state))
+    masked = _without(table, hidden)
+    guesser = cells if reason else cells.refitted(masked, n_init, seed_of(random_state))
     rows = np.flatnonzero(hidden.any(axis=1))
-    columns = _judged_all(table.take(rows), holed, guesser.filled(holed, rows), hidden[rows])
+    columns = _judged_all(table.take(rows), masked, guesser.filled(masked, rows), hidden[rows])
     n_cells = sum(column.n_cells for column in columns)
     return HiddenCells(columns, not reason, _note(n_cells, share, cells.unit, reason))
 
@@ -259,16 +259,16 @@ def _without(table: Table, hidden: Mask) -> Table:
     return Table(table.schema, table.hide(hidden).blocks, table.weight)
 
 
-def _judged_all(table: Table, holed: Table, filled: Table, hidden: Mask) -> tuple[HiddenColumn, ...]:
-    """Compare hidden cells of a table with what they were filled with; what was left of all rows is in `holed`."""
+def _judged_all(table: Table, masked: Table, filled: Table, hidden: Mask) -> tuple[HiddenColumn, ...]:
+    """Compare hidden cells of a table with what they were filled with; what was left of all rows is in `masked`."""
     found = []
     for d, column in enumerate(table.schema.columns):
         own = hidden[:, d]
         if not own.any():
             continue
         truth, guess = _column(table, d)[own], _column(filled, d)[own]
-        left = ~holed.missing[:, d]
-        found.append(_judged(column, truth, guess, table.weight[own], _column(holed, d)[left], holed.weight[left]))
+        left = ~masked.missing[:, d]
+        found.append(_judged(column, truth, guess, table.weight[own], _column(masked, d)[left], masked.weight[left]))
     return tuple(found)
 
 
