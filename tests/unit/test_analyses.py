@@ -419,6 +419,11 @@ def test_unfitted_and_foreign_models_are_refused():
         residuals(hs.LatentClass(2), [[0, 1]])
     with pytest.raises(ParameterError, match="str is not a fitted mixture over a table"):
         uncertain_rows("model", [[0, 1]])
+    with pytest.raises(ParameterError, match="BayesNet is not a fitted mixture over a table, KMeans or HMM"):
+        hs.hidden_cells(hs.BayesNet([]), [[0, 1]])
+    for model in (hs.LatentClass(2), hs.KMeans(2), hs.HMM(2)):
+        with pytest.raises(NotFittedError):
+            hs.hidden_cells(model, [[0, 1]])
 
 
 def test_columns_that_are_jointly_normal_leave_no_residual():

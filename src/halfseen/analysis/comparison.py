@@ -33,8 +33,8 @@ class Agreement:
     counts : (K, L) array                rows of each class with each value
     n_rows : int                         rows whose truth is known
     n_unknown : int                      rows whose truth is missing; they are left out
-    majority : float                     share of rows in a class most of which has their value
-    matched : float                      share of rows right when each class stands for one value
+    majority : float                     share of rows with the most frequent value of their class
+    matched : float                      share of rows correct when each class stands for one value
     rand : float                         adjusted Rand index: 1 for the same partition, about 0 by chance
     """
 
@@ -55,8 +55,8 @@ class Agreement:
             f" With one {word} for each {truth}: {self.matched:.1%}." if len(self.classes) <= len(self.labels) else ""
         )
         return (
-            f"{n_right:,} of {self.n_rows:,} rows ({self.majority:.1%}) are in a {word} of their own {truth}{left_out}."
-            f"{matched} Adjusted Rand index: {self.rand:.3f}."
+            f"{n_right:,} of {self.n_rows:,} rows ({self.majority:.1%}) have the most frequent {truth} of their {word}"
+            f"{left_out}.{matched} Adjusted Rand index: {self.rand:.3f}."
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.analysis.scored_table import Mask, check_mixture
+from halfseen.analysis.scored_table import Mask
 from halfseen.data import Table, frame_from_dict
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
@@ -145,8 +145,7 @@ def hidden_cells(
         options.flag("refit", refit)
     imputer = getattr(model, "_cell_imputer", None)
     if imputer is None:
-        check_mixture(model)  # which it is not
-        raise ParameterError(f"{type(model).__name__} does not fill missing values.")
+        raise ParameterError(f"{type(model).__name__} is not a fitted mixture over a table, KMeans or HMM.")
     check_is_fitted(model)
     cells: CellImputer = imputer(X, y, sample_weight)
     if refit is True and cells.no_refit:

@@ -132,8 +132,9 @@ def _components_called(model: Any) -> str:
     """Return what the components of a model are called, "classes" or "states"; refuse what EM does not fit."""
     called: str | None = getattr(model, "_components_called", None)
     if called is None:
-        check_mixture(model)
-        raise ParameterError(f"{type(model).__name__} has no components.")
+        raise ParameterError(
+            f"{type(model).__name__} is not a fitted mixture over a table, such as LatentClass, or HMM."
+        )
     check_is_fitted(model)
     return called
 
