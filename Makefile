@@ -62,10 +62,11 @@ heavy-peers: .venv/peers.stamp ## also install dynamax, eflomal, pgmpy and torch
 	sed -n 's/ *\\$$//; /==/p' requirements/app.txt requirements/dev.txt requirements/peers.txt >build/pins.txt
 	$(PIP) -c build/pins.txt -r requirements/heavy-peers.txt
 
-check: .venv/dev.stamp ## lint, formatting, types
+check: .venv/dev.stamp ## lint, formatting, types, layers of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 
 format: .venv/dev.stamp ## put the code in shape: safe lint fixes, then formatting
 	$(BIN)/ruff check --fix .

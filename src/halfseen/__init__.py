@@ -16,7 +16,6 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "bound": "halfseen.analysis.bound",
     "checkpoint": "halfseen.engine.services.checkpoint",
     "decide": "halfseen.analysis.decisions",
-    "explain": "halfseen.analysis.explain",
     "hidden_cells": "halfseen.analysis.imputation_check",
     "load": "halfseen.app.model_file",
     "load_penguins": "halfseen.datasets",

@@ -1,7 +1,6 @@
 from halfseen import errors as errors
 from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
-from halfseen.analysis.explain import explain
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.analysis.posterior import posterior
 from halfseen.app.model_file import load, save
@@ -14,6 +13,7 @@ from halfseen.families.grammar.estimator import PCFG
 from halfseen.families.hmm.estimator import HMM
 from halfseen.families.hmm.plots import plot_timeline
 from halfseen.families.kmeans.estimator import KMeans
+from halfseen.families.mixture.explain import explain
 from halfseen.families.mixture.gaussian_classifier import GaussianClassifier
 from halfseen.families.mixture.gaussian_mixture import GaussianMixture
 from halfseen.families.mixture.latent_class import LatentClass

@@ -248,7 +248,7 @@ def test_k_means_is_shown_and_compared(centres, tmp_path):
     assert f"only in {centres[0]}: cluster 1" in halfseen("compare", centres[0], other).stdout
     assert "nothing moved: the clusters are the same" in halfseen("compare", other, other).stdout
     shown = halfseen("compare", centres[0], "example:penguins", "--truth", "species").stdout
-    assert "are in a cluster of their own species" in shown
+    assert "have the most frequent species of their cluster" in shown
     found = json.loads(halfseen("compare", centres[0], "example:penguins", "--truth", "species", "--json").stdout)
     assert found["classes"] == ["cluster 0", "cluster 1", "cluster 2"]
     halfseen("report", other, "example:penguins", "-o", tmp_path / "r.html")

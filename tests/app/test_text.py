@@ -60,7 +60,13 @@ def test_reports_name_the_words_and_what_unlabelled_documents_changed(reviews):
     data, model, folder = reviews
     halfseen("report", model, data, "-o", folder / "m.html")
     page = (folder / "m.html").read_text()
-    for part in ("Most telling words of body", "great (", "boring (", "before and after the unlabelled", "Confusion"):
+    for part in (
+        "Most distinctive words of body",
+        "great (",
+        "boring (",
+        "without and with the unlabelled",
+        "Confusion",
+    ):
         assert part in page
 
 
@@ -71,7 +77,7 @@ def test_classes_of_text(reviews):
     tops = [set(words) for words in found["top_words"].values()]
     assert any(set(GOOD) <= top for top in tops)
     assert any(set(BAD) <= top for top in tops)
-    assert "Most telling words" in (folder / "classes.html").read_text()
+    assert "Most distinctive words" in (folder / "classes.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -140,16 +146,21 @@ def test_a_rule_is_fitted_used_and_reported_without_a_likelihood(reviews):
     assert "log-likelihood" not in halfseen("info", rule).stdout
     page = (folder / "rule.html").read_text()
     assert "Typical of each class" in page
-    assert "Unlike the others" not in page
+    assert "Improbable rows" not in page
 
 
 def test_the_report_shows_documents_beside_their_words(reviews):
     data, model, folder = reviews
     halfseen("report", model, data, "-o", folder / "words.html")
     page = (folder / "words.html").read_text()
-    for part in ("Typical of each class", "Between classes|Every row is at least", "Unlike the others", "Profiles"):
+    for part in (
+        "Typical of each class",
+        "Between classes|For every row the most likely class",
+        "Improbable rows",
+        "Profiles",
+    ):
         assert any(word in page for word in part.split("|")), part
-    assert "What is left between columns" in page
-    assert 'id="holes"' not in page
+    assert "Relations between columns within the classes" in page
+    assert 'id="missing"' not in page
     first = data.read_text().splitlines()[1].split(",")[0]
     assert any(line.split(",")[0] in page for line in data.read_text().splitlines()[1:]), first

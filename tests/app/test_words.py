@@ -2,10 +2,12 @@
 
 import gzip
 import json
+from types import SimpleNamespace
 
 import pytest
 
 import halfseen as hs
+from halfseen.app.report.sections import _python
 from halfseen.families.words.cli import compare_links, is_links
 from tests.app.test_command_line import halfseen
 
@@ -95,6 +97,14 @@ def test_scores_and_report(words, tmp_path):
     assert found["loglik"] == pytest.approx(hs.load(model).loglik_)
     halfseen("report", model, folder / "a.de", folder / "a.en", "-o", tmp_path / "r.html")
     assert "Report on word alignment" in (tmp_path / "r.html").read_text()
+
+
+def test_the_python_of_a_report_runs(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = hs.load(words[1])
+    exec(_python(model, SimpleNamespace(cost=None)), found := {"hs": hs})
+    assert found["model"].loglik_ == model.loglik_
+    assert (tmp_path / "report.html").exists()
 
 
 def test_one_file_of_both(tmp_path):

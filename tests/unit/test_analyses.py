@@ -12,7 +12,7 @@ from sklearn.metrics import confusion_matrix, log_loss
 
 import halfseen as hs
 from halfseen.analysis.contrast import contrasts
-from halfseen.analysis.missing_values import holes, holes_by_class
+from halfseen.analysis.missing_values import missing_by_class, missing_values
 from halfseen.analysis.residuals import residuals
 from halfseen.analysis.rows import surprise, surprising_rows, uncertain_rows
 from halfseen.analysis.scored_table import look
@@ -137,7 +137,7 @@ def test_weights_count_as_rows():
 
 
 def test_holes_and_patterns_by_hand():
-    found = holes([["a", None, 1.5], [None, None, 2.5], ["b", None, 3.5], ["b", 2, None]])
+    found = missing_values([["a", None, 1.5], [None, None, 2.5], ["b", None, 3.5], ["b", 2, None]])
     assert_allclose(found.share, [0.25, 0.75, 0.25])
     assert found.n_missing == 5
     assert [(pattern.missing, pattern.n_rows) for pattern in found.patterns] == [
@@ -150,7 +150,7 @@ def test_holes_and_patterns_by_hand():
 def test_patterns_of_more_than_eight_columns():
     X = np.zeros((3, 20))
     X[0, 19] = X[1, 0] = X[2, 19] = np.nan
-    assert [pattern.n_rows for pattern in holes(X).patterns] == [2.0, 1.0]
+    assert [pattern.n_rows for pattern in missing_values(X).patterns] == [2.0, 1.0]
 
 
 def test_holes_by_class_is_the_usual_chi_square():
@@ -158,7 +158,7 @@ def test_holes_by_class_is_the_usual_chi_square():
         [0.5, 0.5], {"x": {"a": [1, 0], "b": [0, 1]}, "y": {0: [0.5, 0.5], 1: [0.5, 0.5]}}
     )
     X = [["a", 0]] * 30 + [["a", None]] * 10 + [["b", 1]] * 20 + [["b", None]] * 20
-    [found] = holes_by_class(model, X)
+    [found] = missing_by_class(model, X)
     table = chi2_contingency([[10, 20], [30, 20]], correction=False)
     assert_allclose([found.chi2, found.p, found.df], [table.statistic, table.pvalue, table.dof], rtol=1e-9)
 
@@ -419,6 +419,11 @@ def test_unfitted_and_foreign_models_are_refused():
         residuals(hs.LatentClass(2), [[0, 1]])
     with pytest.raises(ParameterError, match="str is not a fitted mixture over a table"):
         uncertain_rows("model", [[0, 1]])
+    with pytest.raises(ParameterError, match="BayesNet is not a fitted mixture over a table, KMeans or HMM"):
+        hs.hidden_cells(hs.BayesNet([]), [[0, 1]])
+    for model in (hs.LatentClass(2), hs.KMeans(2), hs.HMM(2)):
+        with pytest.raises(NotFittedError):
+            hs.hidden_cells(model, [[0, 1]])
 
 
 def test_columns_that_are_jointly_normal_leave_no_residual():

@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 pytestmark = pytest.mark.thorough
-SECTIONS = ["answer", "states", "transitions", "time", "trust", "holes", "look", "reproduce"]
+SECTIONS = ["answer", "states", "transitions", "time", "trust", "missing", "look", "reproduce"]
 COLUMNS = {
     "heat": {"mean": [60, 35, 80], "sd": [4, 3, 5]},
     "<b>sound": {"hum": [0.8, 0.1, 0.1], "qu&iet": [0.1, 0.9, 0.0], "rattle": [0.1, 0, 0.9]},
@@ -61,7 +61,7 @@ def test_it_says_what_the_model_says(fitted):
     for p in model.transmat_.ravel():
         assert f"{p:.1%}" in text
     assert "Number of states" in text
-    assert "random starts were raced" in text
+    assert "random starts; " in text
     empty = X[list(COLUMNS)].isna().all(axis=1).sum()
     assert empty >= 5
     assert f"At {empty} steps nothing was observed at all" in text
@@ -111,9 +111,9 @@ def test_a_long_sequence_and_no_fit():
     X, _ = PUMP.sample(400, random_state=0)
     text = words(hs.report(PUMP, X))
     assert "the first 300 steps are drawn" in text
-    assert "given by its parameters" in text
+    assert "built from parameters" in text
     assert "Sequences that fit worst" not in text
-    assert "The sequences have no holes" in text
+    assert "The sequences have no missing values" in text
 
 
 def test_what_it_refuses(fitted):

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 import halfseen as hs
 from halfseen import registry
 from halfseen.analysis import comparison
-from halfseen.analysis.missing_values import holes_by_class
+from halfseen.analysis.missing_values import missing_by_class
 from halfseen.analysis.residuals import residuals
 from halfseen.analysis.rows import surprise, surprising_rows, typical_rows, uncertain_rows
 from halfseen.analysis.scored_table import look
@@ -374,7 +374,7 @@ METHODS = {
     "surprising rows": lambda model, X: surprising_rows(model, X, top=2),
     "typical rows": lambda model, X: typical_rows(model, X, top=1),
     "uncertain rows": lambda model, X: uncertain_rows(model, X, top=2),
-    "holes by class": lambda model, X: holes_by_class(model, X),
+    "missing values by class": lambda model, X: missing_by_class(model, X),
     "compare": lambda model, X: comparison.models(model, model.relabel([1, 0])),
     "report": lambda model, X: hs.report(model, X),
     "plot_profiles": lambda model, X: hs.plot_profiles(model),

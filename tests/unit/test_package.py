@@ -5,6 +5,7 @@ import logging
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -17,13 +18,8 @@ from tools.stub import stub
 
 ROOT = Path(hs.__file__).parent
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-LAYERS = (
-    *("kernels", "data", "leaves", "structures", "engine", "runners", "kinds", "estimators", "families"),
-    *("analysis", "plots", "app", "faces"),
-)
-# small modules that any layer may use
-APART = ("assign", "errors", "datasets", "optional", "registry", "seeds", "whole_file")
-MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py") if path.name != "__main__.py")  # a door, no room
+PROJECT = DOCS.parent / "pyproject.toml"
+MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
 
 def run(code):
@@ -83,55 +79,22 @@ def test_type_hints_are_shipped():
 # ------------------------------------------------------------------------------------------------------------- layers
 
 
-def layer_of(module):
-    """Position of a dotted module in the order of the layers; None for those apart."""
-    parts = module.split(".")
-    if parts[1:2] == ["families"] and parts[-1].startswith(("report", "cli", "plots", "rows", "scored_sequences")):
-        return LAYERS.index("faces")  # what a family shows
-    return LAYERS.index(parts[1]) if len(parts) > 1 and parts[1] in LAYERS else None
+def test_imports_keep_to_the_contracts():
+    """Layers, independent families and the rest of [tool.importlinter] in pyproject.toml."""
+    lint = f"from importlinter.cli import lint_imports; exit(lint_imports({str(PROJECT)!r}, no_cache=True))"
+    done = subprocess.run([sys.executable, "-c", lint], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[done.stdout.find("Contracts") :] + done.stderr
 
 
-def imported(path):
-    """Modules of halfseen that a file imports when it runs; what only a type checker sees does not count."""
-    tree = parsed(path)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            node.body = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "halfseen")
-        elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{path} uses a relative import; write the full name"
-            if node.module and node.module.split(".")[0] == "halfseen":
-                yield node.module
-                yield from (f"{node.module}.{alias.name}" for alias in node.names if node.module == "halfseen")
-
-
-@pytest.mark.parametrize("path", [path for path in MODULES if path != Path("__init__.py")], ids=str)
-def test_imports_point_upward(path):
-    """A layer imports only from itself and from the layers before it: data, kernels, leaves, ..., app."""
-    here = layer_of("halfseen." + ".".join(path.with_suffix("").parts))
-    for module in imported(path):
-        there = layer_of(module)
-        if there is None:
-            continue
-        assert here is not None, f"{path} belongs to no layer, and imports {module}"
-        assert there <= here, f"{path} imports {module}, which comes after {LAYERS[here]}"
-
-
-def test_data_and_kernels_know_nothing_of_each_other():
-    for path in MODULES:
-        if path.parts[0] == "kernels":
-            assert not [m for m in imported(path) if layer_of(m) == LAYERS.index("data")], path
-
-
-def test_every_module_has_its_place():
-    places = {path.parts[0].removesuffix(".py") for path in MODULES}
-    assert places <= {*LAYERS, *APART, "__init__"}
+def test_contracts_name_every_family():
+    contracts = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    [independent] = [contract["modules"] for contract in contracts if contract["type"] == "independence"]
+    assert sorted(independent) == sorted(f"halfseen.families.{name}" for name in families.NAMES)
 
 
 EACH_ALONE = """
 import sys
+import tomllib
 from importlib import import_module
 for name in {names}:
     for module in [m for m in sys.modules if m.startswith("halfseen") and not m.startswith("halfseen.kernels")]:
@@ -151,16 +114,6 @@ def test_a_family_imports_no_other():
         assert [m for m in foreign if not m.endswith(".manifest")] == [], name
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in MODULES if len(path.parts) == 3 and path.parts[0] == "families"], ids=str
-)
-def test_no_module_of_a_family_names_another(path):
-    """Also not to show something: what families share is in estimators, analysis, plots and app."""
-    named = [module.split(".") for module in imported(path) if module.startswith("halfseen.families.")]
-    others = {parts[2] for parts in named if parts[2] in families.NAMES}
-    assert others <= {path.parts[1]}
-
-
 def test_manifests_are_light():
     loaded = run("import sys, halfseen.families; print(*sys.modules)")
     own = {name for name in loaded if name.startswith("halfseen.")}
@@ -170,9 +123,8 @@ def test_manifests_are_light():
     assert not {"numpy", "typer", "rich"} & set(loaded)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=str)
-def test_every_module_says_what_it_is_for(path):
-    assert ast.get_docstring(parsed(path)), f"{path} has no docstring"
+def test_every_module_says_what_it_is_for():
+    assert [path for path in MODULES if not ast.get_docstring(parsed(path))] == []
 
 
 # -------------------------------------------------------------------------------------------------------------- manners
@@ -190,11 +142,7 @@ def test_no_module_prints():
     for path in MODULES:
         if path.parts[0] == "app":
             continue
-        calls = [
-            node.func
-            for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
-            if isinstance(node, ast.Call)
-        ]
+        calls = [node.func for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
         assert "print" not in [call.id for call in calls if isinstance(call, ast.Name)], path
 
 

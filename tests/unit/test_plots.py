@@ -119,7 +119,7 @@ def test_missing_marks_every_hole_of_every_pattern(birds, ax):
     assert hs.plot_missing(birds, ax=ax) is ax
     assert texts(ax) == ["×"] * 6
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["333 rows, 97%", "9 rows, 3%", "2 rows, 1%"]
-    assert ax.get_title() == "Holes: 1% of the cells, in 3 patterns"
+    assert ax.get_title() == "Missing values: 1% of the cells, in 3 patterns"
 
 
 def test_missing_as_the_model_sees_it(ax):
@@ -130,7 +130,7 @@ def test_missing_as_the_model_sees_it(ax):
 
 
 def test_missing_without_holes_says_so(ax):
-    assert hs.plot_missing([[1.5, 2.0]] * 3, ax=ax).get_title() == "No holes"
+    assert hs.plot_missing([[1.5, 2.0]] * 3, ax=ax).get_title() == "No missing values"
 
 
 def test_missing_with_hardly_a_pattern_twice_draws_shares(ax):
@@ -139,7 +139,7 @@ def test_missing_with_hardly_a_pattern_twice_draws_shares(ax):
     hs.plot_missing(X, ax=ax)
     shares = sorted(np.isnan(X).mean(axis=0))[10:]
     np.testing.assert_allclose(sorted(bar.get_height() for bar in ax.containers[0]), shares)
-    assert "10 with fewer holes left out" in ax.get_xlabel()
+    assert "10 with fewer missing values left out" in ax.get_xlabel()
 
 
 def test_dollars_in_names_are_dollars(ax):

@@ -108,7 +108,7 @@ def sections_of(html):
     return re.findall(r'<section id="(\w+)"', html)
 
 
-TABLE = ["answer", "classes", "profiles", "trust", "holes", "rows"]
+TABLE = ["answer", "classes", "profiles", "trust", "missing", "rows"]
 
 
 def test_several_shapes_of_covariance_are_not_numbers_of_classes():
@@ -163,10 +163,10 @@ def test_classifier():
     found = check(html)
     text = " ".join("".join(found.text).split())
     assert sections_of(html) == [*TABLE, "classifier", "reproduce"]
-    assert "The model tells 3 classes apart (Adelie 44%, Gentoo 36% and Chinstrap 20%)" in text
+    assert "The model distinguishes 3 classes (Adelie 44%, Gentoo 36% and Chinstrap 20%)" in text
     assert "5-fold cross-validation" in text
     assert "least expected cost" in text
-    assert "always saying the most frequent class would be right in 44.2%" in text
+    assert "always predicting the most frequent class would reach 44.2%" in text
 
 
 def test_classifier_with_few_labels_and_several_components():
@@ -186,14 +186,14 @@ def test_classifier_without_labels_says_what_it_cannot_say():
     X, y = birds()
     html = hs.report(hs.NaiveBayes().fit(X, y), X)
     check(html)
-    assert "No labels were given" in html
+    assert "was given no labels" in html
 
 
 def test_no_holes_and_one_class():
     X = pd.DataFrame({"x": ["a", "b", "b", "a"] * 10, "y": np.linspace(0, 1, 40)})
     text = "".join(check(hs.report(hs.LatentClass(1).fit(X), X)).text)
-    assert "All 40 rows are taken as one class" in text
-    assert "The table has no holes" in text
+    assert "All 40 rows are in one class" in text
+    assert "The table has no missing values" in text
 
 
 def test_one_column():
@@ -206,7 +206,7 @@ def test_from_params_and_counts():
     X, _ = model.sample(60, random_state=0)
     html = hs.report(model, X)
     check(html)
-    assert "given by its parameters" in html
+    assert "built from parameters" in html
     assert "from_params" in html
 
 
@@ -232,12 +232,12 @@ def test_clusters():
     model = hs.KMeans(3, random_state=0).fit(X)
     html = hs.report(model, X, command="halfseen fit penguins.csv")
     text = " ".join("".join(check(html).text).split())
-    assert sections_of(html) == ["answer", "clusters", "centres", "trust", "holes", "rows", "reproduce"]
+    assert sections_of(html) == ["answer", "clusters", "centres", "trust", "missing", "rows", "reproduce"]
     assert "<h1>Report on clusters</h1>" in html
     assert "The 344 rows fall into 3 clusters: the largest holds 50% of them, the smallest 20%." in text
     assert "body_mass_g makes >99% of all distances" in text
     assert "hs.KMeans(n_clusters=3, random_state=0) model.fit(X)" in text
-    assert "GaussianMixture uses them" in text
+    assert "GaussianMixture assumes less" in text
     assert "fitted again without them" in text
     assert "row 314cluster 08323.8body_mass_g 2,700 (centre 3,532)" in text
     assert html.count("<svg") == 3
@@ -247,7 +247,7 @@ def test_clusters():
 @pytest.mark.parametrize(
     ("n_clusters", "X", "words"),
     [
-        (1, [[0.5, 1.0], [1.5, 2.0], [8.5, 0.0]] * 5, ["All 15 rows are in one cluster", "no holes"]),
+        (1, [[0.5, 1.0], [1.5, 2.0], [8.5, 0.0]] * 5, ["All 15 rows are in one cluster", "no missing values"]),
         (2, [[0.5], [None], [8.5], [9.5]] * 3, ["25% of the cells are missing"]),
         (2, [[0.0, 0.0]] * 5 + [[1.0, 1.0]] * 5, ["Few rows for a mean: cluster 0 (5 rows) and cluster 1 (5 rows)"]),
         (3, [[0.0, 0.0]] * 15 + [[1.0, 1.0]] * 15, ["1 of 3 centres have no rows"]),
@@ -265,7 +265,7 @@ def test_clusters_from_params_with_weights_and_a_sample(monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 2))
     html = hs.report(hs.KMeans.from_params([[-1.0, 0.0], [1.0, 0.0]]), X, sample_weight=np.arange(300))
     check(html)
-    assert "given by its centres" in html
+    assert "built from centres" in html
     monkeypatch.setattr("halfseen.families.kmeans.report.MOST_ROWS", 100)
     html = hs.report(hs.KMeans(2, random_state=0).fit(X), X)
     assert "random sample of 100 of the 300 rows" in "".join(check(html).text)
@@ -291,7 +291,7 @@ def test_a_constant_column_and_small_classes_are_mentioned():
     X = pd.DataFrame({"x": [1.5, 1.6, 1.7] * 12 + [9.5, 9.6, 9.7, 9.8], "c": "same"})
     html = hs.report(hs.LatentClass(2, random_state=0).fit(X), X)
     assert "&#39;c&#39; is constant" in html
-    assert "Few rows" in html
+    assert "Classes with few rows: " in html
 
 
 def test_impossible_rows_are_mentioned():
@@ -300,7 +300,7 @@ def test_impossible_rows_are_mentioned():
     )
     html = hs.report(model, [["a", 0], ["b", 1], ["a", 1]] * 5)
     check(html)
-    assert "5 rows cannot occur" in html
+    assert "Rows with probability 0 under the model: 5." in html
 
 
 # -------------------------------------------------------------------------------------------------------- hostile names

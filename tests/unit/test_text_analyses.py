@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 import halfseen as hs
 from halfseen.analysis import comparison
 from halfseen.analysis.contrast import contrasts
-from halfseen.analysis.missing_values import holes
+from halfseen.analysis.missing_values import missing_values
 from halfseen.analysis.residuals import residuals
 from halfseen.analysis.rows import surprise, surprising_rows, typical_rows, uncertain_rows
 from halfseen.analysis.scored_table import look
@@ -303,8 +303,8 @@ def test_every_picture_draws_or_says_why_not():
         plt.close("all")
     hs.plot_missing(MIXED)
     plt.close("all")
-    with pytest.raises(DataTypeError, match="no holes to look for"):
-        holes(COUNTS)
+    with pytest.raises(DataTypeError, match="no missing values"):
+        missing_values(COUNTS)
 
 
 # ---- the rule of complements -----------------------------------------------------------------------------------------

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.validation import check_is_fitted
 
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators.table import profile
-from halfseen.families.hmm.methods import HMMMethods
-from halfseen.families.kmeans.centers import names_of
-from halfseen.families.kmeans.estimator import KMeans
+from halfseen.estimators.table.components import Move
+from halfseen.leaves.leaf import Floats
 
 SHOWN = 12  # moves that a person reads
 
@@ -34,8 +33,8 @@ class Agreement:
     counts : (K, L) array                rows of each class with each value
     n_rows : int                         rows whose truth is known
     n_unknown : int                      rows whose truth is missing; they are left out
-    majority : float                     share of rows in a class most of which has their value
-    matched : float                      share of rows right when each class stands for one value
+    majority : float                     share of rows with the most frequent value of their class
+    matched : float                      share of rows correct when each class stands for one value
     rand : float                         adjusted Rand index: 1 for the same partition, about 0 by chance
     """
 
@@ -56,8 +55,8 @@ class Agreement:
             f" With one {word} for each {truth}: {self.matched:.1%}." if len(self.classes) <= len(self.labels) else ""
         )
         return (
-            f"{n_right:,} of {self.n_rows:,} rows ({self.majority:.1%}) are in a {word} of their own {truth}{left_out}."
-            f"{matched} Adjusted Rand index: {self.rand:.3f}."
+            f"{n_right:,} of {self.n_rows:,} rows ({self.majority:.1%}) have the most frequent {truth} of their {word}"
+            f"{left_out}.{matched} Adjusted Rand index: {self.rand:.3f}."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -111,17 +110,6 @@ class Pair(NamedTuple):
     overlap: float
 
 
-class Move(NamedTuple):
-    """A parameter that differs: by `size` in units of the column's spread (probabilities: as they are)."""
-
-    of: str
-    column: str
-    value: str
-    before: float
-    after: float
-    size: float
-
-
 class Moved(NamedTuple):
     """What differs between two models.
 
@@ -159,104 +147,59 @@ def models(first: Any, second: Any) -> Moved:
     >>> found.moves[0].column, found.moves[0].value, round(found.moves[0].size, 2)
     ('x', 'a', 0.2)
     """
-    for model in (first, second):
-        if not isinstance(model, KMeans | HMMMethods) and not hasattr(model, "weights_"):
-            raise ParameterError(f"a {type(model).__name__} has no classes to compare.")
-    of_centres = [isinstance(model, KMeans) for model in (first, second)]
-    if any(of_centres) and not all(of_centres):
+    one, two = _components(first), _components(second)
+    if one.kind != two.kind:
         raise ParameterError(f"a {type(first).__name__} and a {type(second).__name__} have no classes of one kind.")
     if first._schema.columns != second._schema.columns or _texts(first) != _texts(second):
         raise ParameterError(f"the models differ in their columns: {_differing(first, second)}.")
-    if all(of_centres):
-        return _clusters(first, second)
-    one, two = _by_components(first), _by_components(second)
-    chains = (first, second) if isinstance(first, HMMMethods) and isinstance(second, HMMMethods) else None
-    return _matched(one, two, chains)
-
-
-@dataclass(frozen=True, eq=False)
-class _Components:
-    """A model as the comparison reads it."""
-
-    _schema: Any
-    _model: Any
-    _params: Any
-    class_names_: tuple[str, ...]
-    weights_: Any
-
-
-def _by_components(model: Any) -> Any:
-    """Return a model with classes, or the states of a chain in their place."""
-    if not isinstance(model, HMMMethods):
-        return model
-    if model._inside is not None:
-        raise ParameterError("states whose emissions are mixtures (n_mix above 1) cannot be compared one by one.")
-    return _Components(model._schema, model._model, model._params, model.state_names_, model.occupancy_)
-
-
-def _matched(first: Any, second: Any, chains: tuple[HMMMethods, HMMMethods] | None) -> Moved:
-    overlap = np.exp(first._model.overlap(first._params, second._params))
-    rows, columns = linear_sum_assignment(overlap, maximize=True)
-    moves = _moves(first, second, rows, columns) + ([] if chains is None else _next_moves(*chains, rows, columns))
-    names, shares = (first.class_names_, second.class_names_), (first.weights_, second.weights_)
-    return _moved(names, shares, overlap, rows, columns, moves)
-
-
-def _clusters(first: KMeans, second: KMeans) -> Moved:
-    """Match centres with those nearest to them."""
-    models = first, second
-    if not all(hasattr(model, "inertia_") for model in models):
-        raise ParameterError("a KMeans model that was never fitted has no sizes and no spread to compare.")
-    gaps = first.cluster_centers_[:, None].astype(np.float64) - second.cluster_centers_.astype(np.float64)
-    squared = (gaps**2).sum(axis=2)
-    rows, columns = linear_sum_assignment(squared)
-    variance = sum(m.inertia_ / m.cluster_sizes_.sum() for m in models) / (2 * first.n_features_in_)
-    overlap = np.exp(-squared / (8 * variance)) if variance > 0 else (squared == 0).astype(np.float64)
-    moves = []
-    for i, j in zip(rows.tolist(), columns.tolist(), strict=True):
-        before, after = first.cluster_centers_[i].tolist(), second.cluster_centers_[j].tolist()
-        for d, name in enumerate(first._schema.names):
-            size = abs(after[d] - before[d]) / max(float(first._spread[d]), 1e-300)
-            if size > 1e-9:
-                moves.append(Move(f"cluster {i}", name, "centre", before[d], after[d], size))
-    shares = [model.cluster_sizes_ / model.cluster_sizes_.sum() for model in models]
-    return _moved([names_of(model) for model in models], shares, overlap, rows, columns, moves)
-
-
-def _moved(names: Sequence[Any], shares: Sequence[Any], overlap: Any, rows: Any, columns: Any, moves: Any) -> Moved:
+    overlap, resemblance = one.overlap(two)
+    rows, columns = linear_sum_assignment(resemblance, maximize=True)
     pairs = [
-        Pair(names[0][i], names[1][j], (float(shares[0][i]), float(shares[1][j])), float(overlap[i, j]))
+        Pair(one.names[i], two.names[j], (float(one.shares[i]), float(two.shares[j])), float(overlap[i, j]))
         for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
     ]
-    alone = tuple(
-        [name for k, name in enumerate(own) if k not in used]
-        for own, used in zip(names, (set(rows.tolist()), set(columns.tolist())), strict=True)
-    )
-    return Moved(pairs, (alone[0], alone[1]), sorted(moves, key=lambda move: -move.size))
-
-
-def _moves(first: Any, second: Any, rows: Any, columns: Any) -> list[Move]:
-    moves = []
-    for mine, its in zip(profile.profiles(first), profile.profiles(second), strict=True):
-        unit = mine.kind.unit(mine)
-        for value, before, after in zip(mine.rows, mine.values[:, rows], its.values[:, columns], strict=True):
-            for k, i in enumerate(rows.tolist()):
-                size = abs(float(after[k] - before[k])) / unit
-                if size > 1e-9:
-                    move = Move(first.class_names_[i], mine.name, str(value), float(before[k]), float(after[k]), size)
-                    moves.append(move)
-    return moves
-
-
-def _next_moves(first: HMMMethods, second: HMMMethods, rows: Any, columns: Any) -> list[Move]:
-    """Return the transitions between matched states that differ."""
-    before, after = first.transmat_[np.ix_(rows, rows)], second.transmat_[np.ix_(columns, columns)]
-    names = [first.state_names_[i] for i in rows]
-    return [
-        Move(names[i], "(next)", f"to {names[j]}", float(before[i, j]), float(after[i, j]), float(size))
-        for (i, j), size in np.ndenumerate(np.abs(after - before))
-        if size > 1e-9
+    alone = [
+        [name for k, name in enumerate(own.names) if k not in used]
+        for own, used in ((one, set(rows.tolist())), (two, set(columns.tolist())))
     ]
+    return Moved(pairs, (alone[0], alone[1]), sorted(one.moves(two, rows, columns), key=lambda move: -move.size))
+
+
+class Compared(Protocol):
+    """The components of a model: what `models` asks of it, by its method ``_components()``.
+
+    Attributes
+    ----------
+    kind : str                  "distributions" or "centres": those of one kind can be compared
+    names : sequence of str
+    shares : (K,) array
+    """
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def shares(self) -> Floats: ...
+
+    def overlap(self, other: Any) -> tuple[Floats, Floats]:
+        """Return the overlap with each of the other model's components, (K, L), and what is maximal for those matched.
+
+        An overlap of 1 is that of a component with itself.
+        """
+        ...
+
+    def moves(self, other: Any, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> list[Move]:
+        """Return how component columns[i] of the other model differs from component rows[i]."""
+        ...
+
+
+def _components(model: Any) -> Compared:
+    if not hasattr(model, "_components"):
+        raise ParameterError(f"a {type(model).__name__} has no classes to compare.")
+    check_is_fitted(model)
+    found: Compared = model._components()
+    return found
 
 
 def _differing(first: Any, second: Any) -> str:

@@ -4,8 +4,8 @@
     categories        (p[k] - p) / sqrt(p (1 - p))     the same for an indicator
     words             as counts, of a text of average length; as categories where they are there or not
 
-Of a text only the words that set classes apart most are looked at. Values are also given in the column's own unit, in
-words. The kind of a column says how it is compared (`Kind.contrasts`).
+Of a text only the words that differ most between the classes are used. Values are also given in the column's own unit,
+as text. How a column is compared depends on its kind (`Kind.contrasts`).
 """
 
 from __future__ import annotations

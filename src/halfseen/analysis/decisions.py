@@ -25,7 +25,7 @@ from halfseen.errors import DataError, ParameterError
 Floats = NDArray[np.float64]
 
 REJECTED = -1
-ROUNDING = 1e-12  # relative difference of risks that says nothing
+ROUNDING = 1e-12  # relative difference of risks that is rounding
 SUM_TOLERANCE = 1e-6  # probabilities that went through a file or single precision still sum to one within this
 
 

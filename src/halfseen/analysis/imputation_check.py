@@ -1,33 +1,24 @@
-"""How well a model fills holes: hide some known cells, guess them from the rest of their rows, compare with the truth.
+"""How well a model imputes: hide some known cells, guess them from the rest of their rows, compare with the truth.
 
-The rival is the usual quick repair, the column's mean or its most frequent value. An honest check fits the model again
-to the table without the hidden cells. Where that would take long the model as it is, which has seen them, makes the
-guesses, and the result says so.
+The baseline is the column's mean or its most frequent value. The model is fitted again to the table without the hidden
+cells. Where that would take long the model as it is, which was fitted to these cells, makes the guesses, and the result
+says so.
 """
 
 from __future__ import annotations
 
 import textwrap
-import warnings
-from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import clone
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from halfseen.analysis.scored_table import Mask, check_mixture
-from halfseen.data import Sequences, Source, Table, frame_from_dict, read_target, row_weight
-from halfseen.data.matrix import as_matrix
+from halfseen.analysis.scored_table import Mask
+from halfseen.data import Table, frame_from_dict
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.table.table_mixture import TableMixture
-from halfseen.families.hmm.impute import full_blocks
-from halfseen.families.hmm.methods import HMMMethods
-from halfseen.families.kmeans.estimator import KMeans
-from halfseen.families.mixture.fit import MixtureFit
-from halfseen.families.mixture.supervised import MixtureClassifier, target_of
 from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
 from halfseen.seeds import seed_of
@@ -152,126 +143,83 @@ def hidden_cells(
     options.whole("n_init", n_init)
     if refit != "auto":
         options.flag("refit", refit)
-    if isinstance(model, HMMMethods):
-        if refit is True or y is not None or sample_weight is not None:
-            raise ParameterError("refit=True, y= and sample_weight= have no meaning for an HMM.")
-        return hidden_along(model, model._sequences(X, None, None, None)[0], share, random_state)
-    if isinstance(model, KMeans):
-        if y is not None:
-            raise ParameterError("y= has no meaning for KMeans, which has no labels to learn from.")
-        cells = model._read(X)
-        known = Table(
-            model._schema, {"gaussian": as_matrix(cells).astype(np.float64)}, row_weight(cells, sample_weight)
-        )
-        unfit = None if refit == "auto" else ("" if refit else "as asked")
-        return hidden_by_centres(model, known, share, unfit, n_init, random_state)
-    check_mixture(model)
-    source: Source = model._read(X, reset=False)
-    y = source.target if y is None else y
-    if refit is True and isinstance(model, MixtureClassifier) and y is None:
-        raise ParameterError("refit=True needs the labels: pass y, or use refit=False.")
-    table = model._schema.encode(source, row_weight(source, sample_weight))
-    reason = _why_not(model, y, table) if refit == "auto" else ("" if refit else "as asked")
-    return hidden_in(model, table, y, share, reason, n_init, random_state)
+    imputer = getattr(model, "_cell_imputer", None)
+    if imputer is None:
+        raise ParameterError(f"{type(model).__name__} is not a fitted mixture over a table, KMeans or HMM.")
+    check_is_fitted(model)
+    cells: CellImputer = imputer(X, y, sample_weight)
+    if refit is True and cells.no_refit:
+        raise ParameterError(f"refit=True: the model cannot be fitted again, {cells.no_refit}. Use refit=False.")
+    reason = None if refit == "auto" else ("" if refit else "as asked")
+    return check_imputation(cells, share, reason, n_init, random_state)
 
 
-def hidden_in(
-    model: TableMixture,
-    table: Table,
-    y: Any = None,
-    share: float = 0.1,
-    reason: str | None = None,
-    n_init: int = 4,
-    random_state: Any = 0,
+class CellImputer(Protocol):
+    """A model with a table whose missing cells it fills: what `hidden_cells` asks of a model.
+
+    A model has a method ``_cell_imputer(X, y, sample_weight)``, which reads a table and returns one of these.
+
+    Attributes
+    ----------
+    table : Table               the cells, encoded
+    unit : str                  what a cell is guessed from: "rows" or "sequences"
+    n_rows : float              rows of the table, as a fit weights them
+    n_fitted : float or None    rows that the model was fitted to; None if it was not fitted to a table as a whole
+    no_refit : str              why it cannot be fitted again to any table; empty if it can
+    """
+
+    @property
+    def table(self) -> Table: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def n_rows(self) -> float: ...
+    @property
+    def n_fitted(self) -> float | None: ...
+    @property
+    def no_refit(self) -> str: ...
+
+    def refitted(self, table: Table, n_init: int, seed: np.random.SeedSequence) -> CellImputer:
+        """Return a copy fitted to a table of the same rows with more missing cells, without warnings."""
+        ...
+
+    def filled(self, table: Table, rows: NDArray[np.int64]) -> Table:
+        """Return these rows of a table with their missing cells filled."""
+        ...
+
+
+def check_imputation(
+    cells: CellImputer, share: float = 0.1, reason: str | None = None, n_init: int = 4, random_state: Any = 0
 ) -> HiddenCells:
     """Return the check of an encoded table; `reason` says why the model is not fitted again, None to find out."""
-    reason = _why_not(model, y, table) if reason is None else reason
+    reason = _why_not(cells) if reason is None else reason
+    table = cells.table
     hidden = _hide(table, share, np.random.default_rng(seed_of(random_state)))
     if not hidden.any():
         texts = len(table.schema.texts) == len(table.schema.columns)
         note = "There is nothing but text, whose words are not guessed: no cell can be hidden."
         return HiddenCells((), False, note if texts else "No column has enough known cells to hide some.")
-    holed = _without(table, hidden)
-    guesser = model if reason else _refitted(model, holed, y, n_init, seed_of(random_state))
-    columns = _compare(guesser, table, holed, hidden)
-    n_cells = sum(column.n_cells for column in columns)
-    return HiddenCells(columns, not reason, _note(n_cells, share, reason))
-
-
-def hidden_by_centres(
-    model: KMeans,
-    table: Table,
-    share: float = 0.1,
-    reason: str | None = None,
-    n_init: int = 4,
-    random_state: Any = 0,
-) -> HiddenCells:
-    """Return the check of a table of numbers: each hidden cell is that of the nearest centre.
-
-    `reason` says why the model is not fitted again, None to find out.
-    """
-    reason = _why_no_centres(model, table) if reason is None else reason
-    hidden = _hide(table, share, np.random.default_rng(seed_of(random_state)))
-    if not hidden.any():
-        return HiddenCells((), False, "No column has enough known cells to hide some.")
-    holed = _without(table, hidden)
-    guesser = model if reason else _centres_again(model, holed, n_init)
+    masked = _without(table, hidden)
+    guesser = cells if reason else cells.refitted(masked, n_init, seed_of(random_state))
     rows = np.flatnonzero(hidden.any(axis=1))
-    labels, _ = guesser._assigned(np.ascontiguousarray(holed.blocks["gaussian"][rows]))
-    guessed = Table(table.schema, {"gaussian": guesser.cluster_centers_[labels]}, table.weight[rows])
-    columns = _judged_all(table.take(rows), holed, guessed, hidden[rows])
-    return HiddenCells(columns, not reason, _note(sum(column.n_cells for column in columns), share, reason))
-
-
-def _centres_again(model: KMeans, holed: Table, n_init: int) -> KMeans:
-    """Fit a copy, quietly: the fit proper has already said what there is to say."""
-    other = clone(model).set_params(n_clusters=len(model.cluster_centers_), n_init=n_init)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fitted: KMeans = other.fit(holed.blocks["gaussian"], sample_weight=holed.weight)
-    return fitted
-
-
-def _why_no_centres(model: KMeans, table: Table) -> str:
-    if not hasattr(model, "inertia_"):
-        return "which was not fitted to this table as a whole"
-    n_rows = model.cluster_sizes_.sum()
-    if abs(table.weight.sum() - n_rows) > 1e-6 * n_rows:
-        return ELSEWHERE
-    return f"as {table.n_rows:,} rows are many to fit again" if table.n_rows > SMALL else ""
-
-
-def hidden_along(model: HMMMethods, sequences: Sequences, share: float = 0.1, random_state: Any = 0) -> HiddenCells:
-    """Return the check of encoded sequences, by the model as it is."""
-    table = sequences.steps
-    hidden = _hide(table, share, np.random.default_rng(seed_of(random_state)))
-    if not hidden.any():
-        return HiddenCells((), False, "No column has enough known cells to hide some.")
-    holed = _without(table, hidden)
-    full, _ = full_blocks(model._model, model._params, Sequences.of(holed, sequences.lengths, sequences.weight), None)
-    columns = _judged_all(table, holed, Table(table.schema, full, table.weight), hidden)
+    columns = _judged_all(table.take(rows), masked, guesser.filled(masked, rows), hidden[rows])
     n_cells = sum(column.n_cells for column in columns)
-    note = (
-        f"{n_cells:,} known cells ({share:.0%}) were hidden at random and guessed from the rest of their sequences, by "
-        "the model as it is; where it was fitted to these cells, its errors may be too small."
-    )
-    return HiddenCells(columns, False, note)
+    return HiddenCells(columns, not reason, _note(n_cells, share, cells.unit, reason))
 
 
-def _why_not(model: TableMixture, y: Any, table: Table) -> str:
+def _why_not(cells: CellImputer) -> str:
     """Return why a refit is not made; empty if it is."""
-    if not hasattr(model, "loglik_"):
+    if cells.n_fitted is None:
         return "which was not fitted to this table as a whole"
-    if isinstance(model, MixtureClassifier) and y is None:
-        return "as no labels were given to fit it again"
-    weight = _known(model, table, y).weight if isinstance(model, MixtureClassifier) else table.weight
-    if abs(weight.sum() - model._n_rows) > 1e-6 * model._n_rows:
+    if cells.no_refit:
+        return cells.no_refit
+    if abs(cells.n_rows - cells.n_fitted) > 1e-6 * cells.n_fitted:
         return ELSEWHERE
-    return f"as {table.n_rows:,} rows are many to fit again" if table.n_rows > SMALL else ""
+    return f"as {cells.table.n_rows:,} rows are many to fit again" if cells.table.n_rows > SMALL else ""
 
 
-def _note(n_cells: int, share: float, reason: str) -> str:
-    start = f"{n_cells:,} known cells ({share:.0%}) were hidden at random and guessed from the rest of their rows"
+def _note(n_cells: int, share: float, unit: str, reason: str) -> str:
+    start = f"{n_cells:,} known cells ({share:.0%}) were hidden at random and guessed from the rest of their {unit}"
     if not reason:
         return f"{start}, by a model fitted again without them."
     if reason == ELSEWHERE:
@@ -310,43 +258,16 @@ def _without(table: Table, hidden: Mask) -> Table:
     return Table(table.schema, table.hide(hidden).blocks, table.weight)
 
 
-def _refitted(model: TableMixture, holed: Table, y: Any, n_init: int, seed: np.random.SeedSequence) -> TableMixture:
-    """Fit a copy of the model to a table with more holes: same columns, categories and number of classes."""
-    assert isinstance(model, MixtureFit)
-    other = copy(model)
-    other.n_init = n_init
-    if isinstance(model, MixtureClassifier):
-        holed = _known(model, holed, y)
-    found = other._search(holed.canonical(), len(model.weights_), seed, covariance=model._recipe.covariance)
-    other._model, other._params = found.model, found.params
-    return other
-
-
-def _known(model: MixtureClassifier, table: Table, y: Any) -> Table:
-    """Return a table with the evidence of its labels, its rows weighted as in a fit."""
-    evidence, _ = read_target(target_of(y), table.n_rows, model.classes_.tolist())
-    weight = np.where(evidence.index == 0, model.unlabeled_weight_ * table.weight, table.weight)
-    return Table(table.schema, table.blocks, weight, evidence.repeated(int(model.components_per_class)))
-
-
-def _compare(model: TableMixture, table: Table, holed: Table, hidden: Mask) -> tuple[HiddenColumn, ...]:
-    rows = np.flatnonzero(hidden.any(axis=1))
-    gone = holed.take(rows)
-    resp = np.concatenate(model._infer(gone, lambda part: part.usage["emit"]))
-    filled = Table(table.schema, model._filled(gone.chunks(size=len(rows))[0], resp, None), gone.weight)
-    return _judged_all(table.take(rows), holed, filled, hidden[rows])
-
-
-def _judged_all(table: Table, holed: Table, filled: Table, hidden: Mask) -> tuple[HiddenColumn, ...]:
-    """Compare hidden cells of a table with what they were filled with; what was left of all rows is in `holed`."""
+def _judged_all(table: Table, masked: Table, filled: Table, hidden: Mask) -> tuple[HiddenColumn, ...]:
+    """Compare hidden cells of a table with what they were filled with; what was left of all rows is in `masked`."""
     found = []
     for d, column in enumerate(table.schema.columns):
         own = hidden[:, d]
         if not own.any():
             continue
         truth, guess = _column(table, d)[own], _column(filled, d)[own]
-        left = ~holed.missing[:, d]
-        found.append(_judged(column, truth, guess, table.weight[own], _column(holed, d)[left], holed.weight[left]))
+        left = ~masked.missing[:, d]
+        found.append(_judged(column, truth, guess, table.weight[own], _column(masked, d)[left], masked.weight[left]))
     return tuple(found)
 
 

@@ -1,9 +1,9 @@
-"""The holes of a table: how many, where, in which patterns, and whether they differ by class.
+"""The missing values of a table: how many, where, in which patterns, and whether they differ by class.
 
     share[k, d] = sum_n weight[n] proba[n, k] missing[n, d] / sum_n weight[n] proba[n, k]
 
 and Pearson's chi-square of the table (missing or not) x (class) of these expected counts. Posteriors come from the
-cells that are there. That holes differ by class does no harm as long as the rest of the row tells the class.
+observed cells. A difference between classes does no harm as long as the class depends on the observed cells alone.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Pattern(NamedTuple):
     n_rows: float
 
 
-class Holes(NamedTuple):
-    """The holes of a table.
+class MissingValues(NamedTuple):
+    """The missing values of a table.
 
     Attributes
     ----------
@@ -51,16 +51,16 @@ class Holes(NamedTuple):
         return float(self.share.mean())
 
 
-class HolesByClass(NamedTuple):
+class MissingByClass(NamedTuple):
     """How often a column is missing in each class.
 
     Attributes
     ----------
     column : str
-    share : (C,) array      expected share of holes in each class
-    chi2 : float            Pearson's chi-square of holes and classes
+    share : (C,) array      expected share of missing values in each class
+    chi2 : float            Pearson's chi-square of missing values and classes
     df : int
-    p : float               how probable such a difference is by chance
+    p : float               probability of a difference this large by chance
     """
 
     column: str
@@ -70,41 +70,41 @@ class HolesByClass(NamedTuple):
     p: float
 
 
-def holes(X: Any) -> Holes:
-    """Return where a table has holes.
+def missing_values(X: Any) -> MissingValues:
+    """Return which values of a table are missing.
 
     Examples
     --------
-    >>> found = holes([["a", 1.5], [None, 2.5], [None, 3.5], ["b", None]])
+    >>> found = missing_values([["a", 1.5], [None, 2.5], [None, 3.5], ["b", None]])
     >>> found.share
     array([0.5 , 0.25])
     >>> found.patterns[0]
     Pattern(missing=('x0',), n_rows=2.0)
     """
     if issparse(X):
-        raise DataTypeError("a sparse matrix is counts, zeros and all: it has no holes to look for.")
+        raise DataTypeError("a sparse matrix is counts, zeros included: it has no missing values.")
     source = read(X)
     missing = np.stack([source.column(j).missing for j in range(len(source.names))], axis=1)
     return count(missing, source.names, np.ones(source.n_rows))
 
 
-def count(missing: Mask, names: tuple[str, ...], weight: Floats) -> Holes:
-    """Return the summary of a mask of holes, (N, D)."""
+def count(missing: Mask, names: tuple[str, ...], weight: Floats) -> MissingValues:
+    """Return the summary of a mask of missing cells, (N, D)."""
     packed = np.ascontiguousarray(np.packbits(missing, axis=1))
     keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     n_rows = np.bincount(inverse.ravel(), weights=weight)
     order = np.lexsort((missing[first].sum(axis=1), -n_rows))
     patterns = [
-        Pattern(tuple(name for name, hole in zip(names, missing[first[i]], strict=True) if hole), float(n_rows[i]))
+        Pattern(tuple(name for name, gone in zip(names, missing[first[i]], strict=True) if gone), float(n_rows[i]))
         for i in order
     ]
     by_column = weight @ missing
-    return Holes(names, float(weight.sum()), float(by_column.sum()), by_column / weight.sum(), patterns)
+    return MissingValues(names, float(weight.sum()), float(by_column.sum()), by_column / weight.sum(), patterns)
 
 
-def holes_by_class(model: Any, X: Any, sample_weight: ArrayLike | None = None) -> list[HolesByClass]:
-    """Return for each column with holes how often it is missing in each class, the largest difference first.
+def missing_by_class(model: Any, X: Any, sample_weight: ArrayLike | None = None) -> list[MissingByClass]:
+    """Return for each column with missing values their share in each class, the largest difference first.
 
     Parameters
     ----------
@@ -117,15 +117,15 @@ def holes_by_class(model: Any, X: Any, sample_weight: ArrayLike | None = None) -
     >>> import halfseen as hs
     >>> model = hs.LatentClass.from_params([0.5, 0.5], {"x": {"a": [1, 0], "b": [0, 1]}, "y": {0: [1, 1]}})
     >>> X = [["a", 0]] * 30 + [["a", None]] * 10 + [["b", 0]] * 20 + [["b", None]] * 20
-    >>> [found] = holes_by_class(model, X)
+    >>> [found] = missing_by_class(model, X)
     >>> found.share, round(found.chi2, 3), found.df
     (array([0.25, 0.5 ]), 5.333, 1)
     """
-    return holes_by_class_of(look(model, X, sample_weight))
+    return missing_by_class_of(look(model, X, sample_weight))
 
 
-def holes_by_class_of(seen: Seen | Any) -> list[HolesByClass]:
-    """Return the same of rows already looked at."""
+def missing_by_class_of(seen: Seen | Any) -> list[MissingByClass]:
+    """Return the same for a scored table."""
     usage = seen.table.weight[:, None] * seen.proba
     mass = usage.sum(axis=0)
     missing = usage.T @ seen.missing  # (C, D)
@@ -134,11 +134,11 @@ def holes_by_class_of(seen: Seen | Any) -> list[HolesByClass]:
     return sorted(found, key=lambda column: (column.p, -column.chi2, column.column))
 
 
-def _compared(column: str, missing: Floats, mass: Floats) -> HolesByClass:
+def _compared(column: str, missing: Floats, mass: Floats) -> MissingByClass:
     whole = missing.sum() / mass.sum()
     share = np.divide(missing, mass, out=np.full_like(mass, whole), where=mass > 0)
     df = int((mass > 0).sum()) - 1
     if df < 1 or whole >= 1:
-        return HolesByClass(column, share, 0.0, max(df, 0), 1.0)
+        return MissingByClass(column, share, 0.0, max(df, 0), 1.0)
     chi2 = float(np.sum(mass * (share - whole) ** 2) / (whole * (1 - whole)))
-    return HolesByClass(column, share, chi2, df, float(gammaincc(df / 2, chi2 / 2)))
+    return MissingByClass(column, share, chi2, df, float(gammaincc(df / 2, chi2 / 2)))

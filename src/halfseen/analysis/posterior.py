@@ -1,10 +1,10 @@
-"""How sure the parameters are: their posterior, exact where nothing is hidden, by Gibbs draws where something is.
+"""The posterior of the parameters: exact where nothing is hidden, by Gibbs sampling where something is.
 
 Vocabulary
 ----------
 exact    the posterior of complete data has closed forms: beta, Student's t, inverse gamma, gamma
 gibbs    draws of all parameters in turn with draws of the hidden classes
-ess      effective sample size: as many independent draws would say as much
+ess      effective sample size: the number of independent draws that would be as informative
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Posterior:
                                     is a category, a word, "mean", "var" or "rate"
     level : float                   probability of each interval; the rest is shared by both sides
     draws : dict or None            the same form with one more axis, the first: (n_draws, K). None where exact
-    ess : dict or None              effective number of draws of each parameter, in the same form. A small one says
-                                    that draws follow each other slowly: take more. None where exact
+    ess : dict or None              effective number of draws of each parameter, in the same form. If it is small,
+                                    successive draws are alike: take more. None where exact
     """
 
     method: str

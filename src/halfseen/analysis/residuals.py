@@ -1,4 +1,4 @@
-"""What a mixture leaves unexplained: pairs of columns that stay related inside the classes.
+"""What a mixture leaves unexplained: pairs of columns that are related within the classes.
 
 Given the class, columns are taken to be independent. For each pair of columns, over the rows where both are observed:
 
@@ -36,7 +36,7 @@ from halfseen.leaves import NormalParams
 from halfseen.leaves.leaf import Floats
 
 UNLIKELY = 3.84  # the 95 % point of chi-square with one degree of freedom
-LEAST_ROWS = 5.0  # rows in which both columns are observed; below, a residual says nothing
+LEAST_ROWS = 5.0  # rows in which both columns are observed; below, a residual is meaningless
 PIECE = 4096  # rows at a time, so that their standardised cells stay small
 
 
@@ -71,7 +71,7 @@ def residuals(
     max_rows: int | None = None,
     names: Sequence[str] | None = None,
 ) -> list[Residual]:
-    """Return what each pair of columns still has in common inside the classes, the strongest first.
+    """Return the residual of each pair of columns within the classes, the largest first.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def residuals(
     columns : sequence of str, optional
         Columns to pair; all by default. A text stands for the 20 words that set the classes apart most.
     max_rows : int, optional
-        Use a random sample of so many rows where there are more.
+        Use a random sample of this many rows if there are more.
     names : sequence of str, optional
         The words of a sparse matrix, such as `CountVectorizer.get_feature_names_out()`.
 
@@ -101,7 +101,7 @@ def residuals(
 
 
 def residuals_of(seen: Seen, columns: Sequence[str] | None = None) -> list[Residual]:
-    """Return the residuals of rows already looked at."""
+    """Return the residuals of a scored table."""
     seen.model._check_probable("residual")
     parts = _parts(seen, columns)
     if not parts:

@@ -6,9 +6,9 @@ independent given the class, so what is expected is known in closed form,
     surprise[n] = sum_k resp[n, k] (expected[n, k] - log p(x[n] | k)) / sd[n],
     expected[n, k] = sum over observed d of E log p(x[d] | k),  sd[n]^2 = sum_k resp[n, k] sum over observed d of Var
 
-which ranks rows with different holes on one scale. Of a text these are a sum over its words, as many as it has. For the
-few that are shown, `tail` counts how many rows drawn from the model, with the same cells missing and texts as long, are
-as improbable.
+which ranks rows with different missing cells on one scale. Of a text these are a sum over its words, as many as it
+has. For the few rows that are shown, `tail` is the share of rows drawn from the model, with the same cells missing and
+texts as long, that are as improbable.
 
 A row is typical of its class when the log-odds against all other classes are high.
 """
@@ -47,7 +47,7 @@ class Uncertain(NamedTuple):
 
 
 class Typical(NamedTuple):
-    """A row that is surely of its class: its position, the class, its log-odds against all others, and what says so."""
+    """A row whose class is certain: its position, the class, its log-odds against all others, and why."""
 
     row: int
     class_name: str
@@ -86,7 +86,7 @@ def uncertain_rows(
 
 
 def uncertain_of(seen: Seen, top: int) -> list[Uncertain]:
-    """Return the least certain of rows already looked at; none in which the class is beyond doubt."""
+    """Return the least certain rows of a scored table; none whose class is certain."""
     if seen.proba.shape[1] < 2:
         return []
     highest = seen.proba.max(axis=1)
@@ -105,7 +105,7 @@ def _uncertain(seen: Seen, n: int) -> Uncertain:
 
 
 def _doubt(seen: Seen, n: int, pair: tuple[str, str]) -> str:
-    """Say what speaks for the one class and what for the other."""
+    """Return which cells speak for the one class and which for the other."""
     if seen.missing[n].all():
         return "nothing was observed in this row"
     found = why(seen.model, seen.table.take(np.array([n])), names=seen.names)
@@ -116,14 +116,14 @@ def _doubt(seen: Seen, n: int, pair: tuple[str, str]) -> str:
     ours = [cell for cell, part in parts if part > 0]
     theirs = [cell for cell, part in parts if part < 0]
     if not ours and not theirs:
-        return "its cells hardly tell the two apart"
+        return "its cells are about as probable in both classes"
     if not ours or not theirs:
         return _speaks(ours or theirs, pair[0] if ours else pair[1])
     return f"{_speaks(ours, pair[0])}, but {_listed(theirs)} for {cut(pair[1])}"
 
 
 def _said(found: Why) -> Iterator[tuple[str, float]]:
-    """Yield what each cell, and of text each word, says, if it says anything."""
+    """Yield each cell, and of text each word, that favours one of the classes, with its contribution."""
     for name, part in found.contributions.items():
         if name in found.words:
             place = f" in {cut(name)}" if len(found.words) > 1 else ""
@@ -154,7 +154,7 @@ def typical_rows(
     sample_weight: ArrayLike | None = None,
     names: Sequence[str] | None = None,
 ) -> list[Typical]:
-    """Return for each class the rows that are most surely of it, class by class, the surest first.
+    """Return for each class the rows that belong to it most certainly, the most certain first.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def typical_rows(
 
 
 def typical_of(seen: Seen, top: int) -> list[Typical]:
-    """Return the most typical of rows already looked at."""
+    """Return the most typical rows of a scored table."""
     if seen.proba.shape[1] < 2:
         return []
     odds, best = _against_all(seen), seen.proba.argmax(axis=1)
@@ -232,7 +232,7 @@ def surprising_rows(
 
 
 def surprising_of(seen: Seen, top: int, random_state: int = 0) -> list[Surprising]:
-    """Return the most surprising of rows already looked at."""
+    """Return the most surprising rows of a scored table."""
     score = surprise(seen)
     order = np.argsort(-score, kind="stable")[: top * CANDIDATES]
     tails = _tails(seen, order, random_state)
@@ -268,7 +268,7 @@ def expected_log_density(model: TableMixture) -> tuple[Floats, Floats]:
 
 
 def _tails(seen: Seen, order: Any, random_state: int) -> list[float]:
-    """Return for some rows the share of rows drawn from the model, with the same holes, that are as improbable.
+    """Return for some rows the share of rows drawn from the model, with the same missing cells, that are as improbable.
 
     Texts that are drawn are as long as that of the row.
     """

@@ -1,11 +1,11 @@
-"""What a fitted mixture sees in a table: the encoded rows, their posteriors and log-likelihoods, looked at once.
+"""A table scored by a fitted mixture: the encoded rows, their posteriors and log-likelihoods, computed once.
 
 Vocabulary
 ----------
-seen       a table with posteriors, for the analyses that follow to share
+seen       a table with posteriors, which all analyses of a table share
 resp       posterior of each row and *component*, (N, K)
 proba      posterior of each row and *class*, (N, C); the same unless a classifier has several components per class
-rows       where the rows stand in the user's table: a sample of them, where there are very many
+rows       positions of the rows in the user's table; of a very large table a sample of them
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen.data import Source, Table, check_weight
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.table.table_mixture import TableMixture
-from halfseen.families.mixture.supervised import MixtureClassifier
 from halfseen.leaves.leaf import Floats
 
 Mask = NDArray[np.bool_]
@@ -30,12 +29,12 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A table as a fitted model sees it.
+    """A table scored by a fitted model.
 
     Attributes
     ----------
     model : the fitted mixture
-    source : Source              the rows looked at, as they came
+    source : Source              the scored rows as they were given
     table : Table                the same, encoded
     rows : (N,) array            their positions in the table given
     n_given : int                rows in the table given; more than N where a sample was taken
@@ -61,11 +60,11 @@ class Seen:
     @cached_property
     def proba(self) -> Floats:
         """Posterior of each class, (N, C)."""
-        return by_class(self.model, self.resp)
+        return self.model._by_class(self.resp)
 
     @cached_property
     def missing(self) -> Mask:
-        """Which cells are holes, (N, D), columns in the order of the table."""
+        """Which cells are missing, (N, D), columns in the order of the table."""
         return self.table.missing
 
     @property
@@ -82,7 +81,7 @@ def look(
     random_state: int = 0,
     names: Sequence[str] | None = None,
 ) -> Seen:
-    """Look at a table through a fitted model.
+    """Score a table with a fitted model.
 
     Parameters
     ----------
@@ -90,7 +89,7 @@ def look(
     X : table
     sample_weight : (N,) array, optional
     most : int, optional
-        Look at a random sample of so many rows where there are more.
+        Score a random sample of this many rows if there are more.
     random_state : int
         Seed of the sample.
     names : sequence of str, optional
@@ -130,14 +129,9 @@ def check_mixture(model: Any) -> None:
 
 def class_names(model: TableMixture) -> tuple[str, ...]:
     """Return the names of the classes; of a classifier, its labels."""
-    return tuple(map(str, model.classes_)) if isinstance(model, MixtureClassifier) else model.class_names_
+    return tuple(map(str, model.classes_)) if hasattr(model, "classes_") else model.class_names_
 
 
 def class_shares(model: TableMixture) -> Floats:
     """Return the shares of the classes, (C,)."""
-    return by_class(model, model.weights_)
-
-
-def by_class(model: TableMixture, by_component: Floats) -> Floats:
-    """Sum over the components of each class, along the last axis."""
-    return model._by_class(by_component) if isinstance(model, MixtureClassifier) else by_component
+    return model._by_class(model.weights_)

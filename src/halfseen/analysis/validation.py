@@ -1,4 +1,4 @@
-"""How good a classifier is on rows it was not fitted to: cross-validation, confusion, calibration, cost and rejection.
+"""How good a classifier is on rows not used for fitting: cross-validation, confusion, calibration, cost and rejection.
 
 Every figure comes from *out-of-fold* probabilities: each labelled row is predicted by a model fitted without it. Rows
 without a label of their own take part in every fit, as they did in the model's.
@@ -6,8 +6,8 @@ without a label of their own take part in every fit, as they did in the model's.
 Vocabulary
 ----------
 confusion      rows of each true class by what was decided
-calibration    are 80 % sure predictions right in 80 % of cases?
-coverage       share of rows that are decided at all, when not deciding is allowed
+calibration    are predictions with a probability of 80 % correct in 80 % of cases?
+coverage       share of rows that are decided, if a row may be rejected
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from halfseen.analysis.decisions import decide
 from halfseen.analysis.scored_table import check_mixture
-from halfseen.data import Source, check_weight, read_target
+from halfseen.data import Source, check_weight
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
-from halfseen.families.mixture.semi_supervised_check import encoded_rows, fitted_to
-from halfseen.families.mixture.supervised import MixtureClassifier, target_of
 from halfseen.leaves.leaf import Floats
 
 Ints = NDArray[np.int64]
@@ -58,17 +56,17 @@ class Validated:
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """Which rows were predicted right."""
+        """Which rows were predicted correctly."""
         return np.asarray(decide(self.proba) == self.truth)
 
     @property
     def accuracy(self) -> float:
-        """Share of rows predicted right."""
+        """Share of rows predicted correctly."""
         return float(np.average(self.right, weights=self.weight))
 
     @property
     def baseline(self) -> float:
-        """Share of rows that would be right if the most frequent class was always said."""
+        """Accuracy of always predicting the most frequent class."""
         return float(np.bincount(self.truth, self.weight).max() / self.weight.sum())
 
     @property
@@ -90,16 +88,19 @@ def cross_validate(
 ) -> Validated:
     """Predict each labelled row by a model fitted without it.
 
+    A classifier has a method ``_out_of_fold(source, weight, evidence, train, test)`` for it: the posteriors of rows
+    `test` by a copy fitted to rows `train`.
+
     Parameters
     ----------
-    model : fitted NaiveBayes
+    model : fitted NaiveBayes or GaussianClassifier
     X : table
-    y : labels, as in `fit`; rows with no label, or several, help to fit and are not judged
+    y : labels, as in `fit`; rows with no label, or several, are used in every fit and not evaluated
     sample_weight : (N,) array, optional
     folds : int, default 5
         Fewer where a class has fewer labelled rows.
     max_rows : int, optional
-        Use a random sample of so many rows where there are more.
+        Use a random sample of this many rows if there are more.
     random_state : int
         Seed of folds and sample.
 
@@ -111,12 +112,12 @@ def cross_validate(
     1.0
     """
     check_mixture(model)
-    if not isinstance(model, MixtureClassifier):
-        raise ParameterError(f"cross_validate judges classifiers; {type(model).__name__} has no labels to predict.")
+    if not hasattr(model, "_out_of_fold"):
+        raise ParameterError(f"cross_validate is for classifiers; {type(model).__name__} has no labels to predict.")
     options.whole("folds", folds)
     source: Source = model._read(X, reset=False)
     weight = check_weight(sample_weight, source.n_rows)
-    evidence, _ = read_target(target_of(y, source), source.n_rows, model.classes_.tolist())
+    evidence = model._evidence(source.target if y is None else y, source.n_rows)
     single = (evidence.patterns != -np.inf).sum(axis=1) == 1
     n_labelled = int(single[evidence.index].sum())
     place = np.arange(source.n_rows)
@@ -138,9 +139,7 @@ def cross_validate(
     proba = np.zeros((len(labelled), len(model.classes_)))
     for train, test in StratifiedKFold(folds, shuffle=True, random_state=random_state).split(labelled, truth):
         rows = np.sort(np.append(labelled[train], others))
-        fitted = fitted_to(model, source.take(rows), weight[rows], evidence.take(rows))
-        table = encoded_rows(fitted, source, labelled[test])
-        proba[test] = model._by_class(np.concatenate(fitted._infer(table, lambda part: part.usage["emit"])))
+        proba[test] = model._out_of_fold(source, weight, evidence, rows, labelled[test])
     names = tuple(map(str, model.classes_))
     return Validated(names, truth, proba, weight[labelled], place[labelled], folds, n_labelled)
 
@@ -162,7 +161,7 @@ def confusion(found: Validated, decided: Ints | None = None) -> Floats:
 
 
 class Bin(NamedTuple):
-    """Rows predicted with about the same certainty: how sure they are on average, the share right, and how many."""
+    """Rows predicted with about the same probability: its mean, the share predicted correctly, and how many."""
 
     sure: float
     right: float
@@ -170,7 +169,7 @@ class Bin(NamedTuple):
 
 
 def calibration(found: Validated) -> list[Bin]:
-    """Return how often predictions are right, by how sure they are; grades without rows are left out.
+    """Return the share of correct predictions by their probability; grades without rows are left out.
 
     Examples
     --------
@@ -187,13 +186,13 @@ def calibration(found: Validated) -> list[Bin]:
 
 
 def calibration_error(found: Validated) -> float:
-    """Return the mean distance between certainty and share right over the grades, weighted by their rows."""
+    """Return the mean distance between probability and share correct over the grades, weighted by their rows."""
     parts = calibration(found)
     return float(np.average([abs(part.sure - part.right) for part in parts], weights=[part.n_rows for part in parts]))
 
 
 class RejectPoint(NamedTuple):
-    """What happens at one price of not deciding: share of rows decided, and accuracy (or cost) of those."""
+    """The effect of one cost of rejecting: share of rows decided, and accuracy (or cost) of those."""
 
     reject: float
     coverage: float
@@ -202,9 +201,9 @@ class RejectPoint(NamedTuple):
 
 
 def reject_curve(found: Validated, cost: ArrayLike | None = None, points: int = 50) -> list[RejectPoint]:
-    """Return coverage, accuracy of what is decided and mean cost in all, as not deciding gets dearer.
+    """Return coverage, accuracy of decided rows and mean cost of all, as rejecting becomes more expensive.
 
-    Prices run over the risks that occur: below the smallest nothing is decided, at the largest everything is.
+    Its cost runs over the risks that occur: below the smallest nothing is decided, at the largest everything is.
     """
     table = np.asarray(_zero_one(len(found.class_names)) if cost is None else cost, dtype=np.float64)
     risk = decide(found.proba, table, return_risk=True)[1]
@@ -231,7 +230,7 @@ class Costs(NamedTuple):
 
 
 def costs(found: Validated, cost: ArrayLike) -> Costs:
-    """Return what decisions cost on rows not fitted to, in three ways of deciding.
+    """Return the cost of decisions on rows not used for fitting, for three ways to decide.
 
     Examples
     --------
@@ -255,7 +254,7 @@ def costs(found: Validated, cost: ArrayLike) -> Costs:
 
 
 class CostPoint(NamedTuple):
-    """How much dearer one mistake is than the other, and the mean cost of deciding with and without knowing it."""
+    """How many times as expensive one mistake is, and the mean cost of deciding with and without knowing it."""
 
     ratio: float
     decided: float
@@ -264,7 +263,7 @@ class CostPoint(NamedTuple):
 
 
 def cost_curve(found: Validated, points: int = 41) -> list[CostPoint]:
-    """Return mean costs of two classes as missing the second gets dearer, from 1/20 to 20 times the other mistake.
+    """Return mean costs of two classes as missing the second becomes more expensive: 1/20 to 20 times the other.
 
     cost[0, 1] = ratio, cost[1, 0] = 1, over 1 + ratio, so that costs at different ratios compare.
     """

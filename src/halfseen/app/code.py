@@ -27,10 +27,16 @@ def python_of(model: Any) -> str:
     return "\n".join([HEAD, data, f"model = hs.{call(model)}.fit(table{marks})", "print(model.describe())"])
 
 
-def _own_code(model: Any) -> Any:
+def data_of(model: Any) -> str:
+    """Return what the script of `python_of` calls the data."""
+    own = _own_code(model, "code_of_data")
+    return "table" if own is None else own(model)
+
+
+def _own_code(model: Any, name: str = "code") -> Any:
     """Return the function by which a family writes the Python of a fit; None where its data are one table."""
     found = families.of_class(type(model))
-    return None if found is None else getattr(found[0].module("cli"), "code", None)
+    return None if found is None else getattr(found[0].module("cli"), name, None)
 
 
 def call(model: Any) -> str:

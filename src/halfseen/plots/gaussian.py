@@ -1,6 +1,6 @@
-"""A Gaussian mixture as a picture: rows in the colours of their components, components as ellipses.
+"""A Gaussian mixture as a plot: rows in the colours of their components, components as ellipses.
 
-With more than two columns the picture is a projection: of rows and ellipses alike, on the plane in which the whole
+With more than two columns the plot is a projection of rows and ellipses on the plane in which the whole
 varies most (in units of each column's spread), or on two columns by name.
 """
 
@@ -22,12 +22,12 @@ from halfseen.plots.style import INK, axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_ROWS = 5000  # points; more make a blot
+MOST_ROWS = 5000  # points; more overlap too much
 LEVELS = (1.0, 2.0)  # standard deviations at which ellipses are drawn
 
 
 class Plane(NamedTuple):
-    """Two directions to look along: places are (x - centre) @ across; `names` are of its axes."""
+    """Two directions to project on: places are (x - centre) @ across; `names` are of its axes."""
 
     centre: Floats  # (D,)
     across: Floats  # (D, 2)
@@ -124,8 +124,8 @@ def _draw_rows(ax: Axes, model: Any, X: Any, constants: Floats, plane: Plane, co
     places, mixed = (filled - plane.centre) @ plane.across, resp @ colours
     across, up = places.T
     ax.scatter(across[whole], up[whole], c=mixed[whole], s=14, alpha=0.6, linewidths=0)
-    holed: dict[str, Any] = {"facecolors": "none", "edgecolors": mixed[~whole], "alpha": 0.8, "linewidths": 0.9}
-    ax.scatter(across[~whole], up[~whole], s=18, **holed)
+    hollow: dict[str, Any] = {"facecolors": "none", "edgecolors": mixed[~whole], "alpha": 0.8, "linewidths": 0.9}
+    ax.scatter(across[~whole], up[~whole], s=18, **hollow)
 
 
 def _draw_ellipses(ax: Axes, model: Any, means: Floats, covs: Floats, plane: Plane, colours: Floats) -> None:

@@ -1,4 +1,4 @@
-"""What pictures share: colours, axes, and names cut to length."""
+"""What plots share: colours, axes, and names cut to length."""
 
 from __future__ import annotations
 

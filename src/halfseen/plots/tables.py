@@ -1,6 +1,6 @@
-"""Pictures of a fitted mixture: profiles, number of classes, climb, certainty, holes.
+"""Plots of a fitted mixture: profiles, number of classes, objective, certainty, missing values.
 
-Every function takes `ax` and returns it, draws a new figure without it, and says in words and numbers what it says in
+Every function takes `ax` and returns it, draws a new figure without it, and writes in text what it shows in
 colour. The `draw_*` functions below take plain values; the `plot_*` functions find these in a model or a table.
 """
 
@@ -15,11 +15,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.analysis.contrast import contrasts
-from halfseen.analysis.missing_values import Holes, count, holes
+from halfseen.analysis.missing_values import MissingValues, count, missing_values
 from halfseen.analysis.scored_table import check_mixture, look
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.families.hmm.methods import HMMMethods
 from halfseen.kinds.kind import Contrast
 from halfseen.kinds.wording import percent
 from halfseen.leaves.leaf import Floats
@@ -46,7 +45,7 @@ def plot_profiles(model: Any, ax: Axes | None = None, *, top: int = 30) -> Axes:
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
     top : int, default 30
-        Most rows to show: those that set the classes apart most, in the order of the table.
+        Most rows to show: those that differ most between the classes, in the order of the table.
 
     Examples
     --------
@@ -66,7 +65,7 @@ def plot_profiles(model: Any, ax: Axes | None = None, *, top: int = 30) -> Axes:
 
 
 def strongest(rows: Sequence[Contrast], top: int) -> list[Contrast]:
-    """Return the rows that set the classes apart most, in the order they came in."""
+    """Return the rows that differ most between the classes, in their order."""
     order = sorted(range(len(rows)), key=lambda i: -rows[i].spread)[:top]
     return [rows[i] for i in sorted(order)]
 
@@ -116,7 +115,7 @@ def plot_selection(model: Any, ax: Axes | None = None) -> Axes:
     >>> X = [["a", 1.0], ["b", 5.0], ["a", 1.5], ["b", 5.5]] * 5
     >>> ax = hs.plot_selection(hs.LatentClass(range(1, 4), random_state=0).fit(X))  # doctest: +SKIP
     """
-    _check_fit(model)
+    what = _components_called(model)
     found = getattr(model, "selection_", None)
     tried = {} if found is None else nw.from_native(found).to_dict(as_series=False)
     if len(tried.get("n_components", ())) < 2:
@@ -124,17 +123,20 @@ def plot_selection(model: Any, ax: Axes | None = None) -> Axes:
             "plot_selection: there is nothing to compare, as one number of classes was tried. "
             "Fit LatentClass with several, such as n_components=range(1, 9)."
         )
-    what = "states" if isinstance(model, HMMMethods) else "classes"
     ax = draw_selection(tried, model.criterion, axes(ax, "plot_selection", (7, 4)), what)
     ax.set_title(f"How many {what}?" if len(set(tried["n_components"])) > 1 else "Which covariance?")
     return ax
 
 
-def _check_fit(model: Any) -> None:
-    """Refuse what no EM fit can have left its figures in."""
-    if not isinstance(model, HMMMethods):
-        check_mixture(model)
+def _components_called(model: Any) -> str:
+    """Return what the components of a model are called, "classes" or "states"; refuse what EM does not fit."""
+    called: str | None = getattr(model, "_components_called", None)
+    if called is None:
+        raise ParameterError(
+            f"{type(model).__name__} is not a fitted mixture over a table, such as LatentClass, or HMM."
+        )
     check_is_fitted(model)
+    return called
 
 
 def draw_selection(tried: dict[str, list[Any]], criterion: str, ax: Axes, what: str = "classes") -> Axes:
@@ -178,11 +180,11 @@ def plot_trace(model: Any, ax: Axes | None = None) -> Axes:
     >>> X = [["a", 1.0], ["b", 5.0], ["a", 1.5], ["b", 5.5]] * 5
     >>> ax = hs.plot_trace(hs.LatentClass(2, random_state=0).fit(X))  # doctest: +SKIP
     """
-    _check_fit(model)
+    _components_called(model)
     if not getattr(model, "trace_", None):
         raise ParameterError("plot_trace: this model has no trace, as it was not fitted to a whole table by fit.")
     ax = draw_trace(model.trace_, axes(ax, "plot_trace", (7, 4)))
-    ax.set_title(f"The climb of the best start: ended by {model.stop_reason_!r}")
+    ax.set_title(f"Objective of the best start; stopped by {model.stop_reason_!r}")
     return ax
 
 
@@ -207,7 +209,7 @@ def draw_trace(trace: Sequence[float], ax: Axes) -> Axes:
 
 
 def plot_certainty(model: Any, X: Any, ax: Axes | None = None) -> Axes:
-    """Draw how sure the rows of each class are of it: shares of rows by their highest posterior.
+    """Draw how certain the classes of the rows are: for each class, shares of its rows by their highest posterior.
 
     Parameters
     ----------
@@ -224,14 +226,14 @@ def plot_certainty(model: Any, X: Any, ax: Axes | None = None) -> Axes:
     seen = look(model, X)
     names = seen.class_names
     ax = draw_certainty(seen.proba, names, seen.table.weight, axes(ax, "plot_certainty", (7, 1.7 + 0.42 * len(names))))
-    ax.set_title("How sure are the rows of their class?", pad=26)
+    ax.set_title("Certainty of the classes", pad=26)
     return ax
 
 
 def draw_certainty(
     proba: Floats, names: Sequence[str], weight: Floats, ax: Axes, of: tuple[str, str] = ("row", "class")
 ) -> Axes:
-    """Draw a bar per class, cut into grades of certainty; `of` says what is counted, and what it is sure of."""
+    """Draw a bar per class, cut into grades of certainty; `of` names what is counted, and what it belongs to."""
     grade = np.searchsorted(CERTAINTY, proba.max(axis=1), side="right")
     return _draw_grades(grade, [word for word, _, _ in GRADES], proba.argmax(axis=1), names, weight, of, ax)
 
@@ -268,14 +270,14 @@ def _draw_grades(
 
 
 def plot_missing(X: Any, ax: Axes | None = None, *, model: Any = None) -> Axes:
-    """Draw a map of the holes: a row per pattern of missing cells, a column per column.
+    """Draw a map of the missing values: a row per pattern of missing cells, a column per column.
 
     Parameters
     ----------
     X : table
     ax : matplotlib Axes, optional
     model : fitted model, optional
-        See the table as this model does: categories that it does not know are holes.
+        Encode the table as this model does: categories that it does not know count as missing.
 
     Examples
     --------
@@ -283,7 +285,7 @@ def plot_missing(X: Any, ax: Axes | None = None, *, model: Any = None) -> Axes:
     >>> ax = hs.plot_missing([["a", 1.5], [None, 2.5], ["b", None]])  # doctest: +SKIP
     """
     if model is None:
-        found = holes(X)
+        found = missing_values(X)
     else:
         check_mixture(model)
         table = model._encode(X)
@@ -294,26 +296,25 @@ def plot_missing(X: Any, ax: Axes | None = None, *, model: Any = None) -> Axes:
     return ax
 
 
-def missing_title(found: Holes) -> str:
-    """Say in one line how many holes there are."""
+def missing_title(found: MissingValues) -> str:
+    """Return in one line how many values are missing."""
     if not found.n_missing:
-        return "No holes"
-    return f"Holes: {percent(found.total_share)} of the cells, in {len(found.patterns)} patterns"
+        return "No missing values"
+    return f"Missing values: {percent(found.total_share)} of the cells, in {len(found.patterns)} patterns"
 
 
-def draw_missing(found: Holes, ax: Axes) -> Axes:
-    """Draw the most frequent patterns of holes; where these are few of the rows, the share missing by column."""
+def draw_missing(found: MissingValues, ax: Axes) -> Axes:
+    """Draw the most frequent patterns of missing values; if they cover few rows, the share missing by column."""
     patterns = found.patterns[:MOST_PATTERNS]
     columns = list(range(len(found.names)))
     if len(columns) > MOST_COLUMNS:
         columns = sorted(sorted(columns, key=lambda d: -found.share[d])[:MOST_COLUMNS])
     if sum(pattern.n_rows for pattern in patterns) < found.n_rows / 2:
         return _draw_shares(found, columns, ax)
-    holes = np.array([[found.names[d] in pattern.missing for d in columns] for pattern in patterns])
-    for i, d in np.ndindex(holes.shape):
-        hole = holes[i, d]
-        ax.barh(i, 0.92, left=d - 0.46, height=0.84, color=BLUE if hole else FAINT)
-        if hole:
+    missing = np.array([[found.names[d] in pattern.missing for d in columns] for pattern in patterns])
+    for i, d in np.ndindex(missing.shape):
+        ax.barh(i, 0.92, left=d - 0.46, height=0.84, color=BLUE if missing[i, d] else FAINT)
+        if missing[i, d]:
             ax.text(d, i, "×", ha="center", va="center", color=PAPER, fontsize=11)
     names = [f"{short(found.names[d], 18)} ({percent(float(found.share[d]))})" for d in columns]
     ax.set_xticks(range(len(columns)), names, rotation=40, ha="right", rotation_mode="anchor", parse_math=False)
@@ -328,7 +329,7 @@ def draw_missing(found: Holes, ax: Axes) -> Axes:
     return plain(ax, "left", "bottom")
 
 
-def _draw_shares(found: Holes, columns: Sequence[int], ax: Axes) -> Axes:
+def _draw_shares(found: MissingValues, columns: Sequence[int], ax: Axes) -> Axes:
     """Draw the share of each column that is missing, as bars."""
     shares = [float(found.share[d]) for d in columns]
     ax.bar(range(len(columns)), shares, color=BLUE, width=0.8)
@@ -343,7 +344,7 @@ def _draw_shares(found: Holes, columns: Sequence[int], ax: Axes) -> Axes:
     top = max(shares)
     ax.set_yticks([0, top / 2, top], [f"{100 * tick:.3g}%" for tick in (0, top / 2, top)])
     left_out = len(found.names) - len(columns)
-    ax.set_xlabel("column" + (f"; {left_out} with fewer holes left out" if left_out else ""))
+    ax.set_xlabel("column" + (f"; {left_out} with fewer missing values left out" if left_out else ""))
     ax.set_ylabel("share missing")
     return plain(ax)
 

@@ -1,4 +1,4 @@
-"""Pictures of a classifier judged by cross-validation: calibration, rejection, costs; each takes `ax`, returns it."""
+"""Plots of a cross-validated classifier: calibration, rejection, costs; each takes `ax`, returns it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def plot_calibration(found: Validated, ax: Axes | None = None) -> Axes:
-    """Draw how often predictions are right against how sure they are; on the dotted line the two agree.
+    """Draw the share of correct predictions against their probability; on the dotted line the two agree.
 
     Examples
     --------
@@ -26,21 +26,21 @@ def plot_calibration(found: Validated, ax: Axes | None = None) -> Axes:
     bins = calibration(found)
     ax = axes(ax, "plot_calibration", (5, 4.4))
     low = max(0.0, min(0.45, *[min(part.sure, part.right) for part in bins]) - 0.05)
-    ax.plot([low, 1], [low, 1], ":", color=SOFT, linewidth=1.4, label="as sure as right")
+    ax.plot([low, 1], [low, 1], ":", color=SOFT, linewidth=1.4, label="perfect calibration")
     sure, right = [part.sure for part in bins], [part.right for part in bins]
     ends = np.array([_wilson(part.right, part.n_rows) for part in bins])
     reach = np.abs(ends.T - right)
     ax.errorbar(
         sure, right, reach, fmt="o", color=BLUE, markersize=6, capsize=3, linewidth=1.2, label="rows, 95% range"
     )
-    ax.set(xlim=(low, 1.02), ylim=(low, 1.03), xlabel="how sure the model is", ylabel="share predicted right")
+    ax.set(xlim=(low, 1.02), ylim=(low, 1.03), xlabel="predicted probability", ylabel="share predicted correctly")
     ax.set_title("Calibration", pad=24)
     ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize=9)
     return _percent_ticks(plain(ax), "both")
 
 
 def plot_reject(found: Validated, cost: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the accuracy of what is decided against the share of rows that is decided at all.
+    """Draw the accuracy of the decided rows against the share of rows that are decided.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def plot_reject(found: Validated, cost: ArrayLike | None = None, ax: Axes | None
     last = curve[-1]
     ax.plot([last.coverage], [last.accuracy], "o", color=INK, markersize=6)
     ax.annotate(
-        f"all decided: {last.accuracy:.1%} right",
+        f"all decided: {last.accuracy:.1%} correct",
         (last.coverage, last.accuracy),
         xytext=(-4, -16),
         textcoords="offset points",
@@ -61,13 +61,13 @@ def plot_reject(found: Validated, cost: ArrayLike | None = None, ax: Axes | None
     )
     lowest = min(p.accuracy for p in curve)
     ax.set(xlim=(0, 1.03), ylim=(max(0.0, lowest - 0.25 * max(1 - lowest, 0.02)), 1.002))
-    ax.set(xlabel="share of rows decided, the surest first", ylabel="share of these decided right")
-    ax.set_title("Not deciding the unsure")
+    ax.set(xlabel="share of rows decided, the most certain first", ylabel="share of these decided correctly")
+    ax.set_title("Rejecting uncertain rows")
     return _percent_ticks(plain(ax), "both")
 
 
 def plot_cost(found: Validated, ax: Axes | None = None) -> Axes:
-    """Draw for two classes what mistakes cost, as one of the two gets dearer than the other.
+    """Draw for two classes what mistakes cost, as one of the two becomes more expensive than the other.
 
     Examples
     --------

@@ -5,7 +5,7 @@
 `parts`      what a section is made of, as plain values for the template
 `sections`   the section that all reports share
 `checks`     checks and traits that several reports share
-`trust`, `holes`, `rows`, `text`   longer sections of the reports on tables
+`trust`, `missing_values`, `rows`, `text`   longer sections of the reports on tables
 `figures`    matplotlib figures as inline SVG
 `templates`  the page itself
 

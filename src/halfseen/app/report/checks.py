@@ -11,30 +11,32 @@ from halfseen.estimators.table.profile import most_apart
 from halfseen.kinds.kind import ColumnProfile
 
 MOST_HEAT_ROWS = 40
-MANY_HOLES = 0.2  # of all cells
+MANY_MISSING = 0.2  # of all cells
 FAR = 2.0  # standard deviations from the whole that get the full colour
-OVERLAP = 0.8  # mean certainty below which classes overlap much
+OVERLAP = 0.8  # mean probability of the most likely class below which classes overlap much
 N_TRAITS = 3
 
 
 def converged(model: Any) -> Check:
-    """Say whether the fit converged."""
+    """Return whether the fit converged."""
     if not hasattr(model, "stop_reason_"):
         return Check(
-            True, "Convergence", "The model was given by its parameters, or learned in pieces: no fit to judge."
+            True,
+            "Convergence",
+            "The model was built from parameters, or fitted in pieces: there is no single fit to check.",
         )
-    passes = plural(model.n_iter_, "pass", "passes")
+    iterations = plural(model.n_iter_, "iteration")
     if model.converged_:
-        return Check(True, "Convergence", f"The fit converged after {passes} over the data ({model.stop_reason_}).")
+        return Check(True, "Convergence", f"The fit converged after {iterations} ({model.stop_reason_}).")
     return Check(
         False,
         "Convergence",
-        f"The fit stopped after {passes} without converging ({model.stop_reason_}). Raise max_iter.",
+        f"The fit stopped after {iterations} without converging ({model.stop_reason_}). Raise max_iter.",
     )
 
 
 def starts(model: Any) -> Iterator[Check]:
-    """Say whether the starts agree."""
+    """Return whether several starts reached the same solution."""
     found = getattr(model, "restarts_", None)
     if found is None or found["n_init"] < 2:
         return
@@ -47,22 +49,26 @@ def starts(model: Any) -> Iterator[Check]:
 
 
 def events(model: Any) -> Iterator[Check]:
-    """Give what happened in the fit that deserves a look."""
+    """Return the events that the fit recorded."""
     for event in getattr(model, "events_", ()):
         yield Check(False, "Event", f"{event[:1].upper()}{event[1:]}.")
 
 
-def holes_check(material: Any) -> Check:
-    """Say how many cells are missing."""
-    share = material.holes.total_share
-    if not material.holes.n_missing:
-        return Check(True, "Holes", "Every cell is filled.")
+def missing_check(material: Any) -> Check:
+    """Return how many cells are missing."""
+    share = material.missing_values.total_share
+    if not material.missing_values.n_missing:
+        return Check(True, "Missing values", "No cell is missing.")
     text = f"{percent(share)} of the cells are missing."
-    if share > MANY_HOLES:
-        return Check(False, "Holes", f"{text} That is much: see whether what is assumed about them is believable.")
-    return Check(True, "Holes", text)
+    if share > MANY_MISSING:
+        return Check(
+            False,
+            "Missing values",
+            f"{text} That is a large share: check whether the assumption about missing values is plausible.",
+        )
+    return Check(True, "Missing values", text)
 
 
 def traits(columns: list[ColumnProfile], k: int) -> list[Trait]:
-    """Return the columns that set a component apart most."""
+    """Return the columns in which a component differs most from the whole."""
     return [Trait(column.name, *column.kind.card(column, k)) for column in most_apart(columns, k, N_TRAITS)]

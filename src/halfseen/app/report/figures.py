@@ -48,13 +48,13 @@ def svg(draw: Callable[[Axes], Axes], key: str, size: tuple[float, float], label
         Goes before every id, so that the ids of several figures differ.
     size : (width, height) in inches
     label : str
-        What a screen reader says.
+        Text for screen readers.
     """
     matplotlib = optional("matplotlib", "report")
     figures = optional("matplotlib.figure", "report")
     with matplotlib.rc_context(SETTINGS):
         figure = figures.Figure(figsize=size, layout="constrained")
-        draw(figure.subplots()).set_title("")  # the caption says it
+        draw(figure.subplots()).set_title("")  # the page has its own caption
         out = io.StringIO()
         figure.savefig(out, format="svg", transparent=True, metadata=NO_METADATA)
     return tidy(out.getvalue(), key, label)

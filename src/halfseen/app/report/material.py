@@ -1,7 +1,7 @@
-"""What the sections of a report share: the rows as the model sees them, and what the analyses find, each computed once.
+"""What the sections of a report share: the scored rows and the results of the analyses, each computed once.
 
-Where a table has very many rows, what goes row by row looks at a random sample of them, and the page says so. What was
-gathered while fitting (shares, parameters, criteria) is always of all rows.
+Of a very large table, analyses of single rows use a random sample, and the page says so. What was computed in the fit
+(shares, parameters, criteria) always refers to all rows.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.analysis.contrast import contrasts
-from halfseen.analysis.imputation_check import HiddenCells, hidden_in
-from halfseen.analysis.missing_values import Holes, HolesByClass, count, holes_by_class_of
+from halfseen.analysis.missing_values import MissingByClass, MissingValues, count, missing_by_class_of
 from halfseen.analysis.residuals import Residual, residuals_of, telling
 from halfseen.analysis.rows import Surprising, Typical, Uncertain, surprising_of, typical_of, uncertain_of
 from halfseen.analysis.scored_table import Seen, look
@@ -25,9 +24,9 @@ from halfseen.errors import DataError
 from halfseen.estimators.table.profile import profiles
 from halfseen.kinds.kind import ColumnProfile, Contrast
 
-MOST_ROWS = 50_000  # looked at one by one: a second or two
+MOST_ROWS = 50_000  # scored one by one: a second or two
 MOST_FOLD_ROWS = 20_000  # of a cross-validation, which fits five times
-MOST_PAIRED = 60  # columns whose pairs are looked at; 1770 pairs
+MOST_PAIRED = 60  # columns that are paired: 1770 pairs
 TOP_ROWS = 8  # rows shown
 TOP_TYPICAL = 3  # of each class
 
@@ -66,7 +65,7 @@ class TableMaterial(Material):
 
     @cached_property
     def telling_columns(self) -> list[str]:
-        """The columns, those that tell the classes apart best first."""
+        """The columns, those that differ most between the classes first."""
         weights = self.model.weights_
         return [p.name for p in sorted(self.profiles, key=lambda p: -float(weights @ p.distance))]
 
@@ -77,7 +76,7 @@ class TableMaterial(Material):
 
     @cached_property
     def residuals(self) -> list[Residual]:
-        """What is left between columns, among those that tell most where there are very many."""
+        """Residuals between columns; of very many columns, of those that differ most between the classes."""
         if self.is_rule:
             return []
         many = len(self.telling_columns) > MOST_PAIRED
@@ -89,33 +88,28 @@ class TableMaterial(Material):
         return list(telling(self.residuals))
 
     @cached_property
-    def holes(self) -> Holes:
-        """The holes of the rows looked at."""
+    def missing_values(self) -> MissingValues:
+        """The missing values of the scored rows."""
         return count(self.seen.missing, self.seen.table.schema.names, self.seen.table.weight)
 
     @cached_property
-    def holes_by_class(self) -> list[HolesByClass]:
-        """Holes by class."""
-        return holes_by_class_of(self.seen)
-
-    @cached_property
-    def hidden(self) -> HiddenCells:
-        """Known cells hidden and guessed."""
-        return hidden_in(self.model, self.seen.table, None if self.seen.is_sample else self.y)
+    def missing_by_class(self) -> list[MissingByClass]:
+        """Missing values by class."""
+        return missing_by_class_of(self.seen)
 
     @cached_property
     def uncertain(self) -> list[Uncertain]:
-        """The rows least sure of their class."""
+        """The rows whose class is least certain."""
         return uncertain_of(self.seen, TOP_ROWS)
 
     @cached_property
     def surprising(self) -> list[Surprising]:
-        """The rows least like the others; a rule has no say in that."""
+        """The rows that are least probable; a rule gives rows no probability."""
         return [] if self.is_rule else surprising_of(self.seen, TOP_ROWS)
 
     @cached_property
     def typical(self) -> list[Typical]:
-        """The documents most surely of each class."""
+        """The documents whose class is most certain, for each class."""
         return typical_of(self.seen, TOP_TYPICAL)
 
     @property
@@ -125,9 +119,9 @@ class TableMaterial(Material):
 
     @cached_property
     def validated(self) -> Validated | str:
-        """The classifier on rows it was not fitted to; or why there is no saying."""
+        """The cross-validation of a classifier, or why there is none."""
         if self.y is None:
-            return "No labels were given to the report, so that there is nothing to compare predictions with."
+            return "The report was given no labels to compare predictions with."
         try:
             return cross_validate(self.model, self.X, self.y, self.sample_weight, max_rows=MOST_FOLD_ROWS)
         except DataError as error:
@@ -135,11 +129,11 @@ class TableMaterial(Material):
 
     @cached_property
     def class_mass(self) -> Any:
-        """Rows in each component, as far as their posteriors tell; of all rows, also where a sample is looked at."""
+        """Expected rows of each component, among all rows also where a sample is scored."""
         mass = self.seen.table.weight @ self.seen.resp
         return mass * (self.seen.n_given / len(self.seen.rows))
 
     @property
     def mean_certainty(self) -> float:
-        """How sure rows are of their class on average."""
+        """Mean probability of the most likely class."""
         return float(np.average(self.seen.proba.max(axis=1), weights=self.seen.table.weight))

@@ -60,24 +60,24 @@ def report(
 ) -> str | Path:
     """Write a report on a fitted model and its data: one HTML file that needs no network and no scripts.
 
-    It says what was found, whether to trust it, what the holes do, which rows deserve a look, and how to get the same
-    again. The same model and data give the same bytes.
+    It shows what was found, whether it can be trusted, the missing values, unusual rows, and how to reproduce the
+    result. The same model and data give the same bytes.
 
     Parameters
     ----------
     model : LatentClass, GaussianMixture, KMeans, NaiveBayes, GaussianClassifier, HMM, BayesNet, PCFG, WordAligner
     X : table
-        The data it was fitted to, or other data to judge it on. Sequences come in a list, or in a data frame with the
-        columns of group and time that the fit had; pairs of sentences in a list, or as the path of a file, or two. Of
-        more than 50,000 rows, what goes row by row uses a random sample of so many, and the page says so.
+        The data it was fitted to, or other data to evaluate it on. Sequences come in a list, or in a data frame with
+        the columns of group and time that the fit had; pairs of sentences in a list, or as the path of a file, or two.
+        Of more than 50,000 rows, analyses of single rows use a random sample of 50,000, and the page says so.
     path : str or path, optional
         File to write; it is replaced as a whole or not at all. Without it the HTML is returned.
     y : labels, optional
-        Of a classifier: needed to judge it by cross-validation.
+        Of a classifier: needed for cross-validation.
     cost : (C, C) array, optional
         What decisions cost: see `decide`.
     command : str, optional
-        What was typed to get here, to show on the page.
+        The command that was used, to show on the page.
     title : str, optional
     sample_weight : (N,) array, optional
 

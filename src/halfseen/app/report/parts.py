@@ -17,7 +17,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at: whether it is fine, its name, and what was found."""
+    """One check: whether it is fine, its name, and what was found."""
 
     fine: bool
     name: str
@@ -26,7 +26,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Checks:
-    """A list of checks, those that need a look first."""
+    """A list of checks, those that are not fine first."""
 
     kind: ClassVar[str] = "checks"
     items: Sequence[Check]
@@ -35,7 +35,7 @@ class Checks:
 
 @dataclass(frozen=True)
 class Trait:
-    """What sets a class apart: a column, its value in the class, and in the whole table."""
+    """How a class differs from the whole: a column, its value in the class, and in the whole table."""
 
     column: str
     value: str
@@ -44,7 +44,7 @@ class Trait:
 
 @dataclass(frozen=True)
 class Card:
-    """A class: its name, share (0 to 1, and in words) of what, traits, and what else is to say."""
+    """A class: its name, share (0 to 1, and in words) of what, traits, and a note."""
 
     name: str
     share: float
@@ -108,7 +108,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture: inline SVG, and a caption."""
+    """A figure: inline SVG, and a caption."""
 
     kind: ClassVar[str] = "figure"
     svg: str

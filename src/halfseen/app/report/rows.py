@@ -29,14 +29,14 @@ def rows(model: Any, material: TableMaterial) -> Section:
 
 def _typical_grid(material: TableMaterial) -> Part:
     found = [[cut(r.class_name), f"row {r.row}", r.why, *_quoted(material, r.row)] for r in material.typical]
-    caption = "The documents most surely of each class, and what says so most; long ones are the surest"
+    caption = "The documents whose class is most certain, and the words that favour it; long documents are more certain"
     head = ["class", "row", "by", *_quoted_head(material)]
     return Grid(caption, head, found, "Typical of each class", frozenset({1, 2, 3}))
 
 
 def _uncertain_grid(material: TableMaterial) -> Part:
     if not material.uncertain:
-        return Text("Every row is at least 95% sure of its class.")
+        return Text("For every row the most likely class has a probability of at least 0.95.")
     found = [
         [
             f"row {r.row}",
@@ -47,8 +47,8 @@ def _uncertain_grid(material: TableMaterial) -> Part:
         ]
         for r in material.uncertain
     ]
-    head = ["row", "most probable", "or", "why", *_quoted_head(material)]
-    caption = "The rows least sure of their class, and which cells pull which way"
+    head = ["row", "most likely", "or", "why", *_quoted_head(material)]
+    caption = "The rows whose class is least certain, and the cells that favour each of the two classes"
     return Grid(caption, head, found, "Between classes", frozenset({1, 2, 3, 4}))
 
 
@@ -59,11 +59,11 @@ def _surprising_grid(material: TableMaterial) -> Part:
     ]
     alike = ", and texts as long," if has_text(material.model) else ","
     caption = (
-        f"The rows least like what the model expects: how many rows drawn from the model, with the same cells missing"
-        f"{alike} are as improbable. Errors in the data are often among them."
+        "The rows that are least probable under the model: the share of rows drawn from it, with the same missing cells"
+        f"{alike} that are as improbable. Data entry errors are often among them."
     )
     head = ["row", "class", "as improbable", "why", *_quoted_head(material)]
-    return Grid(caption, head, found, "Unlike the others", frozenset({1, 2, 3, 4}))
+    return Grid(caption, head, found, "Improbable rows", frozenset({1, 2, 3, 4}))
 
 
 def _quoted_head(material: TableMaterial) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from halfseen.app.code import HEAD, call, python_of
+from halfseen.app.code import HEAD, call, data_of, python_of
 from halfseen.app.report.material import Material
 from halfseen.app.report.parts import Beside, Code, Grid, Part, Section
 from halfseen.app.versions import versions
@@ -14,7 +14,7 @@ MOST_PARAMETERS = 300  # rows of the table of parameters
 
 
 def reproduce(model: Any, material: Material) -> Section:
-    """How to get the same result again: what was typed, versions, options, parameters."""
+    """How to reproduce the result: command, versions, options, parameters."""
     parts: list[Part] = []
     if material.command:
         parts.append(Code("Command", material.command))
@@ -26,10 +26,10 @@ def reproduce(model: Any, material: Material) -> Section:
     parts.append(Beside([left, right]))
     parts.extend(_parameters(model))
     seed = getattr(model, "random_state", None)
-    lead = "The same data, options, seed and versions on the same kind of machine give the same result, bit for bit."
+    lead = "The same data, options, seed and versions on the same type of machine give the same result, bit for bit."
     if seed is None and getattr(model, "restarts_", {"n_init": 0})["n_init"] > 1:
         lead = (
-            "No seed was given, so another fit may differ a little: set random_state to a number to repeat it exactly."
+            "No seed was given, so another fit may differ slightly: set random_state to a number to repeat it exactly."
         )
     return Section("reproduce", "Reproduce", lead, parts)
 
@@ -38,8 +38,7 @@ def _python(model: Any, material: Material) -> str:
     """Return the code that fits the model again and writes this page."""
     cost = ", cost=cost" if material.cost is not None else ""
     if model._origin.reading is not None:
-        data = "sentences" if type(model).__name__ == "PCFG" else "table"
-        return f'{python_of(model)}\nhs.report(model, {data}, "report.html"{cost})'
+        return f'{python_of(model)}\nhs.report(model, {data_of(model)}, "report.html"{cost})'
     if not hasattr(model, "loglik_") and not hasattr(model, "inertia_"):
         built = f"model = hs.{type(model).__name__}.from_params(...)  # or fitted in pieces; the parameters are below"
     else:
@@ -52,12 +51,12 @@ def _python(model: Any, material: Material) -> str:
 
 
 def _placeless(text: str) -> str:
-    """Take away where an object lies in memory, which differs each time."""
+    """Remove the memory addresses of objects, which differ each time."""
     return re.sub(r" at 0x[0-9A-Fa-f]+", "", text)
 
 
 def _parameters(model: Any) -> list[Part]:
-    """Return all parameters as one table, as far as a page can hold them."""
+    """Return all parameters as one table, up to a number of rows."""
     import narwhals as nw
 
     frame = nw.from_native(model.to_frame())

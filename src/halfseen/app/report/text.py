@@ -1,4 +1,4 @@
-"""The section of the report on text: the words that set classes apart, and what unlabelled documents changed."""
+"""The section on text: the distinctive words of each class, and the effect of unlabelled documents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def text_alone(model: Any) -> bool:
 
 
 def of_cells(build: Builder) -> Builder:
-    """Return a builder that leaves its section out where there is nothing but text, which has no holes."""
+    """Return a builder that leaves its section out where there is nothing but text, which has no missing values."""
 
     def built(model: Any, material: Any) -> Section | None:
         return None if text_alone(model) else build(model, material)
@@ -36,14 +36,14 @@ def of_cells(build: Builder) -> Builder:
 
 
 def words(model: Any, material: TableMaterial) -> Section | None:
-    """The words that set each class apart, and accuracy before and after the unlabelled documents."""
+    """The distinctive words of each class, and the accuracy without and with the unlabelled documents."""
     texts = [column for column in material.profiles if column.kind.of_words]
     if not texts:
         return None
     parts: list[Part] = [_grid(model, column) for column in texts]
     parts += _before_and_after(model)
     lead = (
-        "Words that are frequent in a class and more so than in the whole, the most telling first. In brackets how "
+        "Words that are more frequent in a class than in the whole table, the most distinctive first. In brackets: how "
         "many times as frequent they are as in all documents."
     )
     return Section("words", "The words", lead, parts)
@@ -55,7 +55,7 @@ def _grid(model: Any, column: ColumnProfile) -> Grid:
         top = telling_words(column, k, TOP)
         shown = [f"{column.rows[v]} ({column.values[v, k] / column.overall[v]:.1f})" for v in top]
         rows.append([str(name), ", ".join(shown) or "none"])
-    caption = f"Most telling words of {column.name}, by class; {len(column.rows):,} words in all"
+    caption = f"Most distinctive words of {column.name}, by class; {len(column.rows):,} words in all"
     return Grid(caption, ["class", "words"], rows, column.name, frozenset({1}))
 
 
@@ -68,10 +68,10 @@ def _before_and_after(model: Any) -> list[Part]:
         ["with the unlabelled documents", percent(scores["with_unlabeled"])],
     ]
     caption = (
-        f"Accuracy on {plural(scores['n_labelled'], 'labelled document')} left out in turn ({scores['folds']} folds), "
-        "before and after the unlabelled ones"
+        f"Accuracy on {plural(scores['n_labelled'], 'labelled document')} ({scores['folds']}-fold cross-validation), "
+        "without and with the unlabelled ones"
     )
     weight = getattr(model, "unlabeled_weight_", 1.0)
     much = "as much as a labelled one" if weight == 1 else f"{weight:g} of a labelled one"
     note = Text(f"An unlabelled document counts {much}.")
-    return [Grid(caption, ["fitted to", "right"], rows, "Unlabelled documents"), note]
+    return [Grid(caption, ["fitted to", "accuracy"], rows, "Unlabelled documents"), note]

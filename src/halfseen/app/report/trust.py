@@ -1,4 +1,4 @@
-"""The section on trust: number of classes, starts, how sure rows are, what is left between columns."""
+"""The section on trust: number of classes, starts, certainty of the rows, residuals between columns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def choice(model: Any, what: tuple[str, str] = ("class", "classes")) -> str:
 
 
 def trust(model: Any, material: TableMaterial) -> Section:
-    """Number of classes, starts, certainty, what is left between columns."""
+    """Number of classes, starts, certainty, residuals between columns."""
     parts: list[Part] = [_sample_note(material)] if material.seen.is_sample else []
     figures = [figure for figure in (selection_figure(model), trace_figure(model)) if figure is not None]
     if figures:
@@ -48,15 +48,18 @@ def trust(model: Any, material: TableMaterial) -> Section:
     if len(names) > 1:
         parts.append(_certainty_figure(material))
     parts.append(_residual_grid(material))
-    lead = "How many classes the data ask for, whether the fit found them, how sure rows are, and what is left over."
+    lead = (
+        "How the number of classes was chosen, whether the fit converged, how certain the classes of the rows are, and "
+        "which relations between columns the model leaves unexplained."
+    )
     return Section("trust", "Can it be trusted?", lead, parts)
 
 
 def _sample_note(material: TableMaterial) -> Text:
     n_rows, n_given = len(material.seen.rows), material.seen.n_given
     return Text(
-        f"What follows goes row by row, and looks at a random sample of {count(n_rows)} of the {count(n_given)} rows. "
-        "Shares, profiles and parameters come from the fit to all rows it was given."
+        f"The analyses of single rows below use a random sample of {count(n_rows)} of the {count(n_given)} rows. "
+        "Shares, profiles and parameters come from the fit to all rows."
     )
 
 
@@ -76,14 +79,14 @@ def selection_figure(model: Any, what: tuple[str, str] = ("class", "classes")) -
 
 
 def _chosen(tried: dict[str, list[Any]], criterion: str, what: tuple[str, str]) -> str:
-    """Say which has the lowest criterion, and how far off the next is."""
+    """Return which has the lowest criterion, and the difference to the next."""
     chosen, values = tried["chosen"].index(True), tried[criterion]
     second = min((i for i in range(len(values)) if i != chosen), key=values.__getitem__)
     gap = values[second] - values[chosen]
     other = _named(tried, what, second) if "covariance" in tried else str(tried["n_components"][second])
     if gap < 0:
         return f"Chosen: {_named(tried, what)}. {other} has a lower {criterion.upper()}, but its fit collapsed."
-    strong = "a clear choice" if gap > 10 else "some preference" if gap > 2 else "hardly a difference"
+    strong = "a clear difference" if gap > 10 else "a small difference" if gap > 2 else "hardly any difference"
     first = f"The lowest {criterion.upper()} is at {_named(tried, what)}."
     return f"{first} Next is {other}, higher by {gap:,.1f}: {strong}."
 
@@ -96,17 +99,17 @@ def _named(tried: dict[str, list[Any]], what: tuple[str, str], i: int | None = N
 
 
 def trace_figure(model: Any) -> Figure | None:
-    """Draw the climb of the best start."""
+    """Draw the objective of the best start."""
     trace = getattr(model, "trace_", [])
-    if len(trace) < 4:  # with nothing hidden there is no climb to speak of
+    if len(trace) < 4:  # with nothing hidden it ends after a few steps
         return None
     label = f"Objective after each of {len(trace)} steps, rising to {trace[-1]:,.1f}."
     drawing = svg(partial(table_plots.draw_trace, trace), "trace", (5.6, 3.6), label)
-    return Figure(drawing, f"The climb of the best start, which ended by “{model.stop_reason_}”.", "Climb")
+    return Figure(drawing, f"Objective of the best start by iteration; stopped by “{model.stop_reason_}”.", "Objective")
 
 
 def starts_text(model: Any) -> list[Part]:
-    """Return where the starts ended."""
+    """Return the objectives that the starts reached."""
     starts = getattr(model, "restarts_", None)
     if starts is None or starts["n_init"] < 2:
         return []
@@ -115,8 +118,8 @@ def starts_text(model: Any) -> list[Part]:
         for i, objective in enumerate(starts["objectives"][:8])
     ]
     caption = (
-        f"{starts['n_init']} random starts were raced; {starts['n_finalists']} ran to the end and "
-        f"{starts['n_reached_best']} reached the best."
+        f"{starts['n_init']} random starts; {starts['n_finalists']} were run to convergence and "
+        f"{starts['n_reached_best']} reached the best objective."
     )
     return [Grid(caption, ["", "objective", "below the best"], rows, "Do the starts agree?")]
 
@@ -124,28 +127,26 @@ def starts_text(model: Any) -> list[Part]:
 def _certainty_figure(material: TableMaterial) -> Figure:
     seen = material.seen
     names = seen.class_names
-    label = f"Bars of how sure the rows of each class are; on average {percent(material.mean_certainty)}."
+    label = f"Bars of the probability of the most likely class; on average {percent(material.mean_certainty)}."
     draw = partial(table_plots.draw_certainty, seen.proba, names, seen.table.weight)
     drawing = svg(draw, "certainty", (8.2, 1.3 + 0.36 * len(names)), label)
-    caption = (
-        f"Rows by their most probable class, and how probable it is. The mean is {percent(material.mean_certainty)}."
-    )
-    return Figure(drawing, caption, "How sure are the rows?")
+    caption = f"Rows by their most likely class, and its probability. The mean is {percent(material.mean_certainty)}."
+    return Figure(drawing, caption, "How certain are the classes of the rows?")
 
 
 def _residual_grid(material: TableMaterial) -> Part:
     found = material.residuals
     if not found:
-        return Text("There is no pair of columns to compare inside the classes.")
+        return Text("There is no pair of columns to compare within the classes.")
     rows = [[pair.first, pair.second, f"{pair.value:,.1f}", f"{pair.strength:.2f}", pair.detail] for pair in found[:8]]
     caption = (
-        f"Pairs of columns inside the classes. A residual near 1 or below means independent, as assumed; above "
-        f"{UNLIKELY} is unlikely by chance, and strength (0 to 1) says whether it matters."
+        f"Pairs of columns within the classes. A residual near 1 or below means independent, as assumed; above "
+        f"{UNLIKELY} is unlikely by chance, and the strength (0 to 1) shows whether it matters."
     )
     note = (
         f"{len(material.related)} of {plural(len(found), 'pair')} are above {UNLIKELY} with a strength of 0.1 or more."
     )
     if len(material.telling_columns) > MOST_PAIRED:
-        note += f" Only the {MOST_PAIRED} columns that tell the classes apart best were paired."
+        note += f" Only the {MOST_PAIRED} columns that differ most between the classes were paired."
     head = ["column", "and column", "residual", "strength", "where"]
-    return Grid(caption, head, rows, "What is left between columns", frozenset({1, 4}), note)
+    return Grid(caption, head, rows, "Relations between columns within the classes", frozenset({1, 4}), note)

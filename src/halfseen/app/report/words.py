@@ -1,4 +1,4 @@
-"""Numbers and lists in words, as a person would write them."""
+"""Numbers and lists in words."""
 
 from __future__ import annotations
 

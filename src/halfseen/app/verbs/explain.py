@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from halfseen.analysis.explain import explain
-from halfseen.app import console, options
-from halfseen.app.tables import open_rows, without_identifiers
-from halfseen.families.mixture.latent_class import LatentClass
+from halfseen import families
+from halfseen.app import console
 
 
 def run(request: Mapping[str, Any]) -> None:
     """Read a small table and show every number of a few iterations."""
-    kinds = options.kinds(request["columns"]) | dict.fromkeys(options.names(request["text"]), "text")
-    missing, ignore = (options.names(request[name]) for name in ("missing", "ignore"))
-    table, _ = without_identifiers(open_rows(request["data"], request["sql"], missing, ignore=ignore), kinds)
-    model = LatentClass(
-        request["classes"], columns=kinds or None, assign=request["assign"], random_state=request["seed"]
-    )
-    found = explain(model, table, n_iter=request["steps"])
+    [family] = families.offering("explain")
+    found = family.module("cli").explain(request)
     if request["output"] == "-":
         console.show(str(found))
         return

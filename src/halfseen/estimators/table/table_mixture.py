@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,7 @@ from halfseen.estimators.base import InformationCriteria, NamedComponents
 from halfseen.estimators.selection import bic, relative_entropy
 from halfseen.estimators.table import html_repr, profile, why
 from halfseen.estimators.table.cells import decoded, filled_cells
+from halfseen.estimators.table.components import Components
 from halfseen.estimators.table.emission_builder import Recipe
 from halfseen.kinds.text import telling_words
 from halfseen.leaves.categorical import draw
@@ -53,6 +54,7 @@ class TableMixture(InformationCriteria, NamedComponents):
     _schema: Schema
     _template: Source
     _n_rows: float
+    _components_called: ClassVar[str] = "classes"  # in plots of the fit
     _without_data: bool = False  # built from parameters
     _takes_text: bool = False  # and sparse matrices of counts
     _entropy: float
@@ -309,6 +311,10 @@ class TableMixture(InformationCriteria, NamedComponents):
         if hasattr(self, "_stats"):
             self._stats = self._model.reorder(self._stats, places)
 
+    def _components(self) -> Components:
+        """Return what a comparison with another model asks for."""
+        return Components(self.class_names_, self.weights_, self._model, self._params, profile.profiles(self))
+
     # ---- reading and inference -----------------------------------------------------------------------------------
 
     def _read(self, X: Any, reset: bool) -> Source:
@@ -366,6 +372,10 @@ class TableMixture(InformationCriteria, NamedComponents):
         prepared = self._model.prepare(self._params)
         joints = [self._model.joint(prepared, chunk.blocks) for chunk in table.chunks()]
         return self._by_class_joint(np.concatenate(joints))
+
+    def _by_class(self, by_component: Floats) -> Floats:
+        """Sum over the components of each class, along the last axis; here every component is a class."""
+        return by_component
 
     def _by_class_joint(self, joint: Floats) -> tuple[tuple[str, ...], Floats]:
         """Return the names of the classes and log p(row, class), (N, C), given that of the components."""

@@ -232,6 +232,11 @@ def facts(model: PCFG, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
     ]
 
 
+def code_of_data(model: PCFG) -> str:
+    """Return what `code` calls the sentences."""
+    return "sentences"
+
+
 def code(model: PCFG) -> str:
     """Return the Python that reads the same files and fits the same grammar."""
     defaults = PCFG().get_params()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from halfseen.estimators.base import InformationCriteria, NamedComponents, Selec
 from halfseen.estimators.selection import aic, bic
 from halfseen.estimators.table import covariance_types, numeric_schema, profile
 from halfseen.estimators.table.cells import decoded, filled_cells
+from halfseen.families.hmm.comparison import States, states_of
+from halfseen.families.hmm.imputation_check import SequenceCells
 from halfseen.families.hmm.impute import full_blocks
 from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.families.hmm.topology import Topology
@@ -81,6 +83,7 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
 
     _component_word = "state"
     _names_attribute = "state_names_"
+    _components_called: ClassVar[str] = "states"  # in plots of the fit
     _model: HiddenMarkov
     _params: Params
     _schema: Schema
@@ -448,6 +451,16 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
         self._refuse_impossible(log_evidence, sequences, cut)
         marks = [mark for mark in (groups, time) if isinstance(mark, str)]
         return fill_sequences(X, cut, marks, filled_cells(source, self._schema, full))
+
+    def _components(self) -> States:
+        """Return what a comparison with another model asks for."""
+        return states_of(self)
+
+    def _cell_imputer(self, X: Any, y: Any, sample_weight: Any) -> SequenceCells:
+        """Return what the check of imputation asks for."""
+        if y is not None or sample_weight is not None:
+            raise ParameterError("y= and sample_weight= have no meaning for an HMM.")
+        return SequenceCells(self, self._sequences(X, None, None, None)[0])
 
     # ---- how good ------------------------------------------------------------------------------------------------
 

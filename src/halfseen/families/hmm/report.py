@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from halfseen.analysis.imputation_check import HiddenCells, hidden_along
-from halfseen.analysis.missing_values import Holes
-from halfseen.analysis.missing_values import count as count_holes
+from halfseen.analysis.imputation_check import HiddenCells, check_imputation
+from halfseen.analysis.missing_values import MissingValues
+from halfseen.analysis.missing_values import count as count_missing
 from halfseen.app.report import checks as shared
-from halfseen.app.report import holes as of_tables
+from halfseen.app.report import missing_values as of_tables
 from halfseen.app.report import trust
 from halfseen.app.report.figures import svg
 from halfseen.app.report.material import Material
@@ -37,6 +37,7 @@ from halfseen.data.sequences import plainly
 from halfseen.errors import ParameterError
 from halfseen.estimators.table.profile import profiles_of
 from halfseen.families.hmm import plots as timeline
+from halfseen.families.hmm.imputation_check import SequenceCells
 from halfseen.families.hmm.scored_sequences import SeenSequences, look_along
 from halfseen.kinds.kind import ColumnProfile
 from halfseen.plots import tables as table_plots
@@ -77,18 +78,18 @@ class ChainMaterial(Material):
         return [p.name for p in sorted(self.profiles, key=lambda p: -float(share @ p.distance))]
 
     @cached_property
-    def holes(self) -> Holes:
-        """The holes of all steps."""
-        return count_holes(self.seen.missing, self.model._schema.names, np.ones(len(self.seen.path)))
+    def missing_values(self) -> MissingValues:
+        """The missing values of all steps."""
+        return count_missing(self.seen.missing, self.model._schema.names, np.ones(len(self.seen.path)))
 
     @cached_property
     def hidden(self) -> HiddenCells:
         """Known cells hidden and guessed."""
-        return hidden_along(self.model, self.seen.sequences)
+        return check_imputation(SequenceCells(self.model, self.seen.sequences))
 
     @property
     def mean_certainty(self) -> float:
-        """How sure steps are of their state on average."""
+        """Mean probability of the most likely state."""
         return float(self.seen.resp.max(axis=1).mean())
 
     def sequence(self, b: int) -> str:
@@ -135,7 +136,8 @@ def _sentences(model: Any, material: ChainMaterial) -> Iterator[str]:
     stays = [f"{cut(name)} {_steps(dwell)}" for name, dwell in zip(model.state_names_, model.dwell_, strict=True)]
     differ = listed([cut(name) for name in material.telling_columns[:3]])
     yield f"They differ most in {differ}. Once entered, a state lasts on average: {listed(stays)}."
-    yield f"{percent(float((seen.resp.max(axis=1) >= 0.9).mean()))} of the steps are at least 90% sure of their state."
+    certain = percent(float((seen.resp.max(axis=1) >= 0.9).mean()))
+    yield f"For {certain} of the steps the most likely state has a probability of at least 0.9."
 
 
 def _steps(dwell: float) -> str:
@@ -148,7 +150,7 @@ def _checks(model: Any, material: ChainMaterial) -> Iterator[Check]:
     yield from shared.starts(model)
     if model.n_components_ > 1:
         sure = material.mean_certainty
-        text = f"Steps are {percent(sure)} sure of their state on average."
+        text = f"The most likely state of a step has a probability of {percent(sure)} on average."
         if sure >= shared.OVERLAP:
             yield Check(True, "Overlap", f"The states are well apart. {text}")
         else:
@@ -159,7 +161,7 @@ def _checks(model: Any, material: ChainMaterial) -> Iterator[Check]:
         yield Check(False, "Rare states", f"Few steps for the numbers estimated from them: {listed(small)}.")
     yield from _few_visits(model, material)
     yield from (Check(False, "Event", f"{event[:1].upper()}{event[1:]}.") for event in getattr(model, "events_", ()))
-    yield shared.holes_check(material)
+    yield shared.missing_check(material)
 
 
 def _few_visits(model: Any, material: ChainMaterial) -> Iterator[Check]:
@@ -172,7 +174,7 @@ def _few_visits(model: Any, material: ChainMaterial) -> Iterator[Check]:
     n_changes = int(change.sum())
     text = f"The best paths change their state {plural(n_changes, 'time')}."
     if n_changes < FEW:
-        yield Check(False, "Transitions", f"{text} What is said of the length of stays is shaky.")
+        yield Check(False, "Transitions", f"{text} Durations are uncertain.")
     else:
         yield Check(True, "Transitions", text)
 
@@ -200,7 +202,7 @@ def _stay(model: Any, k: int) -> str:
 
 
 def transitions(model: Any, material: ChainMaterial) -> Section | None:
-    """What follows what, as a heat table."""
+    """Transition probabilities, as a heat table."""
     if model.n_components_ == 1:
         return None
     rows = []
@@ -216,8 +218,8 @@ def transitions(model: Any, material: ChainMaterial) -> Section | None:
         "transition that cannot happen. The long run is the share of time after many steps."
     )
     head = ["from", "a stay lasts", "long run", *[f"to {name}" for name in model.state_names_]]
-    heat = Heat("What follows each state", head, rows, note, arrows=False)
-    return Section("transitions", "What follows what", lead, [heat])
+    heat = Heat("Transition probabilities of each state", head, rows, note, arrows=False)
+    return Section("transitions", "Transitions between states", lead, [heat])
 
 
 def _cell(p: float, here: str, there: str) -> HeatCell:
@@ -225,7 +227,7 @@ def _cell(p: float, here: str, there: str) -> HeatCell:
     return HeatCell(shown, -p, f"{here} is followed by {there} in {p:.4%}")
 
 
-# ---- along time --------------------------------------------------------------------------------------------------
+# ---- over time ---------------------------------------------------------------------------------------------------
 
 
 def along_time(model: Any, material: ChainMaterial) -> Section | None:
@@ -244,7 +246,7 @@ def along_time(model: Any, material: ChainMaterial) -> Section | None:
         lead += f" The {len(shown)} longest sequences are shown; {plural(left_out, 'other is', 'others are')} left out."
     if seen.lengths.max() > MOST_STEPS:
         lead += f" Of longer sequences the first {MOST_STEPS} steps are drawn."
-    return Section("time", "Along time", lead, parts)
+    return Section("time", "States over time", lead, parts)
 
 
 def _paths_figure(material: ChainMaterial) -> Figure:
@@ -270,7 +272,7 @@ def _timeline_figure(material: ChainMaterial, b: int, i: int) -> Figure:
     return Figure(drawing, caption, f"One sequence: {cut(name)}")
 
 
-# ---- trust, holes, what to look at -------------------------------------------------------------------------------
+# ---- trust, missing values, what to look at --------------------------------------------------------------------------
 
 
 def trusted(model: Any, material: ChainMaterial) -> Section:
@@ -284,38 +286,38 @@ def trusted(model: Any, material: ChainMaterial) -> Section:
     if model.n_components_ > 1:
         parts.append(_certainty_figure(material))
     if not parts:
-        parts.append(Text("The model was given by its parameters: there is no fit to judge."))
-    lead = "How many states the data ask for, whether the fit found them, and how sure steps are."
+        parts.append(Text("The model was built from parameters: there is no fit to check."))
+    lead = "How the number of states was chosen, whether the fit converged, and how certain the states are."
     return Section("trust", "Can it be trusted?", lead, parts)
 
 
 def _certainty_figure(material: ChainMaterial) -> Figure:
     resp, names = material.seen.resp, material.model.state_names_
     sure = percent(material.mean_certainty)
-    label = f"Bars of how sure the steps of each state are; on average {sure}."
+    label = f"Bars of the probability of the most likely state; on average {sure}."
     draw = partial(table_plots.draw_certainty, resp, names, np.ones(len(resp)), of=("step", "state"))
     drawing = svg(draw, "certainty", (8.2, 1.3 + 0.36 * len(names)), label)
-    caption = f"Steps by their most probable state, and how probable it is. The mean is {sure}."
-    return Figure(drawing, caption, "How sure are the steps?")
+    caption = f"Steps by their most likely state, and its probability. The mean is {sure}."
+    return Figure(drawing, caption, "How certain are the states of the steps?")
 
 
-def holes(model: Any, material: ChainMaterial) -> Section:
-    """Where the holes are, what is assumed of them, and how well they can be filled."""
-    found = material.holes
+def missing_values(model: Any, material: ChainMaterial) -> Section:
+    """Where values are missing, what is assumed about them, and how well they can be imputed."""
+    found = material.missing_values
     parts: list[Part] = []
-    lead = "The sequences have no holes."
+    lead = "The sequences have no missing values."
     if found.n_missing:
         lead = f"{percent(found.total_share)} of the cells are missing ({count(found.n_missing)})."
         empty = int(material.seen.missing.all(axis=1).sum())
         if empty:
             lead += f" At {plural(empty, 'step')} nothing was observed at all: the steps around it say what was likely."
-        parts = [of_tables.holes_figure(material), Text(of_tables.ASSUMED)]
+        parts = [of_tables.missing_figure(material), Text(of_tables.ASSUMED)]
     parts.append(of_tables.hidden_grid(material))
-    return Section("holes", "Holes", lead, parts)
+    return Section("missing", "Missing values", lead, parts)
 
 
 def worth_a_look(model: Any, material: ChainMaterial) -> Section:
-    """Sequences that fit worst, and steps least sure of their state."""
+    """Sequences that fit worst, and steps whose state is least certain."""
     parts: list[Part] = []
     if len(material.seen.lengths) > 1:
         parts.append(_worst_grid(material))
@@ -340,7 +342,7 @@ def _worst_grid(material: ChainMaterial) -> Grid:
         for b in order
     ]
     head = ["sequence", "steps", "log-likelihood", "per step", "against the median"]
-    caption = "The sequences least like what the model expects, by log-likelihood per step. Holes add nothing to it."
+    caption = "The sequences with the lowest log-likelihood per step. Missing values add nothing to it."
     return Grid(caption, head, rows, "Sequences that fit worst")
 
 
@@ -362,5 +364,5 @@ def _unsure_grid(material: ChainMaterial) -> Part:
     return Grid(caption, head, rows, "Steps between states", frozenset({1, 2, 3, 4, 5}))
 
 
-SECTIONS = [answer, states, transitions, along_time, trusted, holes, worth_a_look, reproduce]
+SECTIONS = [answer, states, transitions, along_time, trusted, missing_values, worth_a_look, reproduce]
 MATERIAL = ChainMaterial.gathered

@@ -58,7 +58,7 @@ class SeenSequences:
 
     @cached_property
     def missing(self) -> Mask:
-        """Which cells are holes, (N, D)."""
+        """Which cells are missing, (N, D)."""
         return self.sequences.steps.missing
 
     @property

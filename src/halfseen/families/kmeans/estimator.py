@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from halfseen.data import Source, check_weight, read, row_weight
+from halfseen.data import Source, Table, check_weight, read, row_weight
 from halfseen.data.matrix import as_matrix
 from halfseen.engine.loop.em import Runner
 from halfseen.engine.services.checkpoint import lasting_seed
@@ -26,6 +26,8 @@ from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table import numeric_schema
 from halfseen.families.kmeans import centers
+from halfseen.families.kmeans.comparison import Clusters
+from halfseen.families.kmeans.imputation_check import ClusterCells
 from halfseen.leaves.leaf import Floats
 from halfseen.runners import runner
 from halfseen.seeds import child
@@ -400,6 +402,18 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         if not np.isfinite(inertia):
             _find_infinity(read(values))
         return labels, inertia
+
+    def _components(self) -> Clusters:
+        """Return what a comparison with another model asks for."""
+        return Clusters(self)
+
+    def _cell_imputer(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> ClusterCells:
+        """Return what the check of imputation asks for."""
+        if y is not None:
+            raise ParameterError("y= has no meaning for KMeans, which has no labels to learn from.")
+        cells = self._read(X)
+        values = {"gaussian": as_matrix(cells).astype(np.float64)}
+        return ClusterCells(self, Table(self._schema, values, row_weight(cells, sample_weight)))
 
     def _read(self, X: Any, reset: bool = False) -> Source:
         """Read a table, and remember or check what scikit-learn wants to know of it."""

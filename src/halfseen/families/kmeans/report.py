@@ -1,4 +1,4 @@
-"""The report on k-means: the answer, the clusters, their centres, how clear they are, holes, rows worth a look."""
+"""The report on k-means: the answer, clusters, centres, how clear they are, missing values, rows worth a look."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.analysis.imputation_check import HiddenCells, hidden_by_centres
-from halfseen.analysis.missing_values import Holes, HolesByClass, holes_by_class_of
-from halfseen.analysis.missing_values import count as count_holes
-from halfseen.app.report.checks import FAR, MOST_HEAT_ROWS, N_TRAITS, events, holes_check
+from halfseen.analysis.imputation_check import HiddenCells, check_imputation
+from halfseen.analysis.missing_values import MissingByClass, MissingValues, missing_by_class_of
+from halfseen.analysis.missing_values import count as count_missing
+from halfseen.app.report.checks import FAR, MOST_HEAT_ROWS, N_TRAITS, events, missing_check
 from halfseen.app.report.figures import svg
-from halfseen.app.report.holes import hidden_grid, holes_figure, holes_grid
 from halfseen.app.report.material import MOST_ROWS, TOP_ROWS, Material
+from halfseen.app.report.missing_values import hidden_grid, missing_figure, missing_grid
 from halfseen.app.report.parts import (
     Beside,
     Card,
@@ -37,6 +37,7 @@ from halfseen.app.report.words import count, cut, listed, number, percent, plura
 from halfseen.data import read
 from halfseen.families.kmeans import rows as centred
 from halfseen.families.kmeans.centers import RULES, contrast, names_of, overall, ruler, traits_of
+from halfseen.families.kmeans.imputation_check import ClusterCells
 from halfseen.plots import tables as table_plots
 
 if TYPE_CHECKING:
@@ -68,19 +69,19 @@ class ClusterMaterial(Material):
         return mass * (self.seen.n_given / len(self.seen.rows))
 
     @cached_property
-    def holes(self) -> Holes:
-        """The holes of the rows looked at."""
-        return count_holes(self.seen.missing, self.seen.table.schema.names, self.seen.table.weight)
+    def missing_values(self) -> MissingValues:
+        """The missing values of the scored rows."""
+        return count_missing(self.seen.missing, self.seen.table.schema.names, self.seen.table.weight)
 
     @cached_property
-    def holes_by_class(self) -> list[HolesByClass]:
-        """Holes by cluster."""
-        return holes_by_class_of(self.seen)
+    def missing_by_class(self) -> list[MissingByClass]:
+        """Missing values by cluster."""
+        return missing_by_class_of(self.seen)
 
     @cached_property
     def hidden(self) -> HiddenCells:
         """Known cells hidden and guessed."""
-        return hidden_by_centres(self.model, self.seen.table)
+        return check_imputation(ClusterCells(self.model, self.seen.table))
 
     def share_of(self, rows: Any) -> float:
         """Return the share of some rows, by weight."""
@@ -115,7 +116,7 @@ def _checks(model: Any, material: ClusterMaterial) -> Iterator[Check]:
     yield from _apart(material)
     yield _small(model, material)
     yield from events(model)
-    yield holes_check(material)
+    yield missing_check(material)
     if material.seen.is_sample:
         text = f"What goes row by row looks at {count(len(material.seen.rows))} of the rows, drawn at random."
         yield Check(True, "Sample", text)
@@ -123,7 +124,7 @@ def _checks(model: Any, material: ClusterMaterial) -> Iterator[Check]:
 
 def _converged(model: Any) -> Check:
     if not hasattr(model, "stop_reason_"):
-        return Check(True, "Convergence", "The model was given by its centres: there is no fit to judge.")
+        return Check(True, "Convergence", "The model was built from centres: there is no fit to check.")
     sweeps = plural(model.n_iter_, "sweep")
     if model.converged_:
         text = f"The fit converged after {sweeps} ({model.stop_reason_}). Other starts may end elsewhere."
@@ -286,28 +287,28 @@ def _nearness_grid(model: Any, material: ClusterMaterial) -> Grid:
     return Grid(caption, head, rows, "How near are the rows?", frozenset({4}))
 
 
-# ---- holes and rows ------------------------------------------------------------------------------------------------
+# ---- missing values and rows ---------------------------------------------------------------------------------------
 
 ASSUMED = (
-    "A row with holes is compared with the centres over the cells seen in it, and the others count as if they were as "
-    "far. That is fair where cells are missing for no reason of their own. Where other columns tell what is missing, "
-    "GaussianMixture uses them: its holes are summed out exactly."
+    "The distance of a row with missing values is that over its observed cells, scaled up to all columns. This assumes "
+    "that values are missing completely at random. GaussianMixture assumes less: it uses the relations between columns "
+    "and integrates missing values out exactly."
 )
 
 
-def holes(model: Any, material: ClusterMaterial) -> Section:
-    """Where the holes are, what is done with them, and how well they can be filled."""
-    found = material.holes
+def missing_values(model: Any, material: ClusterMaterial) -> Section:
+    """Where values are missing, how they are handled, and how well they can be imputed."""
+    found = material.missing_values
     parts: list[Part] = []
     if found.n_missing:
-        parts += [holes_figure(material), Text(ASSUMED)]
+        parts += [missing_figure(material), Text(ASSUMED)]
         if material.seen.proba.shape[1] > 1:
-            parts.append(holes_grid(material, "cluster"))
+            parts.append(missing_grid(material, "cluster"))
     parts.append(hidden_grid(material))
-    lead = "The table has no holes."
+    lead = "The table has no missing values."
     if found.n_missing:
         lead = f"{percent(found.total_share)} of the cells are missing ({count(found.n_missing)})."
-    return Section("holes", "Holes", lead, parts)
+    return Section("missing", "Missing values", lead, parts)
 
 
 def rows(model: Any, material: ClusterMaterial) -> Section:
@@ -349,5 +350,5 @@ def _between_grid(model: Any, material: ClusterMaterial) -> Part:
     return Grid("The rows nearest to the border", head, listed_rows, "Between clusters", frozenset({1, 3}))
 
 
-SECTIONS = [answer, clusters, centres, trust, holes, rows, reproduce]
+SECTIONS = [answer, clusters, centres, trust, missing_values, rows, reproduce]
 MATERIAL = ClusterMaterial.gathered

@@ -91,7 +91,7 @@ class SeenByCentres:
 
     @property
     def values(self) -> Floats:
-        """The cells, (N, D), NaN in the holes."""
+        """The cells, (N, D), NaN where missing."""
         cells: Floats = self.table.blocks["gaussian"]
         return cells
 
@@ -102,7 +102,7 @@ class SeenByCentres:
 
     @property
     def missing(self) -> Mask:
-        """Which cells are holes, (N, D)."""
+        """Which cells are missing, (N, D)."""
         return np.isnan(self.values)
 
     @property

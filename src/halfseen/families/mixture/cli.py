@@ -32,6 +32,8 @@ from halfseen.app.tables import (
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.table import why as reasons
+from halfseen.families.mixture import explain as numbers
+from halfseen.families.mixture.explain import Explanation
 from halfseen.families.mixture.gaussian_classifier import GaussianClassifier
 from halfseen.families.mixture.gaussian_mixture import GaussianMixture
 from halfseen.families.mixture.latent_class import LatentClass
@@ -42,6 +44,7 @@ __all__ = [
     "check",
     "data",
     "describe",
+    "explain",
     "facts",
     "fit",
     "impute",
@@ -221,6 +224,17 @@ def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
         labels += column(batch, request["truth"], "--truth", request["data"])
         classes += [names[k] for k in model.predict_proba(X).argmax(axis=1).tolist()]
     return classes, labels
+
+
+def explain(request: Mapping[str, Any]) -> Explanation:
+    """Read a small table and return every number of a few iterations."""
+    kinds = options.kinds(request["columns"]) | dict.fromkeys(options.names(request["text"]), "text")
+    missing, ignore = (options.names(request[name]) for name in ("missing", "ignore"))
+    table, _ = without_identifiers(open_rows(request["data"], request["sql"], missing, ignore=ignore), kinds)
+    model = LatentClass(
+        request["classes"], columns=kinds or None, assign=request["assign"], random_state=request["seed"]
+    )
+    return numbers.explain(model, table, n_iter=request["steps"])
 
 
 # ---- what was found --------------------------------------------------------------------------------------------------

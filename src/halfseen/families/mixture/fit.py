@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from halfseen.assign import SOFT
-from halfseen.data import CHUNK, Chunk, Schema, Source, Table
+from halfseen.data import CHUNK, Chunk, Schema, Source, Table, row_weight
 from halfseen.data.columns import read_kind
 from halfseen.data.counts import SparseSource
 from halfseen.data.text import read_options, tokenised
@@ -35,6 +36,7 @@ from halfseen.estimators.table.column_events import check_seen, column_notes
 from halfseen.estimators.table.state import fingerprint
 from halfseen.estimators.table.table_mixture import TableMixture, measure
 from halfseen.families.mixture import state
+from halfseen.families.mixture.imputation_check import MixtureCells
 from halfseen.kinds.text import TREATMENTS
 from halfseen.leaves.leaf import NO_MASS, Floats
 from halfseen.leaves.limits import Params
@@ -135,6 +137,16 @@ class MixtureFit(TableMixture):
     def _overlaid(self, params: Params, n_components: int, covariance: str) -> Params:
         """Return the parameters with those that the user gave put in their place."""
         return emission_builder.overlay(params, self.start or {}, self._schema, n_components)
+
+    def _labelled(self, table: Table, y: Any) -> Table:
+        """Return a table with what is known of its classes, its rows weighted as in a fit."""
+        return table
+
+    def _cell_imputer(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> MixtureCells:
+        """Return what the check of imputation asks for."""
+        source = self._read(X, reset=False)
+        table = self._schema.encode(source, row_weight(source, sample_weight))
+        return MixtureCells(self, table, source.target if y is None else y)
 
     @property
     def _keeps_order(self) -> bool:

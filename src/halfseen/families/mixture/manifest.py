@@ -14,8 +14,9 @@ FAMILY = Family(
         "LatentClass": "latent_class",
         "NaiveBayes": "naive_bayes",
     },
+    public={"explain": "explain"},
     models={"classes": "latent classes", "gaussian": "Gaussian mixtures"},
-    verbs=("fit", "predict", "impute", "check", "sample", "score", "data", "truth"),
+    verbs=("fit", "predict", "impute", "check", "sample", "score", "data", "truth", "explain"),
     options={
         "fit": (
             Option("target", "Column to predict: makes a classifier. Its cells may be missing.", "COLUMN"),

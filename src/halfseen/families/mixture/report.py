@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from halfseen.analysis.imputation_check import HiddenCells, check_imputation
 from halfseen.analysis.validation import Validated, calibration_error
-from halfseen.app.report.checks import FAR, MOST_HEAT_ROWS, OVERLAP, converged, events, holes_check, starts, traits
-from halfseen.app.report.holes import holes
+from halfseen.app.report.checks import FAR, MOST_HEAT_ROWS, OVERLAP, converged, events, missing_check, starts, traits
 from halfseen.app.report.material import TableMaterial
+from halfseen.app.report.missing_values import missing_values
 from halfseen.app.report.parts import Card, Cards, Check, Checks, Heat, HeatCell, HeatRow, Section
 from halfseen.app.report.rows import rows
 from halfseen.app.report.sections import reproduce
 from halfseen.app.report.text import of_cells, text_alone, words
 from halfseen.app.report.trust import choice, trust
 from halfseen.app.report.words import count, cut, listed, percent, plural
+from halfseen.families.mixture.imputation_check import MixtureCells
 from halfseen.families.mixture.report_classifier import classifier
 from halfseen.plots import tables as table_plots
+
+
+class MixtureMaterial(TableMaterial):
+    """A mixture over a table that EM fits again without some cells."""
+
+    @cached_property
+    def hidden(self) -> HiddenCells:
+        """Known cells hidden and guessed."""
+        return check_imputation(MixtureCells(self.model, self.seen.table, None if self.seen.is_sample else self.y))
+
 
 # ---- the answer --------------------------------------------------------------------------------------------------
 
 
 def answer(model: Any, material: TableMaterial) -> Section:
-    """Three sentences, and what to be careful about."""
+    """Three sentences, and the checks."""
     supervised = hasattr(model, "classes_")
     sentences = _classifier_answer(model, material) if supervised else _classes_answer(model, material)
     checks = sorted(_checks(model, material), key=lambda check: check.fine)
@@ -34,7 +47,7 @@ def answer(model: Any, material: TableMaterial) -> Section:
 def _classes_answer(model: Any, material: TableMaterial) -> list[str]:
     weights, n_rows = model.weights_, material.seen.n_given
     if len(weights) == 1:
-        first = f"All {count(n_rows)} rows are taken as one class"
+        first = f"All {count(n_rows)} rows are in one class"
     else:
         first = (
             f"The {count(n_rows)} rows fall into {len(weights)} classes: the largest holds {percent(weights.max())} of "
@@ -43,11 +56,11 @@ def _classes_answer(model: Any, material: TableMaterial) -> list[str]:
     first += choice(model)
     if len(weights) == 1:
         joint = getattr(model, "_covariance", "diag") in ("full", "tied", "fixed")
-        related = "" if joint else ", and columns are taken as unrelated"
-        return [first + ".", f"With one class there is nothing to tell apart{related}."]
+        related = "" if joint else " The columns are assumed to be independent."
+        return [first + ".", f"With one class there are no differences to describe.{related}"]
     second = f"The classes differ most in {listed([cut(name) for name in material.telling_columns[:3]])}."
     sure = material.seen.table.weight @ (material.seen.proba.max(axis=1) >= 0.9) / material.seen.table.weight.sum()
-    third = f"{percent(float(sure))} of the rows are at least 90% sure of their class."
+    third = f"For {percent(float(sure))} of the rows the most likely class has a probability of at least 0.9."
     return [first + ".", second, third]
 
 
@@ -55,18 +68,18 @@ def _classifier_answer(model: Any, material: TableMaterial) -> list[str]:
     names, shares = material.seen.class_names, model.class_prior_
     by_share = [f"{cut(names[c])} {percent(shares[c])}" for c in np.argsort(-shares, kind="stable")]
     best = listed([cut(name) for name in material.telling_columns[:3]])
-    first = f"The model tells {len(names)} classes apart ({listed(by_share)}), best by {best}."
+    first = f"The model distinguishes {len(names)} classes ({listed(by_share)}), which differ most in {best}."
     found = material.validated
     if not isinstance(found, Validated):
-        return [first, "How well it does on new rows is not known here.", found]
+        return [first, "Its accuracy on new rows is not known.", found]
     second = (
         f"On {plural(len(found.truth), 'labelled row')} not used for fitting ({found.folds}-fold cross-validation) it "
-        f"is right in {found.accuracy:.1%}; always saying the most frequent class would be right in "
+        f"predicts {found.accuracy:.1%} correctly; always predicting the most frequent class would reach "
         f"{found.baseline:.1%}."
     )
     off = calibration_error(found)
-    verdict = "can be taken at face value" if off < 0.05 else "are to be taken with care"
-    return [first, second, f"Its probabilities are off by {100 * off:.1f} points on average and {verdict}."]
+    verdict = "they are well calibrated" if off < 0.05 else "use them with care"
+    return [first, second, f"Its probabilities are off by {100 * off:.1f} percentage points on average: {verdict}."]
 
 
 def _checks(model: Any, material: TableMaterial) -> Iterator[Check]:
@@ -77,14 +90,14 @@ def _checks(model: Any, material: TableMaterial) -> Iterator[Check]:
     yield from events(model)
     yield from _guarded(model)
     if not text_alone(model):
-        yield holes_check(material)
+        yield missing_check(material)
     yield from _dependence(material)
     if material.seen.is_sample:
-        text = f"What goes row by row looks at {count(len(material.seen.rows))} of the rows, drawn at random."
+        text = f"Analyses of single rows use a random sample of {count(len(material.seen.rows))} rows."
         yield Check(True, "Sample", text)
     impossible = int(np.isneginf(material.seen.loglik).sum())
     if impossible:
-        text = f"{plural(impossible, 'row')} cannot occur under the model. A prior leaves no probability at zero."
+        text = f"Rows with probability 0 under the model: {count(impossible)}. Fit with a prior to avoid this."
         yield Check(False, "Impossible rows", text)
 
 
@@ -93,10 +106,15 @@ def _overlap(material: TableMaterial) -> Iterator[Check]:
         return
     sure = material.mean_certainty
     if sure >= OVERLAP:
-        yield Check(True, "Overlap", f"The classes are well apart: rows are {percent(sure)} sure of theirs on average.")
+        yield Check(
+            True,
+            "Overlap",
+            f"The classes are well separated: the most likely class has a probability of {percent(sure)} on average.",
+        )
     else:
         text = (
-            f"The classes overlap: rows are {percent(sure)} sure of theirs on average. Use probabilities, not labels."
+            f"The classes overlap: the most likely class has a probability of {percent(sure)} on average. Use "
+            "probabilities, not labels."
         )
         yield Check(False, "Overlap", text)
 
@@ -107,7 +125,7 @@ def _small(model: Any, material: TableMaterial) -> Iterator[Check]:
     least = max(10, 2 * most_categories)
     small = [f"{cut(model.class_names_[k])} ({count(mass[k])} rows)" for k in np.flatnonzero(mass < least)]
     if small:
-        text = f"Few rows for the numbers estimated from them: {listed(small)}. What is said of these is shaky."
+        text = f"Classes with few rows: {listed(small)}. Their parameters are uncertain."
         yield Check(False, "Small classes", text)
     else:
         yield Check(True, "Small classes", f"Every class has enough rows; the smallest about {count(mass.min())}.")
@@ -130,17 +148,15 @@ def _dependence(material: TableMaterial) -> Iterator[Check]:
         return
     related = material.related
     if not related:
-        text = (
-            "Inside the classes no pair of columns stays related beyond chance, or so weakly that it does not matter."
-        )
+        text = "No pair of columns is clearly related within the classes."
         yield Check(True, "Independence", text)
         return
     first = related[0]
     what = "words or columns" if any(column.kind.of_words for column in material.profiles) else "columns"
     text = (
-        f"{len(related)} of {plural(len(material.residuals), 'pair')} of {what} stay related inside the "
-        f"classes, most of all {cut(first.first)} and {cut(first.second)} ({first.detail}). Shares and certainties "
-        "are then too sharp; more classes, or dropping one of such a pair, may help."
+        f"{len(related)} of {plural(len(material.residuals), 'pair')} of {what} are related within the "
+        f"classes, most of all {cut(first.first)} and {cut(first.second)} ({first.detail}). The probabilities of "
+        "classes are then too extreme; use more classes, or drop one column of such a pair."
     )
     yield Check(False, "Independence", text)
 
@@ -154,7 +170,7 @@ def classes(model: Any, material: TableMaterial) -> Section:
         Card(name, float(share), percent(share), traits(material.profiles, k))
         for k, (name, share) in enumerate(zip(model.class_names_, model.weights_, strict=True))
     ]
-    lead = "Share of each class, and the three columns that set it apart most from the whole table."
+    lead = "Share of each class, and the three columns in which it differs most from the whole table."
     return Section("classes", "The classes", lead, [Cards(cards)])
 
 
@@ -186,5 +202,5 @@ def _heat_cell(row: Any, k: int) -> HeatCell:
     )
 
 
-SECTIONS = [answer, classes, words, profile, trust, of_cells(holes), rows, classifier, reproduce]
-MATERIAL = TableMaterial.gathered
+SECTIONS = [answer, classes, words, profile, trust, of_cells(missing_values), rows, classifier, reproduce]
+MATERIAL = MixtureMaterial.gathered

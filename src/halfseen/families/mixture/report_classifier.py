@@ -14,11 +14,11 @@ from halfseen.app.report.parts import Beside, Figure, Grid, Part, Section, Text
 from halfseen.app.report.words import count, percent
 from halfseen.plots import validation as pictures
 
-MOST_CLASSES = 25  # in a table of confusion
+MOST_CLASSES = 25  # in a confusion matrix
 
 
 def classifier(model: Any, material: TableMaterial) -> Section | None:
-    """How good the classifier is on rows it was not fitted to."""
+    """How good the classifier is on rows that were not used for fitting."""
     if not hasattr(model, "classes_"):
         return None
     found = material.validated
@@ -26,8 +26,8 @@ def classifier(model: Any, material: TableMaterial) -> Section | None:
         return Section("classifier", "How good is the classifier?", found)
     lead = (
         f"Each of {count(len(found.truth))} labelled rows was predicted by a model fitted without it "
-        f"({found.folds}-fold cross-validation). {found.accuracy:.1%} were right; always saying the most frequent "
-        f"class would be right in {found.baseline:.1%}. The mean log-loss is {found.log_loss:.3f}."
+        f"({found.folds}-fold cross-validation). {found.accuracy:.1%} were correct; always predicting the most "
+        f"frequent class would reach {found.baseline:.1%}. The mean log-loss is {found.log_loss:.3f}."
     )
     if len(found.truth) < found.n_labelled:
         lead += f" These are a random sample of the {count(found.n_labelled)} labelled rows."
@@ -39,24 +39,24 @@ def classifier(model: Any, material: TableMaterial) -> Section | None:
 
 def _confusion(found: Validated) -> Part:
     if len(found.class_names) > MOST_CLASSES:
-        return Text(f"With {len(found.class_names)} classes there is no room for a table of confusions.")
+        return Text(f"With {len(found.class_names)} classes the confusion matrix is too large to show.")
     table = confusion(found)
     rows = []
     for c, name in enumerate(found.class_names):
         total = table[c].sum()
         rows.append([name, *map(count, table[c].tolist()), percent(table[c, c] / total) if total else ""])
-    caption = "Rows by their true class (down) and by what was predicted (across); right ones on the diagonal"
-    head = ["true class", *found.class_names, "found"]
+    caption = "Rows by their true class (down) and predicted class (across); correct predictions on the diagonal"
+    head = ["true class", *found.class_names, "recall"]
     return Grid(caption, head, rows, "Confusion")
 
 
 def _calibration(found: Validated) -> Figure:
     off = calibration_error(found)
-    label = f"Share predicted right against how sure the model is; they differ by {100 * off:.1f} points on average."
+    label = f"Share of correct predictions against predicted probability; off by {100 * off:.1f} points on average."
     drawing = svg(partial(pictures.plot_calibration, found), "calibration", (5.4, 4.2), label)
     return Figure(
         drawing,
-        f"On the dotted line the model is as right as it is sure. It is off by {100 * off:.1f} points.",
+        f"On the dotted line probabilities are correct. They are off by {100 * off:.1f} percentage points on average.",
         "Calibration",
     )
 
@@ -66,14 +66,14 @@ def _reject(found: Validated, cost: Any) -> Figure:
     near = min(curve, key=lambda point: abs(point.coverage - 0.9))
     label = (
         f"Accuracy of decided rows against the share decided; with {percent(near.coverage)} decided, "
-        f"{near.accuracy:.1%} are right."
+        f"{near.accuracy:.1%} are correct."
     )
     drawing = svg(partial(pictures.plot_reject, found, None), "reject", (5.4, 4.2), label)
     caption = (
-        f"Leave the least sure rows to a person: with {percent(near.coverage)} of the rows decided, "
-        f"{near.accuracy:.1%} of these are right. hs.decide(..., reject={near.reject:.2g}) does so."
+        f"Leave the least certain rows to a person: with {percent(near.coverage)} of the rows decided, "
+        f"{near.accuracy:.1%} of these are correct. hs.decide(..., reject={near.reject:.2g}) does so."
     )
-    return Figure(drawing, caption, "Not deciding the unsure")
+    return Figure(drawing, caption, "Rejecting uncertain rows")
 
 
 def _costs(found: Validated, cost: Any) -> Part:
@@ -85,14 +85,14 @@ def _costs(found: Validated, cost: Any) -> Part:
     ]
     if np.isnan(spent.most_probable):
         del rows[1]  # decisions are not classes
-    caption = "Mean cost per row with the costs given, on rows not fitted to"
+    caption = "Mean cost per row with the costs given, on rows that were not used for fitting"
     return Grid(caption, ["decided by", "mean cost"], rows, "Costs")
 
 
 def _cost_curve(found: Validated) -> Part:
     if len(found.class_names) != 2:
-        return Text("Mistakes are counted alike here. Give the report cost= to see what they cost: see hs.decide.")
-    label = "Mean cost per row as one mistake gets dearer than the other, for three ways to decide."
+        return Text("All mistakes count the same here. Pass cost= to the report to see their cost: see hs.decide.")
+    label = "Mean cost per row as one mistake becomes more expensive than the other, for three ways to decide."
     drawing = svg(partial(pictures.plot_cost, found), "cost", (7.0, 3.8), label)
     caption = (
         "If one mistake is worse than the other, decide by the least expected cost: hs.decide(proba, cost). Costs at "

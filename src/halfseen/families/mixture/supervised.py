@@ -336,6 +336,23 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         with np.errstate(divide="ignore"):
             return np.log(self.class_prior_)
 
+    def _evidence(self, y: Any, n_rows: int) -> Evidence:
+        """Return labels as evidence of the classes that the model has."""
+        return read_target(target_of(y), n_rows, self.classes_.tolist())[0]
+
+    def _labelled(self, table: Table, y: Any) -> Table:
+        evidence = self._evidence(y, table.n_rows)
+        weight = np.where(evidence.index == 0, self.unlabeled_weight_ * table.weight, table.weight)
+        return Table(table.schema, table.blocks, weight, evidence.repeated(int(self.components_per_class)))
+
+    def _out_of_fold(
+        self, source: Source, weight: Floats, evidence: Evidence, train: NDArray[np.int64], test: NDArray[np.int64]
+    ) -> Floats:
+        """Return the posterior of each class for rows `test`, (T, C), by a copy fitted to rows `train`."""
+        fitted = semi_supervised_check.fitted_to(self, source.take(train), weight[train], evidence.take(train))
+        table = semi_supervised_check.encoded_rows(fitted, source, test)
+        return self._by_class(np.concatenate(fitted._infer(table, lambda part: part.usage["emit"])))
+
     def _by_class(self, by_component: Floats) -> Floats:
         """Sum over the components of each class, along the last axis."""
         if self.components_per_class == 1:

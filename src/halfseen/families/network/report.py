@@ -1,4 +1,4 @@
-"""The report on a Bayesian network: the answer, a drawing, what the edges carry, the tables, the holes."""
+"""The report on a Bayesian network: the answer, a drawing, what the edges carry, the tables, missing values."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import entr
 
-from halfseen.analysis.missing_values import Holes
-from halfseen.analysis.missing_values import count as count_holes
-from halfseen.app.report.checks import converged, events, holes_check
-from halfseen.app.report.holes import ASSUMED, holes_figure
+from halfseen.analysis.missing_values import MissingValues
+from halfseen.analysis.missing_values import count as count_missing
+from halfseen.app.report.checks import converged, events, missing_check
 from halfseen.app.report.material import Material
+from halfseen.app.report.missing_values import ASSUMED, missing_figure
 from halfseen.app.report.parts import Check, Checks, Figure, Grid, Heat, HeatCell, HeatRow, Part, Section, Text
 from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, listed, number, percent, plural
@@ -48,10 +48,10 @@ class NetworkMaterial(Material):
         return self.model.score_samples(self.X)
 
     @cached_property
-    def holes(self) -> Holes:
-        """The holes of the table."""
+    def missing_values(self) -> MissingValues:
+        """The missing values of the table."""
         missing = np.stack([self.X.column(j).missing for j in range(len(self.X.names))], axis=1)
-        return count_holes(missing, self.X.names, self.weight)
+        return count_missing(missing, self.X.names, self.weight)
 
     @cached_property
     def counts(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _checks(model: Any, material: NetworkMaterial) -> Iterator[Check]:
         text = f"{agree} of the last {restarts['n_finalists']} starts reached the best log-likelihood."
         yield Check(agree > 1, "Starts", text)
     yield from events(model)
-    yield holes_check(material)
+    yield missing_check(material)
     impossible = int(np.isneginf(material.loglik).sum())
     if impossible:
         text = f"{plural(impossible, 'row')} cannot occur under the network. A prior leaves no probability at zero."
@@ -162,14 +162,14 @@ def _heat(model: Any, material: NetworkMaterial, name: str) -> Heat:
     return Heat(f"{name}{given}", head, rows, note, arrows=False)
 
 
-def holes(model: Any, material: NetworkMaterial) -> Section | None:
-    """Where the holes are, and what is assumed of them."""
-    found = material.holes
+def missing_values(model: Any, material: NetworkMaterial) -> Section | None:
+    """Where values are missing, and what is assumed about them."""
+    found = material.missing_values
     if not found.n_missing:
-        return Section("holes", "Holes", "The table has no holes.", [])
+        return Section("missing", "Missing values", "The table has no missing values.", [])
     lead = f"{percent(found.total_share)} of the cells are missing ({count(found.n_missing)})."
-    return Section("holes", "Holes", lead, [holes_figure(material), Text(ASSUMED)])
+    return Section("missing", "Missing values", lead, [missing_figure(material), Text(ASSUMED)])
 
 
-SECTIONS = [answer, network, tables, holes, reproduce]
+SECTIONS = [answer, network, tables, missing_values, reproduce]
 MATERIAL = NetworkMaterial.gathered

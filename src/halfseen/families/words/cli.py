@@ -247,6 +247,13 @@ def code(model: WordAligner) -> str:
     return "\n".join([*first, f"model = hs.{call(model)}.fit({fitted})", "print(model.describe())"])
 
 
+def code_of_data(model: WordAligner) -> str:
+    """Return the path of the pairs, or both paths in a tuple, as a report takes them."""
+    reading = model._origin.reading or {}
+    paths = [reading[name] for name in ("data", "target") if reading.get(name) is not None]
+    return repr(paths[0] if len(paths) == 1 else tuple(paths))
+
+
 def _arguments(reading: Mapping[str, Any]) -> str:
     parts = [repr(path) for path in (reading["data"], reading["target"]) if path is not None]
     return ", ".join(parts + ([f"links={reading['links']!r}"] if reading.get("links") else []))

@@ -1,4 +1,4 @@
-"""The section on holes: where they are, what is assumed of them, how well cells are guessed."""
+"""The section on missing values: where they are, what is assumed about them, how well they are imputed."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ from halfseen.plots import tables as table_plots
 MOST_GRID_ROWS = 30
 
 
-def holes(model: Any, material: TableMaterial) -> Section:
-    """Where the holes are, what is assumed of them, and how well they can be filled."""
-    found = material.holes
+def missing_values(model: Any, material: TableMaterial) -> Section:
+    """Where values are missing, what is assumed about them, and how well they can be imputed."""
+    found = material.missing_values
     parts: list[Part] = []
     if found.n_missing:
-        parts += [holes_figure(material), Text(ASSUMED)]
+        parts += [missing_figure(material), Text(ASSUMED)]
         if material.seen.proba.shape[1] > 1:
-            parts.append(holes_grid(material))
+            parts.append(missing_grid(material))
     parts.append(hidden_grid(material))
     if found.n_missing:
         lead = f"{percent(found.total_share)} of the cells are missing ({count(found.n_missing)})."
     else:
-        lead = "The table has no holes."
-    return Section("holes", "Holes", lead, parts)
+        lead = "The table has no missing values."
+    return Section("missing", "Missing values", lead, parts)
 
 
 ASSUMED = (
-    "Assumed: a cell is missing for reasons that have nothing to do with its value, beyond what the rest of the row "
-    "tells (missing at random). Then holes need no filling, and nothing is biased. If being missing is itself telling, "
-    "as when the rich do not state their income, make it a category of its own. The data cannot prove this assumption."
+    "Assumption: values are missing at random. Given the observed cells of the row, whether a cell is missing does not "
+    "depend on its value. Then nothing needs to be imputed, and estimates are not biased. If absence itself is "
+    "informative, as when people with a high income do not state it, make it a category of its own. The data cannot "
+    "prove this assumption."
 )
 
 
-def holes_figure(material: Any) -> Figure:
-    """Return the map of the holes."""
-    found = material.holes
+def missing_figure(material: Any) -> Figure:
+    """Return the map of the missing values."""
+    found = material.missing_values
     n_columns, n_patterns = (
         min(len(found.names), table_plots.MOST_COLUMNS),
         min(len(found.patterns), table_plots.MOST_PATTERNS),
@@ -56,33 +57,33 @@ def holes_figure(material: Any) -> Figure:
     complete = sum(pattern.n_rows for pattern in found.patterns if not pattern.missing)
     share = percent(complete / found.n_rows)
     caption = f"{plural(len(found.patterns), 'pattern')} of missing cells. {share} of the rows are complete."
-    return Figure(drawing, caption, "Where the holes are")
+    return Figure(drawing, caption, "Where values are missing")
 
 
-def holes_grid(material: Any, word: str = "class") -> Grid:
-    """Return the share of holes in each class, or whatever `word` says that rows belong to."""
-    found = material.holes_by_class[:MOST_GRID_ROWS]
+def missing_grid(material: Any, word: str = "class") -> Grid:
+    """Return the share of missing values in each class; `word` is what a class is called."""
+    found = material.missing_by_class[:MOST_GRID_ROWS]
     rows = [[column.column, *map(percent, column.share.tolist()), chance(column.p)] for column in found]
-    left_out = len(material.holes_by_class) - len(found)
-    level = 0.05 / len(material.holes_by_class)  # as many comparisons as columns
-    differ = [cut(column.column) for column in material.holes_by_class if column.p < level]
+    left_out = len(material.missing_by_class) - len(found)
+    level = 0.05 / len(material.missing_by_class)  # as many comparisons as columns
+    differ = [cut(column.column) for column in material.missing_by_class if column.p < level]
     note = (
         f"Missing more often in one {word} than in another: {listed(differ)}."
         if differ
         else f"No column is missing much more often in one {word} than in another."
     )
-    note += f" {left_out} other columns with holes are left out." if left_out else ""
-    caption = f"Share of holes in each {word}, and how probable such a difference is by chance"
+    note += f" {left_out} other columns with missing values are left out." if left_out else ""
+    caption = f"Share of missing values in each {word}, and the probability of a difference this large by chance"
     return Grid(
-        caption, ["column", *material.seen.class_names, "by chance"], rows, f"Do holes differ by {word}?", note=note
+        caption, ["column", *material.seen.class_names, "by chance"], rows, f"Missing values by {word}", note=note
     )
 
 
 def hidden_grid(material: Any) -> Part:
-    """Return how well known cells are guessed when hidden."""
+    """Return how well known cells are imputed when they are hidden."""
     found = material.hidden
     if not found.columns:
-        return Text("No column has enough known cells to hide some of them and see how well they are guessed.")
+        return Text("No column has enough known cells to hide some of them and impute them.")
     rows = []
     for column in found.columns[:MOST_GRID_ROWS]:
         shown = [percent(e) if column.unit == "wrong" else number(e) for e in (column.error, column.plain)]
@@ -91,4 +92,4 @@ def hidden_grid(material: Any) -> Part:
     left_out = len(found.columns) - len(rows)
     note = f"{left_out} other columns are left out." if left_out else ""
     head = ["column", "error", "cells hidden", "the model", "mean or mode", "the model's error is"]
-    return Grid(found.note, head, rows, "Can the model guess what it does not see?", frozenset({1, 5}), note)
+    return Grid(found.note, head, rows, "How well are hidden cells imputed?", frozenset({1, 5}), note)

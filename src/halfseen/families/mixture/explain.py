@@ -47,7 +47,7 @@ from halfseen.optional import optional
 from halfseen.seeds import child, seed_of
 from halfseen.whole_file import whole_file
 
-MOST_ROWS = 30  # more than this nobody reads
+MOST_ROWS = 30  # more are too many to read
 MOST_HIDDEN, MOST_COMPLETIONS = 12, 4096  # the largest joint table: rows, and lines
 SHOWN = 16  # lines of the joint table in text and page; `joint` has them all
 WIDTH = 100  # of lines of words in the text
@@ -389,7 +389,7 @@ class Section(NamedTuple):
 
 def _sections(explanation: Explanation) -> list[Section]:
     """Return what text and page show, so that they show the same."""
-    begin = Section("What was seen", [_rows_grid(explanation), _params_grid(explanation)], "")
+    begin = Section("Data and initial parameters", [_rows_grid(explanation), _params_grid(explanation)], "")
     return [begin, *(_section(explanation, step) for step in explanation.steps)]
 
 
@@ -410,7 +410,7 @@ def _rows_grid(explanation: Explanation) -> Grid:
         [str(n), *_cells(explanation, n), *([f"{weight:g}"] if weighted else [])]
         for n, weight in enumerate(explanation.row_weight.tolist())
     ]
-    return Grid("The rows; their classes were never recorded.", head, rows, len(names) + 1)
+    return Grid("The rows; their classes are hidden.", head, rows, len(names) + 1)
 
 
 def _cells(explanation: Explanation, n: int) -> list[str]:
@@ -424,7 +424,7 @@ def _value(value: Any) -> str:
 
 def _params_grid(explanation: Explanation) -> Grid:
     rows = [[name, *map(_number, values)] for name, values in _params_rows(explanation, explanation.steps[0].before)]
-    return Grid("The parameters to begin with.", ["", *explanation.class_names], rows)
+    return Grid("The initial parameters.", ["", *explanation.class_names], rows)
 
 
 def _params_rows(explanation: Explanation, params: Mapping[str, Any]) -> Iterator[tuple[str, Floats]]:
