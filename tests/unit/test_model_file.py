@@ -868,8 +868,8 @@ def test_pickles_carry_the_version(name):
 
 def _warns_of_another_version(state):
     assert hs.__version__.encode() in state
-    with pytest.warns(VersionWarning, match=r"pickled by halfseen 0\.0\.7 may not work with"):
-        pickle.loads(state.replace(hs.__version__.encode(), b"0.0.7"))
+    with pytest.warns(VersionWarning, match=r"pickled by halfseen 0\.0\.70* may not work with"):
+        pickle.loads(state.replace(hs.__version__.encode(), b"0.0.7".ljust(len(hs.__version__), b"0")))
 
 
 def test_pickles_of_centres_and_chains_carry_the_version():
