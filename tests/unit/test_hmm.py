@@ -129,7 +129,7 @@ def test_sequences_that_make_no_sense_are_refused(how, said):
 
 
 def test_a_list_of_sequences_needs_no_lengths():
-    with pytest.raises(ParameterError, match="lengths= has no meaning for a list of sequences"):
+    with pytest.raises(ParameterError, match="lengths= does not apply to a list of sequences"):
         hs.HMM(1).fit([np.zeros(3), np.ones(2)], lengths=[3, 2])
     with pytest.raises(DataError, match="same columns"):
         hs.HMM(1).fit([np.zeros((3, 2)), np.ones((2, 1))])

@@ -420,7 +420,7 @@ def test_the_same_table_in_every_container_gives_the_same_bits():
 
 
 def test_text_infinity_and_sparse_data_are_refused_with_their_place():
-    with pytest.raises(DataError, match=r"column 'x0', row 1 is 'NA', not a number \(1 such row; where it means"):
+    with pytest.raises(DataError, match=r"column 'x0', row 1 is 'NA', not a number \(1 such row; if it means"):
         hs.KMeans(2).fit([["1"], ["NA"], ["3"]])
     with pytest.raises(DataError, match="column 'color', row 1 is 'red', not a number"):
         hs.KMeans(2).fit(pd.DataFrame({"size": [1.0, 2.0], "color": [None, "red"]}))

@@ -355,7 +355,7 @@ def test_without_its_library_a_model_returns_arrays(library, path, monkeypatch):
     content = tampered(path.read_bytes(), record={("container", "library"): library})
     path.write_bytes(content)
     monkeypatch.setattr("halfseen.data.template.find_spec", lambda name: None)
-    with pytest.warns(HalfseenWarning, match=f"{library}, which is not here"):
+    with pytest.warns(HalfseenWarning, match=f"{library}, which is not installed"):
         loaded = hs.load(path)
     assert isinstance(loaded.sample(3)[0], np.ndarray)
 

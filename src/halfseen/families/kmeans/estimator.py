@@ -429,7 +429,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         if not reset:
             check_is_fitted(self, "_centred")
         source = read(X)
-        validate_data(self, source.face(X), reset=reset, skip_check_array=True)
+        validate_data(self, source.for_sklearn(X), reset=reset, skip_check_array=True)
         return source
 
     def __sklearn_tags__(self) -> Tags:
