@@ -17,7 +17,7 @@ from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin, State
 from halfseen.estimators.table.state import digested
 from halfseen.families.network import reading, state
-from halfseen.families.network.fit import Built, Door, Found, NetworkEM, read_soft, selection_table
+from halfseen.families.network.fit import Built, CodedRows, FittedNetwork, NetworkEM, read_soft, selection_table
 from halfseen.families.network.model import Likelihoods, distinct
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.seeds import child
@@ -192,13 +192,13 @@ class BayesNet(NetworkEM):
         Parameters
         ----------
         X : table
-            Array, pandas, Polars, Arrow, list of rows, or a file (`open_table`). NaN, None and nulls are holes. Its
+            Array, pandas, Polars, Arrow, list of rows, or a file (`open_table`). NaN, None and nulls are missing. Its
             columns are variables of the network; without names they are "x0", "x1", ...
         y : ignored
         sample_weight : (N,) array, optional
         evidence : mapping, optional
-            Soft evidence: for a variable an (N, states) array of likelihoods P(what was seen | state), for rows in
-            which it has no value. Rows of ones, or of NaN, say nothing.
+            Soft evidence: for a variable an (N, states) array of likelihoods P(observation | state), for rows in
+            which it has no value. Rows of ones, or of NaN, carry no information.
         """
         self._check_options()
         states, hidden = reading.read_states(self.states), reading.read_hidden(self.hidden)
@@ -212,11 +212,11 @@ class BayesNet(NetworkEM):
         if evidence is not None and len(choices) > 1:
             raise ParameterError("evidence= needs one number of states for each hidden variable.")
         soft = read_soft(evidence, source.n_rows, choices[0])
-        door = _door(schema, codes, weight, soft)
+        coded = _coded_rows(schema, codes, weight, soft)
         self._softened = tuple(soft)
 
-        def fitted(i: int) -> Found:
-            return self._fitted(plan, choices[i], door, child(seed, i) if len(choices) > 1 else seed)
+        def fitted(i: int) -> FittedNetwork:
+            return self._fitted(plan, choices[i], coded, child(seed, i) if len(choices) > 1 else seed)
 
         tried, interrupted = selection.search_each(range(len(choices)), fitted)
         figures = [selection.information(one)[self.criterion] for one in tried]
@@ -233,7 +233,7 @@ class BayesNet(NetworkEM):
         if several:
             self.selection_ = selection_table(tried, chosen, several, self._template)
         self._publish(best)
-        self._origin = Origin.now(digested(schema, np.array([best.n_rows]), _frequencies(schema, door)), seed)
+        self._origin = Origin.now(digested(schema, np.array([best.n_rows]), _frequencies(schema, coded)), seed)
         if interrupted and not best.search.interrupted:
             convergence.warn_interrupted()
         return self
@@ -271,7 +271,7 @@ class BayesNet(NetworkEM):
         known: dict[str, tuple[Any, ...]] = {}
         for name in plan.parents:
             if name not in tables:
-                raise ParameterError(f"tables: {name!r} has none.")
+                raise ParameterError(f"tables: {name!r} has no table.")
             known[name] = named.get(name) or tuple(range(np.shape(tables[name])[-1]))
         graph = reading.graph_of(plan, known)
         model = cls([*plan.parents, *plan.edges], states=known)
@@ -293,19 +293,19 @@ class BayesNet(NetworkEM):
 
     @classmethod
     def _from_state(cls, found: State) -> Self:
-        """Return the estimator that `_state` was taken of; refuse what cannot be one."""
+        """Return the estimator of a state; refuse an invalid one."""
         return state.restored(cls, found)
 
 
 def _template(states: Mapping[str, Sequence[Any]]) -> Any:
-    """Return a table of one row, in a data frame where there is a library for it."""
+    """Return a table of one row, in a data frame if a library is installed."""
     try:
         return read(frame_from_dict({name: [own[0]] for name, own in states.items()}))
     except ImportError:
         return read(np.zeros((1, len(states))))
 
 
-def _door(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Likelihoods]) -> Door:
+def _coded_rows(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Likelihoods]) -> CodedRows:
     """Return the rows of weight above 0; equal ones merged where there is no soft evidence."""
     for name, one in soft.items():
         if name not in schema.names:
@@ -318,21 +318,21 @@ def _door(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Likelihood
             )
     used = np.flatnonzero(weight > 0)
     if not len(used):
-        raise DataError("all rows are of weight 0: there is nothing to fit.")
+        raise DataError("all rows have weight 0: there is nothing to fit.")
     codes, weight = codes[used], weight[used]
     if soft:
         part = {name: one._replace(index=one.index[used]) for name, one in soft.items()}
-        return Door(schema, codes.astype(np.int64), weight, part, used)
+        return CodedRows(schema, codes.astype(np.int64), weight, part, used)
     merged, which = distinct(codes)
     first = np.full(len(merged), len(codes))
     np.minimum.at(first, which, np.arange(len(codes)))
-    return Door(schema, merged.astype(np.int64), np.bincount(which, weight).astype(np.float64), {}, used[first])
+    return CodedRows(schema, merged.astype(np.int64), np.bincount(which, weight).astype(np.float64), {}, used[first])
 
 
-def _frequencies(schema: Schema, door: Door) -> Floats:
+def _frequencies(schema: Schema, coded: CodedRows) -> Floats:
     """Return the weighted counts of all categories of all columns, one column after the other."""
     parts = []
     for d, column in enumerate(schema.columns):
-        seen = door.codes[:, d] >= 0
-        parts.append(np.bincount(door.codes[seen, d], door.weight[seen], minlength=len(column.categories or ())))
+        seen = coded.codes[:, d] >= 0
+        parts.append(np.bincount(coded.codes[seen, d], coded.weight[seen], minlength=len(column.categories or ())))
     return np.concatenate(parts)

@@ -1,4 +1,4 @@
-"""Inside a fit of a Bayesian network: from a table to the best of many EM runs."""
+"""Fitting a Bayesian network: from a table to the best of several EM runs."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from halfseen.structures.network import Network
 log = logging.getLogger("halfseen")
 
 STRENGTH = 1.0  # how far random starts move the tables around a hidden variable, in logs
-SLIGHT = 0.3  # and those of families with holes
+SLIGHT = 0.3  # and those of families with missing values
 
 
 class Built(NamedTuple):
-    """All that a model is built from beside its graph: options changed later do not change it."""
+    """What a model is built from, besides its graph: copied, so that later changes of options have no effect."""
 
     prior: Any
     sample_size: float
@@ -66,17 +66,17 @@ class Built(NamedTuple):
         return BayesianNetwork(Network(), {"tables": leaf})
 
 
-class Door(NamedTuple):
-    """A table as it came in: codes of its columns (N, D), weights, soft evidence by variable."""
+class CodedRows(NamedTuple):
+    """A table to fit: codes of its columns (N, D), weights, soft evidence by variable."""
 
     schema: Schema
     codes: NDArray[np.int64]
     weight: Floats
     likelihoods: dict[str, Likelihoods]
-    rows: NDArray[np.int64]  # the first row of the user's table that each of these was
+    rows: NDArray[np.int64]  # the first row of the user's table that each row merges
 
 
-class Found(NamedTuple):
+class FittedNetwork(NamedTuple):
     """A network fitted to a table."""
 
     graph: Graph
@@ -110,16 +110,18 @@ class NetworkEM(NetworkUse):
         options.number("equivalent_sample_size", self.equivalent_sample_size)
 
     def _built(self) -> Built:
-        """Return what the options say of the tables."""
+        """Return the options of the tables."""
         fixed = tuple(map(str, options.listed("fixed", self.fixed)))
         groups = options.listed("tied", self.tied)
         tied = tuple(tuple(group) if not isinstance(group, str) else (group,) for group in groups)
         both = set(fixed) & {name for group in tied for name in group}
         if both:
-            raise ParameterError(f"{sorted(both)[0]!r} cannot be both fixed and tied: what is fixed keeps what it has.")
+            raise ParameterError(
+                f"{sorted(both)[0]!r} cannot be both fixed and tied: a fixed table keeps its start values."
+            )
         absent = [name for name in fixed if name not in (self.start or {})]
         if absent:
-            raise ParameterError(f"fixed: {absent[0]!r} needs a table in start= to keep.")
+            raise ParameterError(f"fixed: {absent[0]!r} needs a table in start=.")
         return Built(self.prior, float(self.equivalent_sample_size), fixed, tied)
 
     # ---- reading -------------------------------------------------------------------------------------------------
@@ -130,7 +132,7 @@ class NetworkEM(NetworkUse):
     def _learned(
         self, source: Source, plan: Plan, states: Mapping[str, tuple[Any, ...]], hidden: Collection[str]
     ) -> Schema:
-        """Return the columns with their states in the order they count in."""
+        """Return the columns with their states in order."""
         for name in source.names:
             if name not in plan.parents:
                 raise DataError(
@@ -146,7 +148,7 @@ class NetworkEM(NetworkUse):
         for column in learned.columns:
             if not column.kind.has_categories:
                 raise DataError(
-                    f"column {column.name!r} is of numbers, and networks are of categories: cut it into intervals, or "
+                    f"column {column.name!r} has numbers, but networks need categories: cut it into intervals, or "
                     "list its values in states=."
                 )
             categories = column.categories or ()
@@ -174,7 +176,7 @@ class NetworkEM(NetworkUse):
                 several[name] = [states[name]]
             else:
                 raise DataError(
-                    f"variable {name!r} is not a column of the table. If it is hidden, say how many states it has: "
+                    f"variable {name!r} is not a column of the table. If it is hidden, give its number of states: "
                     f"hidden={{{name!r}: 2}}. Columns: {', '.join(schema.names[:12])}."
                 )
         for chosen in product(*several.values()):
@@ -184,8 +186,8 @@ class NetworkEM(NetworkUse):
     # ---- one fit -------------------------------------------------------------------------------------------------
 
     def _fitted(
-        self, plan: Plan, states: dict[str, tuple[Any, ...]], door: Door, seed: np.random.SeedSequence
-    ) -> Found:
+        self, plan: Plan, states: dict[str, tuple[Any, ...]], coded: CodedRows, seed: np.random.SeedSequence
+    ) -> FittedNetwork:
         """Fit a network whose variables have these states."""
         graph = reading.graph_of(plan, states)
         built = self._built()
@@ -195,35 +197,35 @@ class NetworkEM(NetworkUse):
         model = built.model(graph)
         given = reading.read_tables("start", self.start, graph)
         places = {name: v for v, name in enumerate(graph.names)}
-        codes = np.full((len(door.codes), len(graph)), -1, dtype=np.int64)
-        codes[:, [places[name] for name in door.schema.names]] = door.codes
-        parts = split(graph, codes, {places[name]: one for name, one in door.likelihoods.items()})
-        data = reduce_network(model, graph, parts, door.weight)
+        codes = np.full((len(coded.codes), len(graph)), -1, dtype=np.int64)
+        codes[:, [places[name] for name in coded.schema.names]] = coded.codes
+        parts = split(graph, codes, {places[name]: one for name, one in coded.likelihoods.items()})
+        data = reduce_network(model, graph, parts, coded.weight)
         with runner(self.n_jobs, most_workers(data)) as run:
-            starts = self._starts(model, graph, parts, data, door.weight, given, child(seed, 0))
-            search = _searched(model, data, starts, options.plan(self, seed, run), parts, door.rows)
+            starts = self._starts(model, graph, parts, data, coded.weight, given, child(seed, 0))
+            search = _searched(model, data, starts, options.plan(self, seed, run), parts, coded.rows)
             best = search.best.accepted
             [step] = evaluate(model, data, [best.params], SOFT, run)
         loglik = best.loglik if self.assign == "soft" else step.loglik
         params, stats = best.params["tables"], step.expected.stats[None]
-        for v in self._relabelled(graph, door.schema):
+        for v in self._relabelled(graph, coded.schema):
             order = np.argsort(
                 -stats[0][graph.slice(v)].reshape(graph.shapes[v]).reshape(-1, graph.cards[v]).sum(axis=0),
                 kind="stable",
             )
             params, stats = (permuted(graph, cells, v, order) for cells in (params, stats))
-        n_rows = float(door.weight.sum())
-        return Found(graph, states, model, {"tables": frozen(params)}, search, stats[0], loglik, n_rows)
+        n_rows = float(coded.weight.sum())
+        return FittedNetwork(graph, states, model, {"tables": frozen(params)}, search, stats[0], loglik, n_rows)
 
     def _relabelled(self, graph: Graph, schema: Schema) -> list[int]:
-        """Return hidden variables whose states nothing tells apart: they are shown the most frequent first."""
+        """Return hidden variables whose states are exchangeable: they are sorted, the most frequent first."""
         if self.start or self.fixed or self.tied:
             return []
         named = {*schema.names, *(self.states or {})}
         named |= {name for name, own in reading.read_hidden(self.hidden).items() if isinstance(own[0][0], str)}
         return [v for v, name in enumerate(graph.names) if name not in named and name not in self._softened]
 
-    _softened: Collection[str] = ()  # variables that soft evidence is about
+    _softened: Collection[str] = ()  # variables with soft evidence
 
     def _starts(
         self,
@@ -235,7 +237,7 @@ class NetworkEM(NetworkUse):
         given: Mapping[int, Floats],
         seed: np.random.SeedSequence,
     ) -> list[Params]:
-        """Return the tables that the restarts begin with: what fully observed families say, moved at random."""
+        """Return the tables that the restarts begin with: estimates from observed families, perturbed at random."""
         assert data.known is not None
         leaf = Tables(graph.rows)
         first, amount = np.array(leaf.blank()), np.zeros((1, graph.n_cells))
@@ -262,9 +264,9 @@ class NetworkEM(NetworkUse):
             starts.append(model.conform(params, params))
         return distinct(model, starts)
 
-    # ---- what came out -------------------------------------------------------------------------------------------
+    # ---- results -------------------------------------------------------------------------------------------------
 
-    def _publish(self, found: Found) -> None:
+    def _publish(self, found: FittedNetwork) -> None:
         """Set the fitted attributes."""
         self._graph, self._states, self._model = found.graph, found.states, found.model
         self._params, self._stats = found.params, found.stats
@@ -273,9 +275,9 @@ class NetworkEM(NetworkUse):
         self.events_ = self._notes(found)
         convergence.record(self, found.search)
         convergence.warn_of_end(self, found.search.interrupted)
-        log.info("fitted %d variables: %s after %d passes", len(found.graph), self.stop_reason_, self.n_iter_)
+        log.info("fitted %d variables: %s after %d iterations", len(found.graph), self.stop_reason_, self.n_iter_)
 
-    def _notes(self, found: Found) -> list[str]:
+    def _notes(self, found: FittedNetwork) -> list[str]:
         """Name variables with a single state, and rows of tables without any count."""
         notes = []
         for v, name in enumerate(found.graph.names):
@@ -285,8 +287,8 @@ class NetworkEM(NetworkUse):
             empty = int((counts < NO_MASS).sum())
             if empty and self.prior is None and found.graph.parents[v]:
                 notes.append(
-                    f"P({name} | ...): {empty} of {len(counts)} states of its parents never occur, and keep what they "
-                    "started with; a prior settles them"
+                    f"P({name} | ...): {empty} of {len(counts)} states of its parents never occur and keep their start "
+                    "values; a prior gives them defined values"
                 )
         return notes
 
@@ -294,7 +296,7 @@ class NetworkEM(NetworkUse):
 def _searched(
     model: BayesianNetwork, data: Reduced, starts: Sequence[Params], plan: SearchPlan, parts: Split, rows: Any
 ) -> Search:
-    """Run the search; where a start makes a row impossible, say which."""
+    """Run the search; if a start gives a row probability zero, name the row."""
     try:
         return fit(model, data, starts, plan)
     except FitError as error:
@@ -302,7 +304,7 @@ def _searched(
             lost = np.flatnonzero(np.isneginf(logliks(log_table(model, params, parts), parts)))
             if len(lost):
                 raise FitError(
-                    f"row {rows[lost].min()} is impossible at the start of the fit: see zeros in start=."
+                    f"row {rows[lost].min()} has probability zero at the start of the fit: check the zeros in start=."
                 ) from error
         raise
 
@@ -318,7 +320,7 @@ def permuted(graph: Graph, cells: Floats, v: int, order: NDArray[np.int64]) -> F
 
 
 def matched(name: str, states: Sequence[Any], categories: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the states as they stand in a column: text for numbers and True/False where that is what was given."""
+    """Return the states as in the column; states given as text match numbers and True/False."""
     found = list(states)
     for category in categories:
         if any(state == category and isinstance(state, str) == isinstance(category, str) for state in states):
@@ -328,7 +330,7 @@ def matched(name: str, states: Sequence[Any], categories: Sequence[Any]) -> tupl
         if printed.count(text) != 1:
             raise DataError(
                 f"column {name!r} holds {category!r}, which is not one of its states: {', '.join(map(repr, states))}. "
-                "Add it to states=, or say that it means missing."
+                "Add it to states=, or declare it as missing."
             )
         found[printed.index(text)] = category
     return tuple(found)
@@ -341,8 +343,8 @@ def _shares(codes: NDArray[np.int64], weight: Floats, card: int) -> Floats:
     return counts / counts.sum()
 
 
-def selection_table(tried: Sequence[Found], chosen: int, hidden: Sequence[str], template: Source) -> Any:
-    """Return what was tried as a table, a row for each choice of numbers of states."""
+def selection_table(tried: Sequence[FittedNetwork], chosen: int, hidden: Sequence[str], template: Source) -> Any:
+    """Return the candidates as a table, a row for each choice of numbers of states."""
     rows = [{name: len(one.states[name]) for name in hidden} | selection.information(one) for one in tried]
     return selection.table_of(rows, chosen, template)
 
