@@ -307,7 +307,7 @@ def test_mistakes_in_tables():
         hs.BayesNet(["A"]).fit(pd.DataFrame({"A": [0.5, 1.5, 2.5]}))
     with pytest.raises(DataError, match="'A' has no observed cell: give its states"):
         hs.BayesNet(["A", "B"]).fit(pd.DataFrame({"A": [None, None], "B": [0, 1]}))
-    with pytest.raises(FitError, match="row 1 is impossible"):
+    with pytest.raises(FitError, match="row 1 has probability zero"):
         hs.BayesNet("A -> B", start={"A": [1, 0]}, fixed=["A"]).fit(FRAME)
     with pytest.raises(DataError, match=r"evidence.*row 0 has a value and soft evidence"):
         hs.BayesNet("A -> B").fit(FRAME, evidence={"A": [[0.1, 0.9]] * 3})

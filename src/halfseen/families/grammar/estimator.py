@@ -20,7 +20,7 @@ from halfseen.estimators.state import Origin, State
 from halfseen.families.grammar import reading, state
 from halfseen.families.grammar.methods import GrammarUse, Ints
 from halfseen.families.grammar.model import ContextFree, reduce_sentences
-from halfseen.families.grammar.reading import Corpus, Given
+from halfseen.families.grammar.reading import Corpus, PartialGrammar
 from halfseen.leaves import Frozen, Leaf, Tables
 from halfseen.leaves.leaf import NO_MASS, Floats, frozen
 from halfseen.leaves.limits import Params
@@ -37,7 +37,7 @@ LOST = ("error", "skip")
 
 
 class Built(NamedTuple):
-    """All that a model is built from beside its grammar: options changed later do not change it."""
+    """What a model is built from, besides its grammar: copied, so that later changes of options have no effect."""
 
     prior: Any
     fixed: tuple[str, ...]
@@ -52,8 +52,8 @@ class Built(NamedTuple):
         return ContextFree(Derivations(), {"rules": leaf})
 
 
-class Door(NamedTuple):
-    """Distinct sentences with their weights, and which of them each of the user's is; -1 for those of weight 0."""
+class DistinctSentences(NamedTuple):
+    """Distinct sentences with their weights, and the index of each of the user's sentences; -1 for weight 0."""
 
     data: Sentences
     weight: Floats
@@ -73,7 +73,7 @@ class PCFG(GrammarUse):
         p(sentence) = sum over its trees of prod over their nodes of p(rule)
 
     Rules may have right-hand sides of any length, of symbols and words in any order. Chains of unary rules are summed
-    over exactly, also where they go round. Rules that lead to nothing at all (empty productions) are refused.
+    over exactly, also if they form cycles. Empty productions are refused.
 
     Parameters
     ----------
@@ -207,13 +207,13 @@ class PCFG(GrammarUse):
 
     @classmethod
     def from_string(cls, text: str, **options: Any) -> Self:
-        """Build a grammar from text in NLTK's syntax; it can parse at once, and be fitted.
+        """Build a grammar from text in NLTK's syntax; it can parse at once, or be fitted.
 
         Parameters
         ----------
         text : str
         options : of the constructor
-            Where probabilities are left out, `random_state` says which random ones the rules begin with.
+            If probabilities are left out, `random_state` is the seed of the random ones to start from.
 
         Examples
         --------
@@ -226,12 +226,12 @@ class PCFG(GrammarUse):
 
     @classmethod
     def from_trees(cls, trees: Any, *, start: str | None = None, **options: Any) -> Self:
-        """Read a grammar off trees: its rules are those used in them, with their relative frequencies.
+        """Read a grammar from trees: its rules are those used in them, with their relative frequencies.
 
         Parameters
         ----------
         trees : list of Tree or of str, or str
-            In brackets: ``"(S (NP dogs) (VP bark))"``; a text may hold many.
+            In brackets: ``"(S (NP dogs) (VP bark))"``; a text may contain several.
         start : str, optional
             The symbol at the top; that of the trees by default.
         options : of the constructor
@@ -252,7 +252,7 @@ class PCFG(GrammarUse):
         if not counts:
             raise DataError("there are no trees.")
         if start is None and len(tops) > 1:
-            raise DataError(f"the trees have different symbols at the top: {', '.join(tops)}. Say which, start=.")
+            raise DataError(f"the trees have different symbols at the top: {', '.join(tops)}. Choose one with start=.")
         totals: dict[str, int] = {}
         for (left, _), count in counts.items():
             totals[left] = totals.get(left, 0) + count
@@ -263,15 +263,15 @@ class PCFG(GrammarUse):
     def random(
         cls, n_symbols: int, words: Iterable[str], *, n_preterminals: int | None = None, **options_of: Any
     ) -> Self:
-        """Build a grammar with all rules over so many symbols, their probabilities random.
+        """Build a grammar with all rules over `n_symbols` symbols and random probabilities.
 
         Parameters
         ----------
         n_symbols : int
-            Symbols "S", "X1", "X2", ...; every pair of symbols may stand below each of them.
+            Symbols "S", "X1", "X2", ...; every pair of symbols may be below each of them.
         words : list of str
         n_preterminals : int, optional
-            Have words below so many symbols of their own, "P0", "P1", ...; by default words may stand below all.
+            Put words only below this many extra symbols, "P0", "P1", ...; by default words may be below all.
         options_of : of the constructor, `random_state` among them
 
         Examples
@@ -286,14 +286,14 @@ class PCFG(GrammarUse):
         )
         ends = [(Word(str(word)),) for word in dict.fromkeys(words)]
         if not ends:
-            raise ParameterError("words: there are none.")
+            raise ParameterError("words is empty.")
         every = [*names, *below]
         lines = [f"{a} -> {b} {c}" for a in names for b in every for c in every]
         lines += [_writable(a, end) for a in below or names for end in ends]
         return cls.from_string("\n".join(lines), **options_of)
 
     def _begun(self) -> Self:
-        """Give the rules their first probabilities, without sentences."""
+        """Set the start probabilities of the rules, without sentences."""
         self._check_options()
         given = reading.read_given(self.grammar)
         self._grammar = given.grammar
@@ -302,7 +302,7 @@ class PCFG(GrammarUse):
         reading.check_unknown(given.grammar, self.unknown)
         rng = np.random.default_rng(child(seed_of(self.random_state), 0, 0))
         self._params = {"rules": frozen(reading.filled(given, rng))}
-        given.grammar.closure(np.append(self._params["rules"][0], 1.0))  # refuse chains that never end
+        given.grammar.closure(np.append(self._params["rules"][0], 1.0))  # refuse unary chains with infinite sums
         return self
 
     # ---- fit -----------------------------------------------------------------------------------------------------
@@ -322,15 +322,15 @@ class PCFG(GrammarUse):
         Parameters
         ----------
         sentences : list of str, or of lists of words
-            Texts are split at blanks. A word that is None was not seen.
+            Texts are split at blanks. A word that is None is missing.
         y : ignored
         sample_weight : (S,) array, optional
-            How often each sentence counts.
+            Weight of each sentence.
         brackets : list, optional
-            What is known of the phrases of each sentence, None where nothing: spans (start, end), end excluded; a text
-            ``"(the dog) barks"``; or a `Tree`, whose labels are not looked at. No phrase of a tree may cross them.
+            Known phrases of each sentence, or None: spans (start, end), end excluded; a text
+            ``"(the dog) barks"``; or a `Tree`, whose labels are ignored. No phrase of a tree may cross them.
         tags : list, optional
-            What is known of the symbols directly above the words of each sentence: "Det N V", or a list with a symbol,
+            Known symbols directly above the words of each sentence: "Det N V", or a list with a symbol,
             a set of symbols, or None for each word.
         """
         self._check_options()
@@ -341,8 +341,8 @@ class PCFG(GrammarUse):
         weight = check_sequence_weight(sample_weight, len(corpus))
         starts = self._starts(model, given, child(seed, 0))
         self.events_: list[str] = []
-        door = self._parsable(_door(grammar, corpus, weight), corpus, starts[0])
-        data = reduce_sentences(door.data, door.weight)
+        distinct = self._parsable(_distinct_sentences(grammar, corpus, weight), corpus, starts[0])
+        data = reduce_sentences(distinct.data, distinct.weight)
         with runner(self.n_jobs, len(data.chunks)) as run:
             search = fit(model, data, starts, options.plan(self, seed, run))
             accepted = search.best.accepted
@@ -350,7 +350,7 @@ class PCFG(GrammarUse):
         self._grammar, self._model, self._recipe = grammar, model, built
         self._params, self._stats = accepted.params, step.expected.stats
         self.loglik_ = accepted.loglik if self.assign == "soft" else step.loglik
-        self._n_rows = float(door.weight.sum())
+        self._n_rows = float(distinct.weight.sum())
         self._first = starts[0]["rules"]
         self._note_unused()
         self._origin = Origin.now(reading.fingerprint(grammar, corpus, weight), seed)
@@ -364,44 +364,44 @@ class PCFG(GrammarUse):
         options.one_of("on_unparsable", self.on_unparsable, LOST)
 
     def _built(self) -> Built:
-        """Return what the options say of the rules."""
+        """Return the options of the rules."""
         prior = dict(self.prior) if isinstance(self.prior, Mapping) else self.prior
         return Built(prior, options.listed("fixed", self.fixed))
 
-    def _starts(self, model: ContextFree, given: Given, seed: np.random.SeedSequence) -> list[Params]:
+    def _starts(self, model: ContextFree, given: PartialGrammar, seed: np.random.SeedSequence) -> list[Params]:
         """Return the probabilities that the restarts begin with."""
         grammar, absent = given.grammar, np.isnan(given.probabilities)
         if grammar.is_cyclic and self.anneal:
-            raise ParameterError("anneal= cannot be used with unary rules that lead back to where they came from.")
+            raise ParameterError("anneal= cannot be used with cycles of unary rules.")
         if self.fixed:
             cells = reading.read_cells("fixed", self.fixed, grammar)
             if absent[cells].any():
                 first = grammar.text(next(c for c in cells if absent[c]))
-                raise ParameterError(f"fixed: {first!r} has no probability in the grammar to keep.")
+                raise ParameterError(f"fixed: {first!r} has no probability in the grammar.")
         starts = []
         for i in range(self.n_init if absent.any() else 1):
             params = {"rules": frozen(reading.filled(given, np.random.default_rng(child(seed, i))))}
             starts.append(model.conform(params, params))
-        grammar.closure(np.append(starts[0]["rules"][0], 1.0))  # refuse chains that never end
+        grammar.closure(np.append(starts[0]["rules"][0], 1.0))  # refuse unary chains with infinite sums
         return starts
 
-    def _parsable(self, door: Door, corpus: Corpus, start: Params) -> Door:
+    def _parsable(self, distinct: DistinctSentences, corpus: Corpus, start: Params) -> DistinctSentences:
         """Return the sentences that have a parse; name those that have none."""
         with np.errstate(divide="ignore"):
             logs = np.log(np.append(start["rules"][0], 1.0))
-        found = np.isfinite(soft(logs, door.data, np.zeros(len(door.data)))[1])
-        self.unparsable_: list[int] = np.flatnonzero((door.which >= 0) & ~found[door.which]).tolist()
+        found = np.isfinite(soft(logs, distinct.data, np.zeros(len(distinct.data)))[1])
+        self.unparsable_: list[int] = np.flatnonzero((distinct.which >= 0) & ~found[distinct.which]).tolist()
         if found.all():
-            return door
-        told = reading.tell_unparsable(door.data.grammar, corpus, self.unparsable_)
+            return distinct
+        told = reading.unparsable_message(distinct.data.grammar, corpus, self.unparsable_)
         if self.on_unparsable == "error" or not found.any():
-            advice = " unknown= says what to do with unknown words." if "not in the grammar" in told else ""
+            advice = " Set unknown= to handle unknown words." if "not in the grammar" in told else ""
             skip = " on_unparsable='skip' (--unparsable skip) leaves them out."
             rest = skip if found.any() else " There is nothing to fit."
             raise DataError(f"{told}{advice}{rest}")
         self.events_.append(f"left out: {told[:-1]}")
         kept = np.flatnonzero(found)
-        return Door(door.data.taken(kept), door.weight[kept], door.which)
+        return DistinctSentences(distinct.data.taken(kept), distinct.weight[kept], distinct.which)
 
     def _note_unused(self) -> None:
         grammar = self._grammar
@@ -410,7 +410,7 @@ class PCFG(GrammarUse):
         if empty and self.prior is None:
             listed = ", ".join(empty[:5]) + (" ..." if len(empty) > 5 else "")
             self.events_.append(
-                f"{len(empty)} of {len(mass)} symbols stand in no tree, and their rules keep their start: {listed}"
+                f"{len(empty)} of {len(mass)} symbols occur in no tree; their rules keep their start values: {listed}"
             )
 
     @property
@@ -426,7 +426,7 @@ class PCFG(GrammarUse):
 
     @classmethod
     def _from_state(cls, found: State) -> Self:
-        """Return the grammar that `_state` was taken of; refuse what cannot be one."""
+        """Return the grammar of a state; refuse an invalid one."""
         return state.restored(cls, found)
 
 
@@ -446,7 +446,7 @@ def _trees(trees: Any) -> list[Tree]:
 
 
 def _writable(left: str, right: Sequence[str | Word]) -> str:
-    """Return a rule as text; refuse what the syntax of grammars has no place for."""
+    """Return a rule as text; refuse names that the syntax cannot express."""
     for part in (left, *right):
         text = part.text if isinstance(part, Word) else part
         wrong = "'" in text and '"' in text if isinstance(part, Word) else text.split() != [text] or text in ("->", "→")
@@ -456,13 +456,13 @@ def _writable(left: str, right: Sequence[str | Word]) -> str:
     return rule_text(left, right)
 
 
-def _door(grammar: Grammar, corpus: Corpus, weight: Floats) -> Door:
+def _distinct_sentences(grammar: Grammar, corpus: Corpus, weight: Floats) -> DistinctSentences:
     """Merge equal sentences, drop those of weight 0, and order the rest by their content."""
     number: dict[tuple[Any, ...], list[int]] = {}
     for s in np.flatnonzero(weight > 0).tolist():
         number.setdefault(corpus.key(s), []).append(s)
     if not number:
-        raise DataError("all sentences are of weight 0: there is nothing to fit.")
+        raise DataError("all sentences have weight 0: there is nothing to fit.")
     which = np.full(len(corpus), -1)
     own = [number[key] for key in sorted(number)]
     for place, members in enumerate(own):
@@ -474,4 +474,4 @@ def _door(grammar: Grammar, corpus: Corpus, weight: Floats) -> Door:
         [corpus.brackets[s] for s in first],
         [corpus.tags[s] for s in first],
     )
-    return Door(data, np.array([weight[members].sum() for members in own]), which)
+    return DistinctSentences(data, np.array([weight[members].sum() for members in own]), which)

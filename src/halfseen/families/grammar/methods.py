@@ -189,7 +189,7 @@ class GrammarUse(Pickled):
         lost = [s for s, own in enumerate(found) if own is None]
         if lost and self.on_unparsable == "error":
             raise DataError(
-                f"{reading.tell_unparsable(self._grammar, corpus, lost)} on_unparsable='skip' gives None for them."
+                f"{reading.unparsable_message(self._grammar, corpus, lost)} on_unparsable='skip' gives None for them."
             )
         return found[0] if single else found
 
@@ -248,7 +248,7 @@ class GrammarUse(Pickled):
         found = self._logliks(self._packed(corpus))
         lost = np.flatnonzero(np.isneginf(found) & (weight > 0))
         if len(lost):
-            told = reading.tell_unparsable(self._grammar, corpus, lost.tolist())
+            told = reading.unparsable_message(self._grammar, corpus, lost.tolist())
             if self.on_unparsable == "error":
                 raise DataError(f"{told} on_unparsable='skip' (--unparsable skip) leaves them out.")
             warn(f"left out: {told}", ImpossibleRowWarning)
