@@ -146,9 +146,9 @@ def test_a_table_of_steps(machine, tmp_path):
         (("--group", "run"), 2, "--transcripts is needed"),
         (("--transcripts", "runs.csv"), 2, "--group is needed"),
         (("--transcripts", "runs.csv", "--group", "nobody"), 1, "--group nobody"),
-        (("-k", "3"), 2, "--classes has no meaning"),
-        (("--target", "valve"), 2, "--target has no meaning"),
-        (("--restarts", "3"), 2, "--restarts has no meaning"),
+        (("-k", "3"), 2, "--classes cannot be used"),
+        (("--target", "valve"), 2, "--target cannot be used"),
+        (("--restarts", "3"), 2, "--restarts cannot be used"),
         (
             ("--report", "page.html"),
             2,
@@ -190,8 +190,8 @@ def test_data_of_the_other_kind_and_verbs_without_a_meaning_are_told(speech, mac
     steps = machine[0] / "steps.csv"
     assert "no group column" in halfseen("align", model, steps, code=2).stderr
     assert "no such folder" in halfseen("align", model, f"{tmp_path}/nowhere/", code=1).stderr
-    assert "--weight has no meaning" in halfseen("score", model, folder / "corpus", "--weight", "w", code=2).stderr
-    assert "report has no meaning for a TranscriptAligner" in halfseen("report", model, steps, code=2).stderr
+    assert "--weight cannot be used" in halfseen("score", model, folder / "corpus", "--weight", "w", code=2).stderr
+    assert "report cannot be used with a TranscriptAligner" in halfseen("report", model, steps, code=2).stderr
     assert "TranscriptAligner has no classes to compare" in halfseen("compare", model, model, code=2).stderr
 
 

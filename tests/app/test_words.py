@@ -113,7 +113,7 @@ def test_mistakes_are_told(words, tmp_path):
         (1, "line 1: there is no ' ||| '", "fit", folder / "a.de", "--model", "words"),
         (
             2,
-            "--classes has no meaning with --model words",
+            "--classes cannot be used with --model words",
             "fit",
             folder / "a.de",
             folder / "a.en",
@@ -135,9 +135,9 @@ def test_mistakes_are_told(words, tmp_path):
             "ibm7",
         ),
         (2, "--symmetrize 'x' is not one of", "align", model, folder / "a.de", folder / "a.en", "--symmetrize", "x"),
-        (2, "--format has no meaning", "align", model, folder / "a.de", folder / "a.en", "--format", "srt"),
+        (2, "--format cannot be used", "align", model, folder / "a.de", folder / "a.en", "--format", "srt"),
         (1, "there is no such file", "align", model, folder / "a.de", folder / "b.en"),
         (2, "there is no directory", "align", model, folder / "a.de", folder / "a.en", "-o", tmp_path / "no" / "x"),
-        (2, "predict has no meaning for a WordAligner model", "predict", model, folder / "a.de"),
+        (2, "predict cannot be used with a WordAligner model", "predict", model, folder / "a.de"),
     ):
         assert said in halfseen(*command, code=code).stderr

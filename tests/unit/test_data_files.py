@@ -461,7 +461,7 @@ def test_identifiers(tmp_path):
         ("row", "counts the rows"),
         ("customer_id", "is named an id and differs in every row"),
         ("orderID", "is named an id and differs in every row"),
-        ("name", "differs in every row"),
+        ("name", "is text that differs in every row"),
     ]
     assert identifiers(frame) == expected
     frame.to_csv(tmp_path / "t.csv", index=False)

@@ -383,9 +383,9 @@ def test_e12_more_clusters_than_different_rows(init):
 
 
 def test_e12_too_few_rows_are_refused():
-    with pytest.raises(ParameterError, match=r"n_samples=3 should be >= n_clusters=4"):
+    with pytest.raises(ParameterError, match=r"n_samples=3 is fewer than n_clusters=4"):
         hs.KMeans(4).fit(np.zeros((3, 2)))
-    with pytest.raises(ParameterError, match=r"n_samples=2 should be >= n_clusters=3"):
+    with pytest.raises(ParameterError, match=r"n_samples=2 is fewer than n_clusters=3"):
         hs.KMeans(3).fit(np.eye(4), sample_weight=[1, 0, 0, 1])
 
 

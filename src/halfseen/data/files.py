@@ -531,7 +531,7 @@ def _names_rows(raw: RawColumn, name: str) -> str | None:
     cells = raw.values[:LOOK]
     if raw.type == "text":
         distinct = len(raw.texts) if isinstance(raw, CodedColumn) else len(set(cells))
-        return "differs in every row" if distinct == len(raw.values) else None
+        return "is text that differs in every row" if distinct == len(raw.values) else None
     if not is_whole(cells).all():
         return None
     if (np.diff(cells) == 1).all():

@@ -56,11 +56,11 @@ def holes_check(material: Any) -> Check:
     """Say how many cells are missing."""
     share = material.holes.total_share
     if not material.holes.n_missing:
-        return Check(True, "Holes", "Every cell is filled.")
+        return Check(True, "Missing values", "No value is missing.")
     text = f"{percent(share)} of the cells are missing."
     if share > MANY_HOLES:
-        return Check(False, "Holes", f"{text} That is much: see whether what is assumed about them is believable.")
-    return Check(True, "Holes", text)
+        return Check(False, "Missing values", f"{text} That is a large share: check the assumption about them.")
+    return Check(True, "Missing values", text)
 
 
 def traits(columns: list[ColumnProfile], k: int) -> list[Trait]:

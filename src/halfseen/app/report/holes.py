@@ -28,8 +28,8 @@ def holes(model: Any, material: TableMaterial) -> Section:
     if found.n_missing:
         lead = f"{percent(found.total_share)} of the cells are missing ({count(found.n_missing)})."
     else:
-        lead = "The table has no holes."
-    return Section("holes", "Holes", lead, parts)
+        lead = "The table has no missing values."
+    return Section("holes", "Missing values", lead, parts)
 
 
 ASSUMED = (

@@ -17,7 +17,7 @@ from halfseen.estimators.state import Origin
 from halfseen.estimators.table import covariance_types, emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import check_seen
 from halfseen.estimators.table.state import fingerprint
-from halfseen.families.hmm.fit import ChainEM, Door, Fitted
+from halfseen.families.hmm.fit import ChainEM, Fitted, RawSequences
 from halfseen.families.hmm.methods import default_state
 from halfseen.families.hmm.state import ChainRecipe
 from halfseen.families.hmm.topology import Topology
@@ -213,18 +213,18 @@ class HMM(ChainEM):
         ----------
         X : table, list of tables, or 1-D array
             A table (array, pandas, Polars, Arrow, list of rows) is one sequence, or several with `lengths` or `groups`.
-            A list of arrays or frames has a sequence in each. NaN, None and nulls are holes; whole steps may be
+            A list of arrays or frames has a sequence in each. NaN, None and nulls are missing; whole steps may be
             missing.
         lengths : sequence of int, optional
             How many rows of the table each sequence has.
         groups, time : str or (N,) array, optional
-            Column (or values) that says which sequence a row belongs to, and when it was. Rows are put in the order of
-            time; times say nothing else, so that gaps must be filled with missing steps.
+            Column (or values) with the sequence and the time of a row. Rows are sorted by time; times have no other
+            effect, so gaps must be filled with missing steps.
         labels : optional
             What is known of the states: a label or None for each step, a set of candidates, or an (N, K) array of
             evidence; in a list like X where X is a list.
         sample_weight : (B,) array, optional
-            How often each sequence counts.
+            Weight of each sequence.
         classes, unlabeled : optional
             How to read labels, as in `LatentClass`.
         """
@@ -237,14 +237,14 @@ class HMM(ChainEM):
                 "value for each state."
             )
         if len(shapes) > 1 and "covariances" in (self.start or {}):
-            raise ParameterError("start: 'covariances' needs one covariance_type, whose shape it has.")
+            raise ParameterError("start: 'covariances' needs one covariance_type, which defines its shape.")
         if labels is None and (classes is not None or unlabeled is not None):
-            raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
-        door, stacked, kept = self._opened(X, lengths, groups, time, labels, sample_weight)
-        self._remember(door, groups, time)
+            raise ParameterError("classes= and unlabeled= apply to labels=; give labels= too.")
+        raw, stacked, kept = self._opened(X, lengths, groups, time, labels, sample_weight)
+        self._remember(raw, groups, time)
         n_rows = len(kept)
         if isinstance(self.n_components, str):
-            sizes = sizes[: int(door.cut.lengths.sum())]
+            sizes = sizes[: int(raw.cut.lengths.sum())]
 
         def known(n_components: int) -> tuple[Evidence | None, tuple[Any, ...] | None]:
             found, names = read_labels(stacked, n_rows, n_components, classes, unlabeled)
@@ -253,48 +253,48 @@ class HMM(ChainEM):
         seed = lasting_seed(self.random_state)
 
         def fitted(shape: str, n_components: int, smaller: Fitted | None) -> Fitted:
-            sequences = self._begin(door, known(n_components)[0])
+            sequences = self._begin(raw, known(n_components)[0])
             own_seed = child(seed, n_components) if len(sizes) > 1 else seed
-            return self._fitted(sequences, n_components, own_seed, door, shape)
+            return self._fitted(sequences, n_components, own_seed, raw, shape)
 
         tried, interrupted = selection.search_shapes(shapes, sizes, fitted, self.criterion)
         best = selection.best(tried, self.criterion)
         self.selection_ = selection.table(tried, self.criterion, self._template, [one.covariance for one in tried])
         self._publish(best, known(best.n_components)[1])
-        self._origin = Origin.now(fingerprint(self._schema, best.summary, best.n_rows, door.cut.lengths), seed)
+        self._origin = Origin.now(fingerprint(self._schema, best.summary, best.n_rows, raw.cut.lengths), seed)
         if interrupted and not best.search.interrupted:
             convergence.warn_interrupted()
         return self
 
     def _opened(
         self, X: Any, lengths: Any, groups: Any, time: Any, labels: Any, sample_weight: Any
-    ) -> tuple[Door, Any, Any]:
+    ) -> tuple[RawSequences, Any, Any]:
         """Read sequences without those of weight 0; return them, all labels, and the row of each step in them."""
         source, cut = read_sequences(X, lengths, groups, time)
         weight = check_sequence_weight(sample_weight, len(cut.lengths))
         stacked = cut.stacked(labels)
         rows = np.arange(source.n_rows) if cut.order is None else cut.order
         if weight.all():
-            return Door(source, cut, weight, np.arange(len(weight))), stacked, rows
+            return RawSequences(source, cut, weight, np.arange(len(weight))), stacked, rows
         used = np.flatnonzero(weight)
         steps = rows_of(cut.lengths, used)
         names = None if cut.names is None else tuple(cut.names[b] for b in used)
         times = None if cut.times is None else cut.times[steps]
         part = Cut(cut.lengths[used], listed=cut.listed, names=names, times=times)
-        return Door(source.take(steps), part, weight[used], used), stacked, rows[steps]
+        return RawSequences(source.take(steps), part, weight[used], used), stacked, rows[steps]
 
-    def _remember(self, door: Door, groups: Any, time: Any) -> None:
-        """Keep what later calls need to know: columns, never rows."""
+    def _remember(self, raw: RawSequences, groups: Any, time: Any) -> None:
+        """Keep what later calls need: columns, never rows."""
         self.__dict__.pop("_stats", None)
-        self._template = door.source.template()
-        self._schema = self._learn_schema(door.source)
+        self._template = raw.source.template()
+        self._schema = self._learn_schema(raw.source)
         check_seen(self._schema)
         self._marks = (groups if isinstance(groups, str) else None, time if isinstance(time, str) else None)
         self.columns_ = self._schema.kind_names
-        self.n_features_in_ = len(door.source.names)
+        self.n_features_in_ = len(raw.source.names)
         self.__dict__.pop("feature_names_in_", None)
-        if door.source.named:
-            self.feature_names_in_ = np.array(door.source.names, dtype=object)
+        if raw.source.named:
+            self.feature_names_in_ = np.array(raw.source.names, dtype=object)
 
     @classmethod
     def from_params(
@@ -312,7 +312,7 @@ class HMM(ChainEM):
         Parameters
         ----------
         startprob : (K,) probabilities of the states at the first step
-        transmat : (K, K) probabilities, row i: what follows state i
+        transmat : (K, K) probabilities, row i: probabilities of the state after state i
         columns : mapping from a column's name to its parameters
             {category: (K,) probabilities} for categories, {"mean": (K,), "sd": (K,)} (or "var") for numbers,
             {"rate": (K,)} for counts.
@@ -372,7 +372,7 @@ def _with_numbers(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the columns with those of `means` before them, and means and covariances as `joint.place` takes them."""
     if means is None or covariances is None:
-        raise ParameterError("means= and covariances= go together: give both or neither.")
+        raise ParameterError("means= and covariances= must be given together.")
     options.one_of("covariance_type", covariance_type, options.COVARIANCE_TYPES)
     width = np.shape(means)[-1] if np.ndim(means) == 2 else 1
     centres = numeric_schema.read_array("means", means, [(size, width)])
@@ -381,7 +381,7 @@ def _with_numbers(
     for name, column in columns.items():
         if name in own or emission_builder.kind_of(name, column).any_number:
             raise ParameterError(
-                f"columns[{name!r}]: with means= and covariances= all numbers are there, as columns "
+                f"columns[{name!r}]: with means= and covariances= all numbers are given, as columns "
                 f"{', '.join(map(repr, own))}; columns= is for other columns."
             )
     return {**own, **columns}, {"means": centres, "covariances": covariances}

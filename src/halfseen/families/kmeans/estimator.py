@@ -164,10 +164,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
 
         Parameters
         ----------
-        X : (N, D) array, pandas, Polars or Arrow table, or list of rows, of numbers; NaN, None and nulls are holes
+        X : (N, D) array, pandas, Polars or Arrow table, or list of rows, of numbers; NaN, None and nulls are missing
         y : ignored; Pipelines pass it
         sample_weight : (N,) array, optional
-            How often each row counts.
+            Weight of each row.
         """
         self._check_options()
         source = self._read(X, reset=True)
@@ -175,7 +175,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         values = as_matrix(source)
         if max(np.count_nonzero(weight), weight.sum()) < self.n_clusters:
             raise ParameterError(
-                f"n_samples={np.count_nonzero(weight)} should be >= n_clusters={self.n_clusters}. Use fewer clusters "
+                f"n_samples={np.count_nonzero(weight)} is fewer than n_clusters={self.n_clusters}. Use fewer clusters "
                 "or more rows."
             )
         given = self._given(values)
@@ -197,7 +197,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         return self
 
     def _remember(self, source: Source, seed: np.random.SeedSequence) -> None:
-        """Keep what later calls need to know of the table, its columns and never its rows, and where it came from."""
+        """Keep what later calls need: the columns of the table, never its rows, and its origin."""
         self._schema = words.schema_of(source.names, source.named)
         self._template = source.template()
         numbers = [np.array([self.cluster_sizes_.sum()]), self._pivot, self._spread]
@@ -212,7 +212,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
     def _seeded(
         self, source: Source, values: NDArray[Any], weight: Floats, seed: np.random.SeedSequence, run: Runner
     ) -> Run:
-        """Return the best run from starts of our own: of distinct rows, then (if there are more) of all rows."""
+        """Return the best run from random starts: of distinct rows, then (if there are more) of all rows."""
         some = sample(values, weight, runner=run)
         rows, variance = _centred(source, some.values, some.weight, run)
 
@@ -274,11 +274,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
             self.events_.append(f"{self.n_clusters - n_used} of {self.n_clusters} centres have no rows")
             warn(
                 f"Number of distinct clusters ({n_used}) found smaller than n_clusters ({self.n_clusters}): "
-                "there are no more different rows. Use fewer clusters.",
+                "there are no more distinct rows. Use fewer clusters.",
                 ConvergenceWarning,
             )
         convergence.warn_of_end(self, self.stop_reason_ == "interrupted", "inertia_")
-        log.info("fitted %d centres: %s after %d sweeps", self.n_clusters, self.stop_reason_, self.n_iter_)
+        log.info("fitted %d centres: %s after %d iterations", self.n_clusters, self.stop_reason_, self.n_iter_)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
         """Fit, then return the cluster of each row."""
@@ -317,7 +317,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
 
     @classmethod
     def _from_state(cls, state: State) -> Self:
-        """Build the model again from `_state`, checked as a thing from outside."""
+        """Build the model from a state, which is checked."""
         return words.restored(cls, state)
 
     # ---- use -----------------------------------------------------------------------------------------------------
@@ -390,7 +390,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         return -self._assigned(values, check_weight(sample_weight, len(values)))[1]
 
     def impute(self, X: Any) -> Any:
-        """Fill the holes of `X` from the centre of the row's cluster.
+        """Fill the missing values of `X` from the centre of the row's cluster.
 
         Returns
         -------
@@ -425,7 +425,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         return labels, inertia
 
     def _read(self, X: Any, reset: bool = False) -> Source:
-        """Read a table, and remember or check what scikit-learn wants to know of it."""
+        """Read a table, and store or check its features as scikit-learn expects."""
         if not reset:
             check_is_fitted(self, "_centred")
         source = read(X)
@@ -458,7 +458,7 @@ def _centred(source: Source, values: NDArray[Any], weight: Floats, run: Runner) 
         )
         pivot = rows.pivot + move(centre, swept)[0]
     if not swept.inertia > 0 and _vary(values[weight > 0]):
-        raise DataError("X has numbers whose squares are too small for float64. Multiply the columns by some constant.")
+        raise DataError("X has numbers whose squares are too small for float64. Multiply the columns by a constant.")
     return rows, swept.inertia / float(weight.sum()) / values.shape[1]
 
 
@@ -485,8 +485,8 @@ def _spread(rows: Rows, run: Runner) -> Floats:
 
 
 def _find_infinity(source: Source) -> None:
-    """Name the infinite cell; numbers that are finite and yet have no finite square are too large."""
+    """Name the infinite cell; finite numbers whose squares overflow are too large."""
     for batch in source.batches():
         for j in range(len(batch.names)):
             batch.column(j)
-    raise DataError("X has numbers whose squares are beyond float64. Divide the large columns by some constant.")
+    raise DataError("X has numbers whose squares are beyond float64. Divide the large columns by a constant.")
