@@ -492,7 +492,7 @@ HOSTILE = {
     "treatment": (lambda good: tampered(good, record={("columns", 1, "treatment"): "x"}), "cannot be 'x'"),
     "option": (lambda good: tampered(good, record={("options", "evil"): 1}), "has no option 'evil'"),
     "value": (lambda good: tampered(good, record={("options", "n_jobs"): "all"}), "n_jobs='all'"),
-    "mark": (lambda good: tampered(good, record={("options", "start"): {"$import": "os"}}), r"'\$import' is not a known"),
+    "mark": (lambda good: tampered(good, record={("options", "start"): {"$import": "os"}}), r"'\$import' is not"),
     "array size": (lambda good: tampered(good, record={("options", "start"): {"$array": [1], "dtype": "V99999"}}),
                    "not a dtype"),
     "entry": (lambda good: tampered(good, record={("more",): 1}), "too many or too few entries: more"),

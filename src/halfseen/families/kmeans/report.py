@@ -124,11 +124,11 @@ def _checks(model: Any, material: ClusterMaterial) -> Iterator[Check]:
 def _converged(model: Any) -> Check:
     if not hasattr(model, "stop_reason_"):
         return Check(True, "Convergence", "The model was built from given centres: there is no fit to check.")
-    sweeps = plural(model.n_iter_, "sweep")
+    iterations = plural(model.n_iter_, "iteration")
     if model.converged_:
-        text = f"The fit converged after {sweeps} ({model.stop_reason_}). Other starts may end elsewhere."
+        text = f"The fit converged after {iterations} ({model.stop_reason_}). Other starts may end elsewhere."
         return Check(True, "Convergence", text)
-    text = f"The fit stopped after {sweeps} without converging ({model.stop_reason_}). Raise max_iter."
+    text = f"The fit stopped after {iterations} without converging ({model.stop_reason_}). Raise max_iter."
     return Check(False, "Convergence", text)
 
 
