@@ -20,12 +20,12 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(21, "this is a folder", str(path))
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with open(beside, "xb") as file:
+        with open(temporary, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, target)
+        os.replace(temporary, target)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

@@ -24,8 +24,8 @@ def run(request: Mapping[str, Any]) -> None:
     loaded = load(one)
     words = dispatch.family_of(loaded).component
     if truth is not None:
-        told = dispatch.command(loaded, "truth")(loaded, dispatch.reading_of(loaded), {**request, "data": two})
-        _show_truth(comparison.with_truth(*told), truth, json, words[0])
+        pairs = dispatch.command(loaded, "truth")(loaded, dispatch.reading_of(loaded), {**request, "data": two})
+        _show_truth(comparison.with_truth(*pairs), truth, json, words[0])
         return
     try:
         second = load(two)

@@ -393,13 +393,13 @@ class PCFG(GrammarUse):
         self.unparsable_: list[int] = np.flatnonzero((distinct.which >= 0) & ~found[distinct.which]).tolist()
         if found.all():
             return distinct
-        told = reading.unparsable_message(distinct.data.grammar, corpus, self.unparsable_)
+        message = reading.unparsable_message(distinct.data.grammar, corpus, self.unparsable_)
         if self.on_unparsable == "error" or not found.any():
-            advice = " Set unknown= to handle unknown words." if "not in the grammar" in told else ""
+            advice = " Set unknown= to handle unknown words." if "not in the grammar" in message else ""
             skip = " on_unparsable='skip' (--unparsable skip) leaves them out."
             rest = skip if found.any() else " There is nothing to fit."
-            raise DataError(f"{told}{advice}{rest}")
-        self.events_.append(f"left out: {told[:-1]}")
+            raise DataError(f"{message}{advice}{rest}")
+        self.events_.append(f"left out: {message[:-1]}")
         kept = np.flatnonzero(found)
         return DistinctSentences(distinct.data.taken(kept), distinct.weight[kept], distinct.which)
 

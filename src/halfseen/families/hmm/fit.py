@@ -210,8 +210,8 @@ class ChainEM(ChainUse):
 
     def _order(self, topology: Topology, model: HiddenMarkov, stats: Stats, sequences: Sequences) -> Any:
         """Return the order to show states in, the most used first; None if the states are identified otherwise."""
-        told = self.start or self.fixed or self.tied or sequences.evidence is not None or not topology.free
-        if told:
+        identified = self.start or self.fixed or self.tied or sequences.evidence is not None or not topology.free
+        if identified:
             return None
         parts = model.view(stats)
         return np.argsort(-topology.occupancy(parts["start"], parts["trans"]), kind="stable")

@@ -124,7 +124,7 @@ def _draw(ax: Axes, model: ChainUse, resp: Any, states: Any, values: tuple[str, 
     ax.set(xlabel="step", ylabel="probability of each state", xlim=(edges[0], edges[-1]), ylim=(0, 1))
     ax.legend(loc="upper left", bbox_to_anchor=(1.08 if values else 1.01, 1.0), frameon=False)
     if values is not None:
-        beside = ax.twinx()
-        beside.plot(steps, values[1], color=INK, linewidth=1, marker=".", markersize=3)
-        beside.set_ylabel(values[0])
+        right = ax.twinx()
+        right.plot(steps, values[1], color=INK, linewidth=1, marker=".", markersize=3)
+        right.set_ylabel(values[0])
     return ax

@@ -31,7 +31,7 @@ from halfseen.seeds import child
 
 log = logging.getLogger("halfseen")
 
-N_INIT = 4  # starts, unless so many others are asked for
+N_INIT = 4  # starts, by default
 HEAD = 1024  # rows whose mean is the first guess of all rows' mean
 FEW = 4096  # rows whose distances to all centres are computed at once
 
@@ -409,9 +409,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Pi
         centres = self.cluster_centers_
         cells = {}
         for j in range(values.shape[1]):
-            holes = np.flatnonzero(np.isnan(values[:, j]))
-            if len(holes):
-                cells[j] = (holes, centres[labels[holes], j].tolist())
+            missing = np.flatnonzero(np.isnan(values[:, j]))
+            if len(missing):
+                cells[j] = (missing, centres[labels[missing], j].tolist())
         return source.fill(cells)
 
     def _assigned(self, values: NDArray[Any], weight: Floats | None = None) -> tuple[NDArray[np.int32], float]:

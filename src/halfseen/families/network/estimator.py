@@ -310,8 +310,8 @@ def _coded_rows(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Like
     for name, one in soft.items():
         if name not in schema.names:
             continue
-        told = np.logical_or.reduce(one.patterns != 0, axis=1)[one.index]
-        both = np.flatnonzero(told & (codes[:, schema.names.index(name)] >= 0))
+        has_evidence = np.logical_or.reduce(one.patterns != 0, axis=1)[one.index]
+        both = np.flatnonzero(has_evidence & (codes[:, schema.names.index(name)] >= 0))
         if len(both):
             raise DataError(
                 f"evidence[{name!r}]: row {both[0]} has a value and soft evidence; make one of them missing."

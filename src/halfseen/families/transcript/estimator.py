@@ -326,10 +326,10 @@ class TranscriptAligner(Pickled):
         short = too_short(corpus, layouts)
         if not short:
             return corpus, layouts
-        told = short_utterances_message(corpus, layouts, short, self.states_per_unit)
+        message = short_utterances_message(corpus, layouts, short, self.states_per_unit)
         if self.too_short == "raise" or len(short) == len(layouts):
-            raise DataError(f"{told} too_short='skip' leaves such utterances out.")
-        self.events_.append(f"left out: {told}")
+            raise DataError(f"{message} too_short='skip' leaves such utterances out.")
+        self.events_.append(f"left out: {message}")
         kept = np.setdiff1d(np.arange(len(layouts)), short)
         return corpus.take(kept), [layouts[b] for b in kept]
 

@@ -94,8 +94,8 @@ def _draw_segments(ax: Axes, alignment: Alignment, level: str, colour: str) -> N
         shade = "black" if part.confidence >= SURE else "0.6"
         middle = (part.start + part.end) / 2
         ax.text(middle, 1.02, part.name, transform=top, ha="center", va="bottom", fontsize="x-small", color=shade)
-    told = [part.name for part in alignment.tier(level) if part.word >= 0]
-    if told == [part.name for part in alignment.words]:
+    names = [part.name for part in alignment.tier(level) if part.word >= 0]
+    if names == [part.name for part in alignment.words]:
         return  # one legend entry
     for part in alignment.words:
         middle = (part.start + part.end) / 2

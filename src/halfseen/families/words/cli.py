@@ -91,13 +91,13 @@ def _opened(output: str) -> Iterator[TextIO]:
         return
     if not Path(output).parent.is_dir():
         raise ParameterError(f"-o: there is no directory {Path(output).parent}.")
-    beside = Path(f"{output}.part")
+    temporary = Path(f"{output}.part")
     try:
-        with beside.open("w", encoding="utf-8") as file:
+        with temporary.open("w", encoding="utf-8") as file:
             yield file
-        beside.replace(output)
+        temporary.replace(output)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def score(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
