@@ -597,7 +597,7 @@ def test_an_impossible_labelled_path_is_named():
             X, groups=["early"] * 4 + ["late"] * 5, labels=labels, sample_weight=[1, 3]
         )
     days = np.arange("2026-01-05", "2026-01-14", dtype="datetime64[D]")
-    with pytest.raises(FitError, match=r"sequence 0 is impossible .* at step 7 \(2026-01-12\) "):
+    with pytest.raises(FitError, match=r"sequence 0 has probability zero .* at step 7 \(2026-01-12\) "):
         hs.HMM(2, transitions="left-right", n_init=2).fit(X, time=days, labels=labels)
 
 
