@@ -40,9 +40,9 @@ smartquotes = False  # quotes in text are often quotes of code
 TOUR = [
     "penguins.py",
     "few_labels.py",
-    "known_in_part.py",
+    "known_parameters.py",
     "soft_hard_sample.py",
-    "mixture_in_motion.py",
+    "mixture_animation.py",
     "em_by_hand.py",
     "em_and_gradient.py",
 ]

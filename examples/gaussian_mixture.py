@@ -27,9 +27,9 @@ print(model.means_.round(1))
 # %%
 # Values imputed from the other columns are nearer to the truth than the column means.
 
-holes = np.isnan(X)
+missing = np.isnan(X)
 filled = model.impute(X)
-means_only = np.where(holes, np.nanmean(X, axis=0), X)
+means_only = np.where(missing, np.nanmean(X, axis=0), X)
 for name, guess in (("column means", means_only), ("mixture", filled)):
-    error = np.sqrt(np.mean((guess[holes] - complete[holes]) ** 2))
+    error = np.sqrt(np.mean((guess[missing] - complete[missing]) ** 2))
     print(f"root mean square error of {name}: {error:.2f}")

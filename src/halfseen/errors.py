@@ -6,11 +6,11 @@
     └── HalfseenError                   catch this to catch them all
         ├── DataError      (ValueError)     the data cannot be used: says which row and column, and what to do
         │   └── DataTypeError  (TypeError)  the data is of a type that cannot be read: sparse, dates, nested
-        ├── ParameterError (ValueError)     an argument makes no sense: says which values do
-        │   └── AbsentError (AttributeError)    an attribute that only a fit to data at hand has
+        ├── ParameterError (ValueError)     an argument is not valid: says which values are
+        │   └── AbsentError (AttributeError)    an attribute that only a model fitted to data has
         ├── ModelFileError (ValueError)     a model file cannot be read or written: says what is wrong with which file
         ├── CheckpointError (ValueError)    a checkpoint cannot be used: it is of another run, or damaged
-        └── FitError       (RuntimeError)   a fit cannot go on: says at which step
+        └── FitError       (RuntimeError)   a fit cannot continue: says at which step
             └── ObjectiveFell               the objective fell: a bug in halfseen, please report it
 
     UserWarning
@@ -53,7 +53,7 @@ __all__ = [
 
 
 class HalfseenError(Exception):
-    """Any error raised by halfseen on purpose."""
+    """Base class of all errors that halfseen raises."""
 
 
 class DataError(HalfseenError, ValueError):
@@ -65,11 +65,11 @@ class DataTypeError(DataError, TypeError):
 
 
 class ParameterError(HalfseenError, ValueError):
-    """An argument makes no sense."""
+    """An argument is not valid."""
 
 
 class AbsentError(ParameterError, AttributeError):
-    """An attribute that only a fit to data at hand has; an `AttributeError` too, so that `hasattr` says no."""
+    """An attribute that only a model fitted to data has; an `AttributeError` too, so that `hasattr` is False."""
 
 
 class ModelFileError(HalfseenError, ValueError):
@@ -81,7 +81,7 @@ class CheckpointError(HalfseenError, ValueError):
 
 
 class FitError(HalfseenError, RuntimeError):
-    """A fit cannot go on."""
+    """A fit cannot continue."""
 
 
 class ObjectiveFell(FitError):
@@ -119,7 +119,7 @@ please report it with the data and the seed.
 
 
 class HalfseenWarning(UserWarning):
-    """Any warning given by halfseen."""
+    """Base class of all warnings of halfseen."""
 
 
 class UnknownCategoryWarning(HalfseenWarning):
@@ -147,8 +147,8 @@ class InterruptedWarning(HalfseenWarning):
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside halfseen that led here, wherever in the library the reason was found."""
-    here = str(Path(__file__).parent / "_")[:-1]  # with the separator: a neighbour's name may begin alike
+    """Attribute the warning to the line of the caller's code outside halfseen."""
+    here = str(Path(__file__).parent / "_")[:-1]  # with the separator: a folder next to it may begin with the same name
     level, frame = 2, sys._getframe(1)  # level 1 is this function
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
         level, frame = level + 1, frame.f_back

@@ -1,4 +1,4 @@
-"""Libraries that are only there if asked for: files, plots and pages need the extra `app`."""
+"""Optional libraries: files, plots and reports need the extra `app`."""
 
 from __future__ import annotations
 

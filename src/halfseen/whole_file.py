@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writing: a file is replaced as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import BinaryIO
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file to write bytes to; it takes the place of `path` when the block ends well.
+    """Open a file to write bytes to; it replaces `path` when the block ends without an error.
 
-    Until then the bytes are in a file beside it, which an error removes: whoever looks sees the old file or the new
-    one, never a part. Where `path` is a link, the file it leads to is replaced.
+    Until then the bytes are in a temporary file in the same folder, which an error removes: readers see the old file
+    or the new one, never a part. If `path` is a symbolic link, the file that it points to is replaced.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(21, "this is a folder", str(path))
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with open(beside, "xb") as file:
+        with open(temporary, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, target)
+        os.replace(temporary, target)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

@@ -150,7 +150,7 @@ def test_missing_markers_kinds_and_weights(tmp_path):
     found = json.loads(done.stdout)
     assert found["columns"] == {"letter": "categorical", "visits": "poisson"}
     assert "id" in done.stderr
-    assert "set aside" in done.stderr
+    assert "left out" in done.stderr
 
 
 def test_a_target_makes_a_classifier(parties):
@@ -198,7 +198,7 @@ def test_k_means(centres):
     np.testing.assert_array_equal(model.cluster_centers_, same.cluster_centers_)
     assert (model.n_init, model.max_iter) == (4, 300)  # its own defaults
     assert "cluster 2 (20%): body_mass_g 5,450" in centres[1].stdout
-    assert "body_mass_g makes over 99% of all distances" in centres[1].stderr
+    assert "body_mass_g accounts for over 99% of all distances" in centres[1].stderr
     assert "iterations (assignments unchanged)" in centres[1].stderr
     assert "Report on clusters" in centres[0].with_suffix(".html").read_text(encoding="utf-8")
     assert sorted(path.name for path in centres[0].parent.iterdir()) == ["k.halfseen", "k.html"]
@@ -246,7 +246,7 @@ def test_k_means_is_shown_and_compared(centres, tmp_path):
     other = tmp_path / "o.halfseen"
     halfseen(*BIRDS, *NUMBERS, "-k", 2, "-o", other)
     assert f"only in {centres[0]}: cluster 1" in halfseen("compare", centres[0], other).stdout
-    assert "nothing moved: the clusters are the same" in halfseen("compare", other, other).stdout
+    assert "no changes: the clusters are the same" in halfseen("compare", other, other).stdout
     shown = halfseen("compare", centres[0], "example:penguins", "--truth", "species").stdout
     assert "have the most frequent species of their cluster" in shown
     found = json.loads(halfseen("compare", centres[0], "example:penguins", "--truth", "species", "--json").stdout)
@@ -284,7 +284,7 @@ def test_uses_without_meaning_for_k_means_are_refused(centres, votes):
         ["impute", centres[0], "example:penguins", "--draws", "2"],
         ["report", centres[0], "example:penguins", "--cost", "costs.csv"],
     ):
-        assert "has no meaning for a KMeans model" in halfseen(*arguments, code=2).stderr
+        assert "cannot be used with a KMeans model" in halfseen(*arguments, code=2).stderr
     assert (
         "a KMeans and a LatentClass have no classes of one kind"
         in halfseen("compare", centres[0], votes[0], code=2).stderr
@@ -407,9 +407,9 @@ def test_compare_models(votes, tmp_path):
     other = tmp_path / "o.halfseen"
     halfseen("fit", votes[1], "--ignore", "party", "-k", 4, "--seed", 1, "-o", other)
     shown = halfseen("compare", votes[0], other).stdout
-    assert "what moved most" in shown
+    assert "largest changes" in shown
     assert f"only in {other}" in shown
-    assert "nothing moved" in halfseen("compare", votes[0], votes[0]).stdout
+    assert "no changes" in halfseen("compare", votes[0], votes[0]).stdout
 
 
 def test_compare_with_truth(votes):

@@ -139,7 +139,7 @@ def test_a_verb_works_or_says_for_whom_it_is(fitted, folder, monkeypatch, estima
         assert done.output
     else:
         assert done.exit_code == 2, done.output
-        assert f"has no meaning for a{'n' * (estimator == 'HMM')} {estimator} model. It is for" in done.stderr
+        assert f"cannot be used with a{'n' * (estimator == 'HMM')} {estimator} model. It is for" in done.stderr
         assert families.offering(verb)[0].title in done.stderr
 
 
@@ -161,7 +161,7 @@ def test_a_model_is_compared_or_has_nothing_to_compare(fitted, estimator):
         assert f"a {estimator} has no classes to compare" in done.stderr
         assert not hasattr(hs.load(model), "weights_")
     else:
-        assert f"nothing moved: the {family_of(estimator).component[1]} are the same" in done.stdout
+        assert f"no changes: the {family_of(estimator).component[1]} are the same" in done.stdout
 
 
 # ---- options ---------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_an_option_of_another_family_is_refused_in_a_fit(family):
         titles = " and ".join(title for owner, own in owners for title in owner.called(own))
         ways = " or ".join(f"--model {word}" for owner, own in owners for word in own.models or owner.asked)
         other = f"{flag} is an option of {titles}: use {ways}."
-        refused = f"{flag} has no meaning with --model {model}: {reason}."
+        refused = f"{flag} cannot be used with --model {model}: {reason}."
         assert done.stderr == f"halfseen: {other if reason is None else refused}\n"
 
 
@@ -210,7 +210,7 @@ def test_an_option_of_another_family_is_refused_in_use(fitted, folder, monkeypat
             done = halfseen(verb, *arguments, *option)
             assert done.exit_code == 2, done.output
             reason = family.refused.get(verb, {}).get(name)
-            assert f"{flag} has no meaning for a" in done.stderr
+            assert f"{flag} cannot be used with a" in done.stderr
             assert (reason or f"it is an option of {families.owners(verb, name)[0][0].title}") in done.stderr
 
 

@@ -103,10 +103,10 @@ def test_the_report_names_rules_and_sentences(folder):
     ("args", "message", "code"),
     [
         (("corpus.txt", "--model", "none.cfg"), "none.cfg: No such file", 1),
-        (("corpus.txt", "--model", "empty.cfg"), "empty.cfg: there are no rules", 1),
-        (("empty.cfg", "--model", "rules.cfg"), "no sentences in it", 1),
+        (("corpus.txt", "--model", "empty.cfg"), "empty.cfg: the grammar has no rules", 1),
+        (("empty.cfg", "--model", "rules.cfg"), "the file has no sentences", 1),
         (("corpus.txt", "--model", "rules.cfg"), "1 of 5 sentences has no parse", 1),
-        (("corpus.txt", "--model", "rules.cfg", "-k", "2"), "--classes has no meaning with --model", 2),
+        (("corpus.txt", "--model", "rules.cfg", "-k", "2"), "--classes cannot be used with --model", 2),
         (("corpus.txt", "--brackets"), "--brackets is an option of grammars: add --model rules.cfg", 2),
     ],
 )

@@ -34,7 +34,7 @@ def lawn(tmp_path_factory):
     frame = frame.mask(np.random.default_rng(0).random(frame.shape) < 0.1).assign(remark="x")
     frame.to_csv(folder / "lawn.csv", index=False)
     done = halfseen("fit", folder / "lawn.csv", "--model", folder / "lawn.bif", "-o", folder / "m.halfseen")
-    assert "set aside: remark: not in the network" in done.stderr
+    assert "left out: remark: not in the network" in done.stderr
     assert "wet <- rain, sprinkler: no" in done.stdout
     return folder
 
@@ -155,7 +155,7 @@ def test_the_report_draws_the_network_and_escapes_names():
     page = hs.report(odd, frame)
     assert "&lt;a&amp;b&gt;" in page
     assert "<a&b>" not in page
-    assert "takes away" in page
+    assert "uncertainty removed" in page
     assert hs.report(odd, frame) == page
 
 

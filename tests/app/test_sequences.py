@@ -77,7 +77,7 @@ def test_without_group_and_time_a_file_is_one_sequence(tmp_path):
     done = halfseen(
         "fit", data, "--model", "hmm", "-k", 2, "--prior", 1, "--restarts", 2, "-o", tmp_path / "m.halfseen"
     )
-    assert "set aside: n (counts the rows)" in done.stderr
+    assert "left out: n (counts the rows)" in done.stderr
     assert json.loads(halfseen("score", tmp_path / "m.halfseen", data, "--json").stdout)["sequences"] == 1
     rows = table(halfseen("sample", tmp_path / "m.halfseen", "-n", 3).stdout)
     assert [row["step"] for row in rows] == ["0", "1", "2"]
@@ -168,8 +168,8 @@ def test_compare(pumps, tmp_path):
     found = json.loads(halfseen("compare", *pumps, "--truth", "truth", "--json").stdout)
     assert np.sum(found["counts"]) == 200
     assert found["majority"] > 0.95
-    assert "have the most frequent truth of their state" in halfseen("compare", *pumps, "--truth", "truth").stdout
-    assert "nothing moved: the states are the same" in halfseen("compare", pumps[0], pumps[0]).stdout
+    assert "are in a state of their own truth" in halfseen("compare", *pumps, "--truth", "truth").stdout
+    assert "no changes: the states are the same" in halfseen("compare", pumps[0], pumps[0]).stdout
     other = tmp_path / "o.halfseen"
     halfseen("fit", pumps[1], *FIT, "-k", 3, "--seed", 1, "--max-iter", 2, "-o", other)
     assert "(next)" in halfseen("compare", pumps[0], other).stdout
@@ -178,7 +178,7 @@ def test_compare(pumps, tmp_path):
 @pytest.mark.usefixtures("pictures_unwritten")
 def test_report_and_info(pumps, tmp_path):
     halfseen("report", *pumps, "-o", tmp_path / "r.html")
-    assert "Transitions between states" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Transition probabilities" in (tmp_path / "r.html").read_text(encoding="utf-8")
     shown = halfseen("info", pumps[0]).stdout
     assert "sequences by     pump" in shown
     assert "in the order of  hour" in shown
@@ -244,11 +244,11 @@ def test_options_of_other_models_are_refused(pumps, tmp_path):
     votes = tmp_path / "v.halfseen"
     halfseen("fit", "example:votes", "-k", 2, "--restarts", 1, "-o", votes)
     assert (
-        "--path has no meaning for a LatentClass model"
+        "--path cannot be used with a LatentClass model"
         in halfseen("predict", votes, "example:votes", "--path", code=2).stderr
     )
-    assert "--sequences has no meaning" in halfseen("sample", votes, "--sequences", 2, code=2).stderr
-    assert "forecast has no meaning" in halfseen("forecast", votes, "example:votes", code=2).stderr
+    assert "--sequences cannot be used" in halfseen("sample", votes, "--sequences", 2, code=2).stderr
+    assert "forecast cannot be used" in halfseen("forecast", votes, "example:votes", code=2).stderr
 
 
 def test_what_is_wrong_is_named(pumps, tmp_path):

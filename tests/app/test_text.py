@@ -114,15 +114,15 @@ def test_every_verb_takes_text(reviews):
     assert {row["class"] for row in drawn} <= {"good", "bad"}
     assert set(drawn[0]["body"].split()) <= {*GOOD, *BAD, *BOTH}
     assert "nothing but text" in halfseen("impute", model, data, "--check").stdout
-    assert "text is not filled" in halfseen("impute", model, data, "-o", folder / "filled.csv").stderr
+    assert "text columns are not imputed" in halfseen("impute", model, data, "-o", folder / "filled.csv").stderr
     assert "Adjusted Rand" in halfseen("compare", model, data, "--truth", "label").stdout
     other = folder / "other.halfseen"
     halfseen("fit", data, "--text", "body", "--target", "label", "--prior", "3", "-o", other)
     assert "cut or scaled by other options" in halfseen("compare", model, other, code=2).stderr
-    assert "nothing moved" in halfseen("compare", other, other).stdout
+    assert "no changes" in halfseen("compare", other, other).stdout
     assert "text" in halfseen("info", model, "--code").stdout
     assert "boring" in halfseen("info", model, "--parameters").stdout
-    assert "forecast has no meaning" in halfseen("forecast", model, data, code=2).stderr
+    assert "forecast cannot be used" in halfseen("forecast", model, data, code=2).stderr
     few = folder / "few.csv"
     few.write_text("".join(data.read_text().splitlines(keepends=True)[:7]))
     told = halfseen("explain", few, "--text", "body", "--ignore", "label", "--steps", 1).stdout

@@ -91,9 +91,9 @@ def test_standard_output_and_transcripts_in_a_file(speech, tmp_path):
 def test_a_folder_of_audio_needs_a_folder_and_formats_that_are_known(speech, tmp_path):
     folder, _, model = speech
     done = halfseen("align", model, folder / "corpus", "-o", tmp_path / "out.srt", code=2)
-    assert "out.srt is the name of a file; of audio, name a folder and --format srt" in done.stderr
+    assert "out.srt is the name of a file. For audio, name a folder and add --format srt" in done.stderr
     done = halfseen("align", model, folder / "corpus", "-o", tmp_path / "out", "--format", "doc", code=2)
-    assert "--format 'doc' is not one or several of TextGrid, json, csv, srt, vtt" in done.stderr
+    assert "--format 'doc' is not one or more of TextGrid, json, csv, srt, vtt" in done.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -146,9 +146,9 @@ def test_a_table_of_steps(machine, tmp_path):
         (("--group", "run"), 2, "--transcripts is needed"),
         (("--transcripts", "runs.csv"), 2, "--group is needed"),
         (("--transcripts", "runs.csv", "--group", "nobody"), 1, "--group nobody"),
-        (("-k", "3"), 2, "--classes has no meaning"),
-        (("--target", "valve"), 2, "--target has no meaning"),
-        (("--restarts", "3"), 2, "--restarts has no meaning"),
+        (("-k", "3"), 2, "--classes cannot be used"),
+        (("--target", "valve"), 2, "--target cannot be used"),
+        (("--restarts", "3"), 2, "--restarts cannot be used"),
         (
             ("--report", "page.html"),
             2,
@@ -188,10 +188,10 @@ def test_a_model_that_was_made_in_python_is_used_at_the_command_line(machine, tm
 def test_data_of_the_other_kind_and_verbs_without_a_meaning_are_told(speech, machine, tmp_path):
     folder, _, model = speech
     steps = machine[0] / "steps.csv"
-    assert "no column of groups" in halfseen("align", model, steps, code=2).stderr
+    assert "no group column" in halfseen("align", model, steps, code=2).stderr
     assert "no such folder" in halfseen("align", model, f"{tmp_path}/nowhere/", code=1).stderr
-    assert "--weight has no meaning" in halfseen("score", model, folder / "corpus", "--weight", "w", code=2).stderr
-    assert "report has no meaning for a TranscriptAligner" in halfseen("report", model, steps, code=2).stderr
+    assert "--weight cannot be used" in halfseen("score", model, folder / "corpus", "--weight", "w", code=2).stderr
+    assert "report cannot be used with a TranscriptAligner" in halfseen("report", model, steps, code=2).stderr
     assert "TranscriptAligner has no classes to compare" in halfseen("compare", model, model, code=2).stderr
 
 
@@ -218,11 +218,11 @@ def test_an_interrupted_fit_goes_on_only_with_the_same_transcripts(machine, tmp_
 
 def test_a_line_without_a_transcript_is_named_by_its_line(tmp_path):
     """Lines of a file count from 1, its head and blank ones too."""
-    from halfseen.families.transcript.cli import read_said
+    from halfseen.families.transcript.cli import read_transcript_file
 
     path = tmp_path / "said.csv"
     path.write_text("name,text\n\na,yes no\nb\n")
     with pytest.raises(hs.errors.DataError, match=r"line 4: .*'b'.* has no transcript"):
-        read_said(str(path))
+        read_transcript_file(str(path))
     path.write_text("name,text\n\na,yes\na,no\n")
-    assert read_said(str(path)) == {"a": "yes no"}
+    assert read_transcript_file(str(path)) == {"a": "yes no"}

@@ -24,7 +24,7 @@ def words(tmp_path_factory):
     (folder / "a.en").write_text("\n".join(TARGET) + "\n")
     model = folder / "m.halfseen"
     done = halfseen("fit", folder / "a.de", folder / "a.en", "--model", "words", "--max-iter", 10, "-o", model)
-    assert "1 of 6 pairs have an empty side and teach nothing: line 6" in done.stderr
+    assert "1 of 6 pairs have an empty side and are ignored: line 6" in done.stderr
     assert "Haus: house" in done.stdout
     return folder, model
 
@@ -123,7 +123,7 @@ def test_mistakes_are_told(words, tmp_path):
         (1, "line 1: there is no ' ||| '", "fit", folder / "a.de", "--model", "words"),
         (
             2,
-            "--classes has no meaning with --model words",
+            "--classes cannot be used with --model words",
             "fit",
             folder / "a.de",
             folder / "a.en",
@@ -145,9 +145,9 @@ def test_mistakes_are_told(words, tmp_path):
             "ibm7",
         ),
         (2, "--symmetrize 'x' is not one of", "align", model, folder / "a.de", folder / "a.en", "--symmetrize", "x"),
-        (2, "--format has no meaning", "align", model, folder / "a.de", folder / "a.en", "--format", "srt"),
+        (2, "--format cannot be used", "align", model, folder / "a.de", folder / "a.en", "--format", "srt"),
         (1, "there is no such file", "align", model, folder / "a.de", folder / "b.en"),
         (2, "there is no directory", "align", model, folder / "a.de", folder / "a.en", "-o", tmp_path / "no" / "x"),
-        (2, "predict has no meaning for a WordAligner model", "predict", model, folder / "a.de"),
+        (2, "predict cannot be used with a WordAligner model", "predict", model, folder / "a.de"),
     ):
         assert said in halfseen(*command, code=code).stderr

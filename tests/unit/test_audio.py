@@ -65,7 +65,7 @@ def test_floats_and_files_of_other_programs_are_read(tmp_path, file):
         (riff(struct.pack("<HHIIHH", 1, 1, 8000, 16000, 2, 16), SHORTS)[:30], "ends before"),
         (riff(struct.pack("<HHIIHH", 2, 1, 8000, 16000, 2, 4), SHORTS), "format 2 with 4 bits.*ffmpeg"),
         (riff(struct.pack("<HHIIHH", 1, 0, 8000, 16000, 2, 16), SHORTS), "0 channels"),
-        (b"RIFF\0\0\0\0WAVEdata\4\0\0\0abcd", "before what they are"),
+        (b"RIFF\0\0\0\0WAVEdata\4\0\0\0abcd", "before the header that describes them"),
         (riff(struct.pack("<HHIIHH", 3, 1, 8000, 32000, 4, 32), np.float32([0, np.nan]).tobytes()), "sample 1 is not"),
     ],
     ids=["empty", "short form", "cut", "compressed", "no channels", "no form", "nan"],
@@ -100,7 +100,7 @@ def test_channels_are_averaged(tmp_path):
 
 def test_what_is_no_wav_file_is_told(tmp_path):
     (tmp_path / "a.wav").write_bytes(b"ID3 an MP3 in disguise")
-    with pytest.raises(DataError, match=r"a\.wav: this is not a WAV file .*ffmpeg"):
+    with pytest.raises(DataError, match=r"a\.wav: this is not an uncompressed WAV file .*ffmpeg"):
         hs.read_wav(tmp_path / "a.wav")
     with pytest.raises(DataError, match="no such file"):
         hs.read_wav(tmp_path / "b.wav")
@@ -274,7 +274,7 @@ def test_a_folder_is_a_sequence_of_features(tmp_path):
     assert [one.speaker for one in found.recordings] == ["ann", "ann", "ben", "ben"]
     both = np.concatenate([found[0], found[1]])
     np.testing.assert_allclose(both[:, :13].mean(axis=0), 0, atol=1e-10)
-    again = hs.AudioFolder(tmp_path, room=0)
+    again = hs.AudioFolder(tmp_path, memory=0)
     np.testing.assert_array_equal(again[1], found[1])
     assert not again._kept
 
@@ -300,7 +300,7 @@ def test_one_name_in_two_folders_is_not_one_recording(tmp_path):
     given = hs.AudioFolder(tmp_path, transcripts={"one": "x", "one.wav": "x", "ann/one": "y", "two": "z"})
     assert dict(zip(given.names, given.transcripts, strict=True)) == {"ann/one": ("y",), "ben/two": ("z",)}
     assert given.without_text == ["ben/one"]
-    with pytest.raises(DataError, match=r"transcripts are of 'one', recordings \['ann/one', 'ben/one', 'ben/two'\]"):
+    with pytest.raises(DataError, match=r"Transcripts: 'one'; recordings: 'ann/one', 'ben/one', 'ben/two'"):
         hs.AudioFolder(tmp_path, transcripts={"one": "x"})
 
 

@@ -278,7 +278,7 @@ FRAME = pd.DataFrame({"A": [0, 1, 0], "B": [1, 1, 0]})
     [
         ({"edges": "A -> B -> A"}, ParameterError, "go round in a circle: .*A -> B|B -> A"),
         ({"edges": "A -> "}, ParameterError, "arrow without a name"),
-        ({"edges": [("A", "B"), ("A", "B")]}, ParameterError, "'A' -> 'B' is there twice"),
+        ({"edges": [("A", "B"), ("A", "B")]}, ParameterError, "'A' -> 'B' is given twice"),
         ({"edges": [("A", "A")]}, ParameterError, "its own parent"),
         ({"edges": 3}, ParameterError, "not a list of pairs"),
         ({"edges": None}, ParameterError, "at least one variable"),
@@ -303,11 +303,11 @@ def test_mistakes_in_options(options, error, what):
 
 
 def test_mistakes_in_tables():
-    with pytest.raises(DataError, match="'A' is of numbers, and networks are of categories"):
+    with pytest.raises(DataError, match="'A' has numbers, but networks need categories"):
         hs.BayesNet(["A"]).fit(pd.DataFrame({"A": [0.5, 1.5, 2.5]}))
     with pytest.raises(DataError, match="'A' has no observed cell: give its states"):
         hs.BayesNet(["A", "B"]).fit(pd.DataFrame({"A": [None, None], "B": [0, 1]}))
-    with pytest.raises(FitError, match="row 1 is impossible"):
+    with pytest.raises(FitError, match="row 1 has probability zero"):
         hs.BayesNet("A -> B", start={"A": [1, 0]}, fixed=["A"]).fit(FRAME)
     with pytest.raises(DataError, match=r"evidence.*row 0 has a value and soft evidence"):
         hs.BayesNet("A -> B").fit(FRAME, evidence={"A": [[0.1, 0.9]] * 3})

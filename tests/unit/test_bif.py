@@ -114,17 +114,17 @@ A = "variable a { type discrete [ 2 ] { x, y }; }\n"
     ("text", "what"),
     [
         ("", "line 1: there is no variable"),
-        ("nonsense", "line 1: 'nonsense' stands where 'network', 'variable' or 'probability'"),
+        ("nonsense", "line 1: found 'nonsense', expected 'network', 'variable' or 'probability'"),
         ("variable a { type discrete [ 3 ] { x, y }; }", "should have 3 states and lists 2: x, y"),
         ("variable a { type continuous; }", "'continuous'; only 'discrete'"),
         (A, r"line 2: variable 'a' has no 'probability"),
         (A + "probability ( b ) { table 1; }", "line 2: there are probabilities of 'b', but no variable"),
         (A + "\nprobability ( a ) { table 0.5, 0.6; }", r"line 3: a row of 'a' sums to 1.1"),
-        (A + "probability ( a ) { table 0.5; }", "line 2: the table of 'a' has 1 numbers; .* ask for 2"),
+        (A + "probability ( a ) { table 0.5; }", "line 2: the table of 'a' has 1 numbers; .* require 2"),
         (A + "probability ( a ) { table half, 0.5; }", "line 2: 'half' is not a number"),
-        (A + "probability ( a ) {\n table 0.5, 0.5", "line 3: the file ends where '}' should follow"),
+        (A + "probability ( a ) {\n table 0.5, 0.5", "line 3: the file ends where '}' is expected"),
         (A + 'probability ( "a ) { table 0.5, 0.5; }', "quoted name that does not end"),
-        (A + A, "line 2: variable 'a' is there twice"),
+        (A + A, "line 2: variable 'a' is defined twice"),
     ],
 )
 def test_mistakes_are_told_with_their_line(text, what):
@@ -136,7 +136,7 @@ def test_mistakes_are_told_with_their_line(text, what):
     ("rows", "what"),
     [
         ("(x) 0.5, 0.5;", r"'b' lacks 1 of 2 rows, the first for \(y\), and has no 'default'"),
-        ("(x) 0.5, 0.5; (x) 0.5, 0.5;", r"the row \(x\) of 'b' is there twice"),
+        ("(x) 0.5, 0.5; (x) 0.5, 0.5;", r"the row \(x\) of 'b' is given twice"),
         ("(z) 0.5, 0.5;", r"no state 'z' among x, y"),
         ("(x, y) 0.5, 0.5;", "names 2 states for 1 parents"),
         ("(x) 0.5;", "1 numbers for 2 states"),

@@ -9,7 +9,7 @@ import pytest
 import halfseen as hs
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.hmm.plots import draw_paths
-from halfseen.families.hmm.scored_sequences import look_along
+from halfseen.families.hmm.scored_sequences import score_sequences
 from tests.unit.test_report import check, sections_of
 
 pytest.importorskip("matplotlib")
@@ -56,7 +56,7 @@ def test_it_says_what_the_model_says(fitted):
     text = words(html)
     assert sections_of(html) == SECTIONS
     assert "<title>Report on hidden states</title>" in html
-    assert "Behind the 240 steps of 4 sequences are 3 hidden states; of 2 numbers of states tried" in text
+    assert "The model has 3 hidden states for the 240 steps of 4 sequences; of 2 numbers of states tried" in text
     assert f"state 0 {model.dwell_[0]:.3g} steps" in text
     for p in model.transmat_.ravel():
         assert f"{p:.1%}" in text
@@ -64,7 +64,7 @@ def test_it_says_what_the_model_says(fitted):
     assert "random starts; " in text
     empty = X[list(COLUMNS)].isna().all(axis=1).sum()
     assert empty >= 5
-    assert f"At {empty} steps nothing was observed at all" in text
+    assert f"{empty} steps have no observed value" in text
     assert "model.fit(X, groups='pump', time='hour')" in text
     assert first_row(html, "Sequences that fit worst")[0] == "ABCD"[model.score_samples(X).argmin()]
 
@@ -97,13 +97,13 @@ def test_every_kind_of_chain(how):
     text = words(html)
     if how["n_components"] == 1:
         assert sections_of(html) == [key for key in SECTIONS if key not in ("transitions", "time")]
-        assert "is one state" in text
+        assert "has one state" in text
         assert html == hs.report(model, parts)
     else:
         assert "sequence 1" in text
     if "min_dwell" in how:
         assert "·" in html
-        assert "for good" in text
+        assert "never left" in text
 
 
 @pytest.mark.usefixtures("pictures_unwritten")
@@ -118,20 +118,20 @@ def test_a_long_sequence_and_no_fit():
 
 def test_what_it_refuses(fitted):
     model, X, _ = fitted
-    with pytest.raises(ParameterError, match="cost= has no meaning for an HMM"):
+    with pytest.raises(ParameterError, match="cost= does not apply to an HMM"):
         hs.report(model, X, cost=[[0, 1], [1, 0]])
     never = hs.HMM.from_params([1, 0], [[1, 0], [0, 1]], {"x": {"a": [1, 0], "b": [0, 1]}})
     with pytest.raises(DataError, match="sequence 0 is impossible"):
         hs.report(never, [["a"], ["b"]])
     with pytest.raises(ParameterError, match="LatentClass is not a fitted HMM"):
-        look_along(hs.LatentClass(2), X)
+        score_sequences(hs.LatentClass(2), X)
 
 
 def test_bars_are_the_best_paths(fitted):
     from matplotlib.figure import Figure
 
     model, X, _ = fitted
-    seen = look_along(model, X)
+    seen = score_sequences(model, X)
     ax = draw_paths(seen, [0, 2], ["A", "C"], 40, ax=Figure().subplots())
     covered = np.full((2, 40), -1)
     bars = [bar for bar in ax.collections if len(bar.get_paths())]

@@ -368,9 +368,9 @@ def test_what_is_no_table_is_refused(tmp_path, csv):
         csv("a\nx\n".encode("utf-16"))
     with pytest.raises(DataError, match=r"'a' twice \(columns 0 and 2\)"):
         csv("a,b,a\n1,2,3\n")
-    with pytest.raises(DataError, match=r"no names of columns"):
+    with pytest.raises(DataError, match=r"no column names"):
         csv("\n\n")
-    with pytest.raises(DataError, match=r"none of those known: .csv, .tsv.*\.db"):
+    with pytest.raises(DataError, match=r"not one of: .csv, .tsv.*\.db"):
         csv("a\n", name="t.xlsx")
     with pytest.raises(DataError, match="neither a DuckDB nor a SQLite file"):
         csv("a\n1\n", name="t.db")
@@ -401,7 +401,7 @@ def test_unknown_columns_are_named(csv):
         csv("size,b\n1,2\n", ignore="size")
     with pytest.raises(DataError, match="no column left"):
         read(csv("size\n1\n", ignore=["size"]))
-    with pytest.raises(ParameterError, match="are one column"):
+    with pytest.raises(ParameterError, match="are the same column"):
         csv("size,b\n1,2\n", weight="b", target="b")
     with pytest.raises(DataError, match="weight='b': the column holds text"):
         read(csv("size,b\n1,x\n", weight="b"))
@@ -459,9 +459,9 @@ def test_identifiers(tmp_path):
     )
     expected = [
         ("row", "counts the rows"),
-        ("customer_id", "is called an id and differs in every row"),
-        ("orderID", "is called an id and differs in every row"),
-        ("name", "is another text in every row"),
+        ("customer_id", "is named an id and differs in every row"),
+        ("orderID", "is named an id and differs in every row"),
+        ("name", "is text that differs in every row"),
     ]
     assert identifiers(frame) == expected
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -537,14 +537,14 @@ def test_writing_other_formats(tmp_path):
 
 
 def test_writing_where_it_cannot_be_done(tmp_path):
-    with pytest.raises(DataError, match=r"none of those that can be written: .csv, .tsv"):
+    with pytest.raises(DataError, match=r"not one of those that can be written: .csv, .tsv"):
         write_table({"a": [1]}, tmp_path / "t.xlsx")
     with pytest.raises(DataError, match="cannot be written: No such file or directory"):
         write_table({"a": [1]}, tmp_path / "nowhere" / "t.csv")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(DataError, match="is a folder"):
         write_table({"a": [1]}, tmp_path / "folder.csv")
-    with pytest.raises(DataError, match="unlike the first ones"):
+    with pytest.raises(DataError, match="do not match the first ones"):
         unlike(tmp_path / "t.parquet")
     assert not (tmp_path / "t.parquet").exists()
 

@@ -164,7 +164,7 @@ def test_soft_evidence_that_cannot_be(soft, match):
             r"labels has 3 distinct labels \('a', 'b', 'c'\), but the model has 2 components.*n_components=3",
         ),
         ([0, 1, 2], "3 distinct labels .* 2 components"),
-        ([{0, -1}, 1, 2], "candidates of row 0 include -1, which marks a hole"),
+        ([{0, -1}, 1, 2], "candidates of row 0 include -1, which means unlabelled"),
         ([0.2, 0.8, 1], "Unknown label type: continuous.*row 0 is 0.2.*2-D array"),
         ([[0.2, 0.8], [1, 0], [0.5, 0.5]], "Unknown label type: continuous.*candidate of row 0 is 0.[28].*2-D array"),
         (["a", 1, None], r"labels mix text \('a'\) and numbers \(1\).*classes="),

@@ -70,7 +70,7 @@ def test_groups_of_several_types_and_times_without_an_order():
     _, cut = read_sequences(np.zeros(4), groups=np.array(["b", 1, "b", 1], dtype=object), time=[2, 1, 1, 2])
     assert cut.names == ("b", 1)
     assert cut.order.tolist() == [2, 0, 1, 3]
-    with pytest.raises(DataError, match=r"time: its values cannot be put in order .* one type"):
+    with pytest.raises(DataError, match=r"time: its values cannot be sorted .* one type"):
         read_sequences(np.zeros(2), time=np.array(["b", 1], dtype=object))
 
 
@@ -104,7 +104,7 @@ def test_rows_of_chosen_sequences():
 
 
 def test_forms_that_contradict_each_other_are_refused():
-    with pytest.raises(ParameterError, match="groups= has no meaning for a list of sequences"):
+    with pytest.raises(ParameterError, match="groups= does not apply to a list of sequences"):
         read_sequences([np.zeros(2)], groups=[0, 0])
     with pytest.raises(ParameterError, match="groups='who' is no column of X"):
         read_sequences(np.zeros((2, 1)), groups="who")

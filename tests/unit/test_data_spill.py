@@ -70,7 +70,7 @@ def test_a_stream_is_encoded_as_the_table_is(both):
     schema = Schema.learn(source)
     assert schema == Schema.learn(read(frame))
     spilled = schema.encode(source)
-    assert spilled.room == SMALL
+    assert spilled.memory_limit == SMALL
     assert_same(spilled, schema.encode(read(frame)))
 
 
@@ -86,7 +86,7 @@ def test_the_canonical_table_is_the_same_to_the_last_bit(both, weighted, labelle
     schema = Schema.learn(source)
     spilled = schema.encode(source, weight, evidence).canonical()
     plain = schema.encode(read(frame), weight, evidence).canonical()
-    assert spilled.room == SMALL
+    assert spilled.memory_limit == SMALL
     assert_same(spilled, plain)
     if labelled:
         np.testing.assert_array_equal(spilled.evidence.index, plain.evidence.index)
@@ -106,7 +106,7 @@ def test_equal_rows_are_merged_before_they_are_read(both, weight):
     plain = schema.encode(read(frame.drop(columns="n")), frame["n"] if weight else None).canonical()
     gathered = schema.gather(source)
     assert_same(gathered, plain)
-    assert (gathered.room is None) == (weight is None)  # merged outside, the few distinct rows fit
+    assert (gathered.memory_limit is None) == (weight is None)  # merged outside, the few distinct rows fit
 
 
 def test_scratch_arrays_leave_nothing_behind(tmp_path, monkeypatch):

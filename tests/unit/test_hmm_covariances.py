@@ -305,7 +305,7 @@ def test_models_from_parameters_have_other_columns_too():
     parts = [multivariate_normal.pdf([0.5, 0.1], MEANS[k, seen], FULL[k][np.ix_(seen, seen)]) for k in (0, 1)]
     assert_allclose(np.exp(model.score(row)), START @ (np.array(parts) * [0.1, 0.8]))
     for wrong, said in [
-        ({"means": MEANS}, "go together"),
+        ({"means": MEANS}, "must be given together"),
         ({"means": MEANS, "covariances": FULL[0]}, r"covariances: expected shape \(2, 3, 3\), got \(3, 3\)"),
         ({"means": MEANS[:1], "covariances": FULL}, r"means: expected shape \(2, 3\)"),
         ({"means": MEANS, "covariances": FULL, "covariance_type": "round"}, "covariance_type='round'"),
@@ -369,7 +369,7 @@ def test_a_state_that_is_never_visited_keeps_its_parameters(shape):
     assert model.means_[2].tolist() == [9, 9, 9]
     if shape != "tied":
         assert_allclose(model.covars_[2], given[0], rtol=1e-14)
-    assert any("never visited" in event for event in model.events_)
+    assert any("without any expected steps" in event for event in model.events_)
     assert np.isfinite(model.score(X, lengths))
 
 

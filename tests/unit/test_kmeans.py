@@ -383,9 +383,9 @@ def test_e12_more_clusters_than_different_rows(init):
 
 
 def test_e12_too_few_rows_are_refused():
-    with pytest.raises(ParameterError, match=r"n_samples=3 should be >= n_clusters=4"):
+    with pytest.raises(ParameterError, match=r"n_samples=3 is fewer than n_clusters=4"):
         hs.KMeans(4).fit(np.zeros((3, 2)))
-    with pytest.raises(ParameterError, match=r"n_samples=2 should be >= n_clusters=3"):
+    with pytest.raises(ParameterError, match=r"n_samples=2 is fewer than n_clusters=3"):
         hs.KMeans(3).fit(np.eye(4), sample_weight=[1, 0, 0, 1])
 
 
@@ -420,7 +420,7 @@ def test_the_same_table_in_every_container_gives_the_same_bits():
 
 
 def test_text_infinity_and_sparse_data_are_refused_with_their_place():
-    with pytest.raises(DataError, match=r"column 'x0', row 1 is 'NA', not a number \(1 such row; where it means"):
+    with pytest.raises(DataError, match=r"column 'x0', row 1 is 'NA', not a number \(1 such row; if it means"):
         hs.KMeans(2).fit([["1"], ["NA"], ["3"]])
     with pytest.raises(DataError, match="column 'color', row 1 is 'red', not a number"):
         hs.KMeans(2).fit(pd.DataFrame({"size": [1.0, 2.0], "color": [None, "red"]}))

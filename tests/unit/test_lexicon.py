@@ -5,7 +5,7 @@ import pytest
 
 from halfseen.assign import SOFT
 from halfseen.errors import DataError, ParameterError
-from halfseen.families.transcript.chunks import Spoken
+from halfseen.families.transcript.chunks import TranscriptSteps
 from halfseen.families.transcript.lexicon import Lexicon, read_pronunciations, read_transcripts
 from halfseen.structures.transcript import LeftRight
 
@@ -28,7 +28,7 @@ def test_all_ways_of_all_lengths_have_probability_one(said, n_states):
     lexicon = Lexicon(("a", "b", "c", "sil"), n_states, "sil", WAYS)
     graph, moves, total = lexicon.layout(said).graph, moves_of(lexicon), 0.0
     for n_frames in range(1, 150):
-        frames = Spoken({}, np.array([n_frames]), [graph])
+        frames = TranscriptSteps({}, np.array([n_frames]), [graph])
         scores = {"moves": moves, "emit": np.zeros((n_frames, lexicon.n_emissions))}
         found = LeftRight().infer(scores, np.ones((1, 1)), SOFT, data=frames).log_evidence[0, 0]
         assert np.isfinite(found) == (n_frames >= graph.n_least)
@@ -44,7 +44,9 @@ def test_the_mean_duration_is_the_sum_of_the_stays():
     graph, mean = lexicon.layout(["a", "b"]).graph, 0.0
     for n_frames in range(4, 200):
         scores = {"moves": moves, "emit": np.zeros((n_frames, 4))}
-        found = LeftRight().infer(scores, np.ones((1, 1)), SOFT, data=Spoken({}, np.array([n_frames]), [graph]))
+        found = LeftRight().infer(
+            scores, np.ones((1, 1)), SOFT, data=TranscriptSteps({}, np.array([n_frames]), [graph])
+        )
         mean += n_frames * np.exp(found.log_evidence[0, 0])
     np.testing.assert_allclose(mean, (1 / leave).sum(), rtol=1e-9)
 
@@ -62,10 +64,10 @@ def test_pieces_tell_which_nodes_belong_to_what():
 
 
 def test_strangers_are_found_with_and_without_a_dictionary():
-    assert Lexicon(("a", "b")).strangers(["a", "z"]) == ["z"]
-    assert Lexicon(("a", "b", "c"), 1, None, WAYS).strangers(["ab", "a", "c"]) == ["a"]
-    assert Lexicon(("a", "b", "c", "spn"), 1, None, WAYS, "spn").strangers(["ab", "a"]) == []
-    assert Lexicon(("a", "c"), 1, None, WAYS).strangers(["ab"]) == ["ab"]
+    assert Lexicon(("a", "b")).unknown_words(["a", "z"]) == ["z"]
+    assert Lexicon(("a", "b", "c"), 1, None, WAYS).unknown_words(["ab", "a", "c"]) == ["a"]
+    assert Lexicon(("a", "b", "c", "spn"), 1, None, WAYS, "spn").unknown_words(["ab", "a"]) == []
+    assert Lexicon(("a", "c"), 1, None, WAYS).unknown_words(["ab"]) == ["ab"]
 
 
 @pytest.mark.parametrize("bad", [{"a": ""}, {"a": 3}, {"a": []}, {"a": [""]}, "a b"])

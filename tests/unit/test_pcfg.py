@@ -274,9 +274,9 @@ def test_the_syntax_of_nltk():
         ("S -> 'a' [0.5] 'b'", "follows a probability"),
         ("S -> 'a' [0.5] | 'b' [0.2]", "probabilities of S sum to 0.7, not 1"),
         ("S -> 'a' [0.9] | 'b' [0.9] | 'c'", "probabilities of S sum to 1.8"),
-        ("S -> 'a", "has no place"),
+        ("S -> 'a", "unexpected"),
         ("%start X\nS -> 'a'", "no rule for 'X'"),
-        ("%end\nS -> 'a'", "not a directive"),
+        ("%end\nS -> 'a'", "not a known directive"),
     ],
 )
 def test_bad_grammars_are_refused_in_words(text, message):
@@ -354,7 +354,7 @@ def test_samples_follow_the_grammar():
         ({"brackets": []}, "0 entries for 1 sentences"),
         ({"brackets": ["(other words)"]}, "are not those of the sentence"),
         ({"tags": ["N V"]}, "2 tags for 5 words"),
-        ({"tags": [["ZZ", None, None, None, None]]}, "'ZZ' is no symbol"),
+        ({"tags": [["ZZ", None, None, None, None]]}, "'ZZ' is not a symbol"),
         ({"sample_weight": [1, 2]}, "2 values"),
         ({"sample_weight": [0]}, "at least one non-zero"),
     ],
@@ -369,7 +369,7 @@ def test_bad_sentences_are_refused_in_words(how, message):
     ("how", "message"),
     [
         ({"assign": "firm"}, "assign='firm'"),
-        ({"fixed": ["XP"]}, "'XP' is no rule"),
+        ({"fixed": ["XP"]}, "'XP' is not a rule"),
         ({"fixed": "NP"}, "not a list"),
         ({"prior": -1}, "prior=-1"),
         ({"prior": {"XP": 1}}, "'XP'"),
@@ -384,7 +384,7 @@ def test_bad_options_are_refused_in_words(how, message):
 
 
 def test_fixed_needs_a_probability_and_fit_a_grammar():
-    with pytest.raises(ParameterError, match="no probability in the grammar to keep"):
+    with pytest.raises(ParameterError, match="no probability in the grammar"):
         hs.PCFG(BLANK, fixed=["NP"]).fit(CORPUS)
     with pytest.raises(ParameterError, match="grammar= is needed"):
         hs.PCFG().fit(CORPUS)

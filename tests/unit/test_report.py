@@ -192,7 +192,7 @@ def test_classifier_without_labels_says_what_it_cannot_say():
 def test_no_holes_and_one_class():
     X = pd.DataFrame({"x": ["a", "b", "b", "a"] * 10, "y": np.linspace(0, 1, 40)})
     text = "".join(check(hs.report(hs.LatentClass(1).fit(X), X)).text)
-    assert "All 40 rows are in one class" in text
+    assert "All 40 rows are taken as one class" in text
     assert "The table has no missing values" in text
 
 
@@ -234,8 +234,8 @@ def test_clusters():
     text = " ".join("".join(check(html).text).split())
     assert sections_of(html) == ["answer", "clusters", "centres", "trust", "missing", "rows", "reproduce"]
     assert "<h1>Report on clusters</h1>" in html
-    assert "The 344 rows fall into 3 clusters: the largest holds 50% of them, the smallest 20%." in text
-    assert "body_mass_g makes >99% of all distances" in text
+    assert "The 344 rows fall into 3 clusters: the largest has 50% of them, the smallest 20%." in text
+    assert "body_mass_g accounts for >99% of all distances" in text
     assert "hs.KMeans(n_clusters=3, random_state=0) model.fit(X)" in text
     assert "GaussianMixture assumes less" in text
     assert "fitted again without them" in text
@@ -249,7 +249,11 @@ def test_clusters():
     [
         (1, [[0.5, 1.0], [1.5, 2.0], [8.5, 0.0]] * 5, ["All 15 rows are in one cluster", "no missing values"]),
         (2, [[0.5], [None], [8.5], [9.5]] * 3, ["25% of the cells are missing"]),
-        (2, [[0.0, 0.0]] * 5 + [[1.0, 1.0]] * 5, ["Few rows for a mean: cluster 0 (5 rows) and cluster 1 (5 rows)"]),
+        (
+            2,
+            [[0.0, 0.0]] * 5 + [[1.0, 1.0]] * 5,
+            ["Too few rows for a reliable mean: cluster 0 (5 rows) and cluster 1 (5 rows)"],
+        ),
         (3, [[0.0, 0.0]] * 15 + [[1.0, 1.0]] * 15, ["1 of 3 centres have no rows"]),
         (2, [[x / 40, 0.0] for x in range(40)], ["nearly halfway between two centres"]),
     ],
@@ -265,7 +269,7 @@ def test_clusters_from_params_with_weights_and_a_sample(monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 2))
     html = hs.report(hs.KMeans.from_params([[-1.0, 0.0], [1.0, 0.0]]), X, sample_weight=np.arange(300))
     check(html)
-    assert "built from centres" in html
+    assert "built from given centres" in html
     monkeypatch.setattr("halfseen.families.kmeans.report.MOST_ROWS", 100)
     html = hs.report(hs.KMeans(2, random_state=0).fit(X), X)
     assert "random sample of 100 of the 300 rows" in "".join(check(html).text)

@@ -56,7 +56,7 @@ def test_categories_have_no_line(pyplot):
 def test_what_cannot_be_drawn_is_refused(pyplot):
     with pytest.raises(ParameterError, match="sequence=2: there are 1"):
         hs.plot_timeline(pump(), np.zeros(3), sequence=2)
-    with pytest.raises(ParameterError, match="column='cold' is no column of numbers"):
+    with pytest.raises(ParameterError, match="column='cold' is not a column of numbers"):
         hs.plot_timeline(pump(), np.zeros(3), column="cold")
     with pytest.raises(ParameterError, match="draws a fitted HMM, got LatentClass"):
         hs.plot_timeline(hs.LatentClass(2), np.zeros(3))

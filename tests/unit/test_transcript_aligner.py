@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import halfseen as hs
 from halfseen.data import read
 from halfseen.errors import DataError, ParameterError
-from halfseen.families.transcript.chunks import Spoken
+from halfseen.families.transcript.chunks import TranscriptSteps
 from halfseen.structures.transcript import best, posterior
 
 CENTRES = {"a": [0.0, 0.0], "b": [4.0, 0.0], "c": [0.0, 4.0], "sil": [-5.0, -5.0]}
@@ -97,7 +97,9 @@ def test_confidence_and_spread_equal_enumeration():
     layout = model._lexicon.layout(words.split())
     prepared = model._model.prepare(model._params)
     blocks = model._schema.encode(read(frames)).blocks
-    scores = model._model.leaves["emit"].score(prepared["emit"], Spoken(blocks, np.array([9]), [layout.graph]), None)
+    scores = model._model.leaves["emit"].score(
+        prepared["emit"], TranscriptSteps(blocks, np.array([9]), [layout.graph]), None
+    )
     moves, cuts, logs = prepared["moves"][0], [], []
     number = [model.units_.index(unit) for unit in "abc"]
     for one, two in itertools.combinations(range(1, 9), 2):
@@ -335,7 +337,7 @@ def test_transcripts_and_utterances_must_agree_in_number(data):
     X, said, _ = data
     with pytest.raises(DataError, match="12 utterances, but there are 11 transcripts"):
         hs.TranscriptAligner().fit(X, said[1:])
-    with pytest.raises(DataError, match="1 of 2 utterances have none: 'q'"):
+    with pytest.raises(DataError, match="1 of 2 utterances have no transcript: 'q'"):
         hs.TranscriptAligner().fit(X[:2], {"p": "a"}, names=["p", "q"])
 
 
@@ -404,7 +406,7 @@ def test_the_first_utterance_may_be_a_single_frame_or_all_alike(data, fitted):
         lazy = hs.TranscriptAligner(1, **how).fit(Made([first, *X[1:10]]), said)
         listed = hs.TranscriptAligner(1, **how).fit([first, *X[1:10]], said)
         assert lazy.loglik_ == pytest.approx(listed.loglik_, rel=1e-9)
-    with pytest.raises(ParameterError, match="made one by one must be gaussian"):
+    with pytest.raises(ParameterError, match="of a lazy sequence must be gaussian"):
         hs.TranscriptAligner(1, columns={"x0": "categorical"}).fit(Made(X), ["a"] * len(X))
 
 
@@ -413,8 +415,8 @@ def test_the_first_utterance_may_be_a_single_frame_or_all_alike(data, fitted):
     [
         ({"one": np.zeros((4, 2))}, {"one": "a"}, "a list of its values, and its keys as names="),
         ([], [], "no utterance"),
-        ([np.zeros((4, 2))], [["a", None]], "utterance 0.*something that is not a name"),
-        ([np.zeros((4, 2))], [[0.5]], "something that is not a name"),
+        ([np.zeros((4, 2))], [["a", None]], "utterance 0.*an item that is not a name"),
+        ([np.zeros((4, 2))], [[0.5]], "an item that is not a name"),
     ],
 )
 def test_what_is_no_utterance_or_transcript_is_told(features, said, match):

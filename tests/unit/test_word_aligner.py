@@ -58,7 +58,7 @@ def test_a_word_that_is_known_to_have_none_gets_none():
     for links in ([(0, None)], [(0, 0)]):  # none at all, and one that leaves no others
         told = hs.WordAligner("ibm1", direction="forward", max_iter=2).fit(pairs, links=[links, None])
         assert probability(told, "a", "x") == pytest.approx(1.0)
-    with pytest.raises(DataError, match="there is no NULL"):
+    with pytest.raises(DataError, match="which needs NULL"):
         hs.WordAligner("ibm1", direction="forward", null=False).fit([("a", "x")], links=[[(0, None)]])
 
 
@@ -219,7 +219,7 @@ def test_text_without_words_has_no_links(fitted):
 def test_empty_sides_keep_their_line(fitted):
     pairs = [("", "the"), *NLTK, ("das", ""), ("", "")]
     found = hs.WordAligner().fit(pairs)
-    assert found.events_ == ["3 of 9 pairs have an empty side and teach nothing: pair 0, 7, 8"]
+    assert found.events_ == ["3 of 9 pairs have an empty side and are ignored: pair 0, 7, 8"]
     links = found.align(pairs)
     assert len(links) == 9
     assert links[0] == links[7] == links[8] == []
@@ -263,7 +263,7 @@ def test_lines_that_cannot_be_are_named(tmp_path):
         hs.WordAligner().fit("no_such_file")
     with pytest.raises(DataError, match="0 pairs"):
         hs.WordAligner().fit([])
-    with pytest.raises(DataError, match="2 pairs, and in none"):
+    with pytest.raises(DataError, match="2 pairs, but none"):
         hs.WordAligner().fit([("", "a"), ("b", "")])
     with pytest.raises(DataTypeError, match=r"pair 1 is .*a pair is"):
         hs.WordAligner().fit([("a", "b"), ("a", "b", "c")])
@@ -272,12 +272,12 @@ def test_lines_that_cannot_be_are_named(tmp_path):
     with pytest.raises(DataTypeError, match="two paths, or two lists"):
         hs.WordAligner().fit(str(tmp_path / "s"), ["a"])
     (tmp_path / "bad.gz").write_bytes(b"no gzip")
-    with pytest.raises(DataError, match="no gzip file"):
+    with pytest.raises(DataError, match="not a gzip file"):
         hs.WordAligner().fit(tmp_path / "bad.gz")
     whole = gzip.compress(b"das Haus ||| the house\n" * 9)
     for damaged in (whole[:-9], whole[:10] + b"\xff" + whole[11:], whole[:-8] + bytes(8)):
         (tmp_path / "bad.gz").write_bytes(damaged)
-        with pytest.raises(DataError, match=r"bad.gz: after line \d+ it is no gzip file"):
+        with pytest.raises(DataError, match=r"bad.gz: after line \d+ it is not a gzip file"):
             hs.WordAligner().fit(tmp_path / "bad.gz")
 
 
@@ -288,12 +288,12 @@ def test_options_that_cannot_be_are_refused():
         ({"symmetrize": "grow"}, "symmetrize='grow'"),
         ({"dirichlet": 0}, "dirichlet=0"),
         ({"p_null": 1.0}, "p_null=1.0"),
-        ({"p_null": 0.1, "null": False}, "no meaning with null=False"),
+        ({"p_null": 0.1, "null": False}, "cannot be used with null=False"),
         ({"sequence": ["ibm1"]}, "does not end with model='hmm'"),
         ({"sequence": 3}, "sequence=3 is not a list of models"),
         ({"agreement": True, "assign": "hard"}, "agreement=True needs assign='soft'"),
         ({"agreement": True, "direction": "forward"}, "needs direction='both'"),
-        ({"agreement": True, "null": False}, "needs null=True: NULL has the words"),
+        ({"agreement": True, "null": False}, "needs null=True: NULL gets the words"),
         ({"max_iter": 0}, "max_iter=0"),
         ({"assign": "softly"}, "assign='softly'"),
         ({"stop": "never"}, "stop='never'"),
@@ -334,7 +334,7 @@ def test_a_word_known_to_have_no_link():
     pairs = [("a", "x y")] * 3
     told = hs.WordAligner("ibm1", direction="forward", max_iter=5).fit(pairs, links=[[(None, 1)]] * 3)
     assert probability(told, "a", "x") == pytest.approx(1.0)
-    with pytest.raises(DataError, match="word 1 has none, but there is no NULL"):
+    with pytest.raises(DataError, match="word 1 is declared unlinked, which needs NULL"):
         hs.WordAligner("ibm1", null=False).fit(pairs, links=[[(None, 1)]] * 3)
 
 
@@ -351,9 +351,9 @@ def test_known_links_that_cannot_be():
 
 def test_known_links_that_contradict_each_other():
     """A word that has none has no link; several links of one word are the ones that it may have."""
-    with pytest.raises(DataError, match="links of pair 1: target word 0 has none and a link, 1-0"):
+    with pytest.raises(DataError, match="links of pair 1: target word 0 is declared unlinked but has the link 1-0"):
         hs.WordAligner().fit(TOY, links=[None, [(1, 0), (None, 0)], None])
-    with pytest.raises(DataError, match="links of pair 0: source word 1 has none and a link, 1-0"):
+    with pytest.raises(DataError, match="links of pair 0: source word 1 is declared unlinked but has the link 1-0"):
         hs.WordAligner().fit(TOY, links=[[(1, 0), (1, None), (None, 1)], None, None])
     hs.WordAligner().fit(TOY, links=[[(0, 0), (1, 0), (None, 1)], [(0, None), (None, 0)], None])
 
@@ -534,8 +534,8 @@ def test_a_report(fitted):
     assert "Jump +1".lower() in page.lower()
     assert hs.report(fitted["ibm1"], NLTK).startswith("<!doctype html>")
     assert "tension" in (other := hs.report(fitted["diagonal"], NLTK))
-    assert "that of the word before it" in page
-    assert "that of the word before it" not in other
+    assert "that of the previous target word" in page
+    assert "that of the previous target word" not in other
 
 
 # ---- model files -----------------------------------------------------------------------------------------------------
@@ -870,7 +870,7 @@ def test_what_is_told_of_jumps_is_of_those_that_some_sentence_allows(tmp_path):
 
 
 def test_weights_of_empty_pairs_alone_teach_nothing():
-    with pytest.raises(DataError, match="all pairs with words on both sides are of weight 0"):
+    with pytest.raises(DataError, match="all pairs with words on both sides have weight 0"):
         hs.WordAligner().fit(["a ||| x", " ||| y"], sample_weight=[0, 1])
 
 

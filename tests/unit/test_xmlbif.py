@@ -86,7 +86,7 @@ BOMB = """<!DOCTYPE BIF [
 )
 def test_entities_are_refused(head, name, line):
     text = head + file(A.replace("<OUTCOME>x", f"<OUTCOME>&{name};"), OF_A)
-    with pytest.raises(DataError, match=f"net.xml, line {line}: entity '{name}': such are not read"):
+    with pytest.raises(DataError, match=f"net.xml, line {line}: entity '{name}': entities are not supported"):
         parse_xmlbif(text.encode(), "net.xml")
 
 
@@ -97,16 +97,16 @@ def test_entities_are_refused(head, name, line):
         ("<html/>", "there is no <NETWORK>: this is not an XMLBIF file"),
         ("<a>" * 50_000 + "</a>" * 50_000, "there is no <NETWORK>"),
         (file(), "there is no <VARIABLE>"),
-        (file("\n", A, "\n", A), "line 3: variable 'a' is there twice"),
+        (file("\n", A, "\n", A), "line 3: variable 'a' is defined twice"),
         (file(A.replace("nature", "utility")), "of type 'utility'; only 'nature'"),
         (file(A.replace("y<", "x<"), OF_A), "variable 'a' has a state twice: x, x"),
         (file("<VARIABLE><NAME>a</NAME></VARIABLE>"), "variable 'a' has no states"),
         (file("<VARIABLE/>"), "<VARIABLE> has 0 <NAME>; it should have one"),
         (file(A), "variable 'a' has no <DEFINITION>"),
-        (file(A, OF_A, "\n", OF_A), "line 2: the probabilities of 'a' are there twice"),
+        (file(A, OF_A, "\n", OF_A), "line 2: the probabilities of 'a' are given twice"),
         (file(A, OF_A, "\n", OF_B), "line 2: there are probabilities of 'b', but no variable"),
-        (file(A, B, OF_A, OF_B.replace("<GIVEN>a", "<GIVEN>b")), "a parent of 'b' is there twice, or is 'b' itself"),
-        (file(A, "\n", OF_A.replace(".25", "")), "line 2: the table of 'a' has 1 numbers; .* ask for 2"),
+        (file(A, B, OF_A, OF_B.replace("<GIVEN>a", "<GIVEN>b")), "a parent of 'b' is repeated, or is 'b' itself"),
+        (file(A, "\n", OF_A.replace(".25", "")), "line 2: the table of 'a' has 1 numbers; .* require 2"),
         (file(A, OF_A.replace(".25", "half")), "'half' in the table of 'a' is not a number"),
         (file(A, "\n\n", OF_A.replace(".25", ".5")), "line 3: a row of 'a' sums to 1.25"),
     ],
@@ -118,6 +118,6 @@ def test_mistakes_are_told_with_their_line(text, what):
 
 def test_a_sign_that_xml_does_not_have(tmp_path):
     net = hs.BayesNet.from_params({"a": [0.5, 0.5]}, ["a"], {"a": ["bell\x07", "y"]})
-    with pytest.raises(ParameterError, match=r"no way to write, '\\x07': use a .bif file"):
+    with pytest.raises(ParameterError, match=r"cannot represent, '\\x07': use a .bif file"):
         hs.write_bif(net, tmp_path / "x.xmlbif")
     assert not (tmp_path / "x.xmlbif").exists()

@@ -1,1 +1,1 @@
-"""What a person types and sees: consumes results, decides nothing."""
+"""Command line, reports and model files: the user interface, without models of its own."""

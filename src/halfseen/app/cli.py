@@ -1,11 +1,11 @@
-"""The command line: the verb first, then the model or the data. This file is its grammar and loads nothing heavy.
+"""The command line: the verb first, then the model or the data. This file declares it and imports nothing heavy.
 
 A verb is declared by a function without a body: its parameters are the arguments and the options that all models share,
-its docstring is the help. Options that only some families of models have come from their manifests and stand in the
-help under the name of the family. What a verb does is in `verbs`, imported when it is used, so that help is quick.
+its docstring is the help. Options that only some families of models have come from their manifests and are listed
+in the help under the name of the family. The code of a verb is in `verbs`, imported when it is used: help stays fast.
 Results go to standard output or a file, everything else to standard error.
 
-Exit codes: 0 done, 1 something is wrong with data or files, 2 with the command, 130 interrupted.
+Exit codes: 0 success, 1 error in data or files, 2 error in the command, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from halfseen.families.family import Option as FamilyOption
 app = Typer(
     name="halfseen",
     no_args_is_help=True,
-    rich_markup_mode=None,  # plain help: the drawn one takes three times as long to appear
+    rich_markup_mode=None,  # plain help: the decorated one takes three times as long
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Find hidden groups, states and structure in your data, even with missing values.",
     epilog="A first try: halfseen fit example:penguins -o penguins.halfseen",
 )
 
-# ---- how a verb is declared ------------------------------------------------------------------------------------------
+# ---- declaration of verbs --------------------------------------------------------------------------------------------
 
 
 class _Command(TyperCommand):
@@ -55,7 +55,7 @@ class _Command(TyperCommand):
 
 
 def _panel(own: Family, verb: str, records: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """Return the heading and the options of a family; for a fit, with what --model takes."""
+    """Return the heading and the options of a family; for a fit, with the values of --model."""
     models = f" (--model {', '.join(own.asked)})" if verb == "fit" else ""
     listed = []
     for option in own.options.get(verb, ()):
@@ -93,7 +93,7 @@ def _verb(epilog: str | None = None) -> Callable[[Callable[..., None]], None]:
 
 
 def _run(verb: str, context: Context) -> None:
-    """Run a verb; mistakes in data and commands end with a message, never with a traceback."""
+    """Run a verb; errors in data and commands end with a message, never with a traceback."""
     from halfseen.app import verbs
 
     typed = {name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")}
@@ -158,7 +158,7 @@ def _root(
 def fit(
     data: Annotated[list[str] | None, Argument(metavar="DATA", help="The file or files; - is CSV on stdin.")] = None,
     output: Annotated[
-        str | None, Option("--output", "-o", metavar="FILE", help="Model file to write, for instance M.halfseen.")
+        str | None, Option("--output", "-o", metavar="FILE", help="Model file to write, for example M.halfseen.")
     ] = None,
     model: Annotated[str, Option("--model", metavar="NAME", help=MODELS)] = "classes",
     classes: Annotated[
@@ -180,7 +180,7 @@ def fit(
     ] = "bic",
     restarts: Annotated[int, Option("--restarts", metavar="N", min=1, help="Number of random starts.")] = 16,
     max_iter: Annotated[
-        int, Option("--max-iter", metavar="N", min=1, help="Most iterations of the best start.")
+        int, Option("--max-iter", metavar="N", min=1, help="Maximum number of iterations of the best start.")
     ] = 1000,
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -228,7 +228,7 @@ def align(
     missing: Missing = None,
     jobs: Jobs = -1,
 ) -> None:
-    """Find when each word of a transcript was said, or which words of two sentences are translations."""
+    """Time-align a transcript, or link the words of sentences and their translations."""
 
 
 @_verb('Example: halfseen parse english.halfseen --text "the dog barks" --format picture')
@@ -257,7 +257,7 @@ def impute(
     output: Out = "-",
     draws: Annotated[
         int,
-        Option("--draws", metavar="N", min=0, help="Number of random completions, stacked; 0: the best guesses."),
+        Option("--draws", metavar="N", min=0, help="Number of random completions, stacked; 0: the most likely values."),
     ] = 0,
     check: Annotated[
         bool, Option("--check", help="Hide known cells, impute them, and print the errors instead.")
@@ -379,15 +379,15 @@ def compare(
 
 @_verb()
 def doctor(json: Json = False) -> None:
-    """Print versions, the kernels in use and what is missing: for bug reports."""
+    """Print versions, the kernels in use and missing libraries: for bug reports."""
 
 
 def main() -> None:
-    """Enter from the shell."""
+    """Run from the shell."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a script's `halfseen fit ... &`: kill -INT ends it too
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         app(prog_name="halfseen")
-    except BrokenPipeError:  # the reader has gone, as in `halfseen predict ... | head`: nothing is left to write
+    except BrokenPipeError:  # the reader has closed the pipe, as in `halfseen predict ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -7,7 +7,7 @@ from typing import Any
 from halfseen import families
 
 HEAD = "import halfseen as hs\n"
-OF_FIT = {"group": "groups", "time": "time"}  # what `fit` is told, and not `open_table`
+OF_FIT = {"group": "groups", "time": "time"}  # options of `fit`, not of `open_table`
 
 
 def python_of(model: Any) -> str:
@@ -17,7 +17,7 @@ def python_of(model: Any) -> str:
         return f"{HEAD}\n{own(model)}"
     reading = model._origin.reading
     if reading is None:
-        data = "table = ...  # what this model was fitted to"
+        data = "table = ...  # the data of this model"
     else:
         given = {name: value for name, value in reading.items() if value and name not in ("data", *OF_FIT)}
         arguments = [repr(reading["data"])] if reading["data"] else []

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees: notes, warnings and progress on standard error, results on standard output."""
+"""Terminal output: notes, warnings and progress on standard error, results on standard output."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from rich.table import Table
 if TYPE_CHECKING:
     from halfseen.engine.services.progress import Progress
 
-QUIET = 1.5  # seconds before progress is shown: what is over at once needs none
+QUIET = 1.5  # seconds before progress is shown
 
 
 def errors() -> Console:
-    """Return the console of everything that is not a result."""
+    """Return the console of standard error."""
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def results() -> Console:
-    """Return the console of results; text is never cut where it goes to a file or a pipe."""
+    """Return the console of results; text is never cut if it goes to a file or a pipe."""
     return Console(highlight=False, soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """Say something beside the result."""
+    """Print a note to standard error."""
     errors().print(text, style="dim", markup=False)
 
 
 def fail(text: str) -> None:
-    """Say what is wrong."""
+    """Print an error."""
     errors().print(f"halfseen: {text}", style="bold red" if sys.stderr.isatty() else None, markup=False)
 
 
@@ -51,7 +51,7 @@ def show_json(value: Any) -> None:
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1, to_errors: bool = False) -> None:
-    """Print a table: the first `left` columns are words, the others numbers."""
+    """Print a table: the first `left` columns are text, the others numbers."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold" if sys.stdout.isatty() else "")
     for j, name in enumerate(header):
         table.add_column(name, justify="left" if j < left else "right", overflow="fold", no_wrap=True)
@@ -65,14 +65,14 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], left: int =
 
 
 def show_facts(facts: Sequence[tuple[str, Any]]) -> None:
-    """Print names and values side by side."""
+    """Print names and values in two columns."""
     width = max(len(name) for name, _ in facts)
     for name, value in facts:
         show(f"{name:{width}}  {value}")
 
 
 def show_classes(text: str) -> None:
-    """Print classes in words, a line for each of their traits."""
+    """Print the descriptions of classes, a line for each trait."""
     for line in text.splitlines():
         name, colon, traits = line.partition("): ")
         show(name + colon + traits.replace("; ", "\n" + " " * len(name + colon)))
@@ -89,8 +89,8 @@ def _plain(cell: Any) -> str:
 
 
 @contextmanager
-def shown_warnings(said: Callable[[str], str]) -> Iterator[set[type[Warning]]]:
-    """Show each warning once, as a note in the words of `said`; gives the categories met so far."""
+def shown_warnings(translate: Callable[[str], str]) -> Iterator[set[type[Warning]]]:
+    """Show each warning once, as a note translated by `translate`; yields the categories shown so far."""
     seen: set[str] = set()
     categories: set[type[Warning]] = set()
 
@@ -98,7 +98,7 @@ def shown_warnings(said: Callable[[str], str]) -> Iterator[set[type[Warning]]]:
         categories.add(category)
         if str(message) not in seen:
             seen.add(str(message))
-            note(f"note: {said(str(message))}")
+            note(f"note: {translate(str(message))}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -108,7 +108,7 @@ def shown_warnings(said: Callable[[str], str]) -> Iterator[set[type[Warning]]]:
 
 @contextmanager
 def progress() -> Iterator[Callable[[Progress], None]]:
-    """Give a function that shows the progress of a long fit on a terminal, and nothing elsewhere."""
+    """Yield a function that shows the progress of a long fit on a terminal, and nothing elsewhere."""
     console = errors()
     if not console.is_terminal:
         yield lambda seen: None

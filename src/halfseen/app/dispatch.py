@@ -1,11 +1,11 @@
-"""From a command to the family of models that carries it out.
+"""From a command to the family of models that runs it.
 
 A family has a module ``cli`` with a function for each verb that its manifest lists. ``fit(request)`` reads the data and
 returns a `Fitted`; ``predict``, ``impute``, ``sample``, ``score`` and the others take a loaded model, how the data of
-its fit was read, and the request; ``describe``, ``outcome``, ``summary`` and ``facts`` say what was found: as tables,
-in a sentence, as plain values, and in the first lines of ``halfseen info``. A request has the value of every argument
+its fit was read, and the request; ``describe``, ``outcome``, ``summary`` and ``facts`` return the results: as tables,
+as a sentence, as plain values, and as the first lines of ``halfseen info``. A request has the value of every argument
 and option of the verb, and more entries: ``given``, the names of those that were typed, ``flags``, how each option is
-typed, and ``said``, which puts messages of estimators in terms of options.
+typed, and ``translate``, which puts messages of estimators in terms of options.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from halfseen import families
 from halfseen.errors import ParameterError
 from halfseen.families.family import Family, Option
 
-ASKED = {  # functions of a family -> what was typed to call them
+ASKED = {  # functions of a family -> the command that calls them
     "data": "report",
     "truth": "compare --truth",
     "check": "impute --check",
@@ -29,13 +29,14 @@ ASKED = {  # functions of a family -> what was typed to call them
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a family gives back from a fit.
+    """The result of a fit by a family.
 
     Attributes
     ----------
     model : the fitted estimator
-    X : what it was fitted to, for the report
-    reading : dict           how the data was read; kept in the model file, so that other verbs read alike
+    X : the data, for the report
+    reading : dict           how the data was read; kept in the model file, so that other verbs read data in the same
+    way
     """
 
     model: Any
@@ -65,21 +66,21 @@ def family_of(model: Any) -> Family:
 
 
 def command(model: Any, verb: str) -> Any:
-    """Return the function by which the family of a model carries out a verb."""
+    """Return the function with which the family of a model runs a verb."""
     family = family_of(model)
     if verb not in family.verbs:
         others = _listed(other.title for other in families.offering(verb))
-        raise ParameterError(f"{ASKED.get(verb, verb)} has no meaning for {_named(model)}. It is for {others}.")
+        raise ParameterError(f"{ASKED.get(verb, verb)} cannot be used with {_named(model)}. It is for {others}.")
     return getattr(family.module("cli"), verb)
 
 
-def said_by(model: Any, what: str) -> Any:
-    """Return one of the functions by which every family says what was found."""
+def reporter_of(model: Any, what: str) -> Any:
+    """Return one of the functions with which every family reports results."""
     return getattr(family_of(model).module("cli"), what)
 
 
 def reading_of(model: Any) -> dict[str, Any]:
-    """Return how the data of a fit was read; nothing for a model that was not made at the command line."""
+    """Return how the data of a fit was read; empty for a model that was not made on the command line."""
     return model._origin.reading or {}
 
 
@@ -87,13 +88,13 @@ def reading_of(model: Any) -> dict[str, Any]:
 
 
 def check_fit(family: Family, request: Mapping[str, Any]) -> None:
-    """Refuse options of a fit that have no meaning for a family, or that other families have."""
+    """Refuse options of a fit that do not apply to a family, or that belong to other families."""
     word = request["model"]
     refused = family.refused.get("fit", {})
     own = {option.name for option in family.options.get("fit", ()) if not option.models or word in option.models}
     for name, flag in _typed(request):
         if name in refused:
-            raise ParameterError(f"{flag} has no meaning with --model {word}: {refused[name]}.")
+            raise ParameterError(f"{flag} cannot be used with --model {word}: {refused[name]}.")
         owners = families.owners("fit", name)
         if owners and name not in own:
             models = [model for other, option in owners for model in option.models or other.asked]
@@ -105,17 +106,17 @@ def check_fit(family: Family, request: Mapping[str, Any]) -> None:
 
 
 def check_use(model: Any, verb: str, request: Mapping[str, Any]) -> None:
-    """Refuse options of a verb that have no meaning for a model, or that other families have."""
+    """Refuse options of a verb that do not apply to a model, or that belong to other families."""
     family = family_of(model)
     refused = family.refused.get(verb, {})
     for name, flag in _typed(request):
         if name in refused:
-            raise ParameterError(f"{flag} has no meaning for {_named(model)}: {refused[name]}.")
+            raise ParameterError(f"{flag} cannot be used with {_named(model)}: {refused[name]}.")
         owners = families.owners(verb, name)
         if owners and family not in [other for other, _ in owners]:
-            raise ParameterError(f"{flag} has no meaning for {_named(model)}: it is an option of {_called(owners)}.")
+            raise ParameterError(f"{flag} cannot be used with {_named(model)}: it is an option of {_called(owners)}.")
     if request.get("target") is not None and not family.two_files:
-        raise ParameterError(f"{_named(model)} takes one file of data, got a second: {request['target']}.")
+        raise ParameterError(f"{_named(model)} takes one file of data; remove the second: {request['target']}.")
 
 
 def _typed(request: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -129,7 +130,7 @@ def _named(model: Any) -> str:
 
 
 def _called(owners: list[tuple[Family, Option]]) -> str:
-    """Return what the models that have an option are called."""
+    """Return the names of the models that have an option."""
     return _listed([title for family, option in owners for title in family.called(option)])
 
 

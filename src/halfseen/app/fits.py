@@ -1,4 +1,4 @@
-"""How a fit went and what it chose, as several families say it."""
+"""Sentences and tables about a fit that several families share."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from halfseen.estimators.convergence import CONVERGED
 
 
 def outcome(model: Any) -> str:
-    """Return how the fit went, in one sentence."""
+    """Return the outcome of the fit in one sentence."""
     if is_rule(model):
-        return "words were counted; a rule by complements has no likelihood"
+        return "words were counted; the complement rule has no likelihood"
     restarts = getattr(model, "restarts_", None)
     agree = ""
     if restarts and restarts["n_init"] > 1:
@@ -24,7 +24,7 @@ def outcome(model: Any) -> str:
 
 
 def ended(reason: str | None, n_iter: int) -> str:
-    """Return how a fit ended, in words.
+    """Return how a fit ended, as text.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def ended(reason: str | None, n_iter: int) -> str:
 
 
 def of_fit(model: Any) -> dict[str, Any]:
-    """Return how well a fit went, as plain values."""
+    """Return the outcome of a fit as plain values."""
     likelihood = {} if is_rule(model) else {"loglik": model.loglik_, "bic": model.bic(), "aic": model.aic()}
     return {
         **likelihood,

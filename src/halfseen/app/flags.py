@@ -1,4 +1,4 @@
-"""Messages of estimators in the words of the command line: ``n_components=0`` is ``--classes 0`` there."""
+"""Messages of estimators in terms of the command line: ``n_components=0`` is ``--classes 0`` there."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 from halfseen.families import FAMILIES, of_model
 from halfseen.families.family import Family
 
-PARAMETERS = {  # shared option -> parameters that it sets, where they have other names
+PARAMETERS = {  # shared option -> parameters that it sets, if they have other names
     "classes": ("n_components", "n_clusters"),
     "restarts": ("n_init",),
     "seed": ("random_state",),
     "jobs": ("n_jobs",),
 }
+ROWS = r"\bn_samples=(\d+)(?= is\b)"  # as scikit-learn expects it in Python
 CALL = r"\b\w+\([^()]*\)"  # Python code stays as it is
 VALUE = r"\{(?P<pairs>'[^{}]*')\}|(?P<none>None\b)|(?=[\w'.-])"  # what can be typed after a flag
 
@@ -22,7 +23,7 @@ VALUE = r"\{(?P<pairs>'[^{}]*')\}|(?P<none>None\b)|(?=[\w'.-])"  # what can be t
 def in_flags(message: str, flags: Mapping[str, str]) -> str:
     """Return a message with parameters of estimators under the names of options.
 
-    A word that is also plain English, such as `prior`, is a parameter only where ``=`` and a value follow.
+    A word that is also plain English, such as `prior`, is a parameter only if ``=`` and a value follow.
 
     Parameters
     ----------
@@ -33,14 +34,14 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
     --------
     >>> flags = {"n_components": "--classes", "columns": "--columns", "prior": "--prior"}
     >>> in_flags("n_samples=4 is fewer than n_components=9. Lower n_components.", flags)
-    'n_samples=4 is fewer than --classes 9. Lower --classes.'
+    'the number of rows, 4, is fewer than --classes 9. Lower --classes.'
     >>> in_flags("columns={'zip': 'gaussian'} makes it a quantity; the prior of prior=None is flat", flags)
     '--columns zip=gaussian makes it a quantity; the prior of --prior none is flat'
     """
     names = "|".join(map(re.escape, flags))
     pattern = rf"{CALL}|\b(?P<set>{names})=(?:{VALUE})|\b(?P<bare>{names})\b(?!=)"
 
-    def said(found: re.Match[str]) -> str:
+    def translated(found: re.Match[str]) -> str:
         name = found["set"] or found["bare"]
         if name is None or (found["bare"] and "_" not in name):
             return found[0]
@@ -48,7 +49,7 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
             return flags[name]
         return f"{flags[name]} {_typed(found)}"
 
-    return re.sub(pattern, said, message)
+    return re.sub(pattern, translated, re.sub(ROWS, r"the number of rows, \1,", message))
 
 
 def _typed(found: re.Match[str]) -> str:
@@ -65,7 +66,7 @@ def parameter_flags(verb: str, flags: Mapping[str, str], family: Family | None) 
     ----------
     verb : str
     flags : dict                option -> flag, of all options of the verb
-    family : Family or None     leaves out the options of others; None leaves out none
+    family : Family or None     leaves out the options of other families; None: of none
     """
     of_family = FAMILIES if family is None else (family,)
     own = {option.name: option for known in of_family for option in known.options.get(verb, ())}
@@ -76,8 +77,8 @@ def parameter_flags(verb: str, flags: Mapping[str, str], family: Family | None) 
     return {parameter: flags[name] for name in renamed for parameter in named[name]}
 
 
-def speaker(verb: str, request: Mapping[str, Any]) -> Callable[[str], str]:
-    """Return the function that says messages in the words of a command."""
+def translator(verb: str, request: Mapping[str, Any]) -> Callable[[str], str]:
+    """Return a function that translates messages into the options of a command."""
     family = of_model(request["model"]) if verb == "fit" else None
     flags = parameter_flags(verb, request["flags"], family)
     return lambda message: in_flags(message, flags)

@@ -4,17 +4,17 @@ The file is a safetensors file. Its arrays are the parameters (``params/...``), 
 data (``stats/...``) and what the model was built from (``summary/...``), all float64. Its metadata are text:
 
 format, format_version     "halfseen model", "1"
-halfseen_version, class    who wrote it, and what it is: "LatentClass"
+halfseen_version, class    version and class of the model: "LatentClass"
 record                     JSON: options, columns, names of classes, container, training record, seed, time, ...
 checksum                   of all of the above and the arrays
 
-Loading reads numbers and words and runs none of them. Every part is checked before it is used.
+Loading reads numbers and text and never runs code. Every part is checked before it is used.
 
 To add a family
 ---------------
 1. Give the estimator ``_state(self) -> State``: plain values and float64 arrays from which it can be built again.
    `halfseen.app.plain_values` lists what is plain; `halfseen.estimators.state` does it for mixtures over tables.
-2. Give it the class method ``_from_state(cls, state) -> Self`` that builds it. A state comes from outside: check names,
+2. Give it the class method ``_from_state(cls, state) -> Self`` that builds it. A state is untrusted input: check names,
    types and shapes, ask `Leaf.flaw` about parameters, and raise `ParameterError` saying what is wrong.
 3. List the class in the manifest of its family, add a fitted model to ``tests/unit/test_model_file.py`` and a file of
    it to ``tests/unit/format_1``.
@@ -56,18 +56,18 @@ DAMAGED = "The file is damaged: restore it from a copy, or fit and save the mode
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file.
 
-    The file appears whole or not at all: it is written beside `path` and then moved there.
+    The file is written completely or not at all: under a temporary name in the same folder, and then renamed.
 
     Parameters
     ----------
     model : fitted estimator
     path : str or path
-        Any name; ".halfseen" is the custom. An existing file is replaced.
+        Any name; ".halfseen" is the usual extension. An existing file is replaced.
 
     Raises
     ------
     ModelFileError
-        The file cannot be written, or an option of the model has no place in a file.
+        The file cannot be written, or an option of the model cannot be saved.
 
     Examples
     --------
@@ -81,17 +81,17 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     name = type(model).__name__
     if ESTIMATORS.get(name) != type(model).__module__:
         raise ParameterError(
-            f"a {name} has no file format. These have: {', '.join(sorted(ESTIMATORS))}. Of a pipeline or a search, "
-            "save the model inside."
+            f"a {name} has no file format. Those with one: {', '.join(sorted(ESTIMATORS))}. Of a pipeline or a "
+            "search, save the model inside it."
         )
     check_is_fitted(model)
     content = _content(name, model._state())
-    _model_in(content, f"this {name} cannot be saved")  # what is written can be read
+    _model_in(content, f"this {name} cannot be saved")  # check that it can be loaded
     _write(Path(path), content)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save` wrote: it does all that the fitted one did, with the same results to the last bit.
+    """Read a model that `save` wrote: it behaves as the fitted model, with the same results to the last bit.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        The file is not there, is no model file, is damaged, or was written by a later version.
+        The file does not exist, is not a model file, is damaged, or was written by a later version.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a model file says of its model, without building it: class, versions, columns, training record, ...
+    """Return the metadata of a model file without building the model: class, versions, columns, training record, ...
 
     Examples
     --------
@@ -163,7 +163,7 @@ def _content(name: str, state: State) -> bytes:
 
 
 def _safetensors(metadata: Mapping[str, str], tensors: Mapping[str, Floats]) -> bytes:
-    """Return a safetensors file: length of the header, header, arrays. One order, so that one model is one file."""
+    """Return a safetensors file: length of the header, header, arrays. Equal models give equal files."""
     header: dict[str, Any] = {"__metadata__": metadata}
     end = 0
     for name in sorted(tensors):
@@ -176,7 +176,7 @@ def _safetensors(metadata: Mapping[str, str], tensors: Mapping[str, Floats]) -> 
 
 
 def _checksum(metadata: Mapping[str, str], tensors: Mapping[str, Floats]) -> str:
-    """Return the checksum of all text and numbers, however they lie in the file."""
+    """Return the checksum of all text and numbers, independent of their order in the file."""
     digest = blake2b(digest_size=16)
     for key in sorted(KEYS - {"checksum"}):
         digest.update(f"{key}={len(metadata[key])}:{metadata[key]}".encode("utf-8", "surrogatepass"))
@@ -198,13 +198,13 @@ def _read(path: str | os.PathLike[str]) -> bytes:
 
 
 def _check_head(head: bytes, size: int, path: str) -> None:
-    """Refuse, before it is read, what cannot be a safetensors file."""
+    """Refuse a file that cannot be safetensors, before it is read."""
     if size == 0:
         raise ModelFileError(f"{path}: the file is empty. {DAMAGED}")
     if head[:1] == b"\x80" and len(head) > 1 and head[1] < 6 and int.from_bytes(head, "little") > LONGEST:
         raise ModelFileError(
             f"{path}: this looks like a pickle, which could run any program when loaded. Load it with pickle if you "
-            "trust it, and keep the model with halfseen.save."
+            "trust it, and save the model with halfseen.save."
         )
     length = int.from_bytes(head, "little")
     if len(head) < 8 or length > LONGEST:
@@ -214,26 +214,26 @@ def _check_head(head: bytes, size: int, path: str) -> None:
 
 
 def _model_in(content: bytes, path: str) -> Any:
-    """Return the model in the content of a file; whatever is wrong with it is the file's fault."""
+    """Return the model in the content of a file; every error is reported as an error of the file."""
     metadata, tensors = _parts(content, path)
     home = ESTIMATORS.get(metadata["class"])
     if home is None:
         raise ModelFileError(
-            f"{path}: it holds a {metadata['class']!r:.80}, which this version of halfseen does not know. "
-            f"It knows: {', '.join(sorted(ESTIMATORS))}. Upgrade halfseen."
+            f"{path}: it holds a {metadata['class']!r:.80}, which is unknown to this version of halfseen. "
+            f"Known: {', '.join(sorted(ESTIMATORS))}. Upgrade halfseen."
         )
     try:
         record = plain_values.loads(metadata["record"])
         return getattr(import_module(home), metadata["class"])._from_state(State(record, tensors))
-    except ModelFileError as error:  # which says itself what to do
+    except ModelFileError as error:  # already says what to do
         raise ModelFileError(f"{path}: {error}") from None
     except Exception as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise ModelFileError(f"{path}: the {metadata['class']} in it cannot be: {reason} {DAMAGED}") from error
+        raise ModelFileError(f"{path}: the {metadata['class']} in it is not valid: {reason} {DAMAGED}") from error
 
 
 def _parts(content: bytes, path: str) -> tuple[dict[str, str], dict[str, Floats]]:
-    """Return metadata and arrays, checked as far as the format goes."""
+    """Return metadata and arrays, with the format checked."""
     metadata = _metadata(content, path)
     try:
         listed = safetensors.deserialize(content)
@@ -241,7 +241,7 @@ def _parts(content: bytes, path: str) -> tuple[dict[str, str], dict[str, Floats]
         raise ModelFileError(f"{path}: {error}. {DAMAGED}") from None
     tensors = {name: _array(name, found, path) for name, found in listed}
     if _checksum(metadata, tensors) != metadata["checksum"]:
-        raise ModelFileError(f"{path}: its checksum does not agree with its content. {DAMAGED}")
+        raise ModelFileError(f"{path}: its checksum does not match its content. {DAMAGED}")
     return metadata, tensors
 
 
@@ -254,7 +254,7 @@ def _metadata(content: bytes, path: str) -> dict[str, str]:
         raise ModelFileError(f"{path}: its header is not JSON. {DAMAGED}") from None
     found = header.get("__metadata__") if isinstance(header, dict) else None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise ModelFileError(f"{path}: this is not a model file of halfseen. halfseen.save writes such files.")
+        raise ModelFileError(f"{path}: this is not a model file of halfseen. Model files are written by halfseen.save.")
     version = found.get("format_version")
     if not isinstance(version, str) or not version.isdecimal() or len(version) > 9 or int(version) < 1:
         raise ModelFileError(f"{path}: its format version is {version!r:.80}. {DAMAGED}")

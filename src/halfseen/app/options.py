@@ -1,4 +1,4 @@
-"""Options as they are typed, turned into what the estimators take."""
+"""Parsing of options: from text to the parameters of estimators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from halfseen.errors import ParameterError
 
 
 def of_every_fit(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of every fit by EM under the names that estimators have for them."""
+    """Return the options of every fit by EM under the names of the parameters of estimators."""
     return {
         "assign": request["assign"],
         "n_init": request["restarts"],
@@ -21,7 +21,7 @@ def of_every_fit(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def names(text: str | None) -> list[str]:
-    """Read a list of names; one that holds a comma is quoted, as in CSV.
+    """Read a list of names; a name with a comma is quoted, as in CSV.
 
     Examples
     --------
@@ -46,13 +46,13 @@ def kinds(text: str | None) -> dict[str | int, str]:
     for part in names(text):
         name, equals, kind = part.rpartition("=")
         if not equals:
-            raise ParameterError(f"--columns {part!r} is not of the form column=kind, for instance age=gaussian.")
+            raise ParameterError(f"--columns {part!r} is not of the form column=kind, for example age=gaussian.")
         found[name.strip()] = kind.strip()
     return found
 
 
 def words(text: str | None) -> dict[str, Any] | None:
-    """Read how text is cut into words: options of scikit-learn's CountVectorizer.
+    """Read how text is tokenized: options of scikit-learn's CountVectorizer.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def words(text: str | None) -> dict[str, Any] | None:
     for part in names(text):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
-            raise ParameterError(f"--words {part!r} is not of the form option=value, for instance min_df=2.")
+            raise ParameterError(f"--words {part!r} is not of the form option=value, for example min_df=2.")
         if name == "ngram_range":
             low, _, high = value.partition("-")
             found[name] = (_number(low), _number(high or low))
@@ -75,7 +75,7 @@ def words(text: str | None) -> dict[str, Any] | None:
 
 
 def length(text: str | None) -> float | str | None:
-    """Read how many words every text counts as, or what a row without a label does.
+    """Read the number of words to which every text is scaled, or the weight of a row without a label.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def length(text: str | None) -> float | str | None:
 
 
 def _number(text: str) -> Any:
-    """Return a number where text is one."""
+    """Return a number if the text is one, else the text."""
     for kind in (int, float):
         try:
             return kind(text)

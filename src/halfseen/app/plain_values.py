@@ -1,14 +1,14 @@
-"""Plain Python values as JSON, and back without loss: what JSON has no word for is marked.
+"""Plain Python values as JSON, and back without loss: types that JSON lacks are marked.
 
 value                      JSON
 None, bool, int, str       as it is
-float                      as it is, to the last bit; {"$float": "nan"} (inf, -inf) where JSON has none
+float                      as it is, to the last bit; {"$float": "nan"} (inf, -inf) as JSON lacks them
 list                       as it is
 tuple, set, range          {"$tuple": [...]}, {"$set": [...]}, {"$range": [start, stop, step]}
 dict                       as it is with text as keys, else {"$dict": [[key, value], ...]}
 array                      {"$array": [...], "dtype": "int64"}
 
-NumPy's scalars become Python's. Nothing else is read or written, so that nothing that is read can run.
+NumPy's scalars become Python's. Nothing else is read or written, so that loading never runs code.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def dumps(value: Any) -> str:
     >>> dumps({"sizes": range(1, 4), "tied": (), "prior": None})
     '{"sizes": {"$range": [1, 4, 1]}, "tied": {"$tuple": []}, "prior": null}'
     """
-    return json.dumps(_worded(value), allow_nan=False)
+    return json.dumps(_encoded(value), allow_nan=False)
 
 
 def loads(text: str) -> Any:
@@ -46,7 +46,7 @@ def _refuse(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _worded(value: Any) -> Any:
+def _encoded(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
@@ -54,30 +54,30 @@ def _worded(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if isfinite(value) else {"$float": repr(float(value))}
     if isinstance(value, list):
-        return [_worded(part) for part in value]
+        return [_encoded(part) for part in value]
     if isinstance(value, tuple):
-        return {"$tuple": [_worded(part) for part in value]}
+        return {"$tuple": [_encoded(part) for part in value]}
     if isinstance(value, range):
         return {"$range": [value.start, value.stop, value.step]}
     if isinstance(value, set | frozenset):
-        return {"$set": [_worded(part) for part in sorted(value, key=repr)]}
+        return {"$set": [_encoded(part) for part in sorted(value, key=repr)]}
     if isinstance(value, Mapping):
-        return _worded_mapping(value)
-    return _worded_array(value)
+        return _encoded_mapping(value)
+    return _encoded_array(value)
 
 
-def _worded_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
+def _encoded_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
     if all(isinstance(key, str) and not key.startswith("$") for key in value):
-        return {key: _worded(part) for key, part in value.items()}
-    return {"$dict": [[_worded(key), _worded(part)] for key, part in value.items()]}
+        return {key: _encoded(part) for key, part in value.items()}
+    return {"$dict": [[_encoded(key), _encoded(part)] for key, part in value.items()]}
 
 
-def _worded_array(value: Any) -> dict[str, Any]:
+def _encoded_array(value: Any) -> dict[str, Any]:
     array = np.asarray(value) if hasattr(value, "__array__") else None
     if array is None or not (array.dtype.kind in "UO" or array.dtype.name in _DTYPES):
-        raise TypeError(f"{value!r:.80} of type {type(value).__name__} is no plain value")
+        raise TypeError(f"{value!r:.80} of type {type(value).__name__} is not a plain value")
     dtype = {"U": "str", "O": "object"}.get(array.dtype.kind, array.dtype.name)
-    return {"$array": _worded(array.tolist()), "dtype": dtype}
+    return {"$array": _encoded(array.tolist()), "dtype": dtype}
 
 
 def _read(value: Any) -> Any:
@@ -89,7 +89,7 @@ def _read(value: Any) -> Any:
     if not word.startswith("$"):
         return {key: _read(part) for key, part in value.items()}
     if word not in _READERS:
-        raise ValueError(f"{word!r:.80} marks no value")
+        raise ValueError(f"{word!r:.80} is not a known marker")
     return _READERS[word](value)
 
 
@@ -102,7 +102,7 @@ def _read_array(value: Mapping[str, Any]) -> Any:
         array[:] = cells
         return array
     if dtype not in _DTYPES:
-        raise ValueError(f"{dtype!r:.80} is no dtype of plain values")
+        raise ValueError(f"{dtype!r:.80} is not a dtype of plain values")
     return np.array(cells, dtype=dtype)
 
 

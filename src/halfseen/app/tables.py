@@ -1,4 +1,4 @@
-"""Files of rows at the command line: which columns the model sees, which are set aside, what is written back."""
+"""Files of rows on the command line: columns of the model, columns left out, and written results."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from halfseen.errors import DataError, ParameterError
 
 
 def reading_of_rows(request: Mapping[str, Any], *options_of: str) -> dict[str, Any]:
-    """Return how the one file of a fit is read, with more options that say so: kept in the model file."""
+    """Return how the one file of a fit is read, with further options for it: kept in the model file."""
     paths = request["data"] or [None]
     if len(paths) > 1:
-        raise ParameterError(f"one file of rows is needed, got {len(paths)}: {', '.join(paths)}.")
+        raise ParameterError(f"give one file of rows, not {len(paths)}: {', '.join(paths)}.")
     return {
         "data": paths[0],
         "sql": request["sql"],
@@ -41,19 +41,21 @@ def open_rows(data: str | None, sql: str | None, missing: Sequence[str], **colum
 
 
 def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tuple[FileTable, list[str]]:
-    """Set aside columns that name rows instead of describing them, with a note; what the user gave a kind to stays."""
+    """Leave out identifiers and unreadable columns, with a note; columns with a kind given by the user stay."""
     apart = [(name, reason) for name, reason in identifiers(table) if name not in kinds]
     unreadable = {name for name, _ in table.unreadable()}
     for name, reason in apart:
-        keep = "make a number of it by --sql to use it" if name in unreadable else f"--columns {name}=KIND keeps it"
+        keep = (
+            "convert it to a number with --sql to use it" if name in unreadable else f"--columns {name}=KIND keeps it"
+        )
         keep += f", --text {name} counts its words" if "text" in reason else ""
-        console.note(f"set aside: {name} ({reason}); {keep}")
+        console.note(f"left out: {name} ({reason}); {keep}")
     names = [name for name, _ in apart]
     return (table.without(names) if names else table), names
 
 
 def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
-    """Return the rows of a file as the model takes them, for the report."""
+    """Return the rows of a file as the model reads them, for the report."""
     table = opened(reading, request)
     known = set(table.names)
     apart = {option: reading.get(option) for option in ("weight", "target") if reading.get(option) in known}
@@ -63,23 +65,23 @@ def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> 
 
 
 def batches(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Yield some rows after the other: all their columns, and those that the model takes."""
+    """Yield batches of rows: with all columns, and with those of the model."""
     table, n_rows = opened(reading, request), 0
     for batch in table.batches(everything=True):
         n_rows += batch.num_rows
         yield batch, features(model, batch, request["data"])
     if not n_rows:
-        raise DataError(f"{request['data'] or 'the query'} has no rows: there is nothing to answer.")
+        raise DataError(f"{request['data'] or 'the query'} has no rows.")
 
 
 def opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: Any) -> FileTable:
-    """Open the file of a request; what means missing is as said now, else as it was said when fitting."""
+    """Open the file of a request; missing values are marked as given now, else as in the fit."""
     missing = reading.get("missing", []) if request["missing"] is None else options.names(request["missing"])
     return open_rows(request["data"], request["sql"], missing, **columns)
 
 
 def show_columns(model: Any) -> None:
-    """Show the kinds of the columns, beside the result."""
+    """Print the kinds of the columns to standard error."""
     rows = [(column.name, column.kind, _values(column.categories)) for column in model._schema.columns]
     console.show_table(("column", "kind", "values"), rows, left=3, to_errors=True)
     console.note("")
@@ -87,15 +89,17 @@ def show_columns(model: Any) -> None:
 
 def _values(categories: Sequence[Any] | None) -> str:
     shown = ", ".join(map(str, (categories or ())[:6]))
-    return shown if categories is None or len(categories) <= 6 else f"{shown}, ... {len(categories)} in all"
+    return shown if categories is None or len(categories) <= 6 else f"{shown}, ... {len(categories)} in total"
 
 
 def features(model: Any, batch: pa.Table, where: str) -> pa.Table:
-    """Return the columns that a model takes, in its order."""
+    """Return the columns of a model, in its order."""
     names = model._schema.names
     if not model._schema.named and not set(names) <= set(batch.column_names):
         if batch.num_columns != len(names):
-            raise DataError(f"{where} has {batch.num_columns} columns; the model takes {len(names)}, without names.")
+            raise DataError(
+                f"{where} has {batch.num_columns} columns; the model needs {len(names)} columns without names."
+            )
         return batch
     absent = [name for name in names if name not in batch.column_names]
     if absent:
@@ -125,12 +129,12 @@ def weights(batch: pa.Table, name: str | None, where: str) -> NDArray[np.float64
     except (TypeError, ValueError):
         found = np.full(1, np.nan)
     if not (found >= 0).all():
-        raise DataError(f"--weight {name}: {where} has cells there that are not numbers of at least 0.")
+        raise DataError(f"--weight {name}: {where} has cells in it that are not numbers of at least 0.")
     return found
 
 
 def extended(batch: pa.Table, answers: Mapping[str, Any]) -> pa.Table:
-    """Return a batch with more columns; a name that is taken gets an underscore."""
+    """Return a batch with more columns; a name that exists gets an underscore."""
     for name, values in answers.items():
         while name in batch.column_names:
             name += "_"
@@ -152,11 +156,11 @@ def unnamed(model: Any, X: Any) -> Iterator[tuple[str, list[Any]]]:
 
 
 def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Write the rows with their missing cells filled; with draws, so many completed tables one below the other."""
+    """Write the rows with their missing cells filled; with draws, the completed tables one below the other."""
     n_draws, n_filled, schema = request["draws"], 0, getattr(model, "_schema", None)
     texts = [] if schema is None else schema.texts
     if schema is not None and len(texts) == len(schema.columns):
-        console.note("text is not filled: a model of words can tell which ones are likely, not what was written")
+        console.note("text columns are not imputed: a model of words gives the likely words, not the text")
     with TableWriter(request["output"]) as out:
         if not n_draws:
             for batch, X in batches(model, reading, request):
@@ -167,23 +171,23 @@ def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
             for batch, X in batches(model, reading, request):
                 drawn = filled(batch, model.impute(X, draw=True, random_state=rng))
                 out.append(drawn.add_column(0, "draw", pa.array(np.full(len(drawn), i + 1))))
-    say_filled(request, n_filled)
+    note_filled(request, n_filled)
 
 
-def say_filled(request: Mapping[str, Any], n_filled: int) -> None:
-    """Say how many cells were filled, or tables completed."""
+def note_filled(request: Mapping[str, Any], n_filled: int) -> None:
+    """Print how many cells were filled, or tables completed."""
     if request["output"] != "-":
         done = f"{request['draws']} completed tables" if request["draws"] else f"{n_filled:,} missing cells filled"
         console.note(f"{done}: {request['output']}")
 
 
 def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Hide known cells, impute them, and print how far off the guesses are, beside those of column means."""
+    """Hide known cells, impute them, and print the errors of the imputed values and of column means."""
     console.show(str(hidden_cells(model, data(model, reading, request).X, random_state=request["seed"])))
 
 
 def decided(proba: Any, names: Sequence[str], cost: Any, reject: float | None) -> dict[str, Any]:
-    """Return the decision for each row and its risk, where costs were given."""
+    """Return the decision for each row and its risk, if costs were given."""
     if cost is None and reject is None:
         return {}
     decisions, matrix = (names, None) if cost is None else cost
@@ -219,5 +223,5 @@ def read_costs(path: str, classes: Sequence[str]) -> tuple[list[str], NDArray[np
 
 
 def class_names(model: Any) -> list[str]:
-    """Return the names of the classes that a model tells apart."""
+    """Return the names of the classes of a model."""
     return [str(name) for name in getattr(model, "classes_", model.class_names_)]

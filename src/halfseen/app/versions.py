@@ -1,4 +1,4 @@
-"""What is installed and in use: for bug reports, and to see whether the compiled kernels are there."""
+"""Versions of libraries and kernels in use: for bug reports, and to check for the compiled kernels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """Return names and versions of everything that matters to a result."""
+    """Return names and versions of everything that affects results."""
     from halfseen import __version__, kernels
 
     in_use = kernels.backend
@@ -45,7 +45,7 @@ def versions() -> dict[str, str]:
 
 
 def show_versions() -> None:
-    """Print the versions of halfseen and of what it uses, and which kernels are in use.
+    """Print the versions of halfseen and its dependencies, and the kernels in use.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What was observed, what is missing, and how much each row counts. Knows nothing of models.
+"""Observed values, missing values, row weights and labels. Independent of all models.
 
 Vocabulary, in the order in which data passes through:
 
@@ -23,7 +23,7 @@ Examples
 (2, [1.0, 2.0])
 """
 
-from halfseen.data.arrays import Unsettled
+from halfseen.data.arrays import FastEncodingFailed
 from halfseen.data.columns import Block, Column, learn_column
 from halfseen.data.files import FileTable, identifiers, open_table
 from halfseen.data.frames import RawColumn, Source, frame_from_dict, read
@@ -47,6 +47,7 @@ __all__ = [
     "Column",
     "Cut",
     "Evidence",
+    "FastEncodingFailed",
     "FileTable",
     "RawColumn",
     "Schema",
@@ -56,7 +57,6 @@ __all__ = [
     "Steps",
     "Table",
     "TableWriter",
-    "Unsettled",
     "check_sequence_weight",
     "check_weight",
     "frame_from_dict",

@@ -1,7 +1,7 @@
-"""Arrays of numbers, many columns at a time: the same answers as column by column, sooner.
+"""Fast path for arrays of numbers, all columns at a time: the same results as column by column.
 
-An array is stored row by row, so that reading it column by column walks through all of its memory once for each column.
-Here some rows are read at a time, all columns of them. What cannot be settled like this is left to `columns`.
+An array is stored row by row, so reading it column by column passes over all of its memory once for each column.
+Here some rows are read at a time, all columns of them. Columns that this cannot decide are left to `columns`.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from halfseen.data.columns import CLOSE, MAX_DISTINCT, Block, Category, Column, 
 from halfseen.data.frames import Source
 from halfseen.kernels import active as kernels
 
-SLICE = 1 << 14  # rows read at a time: enough to hand over to a worker
-HEAD = 1000  # rows looked at first: they settle most quantities, and say where whole numbers lie
+SLICE = 1 << 14  # rows read at a time: enough to be worth a worker
+HEAD = 1000  # rows read first: they identify most quantities, and the range of whole numbers
 BELOW = 16  # how far below those of the head other whole numbers are expected
-NEAR = 64  # how many are: a bit for each
+NEAR = 64  # how many distinct ones: a bit for each
 
 Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]  # `map`, or one with workers
-Known = dict[int, tuple[str, tuple[Category, ...] | None]]  # name of the kind, and categories, by column
+KnownColumns = dict[int, tuple[str, tuple[Category, ...] | None]]  # name of the kind, and categories, by column
 
 
-class Unsettled(Exception):
-    """A cell has to be complained about, or its category is not known: column by column it can be named."""
+class FastEncodingFailed(Exception):
+    """A cell is invalid or of an unknown category: encode column by column, which names the cell."""
 
 
 # ----------------------------------------------------------------------------------------------------------- the survey
 
 
-def survey(source: Source, run: Run = map) -> Known:
-    """Kind and categories of the columns that can be settled: quantities, and whole numbers close together."""
+def survey(source: Source, run: Run = map) -> KnownColumns:
+    """Kind and categories of the columns that can be decided quickly: quantities, and whole numbers close together."""
     head = source.take(np.arange(min(source.n_rows, HEAD)))
     quantities = [j for j in range(len(source.names)) if is_quantity(head.column(j))]
-    known: Known = dict.fromkeys(quantities, ("gaussian", None))
+    known: KnownColumns = dict.fromkeys(quantities, ("gaussian", None))
     rest = [j for j in range(len(source.names)) if j not in known]
     array = source.numbers()
     if not rest or array is None:
@@ -57,12 +57,12 @@ def _near(array: NDArray[Any], columns: Sequence[int], run: Run) -> dict[int, li
     lowest = np.min(head, axis=0, initial=CLOSE, where=head == head)
     low = np.floor(np.clip(lowest, -CLOSE + BELOW, CLOSE)).astype(head.dtype) - head.dtype.type(BELOW)
 
-    def look(rows: slice) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    def inspect(rows: slice) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         seen, far = np.zeros((2, len(columns)), dtype=np.uint64)
         kernels.survey_near(_plain(array[rows], columns), low, seen, far)
         return seen, far
 
-    seen, far = map(np.bitwise_or.reduce, zip(*run(look, _slices(len(array))), strict=True))
+    seen, far = map(np.bitwise_or.reduce, zip(*run(inspect, _slices(len(array))), strict=True))
     bits = (seen[:, None] >> np.arange(NEAR, dtype=np.uint64)) & np.uint64(1)
     return {
         j: (np.flatnonzero(bits[i]) + int(low[i])).tolist()
@@ -97,9 +97,9 @@ def _slices(n_rows: int) -> list[slice]:
 
 
 class Reader:
-    """Encodes rows of one block straight from an array of numbers, all columns at once.
+    """Encodes rows of one block directly from an array of numbers, all columns at once.
 
-    Raises `Unsettled` where a cell has to be complained about: infinite, or a category that is not known.
+    Raises `FastEncodingFailed` if a cell is infinite or of an unknown category.
     """
 
     def __init__(self, array: NDArray[Any], block: Block) -> None:
@@ -114,7 +114,7 @@ class Reader:
 
     @classmethod
     def find(cls, source: Source, block: Block) -> Reader | None:
-        """Return the reader of a block, or None where its cells have to be read one by one."""
+        """Return the reader of a block, or None if its cells have to be read one by one."""
         array = source.numbers()
         if array is None or not (block.kind.any_number or block.kind.has_categories):
             return None
@@ -123,7 +123,7 @@ class Reader:
         return cls(array, block) if settled else None
 
     def read(self, rows: slice) -> NDArray[Any]:
-        """Some rows of the block; the array's own, to be read only and not `settled` yet, where that will do."""
+        """Some rows of the block; a view of the array, read-only and not checked for infinite cells, where possible."""
         if self.shared is not None:
             return self.shared[rows]
         cells = _plain(self.array[rows], self.columns)
@@ -134,33 +134,33 @@ class Reader:
     def whole(self) -> NDArray[Any]:
         """All rows of the block."""
         if self.shared is not None:
-            self.settle(slice(None))
+            self.check_finite(slice(None))
             return self.shared
         out = np.empty((len(self.array), len(self.columns)), self.dtype)
         for rows in _slices(len(out)):
             self._write(_plain(self.array[rows], self.columns), out[rows])
         return out
 
-    def settle(self, rows: slice) -> None:
-        """Look for what `read` did not look for: infinite cells in the array's own rows."""
+    def check_finite(self, rows: slice) -> None:
+        """Check the rows that `read` returned as views for infinite cells."""
         if self.shared is not None and kernels.any_infinite(self.shared[rows]):
-            raise Unsettled
+            raise FastEncodingFailed
 
     def _write(self, cells: NDArray[Any], out: NDArray[Any]) -> None:
         if self.tables is not None:
             if not kernels.encode_cells(cells, *self.tables, out):
-                raise Unsettled
+                raise FastEncodingFailed
             return
         np.add(cells, 0.0, out=out)  # which turns -0.0 into 0.0
         if kernels.any_infinite(out):
-            raise Unsettled
+            raise FastEncodingFailed
 
 
-class Unread(Mapping[str, NDArray[Any]]):
-    """The blocks of consecutive rows, encoded each time they are looked at and never kept: for a single pass.
+class LazyBlocks(Mapping[str, NDArray[Any]]):
+    """The blocks of consecutive rows, encoded at each access and never kept: for a single pass.
 
-    Numbers are not looked through for infinite ones, which would be a pass of its own: those make what is computed from
-    them infinite too, and `settle` then finds out.
+    Numbers are not checked for infinite ones, which would need another pass: results computed from them are not finite
+    either, and `check_finite` then finds them.
     """
 
     def __init__(self, readers: Mapping[str, Reader], rows: range) -> None:
@@ -176,20 +176,20 @@ class Unread(Mapping[str, NDArray[Any]]):
     def __len__(self) -> int:
         return len(self.readers)
 
-    def settle(self) -> None:
-        """Raise `Unsettled` if a cell is infinite."""
+    def check_finite(self) -> None:
+        """Raise `FastEncodingFailed` if a cell is infinite."""
         for reader in self.readers.values():
-            reader.settle(slice(self.rows.start, self.rows.stop))
+            reader.check_finite(slice(self.rows.start, self.rows.stop))
 
     def take(self, rows: Any) -> Mapping[str, NDArray[Any]]:
-        """Some of the rows; unread still where they follow each other."""
+        """Some of the rows; still lazy where they are consecutive."""
         if isinstance(rows, slice) and rows.step is None:
-            return Unread(self.readers, self.rows[rows])
+            return LazyBlocks(self.readers, self.rows[rows])
         return {name: block[rows] for name, block in self.items()}
 
 
 def _lookup(meaning: Sequence[Column]) -> tuple[NDArray[Any], ...]:
-    """Smallest value, number of values, and place in the look-up of each column; and the look-up of all."""
+    """Smallest value, number of values, and offset in the look-up table of each column; and the table itself."""
     categories = [np.array(column.categories or (), dtype=np.int64) for column in meaning]
     low = np.array([values.min(initial=CLOSE) for values in categories])
     size = np.array([values.max(initial=CLOSE - 1) if not len(values) else values.max() for values in categories])

@@ -22,8 +22,8 @@ AT_ONCE = 1 << 25  # bytes reordered at a time, if a column has no more
 def content_order(hashes: NDArray[np.uint64], weight: NDArray[np.float64]) -> NDArray[np.intp]:
     """An order of the rows by their hashes, the weights of equal rows ascending."""
     order = np.argsort(hashes[0])
-    told = hashes[0][order]
-    if (told[1:] != told[:-1]).all():
+    ordered = hashes[0][order]
+    if (ordered[1:] != ordered[:-1]).all():
         return order  # the one there is
     return np.lexsort((weight, hashes[1], hashes[0]))
 
@@ -68,8 +68,8 @@ def first_of_equals(
     first = np.zeros(len(order), dtype=bool)
     first[:1] = True
     for own in hashes:
-        told = own[order]
-        first[1:] |= told[1:] != told[:-1]
+        ordered = own[order]
+        first[1:] |= ordered[1:] != ordered[:-1]
     alike = np.flatnonzero(~first)
     differ = np.zeros(len(alike), dtype=bool)
     for column in columns if len(alike) else ():

@@ -9,11 +9,11 @@ kind                 holds                                        encoded as
 ``"text"``           words, and how often each (by choice)        rows of `Counts`; a missing text is empty
 ==================== ============================================ ======================================
 
-and whatever else is registered. A kind is an object (`halfseen.kinds`), found by its name in `halfseen.registry`.
+and all others that are registered. A kind is an object (`halfseen.kinds`), found by its name in `halfseen.registry`.
 
-The kind is found by value, not by dtype, so that one table has one reading in every container: text, True/False and
-declared categories are categorical; so are numbers that never change, and whole numbers with at most 12 distinct
-values; other numbers are gaussian.
+The kind is inferred from the values, not from the dtype, so that a table is read alike from every container: text,
+True/False and declared categories are categorical; so are numbers that never change, and whole numbers with at most 12
+distinct values; other numbers are gaussian.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Block:
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """Where the categories or words of each column begin, those of all columns standing one after the other."""
+        """Where the categories or words of each column begin, those of all columns concatenated."""
         return tuple(np.cumsum([0, *self.sizes[:-1]]).tolist())
 
 
@@ -118,14 +118,14 @@ def read_kind(kind: Any, what: str) -> Kind:
 
 
 def learn_column(raw: RawColumn, name: str, kind: str | None = None) -> Column:
-    """Find out the kind and the categories of a column.
+    """Infer the kind and the categories of a column.
 
     Parameters
     ----------
     raw : RawColumn
     name : str
     kind : str, optional
-        The name of a kind; it overrides the rule.
+        The name of a kind; overrides the inference.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def learn_column(raw: RawColumn, name: str, kind: str | None = None) -> Column:
 
 
 def is_quantity(head: RawColumn) -> bool:
-    """Whether the first cells settle that a column is gaussian: two different numbers, one of them with a fraction."""
+    """Whether the first cells show that a column is gaussian: two distinct numbers, one with a fraction."""
     if head.type != "number" or head.levels is not None:
         return False
     seen = head.values[~head.missing]
@@ -179,7 +179,7 @@ def is_whole(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def numbers_of(raw: RawColumn, name: str, kind: str) -> NDArray[np.float64]:
-    """The values of a column that has to be of numbers."""
+    """The values of a column that must hold numbers."""
     if raw.type != "number" and not raw.missing.all():
         raise DataError(
             f"column {name!r} cannot be {kind}: {no_number(raw)}. Convert the column to numbers, or fit it as kind "
@@ -189,13 +189,13 @@ def numbers_of(raw: RawColumn, name: str, kind: str) -> NDArray[np.float64]:
 
 
 def no_number(raw: RawColumn) -> str:
-    """Name the first cell that is no number, not one that only looks like text because of others.
+    """Name the first cell that is not a number; numbers written as text come last.
 
     Examples
     --------
     >>> from halfseen.data import read
     >>> no_number(read([["156"], ["NA"], ["NA"]]).column(0))
-    "row 1 is 'NA', not a number (2 such rows; where it means missing, say so: missing=['NA'], --missing NA)"
+    "row 1 is 'NA', not a number (2 such rows; if it means missing: missing=['NA'], --missing NA)"
     """
     rows = np.flatnonzero(~raw.missing)
     if raw.type == "bool":
@@ -209,7 +209,7 @@ def no_number(raw: RawColumn) -> str:
     if same < len(words) or len(words) == len(rows):  # a column of words
         return said
     many = "1 such row" if same == 1 else f"{same} such rows"
-    return f"{said} ({many}; where it means missing, say so: missing=[{word!r:.40}], --missing {word:.40})"
+    return f"{said} ({many}; if it means missing: missing=[{word!r:.40}], --missing {word:.40})"
 
 
 def _reads_as_number(value: object) -> bool:

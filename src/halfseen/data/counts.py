@@ -3,7 +3,7 @@
 - *counts*: a block of a table in compressed rows. It is cut, taken from and measured as an array of rows is.
 - *sparse source*: a SciPy matrix as a source: one column of kind ``text`` whose words are the matrix's columns.
 
-Counts are observed, zeros included: a hole has no meaning in them. A document without any word says nothing.
+Counts are observed, zeros included: they cannot be missing. A document without words carries no information.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from scipy import sparse
 from halfseen.data.frames import Cells, RawColumn, Source
 from halfseen.errors import DataError, DataTypeError
 
-__all__ = ["Counts", "SparseSource", "Worded", "joined"]
+__all__ = ["Counts", "SparseSource", "TokenizedSource", "joined"]
 
 Options = tuple[tuple[str, Any], ...]
 
 NAME = "words"  # of the one column that a sparse matrix is
-PIECE = 65_536  # values looked at twice while they are in the cache
+PIECE = 65_536  # values read twice while they are in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +55,12 @@ class Counts:
 
     @classmethod
     def of(cls, matrix: Any) -> Counts:
-        """Return the counts in a SciPy matrix, which is not changed; refuse what no count can be."""
+        """Return the counts in a SciPy matrix, which is not changed; values that cannot be counts are refused."""
         rows = sparse.csr_array(matrix)
         if rows.dtype.kind not in "iufb":
             raise DataTypeError(f"a sparse matrix of {rows.dtype} holds no counts. Pass numbers of at least 0.")
         if getattr(matrix, "format", "") == "csr":
-            rows.has_canonical_format = matrix.has_canonical_format  # which SciPy remembers: one look for many calls
+            rows.has_canonical_format = matrix.has_canonical_format  # SciPy caches it: checked once for many calls
         if not rows.has_canonical_format:
             rows = rows.copy()
             rows.sum_duplicates()
@@ -79,7 +79,7 @@ class Counts:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """That of the values; no float, so that nobody looks for NaN in them."""
+        """That of the values; not float, so that callers do not check them for NaN."""
         return np.dtype(object)
 
     def __len__(self) -> int:
@@ -179,7 +179,7 @@ def _check_values(rows: Any) -> None:
     row = int(np.searchsorted(rows.indptr, wrong, side="right")) - 1
     raise DataError(
         f"sparse counts: Negative values or NaN: row {row}, column {rows.indices[wrong]} is {rows.data[wrong]}. Counts "
-        "are finite and at least 0; holes have no meaning among them. Pass X.toarray() if these are other numbers."
+        "are finite and at least 0; counts cannot be missing. Pass X.toarray() if these are other numbers."
     )
 
 
@@ -206,9 +206,9 @@ class SparseSource(Source):
         return self._options
 
     def column(self, j: int) -> RawColumn:
-        raise DataTypeError(f"sparse data of shape {self.counts.shape} has no columns to look at one by one.")
+        raise DataTypeError(f"sparse data of shape {self.counts.shape} has no columns to read one by one.")
 
-    def face(self, X: Any) -> Any:
+    def for_sklearn(self, X: Any) -> Any:
         return self.counts.matrix() if isinstance(X, Source) else X
 
     def take(self, rows: NDArray[np.intp]) -> Source:
@@ -232,14 +232,14 @@ def _numbers(n_words: int) -> tuple[int, ...]:
     return tuple(range(n_words))
 
 
-class Worded(Source):
-    """A source some of whose columns have been cut into words, once for all uses of its rows.
+class TokenizedSource(Source):
+    """A source some of whose columns have been tokenized once, for all uses of its rows.
 
     Parameters
     ----------
     source : Source
     found : dict of int to (words, counts, options)
-        For each such column.
+        The tokenized columns.
     """
 
     def __init__(self, source: Source, found: Mapping[int, tuple[tuple[str, ...], Counts, Options]]) -> None:
@@ -260,15 +260,15 @@ class Worded(Source):
     def options(self, j: int) -> Options:
         return self._found[j][2] if j in self._found else ()
 
-    def face(self, X: Any) -> Any:
-        return self._source.face(X)
+    def for_sklearn(self, X: Any) -> Any:
+        return self._source.for_sklearn(X)
 
     def keep_codes(self) -> Source:
-        return Worded(self._source.keep_codes(), self._found)
+        return TokenizedSource(self._source.keep_codes(), self._found)
 
     def take(self, rows: NDArray[np.intp]) -> Source:
         found = {j: (words, counts[rows], how) for j, (words, counts, how) in self._found.items()}
-        return Worded(self._source.take(rows), found)
+        return TokenizedSource(self._source.take(rows), found)
 
     def template(self) -> Source:
         return self._source.template()

@@ -1,7 +1,7 @@
 """DuckDB as a reader: files, databases and queries, as batches of Arrow.
 
 A *scan* is a table outside memory that can be read any number of times, batch by batch and in the order of its rows.
-DuckDB runs inside the process, on a connection that is opened for one reading and closed after it: in memory, read-only
+DuckDB runs inside the process, on a connection that is opened for one read and closed after it: in memory, read-only
 for database files, and never fetching an extension.
 """
 
@@ -23,14 +23,14 @@ from halfseen.optional import optional
 CellKind: TypeAlias = Literal["number", "bool", "text", "date", "other"]
 
 BATCH = 1 << 16  # rows read at a time
-SMALL = 64 << 20  # bytes; with less DuckDB cannot do its work
+SMALL = 64 << 20  # bytes; DuckDB needs at least this much
 PER_THREAD = 4 << 20  # bytes of a CSV file that a thread holds while memory is short
 COUNT = "halfseen_count"  # column of a scan with equal rows merged
 
 
 @dataclass(frozen=True)
 class ScanColumn:
-    """A column of a scan: its name, what its cells are, and its type in the file's own words."""
+    """A column of a scan: its name, what its cells are, and the name of its type in the file."""
 
     name: str
     kind: CellKind
@@ -44,7 +44,7 @@ class Scan(ABC):
     ----------
     title : str                 what to call it in messages
     columns : tuple of ScanColumn
-    size : int                  bytes of its file, which a table in memory hardly ever takes less of; 0: not known
+    size : int                  bytes of its file, about the least that the table takes in memory; 0: unknown
     """
 
     title: str
@@ -52,24 +52,24 @@ class Scan(ABC):
     size: int = 0
 
     @abstractmethod
-    def batches(self, names: Sequence[str], rows: int = BATCH, room: int | None = None) -> Iterator[Any]:
-        """Read some columns as Arrow tables of at most `rows` rows; `room` is how much memory to use, in bytes."""
+    def batches(self, names: Sequence[str], rows: int = BATCH, memory_limit: int | None = None) -> Iterator[Any]:
+        """Read some columns as Arrow tables of at most `rows` rows; `memory_limit` is in bytes."""
 
     @abstractmethod
-    def count(self, room: int | None = None) -> int:
+    def count(self, memory_limit: int | None = None) -> int:
         """Number of rows."""
 
     @abstractmethod
     def grouped(self, names: Sequence[str]) -> Scan:
         """The same rows with equal ones merged, and how many there were in one more column, COUNT."""
 
-    def settled(self, room: int | None = None) -> Self:
-        """The same scan once no later row can change what its columns are; most scans are to begin with."""
+    def settled(self, memory_limit: int | None = None) -> Self:
+        """The same scan with the types of its columns confirmed on all rows; most scans need no check."""
         return self
 
 
-class Misjudged(Exception):
-    """The first rows of a file said nothing true about a later one."""
+class WrongTypeGuess(Exception):
+    """A later row contradicts the types that were inferred from the first rows."""
 
 
 class DuckScan(Scan):
@@ -79,11 +79,11 @@ class DuckScan(Scan):
     ----------
     title : str
     relation : str
-        What stands after FROM.
+        The expression after FROM.
     missing : sequence of str
-        ScanColumn that mean missing.
+        Cells that mean missing.
     text : collection of str
-        Columns to be taken as text, whatever they are.
+        Columns to read as text.
     database : str, optional
         A DuckDB file, opened for reading only.
     before : str, optional
@@ -124,7 +124,7 @@ class DuckScan(Scan):
             yield ScanColumn(name, kind, of_type)
 
     def _unmixed(self, name: str) -> tuple[CellKind, str]:
-        """A JSON column whose cells are of several types: one type is left when the missing ones are."""
+        """A JSON column whose cells are of several types: one type may remain without the missing ones."""
         cell = f"({quoted_name(name)} ->> '$')"
         markers = ", ".join(map(quoted_text, ("", *self._missing)))
         found = self._rows(
@@ -138,9 +138,9 @@ class DuckScan(Scan):
             return "text", cell
         return "other", cell
 
-    def batches(self, names: Sequence[str], rows: int = BATCH, room: int | None = None) -> Iterator[Any]:
+    def batches(self, names: Sequence[str], rows: int = BATCH, memory_limit: int | None = None) -> Iterator[Any]:
         selected = ", ".join(f"{self._expressions[name]} AS {quoted_name(name)}" for name in names)
-        with self._connected(room) as connection:
+        with self._connected(memory_limit) as connection:
             yield from arrow_tables(connection, f"SELECT {selected} FROM {self._relation}", rows)
 
     def selection(self) -> str:
@@ -148,8 +148,8 @@ class DuckScan(Scan):
         selected = ", ".join(f"{cell} AS {quoted_name(name)}" for name, cell in self._expressions.items())
         return f"SELECT {selected} FROM {self._relation}"
 
-    def count(self, room: int | None = None) -> int:
-        [(count,)] = self._rows(f"SELECT count(*) FROM {self._relation}", room)
+    def count(self, memory_limit: int | None = None) -> int:
+        [(count,)] = self._rows(f"SELECT count(*) FROM {self._relation}", memory_limit)
         return int(count)
 
     def grouped(self, names: Sequence[str]) -> Scan:
@@ -157,24 +157,24 @@ class DuckScan(Scan):
         relation = f"(SELECT {selected}, count(*) AS {COUNT} FROM {self._relation} GROUP BY ALL)"
         return DuckScan(self.title, relation, (), (), self._database, self._before)
 
-    def _rows(self, query: str, room: int | None = None) -> list[tuple[Any, ...]]:
-        with self._connected(room) as connection:
+    def _rows(self, query: str, memory_limit: int | None = None) -> list[tuple[Any, ...]]:
+        with self._connected(memory_limit) as connection:
             found: list[tuple[Any, ...]] = connection.execute(query).fetchall()
             return found
 
     @contextmanager
-    def _connected(self, room: int | None = None) -> Iterator[Any]:
-        with connected(self._database, room, self.title) as connection:
+    def _connected(self, memory_limit: int | None = None) -> Iterator[Any]:
+        with connected(self._database, memory_limit, self.title) as connection:
             if self._before:
                 connection.execute(self._before)
             yield connection
 
 
 @contextmanager
-def connected(database: str | None, room: int | None, title: str, guessed: bool = False) -> Iterator[Any]:
-    """Give a connection of its own, and turn DuckDB's errors into ours.
+def connected(database: str | None, memory_limit: int | None, title: str, guessed: bool = False) -> Iterator[Any]:
+    """Open a connection, and turn DuckDB's errors into ours.
 
-    With `guessed` types a cell that does not fit them is no error of the user's: `Misjudged` is raised.
+    With `guessed` types a cell that does not fit them is not the user's error: `WrongTypeGuess` is raised.
     """
     duckdb = optional("duckdb", "Reading files")
     pyarrow = optional("pyarrow", "Reading files")
@@ -186,13 +186,13 @@ def connected(database: str | None, room: int | None, title: str, guessed: bool 
             "temp_directory": folder,
             "threads": str(os.cpu_count() or 1),
         }
-        if room is not None:
-            config |= {"memory_limit": f"{max(room, SMALL)}B", "threads": "1"}
+        if memory_limit is not None:
+            config |= {"memory_limit": f"{max(memory_limit, SMALL)}B", "threads": "1"}
         try:
             with duckdb.connect(database or ":memory:", read_only=database is not None, config=config) as connection:
                 connection.execute("SET enable_progress_bar = false")
-                if room is not None:
-                    connection.execute(f"SET streaming_buffer_size = '{min(max(room, 1 << 20), 10 << 20)}B'")
+                if memory_limit is not None:
+                    connection.execute(f"SET streaming_buffer_size = '{min(max(memory_limit, 1 << 20), 10 << 20)}B'")
                 yield connection
         except (duckdb.Error, pyarrow.ArrowException, OSError) as error:  # the latter two from a reader of Arrow
             raise explained(error, title, guessed) from None
@@ -210,7 +210,7 @@ def arrow_tables(connection: Any, query: str, rows: int) -> Iterator[Any]:
 
 # --------------------------------------------------------------------------------------------------------------- CSV
 
-HEAD = 20_480  # rows that say what the columns of a CSV file are; a later cell that disagrees is met and heeded
+HEAD = 20_480  # rows from which the types of a CSV file are inferred; a later cell that disagrees changes the type
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(?i:inf|infinity)|(?i:nan)"
 CODE = r"[+-]?0\d+"  # 007 is a name, not a number
 COMMA = r"[+-]?\d+,\d+"
@@ -229,12 +229,12 @@ class Dialect:
     encoding: str = "utf-8"
     missing: tuple[str, ...] = ()
 
-    def relation(self, path: str, types: Mapping[str, str], room: int | None = None) -> str:
+    def relation(self, path: str, types: Mapping[str, str], memory_limit: int | None = None) -> str:
         """The file in DuckDB's SQL; columns without a type are text."""
         columns = ", ".join(f"{quoted_text(name)}: '{types.get(name, 'VARCHAR')}'" for name in self.names)
         markers = ["", *self.missing, *(f" {marker}" for marker in self.missing)]
         more = f", encoding = {quoted_text(self.encoding)}" if self.encoding != "utf-8" else ""
-        more += f", buffer_size = {PER_THREAD}" if room is not None else ""
+        more += f", buffer_size = {PER_THREAD}" if memory_limit is not None else ""
         return (
             f"read_csv({quoted_text(path)}, auto_detect = false, header = true, quote = '\"', escape = '\"', "
             f"delim = {quoted_text(self.delimiter)}, decimal_separator = '{self.decimal}', "
@@ -243,7 +243,7 @@ class Dialect:
 
 
 class CsvScan(Scan):
-    """A CSV file, whose columns are what their cells say.
+    """A CSV file; types of columns are inferred from their cells.
 
     Numbers are read as float64: DuckDB would round a late 1.5 in a column of whole numbers.
     """
@@ -256,55 +256,57 @@ class CsvScan(Scan):
         self._known = False
         self._n_rows: Any = None
         self._dialect = dialect
-        found = self._look(dialect.names, HEAD)
+        found = self._inspect(dialect.names, HEAD)
         commas = any(seen.comma for seen in found.values()) and dialect.delimiter != ","
         if commas and not any(seen.point for seen in found.values()):
             self._dialect = replace(dialect, decimal=",")
-            found = self._look(dialect.names, HEAD)
+            found = self._inspect(dialect.names, HEAD)
         empty = [name for name, seen in found.items() if not seen.any]
         if empty:
-            found |= self._look(empty)
+            found |= self._inspect(empty)
         self.columns = tuple(self._cells(name, found[name]) for name in dialect.names)
 
-    def _cells(self, name: str, seen: _Seen) -> ScanColumn:
+    def _cells(self, name: str, seen: _CellTests) -> ScanColumn:
         return ScanColumn(name, "text") if name in self._text else ScanColumn(name, seen.kind, "dates or times")
 
-    def _look(self, names: Sequence[str], rows: int | None = None) -> dict[str, _Seen]:
-        """Look at cells as they are written."""
+    def _inspect(self, names: Sequence[str], rows: int | None = None) -> dict[str, _CellTests]:
+        """Test the cells of columns as they are written."""
         if not names:
             return {}
-        limit, room = ("", None) if rows is None else (f" LIMIT {rows}", SMALL)
+        limit, memory_limit = ("", None) if rows is None else (f" LIMIT {rows}", SMALL)
         every = "\n, ".join(", ".join(_questions(quoted_name(name), self._dialect.decimal)) for name in names)
-        query = f"SELECT {every} FROM (SELECT * FROM {self._dialect.relation(self._path, {}, room)}{limit})"
-        with connected(None, room, self.title, guessed=True) as connection:
+        query = f"SELECT {every} FROM (SELECT * FROM {self._dialect.relation(self._path, {}, memory_limit)}{limit})"
+        with connected(None, memory_limit, self.title, guessed=True) as connection:
             answers = connection.execute(query).fetchone()
-        width = len(_Seen.__dataclass_fields__)
-        return {name: _Seen(*map(bool, answers[i * width : (i + 1) * width])) for i, name in enumerate(names)}
+        width = len(_CellTests.__dataclass_fields__)
+        return {name: _CellTests(*map(bool, answers[i * width : (i + 1) * width])) for i, name in enumerate(names)}
 
-    def settled(self, room: int | None = None) -> CsvScan:
+    def settled(self, memory_limit: int | None = None) -> CsvScan:
         if not self._known:
             try:
                 counts = ", ".join(f"count({self._expression(column)})" for column in self.columns)
-                with connected(None, room, self.title, guessed=True) as connection:
-                    found = connection.execute(f"SELECT count(*), {counts} FROM {self._relation(room)}").fetchone()
+                with connected(None, memory_limit, self.title, guessed=True) as connection:
+                    found = connection.execute(
+                        f"SELECT count(*), {counts} FROM {self._relation(memory_limit)}"
+                    ).fetchone()
                 self._n_rows = found[0]
-            except Misjudged:
-                seen = self._look(self._dialect.names)
+            except WrongTypeGuess:
+                seen = self._inspect(self._dialect.names)
                 self.columns = tuple(self._cells(name, seen[name]) for name in self._dialect.names)
             self._known = True
         return self
 
-    def batches(self, names: Sequence[str], rows: int = BATCH, room: int | None = None) -> Iterator[Any]:
-        with connected(None, room, self.title, guessed=True) as connection:
-            query = f"SELECT {self._selected(names)} FROM {self._relation(room)}"
+    def batches(self, names: Sequence[str], rows: int = BATCH, memory_limit: int | None = None) -> Iterator[Any]:
+        with connected(None, memory_limit, self.title, guessed=True) as connection:
+            query = f"SELECT {self._selected(names)} FROM {self._relation(memory_limit)}"
             yield from arrow_tables(connection, query, rows)
         if len(names) == len(self.columns):
             self._known = True
 
-    def count(self, room: int | None = None) -> int:
+    def count(self, memory_limit: int | None = None) -> int:
         if self._n_rows is None:
-            with connected(None, room, self.title, guessed=True) as connection:
-                self._n_rows = connection.execute(f"SELECT count(*) FROM {self._relation(room)}").fetchone()[0]
+            with connected(None, memory_limit, self.title, guessed=True) as connection:
+                self._n_rows = connection.execute(f"SELECT count(*) FROM {self._relation(memory_limit)}").fetchone()[0]
         return int(self._n_rows)
 
     def selection(self) -> str:
@@ -315,9 +317,9 @@ class CsvScan(Scan):
         relation = f"SELECT {self._selected(names)}, count(*) AS {COUNT} FROM {self._relation(SMALL)} GROUP BY ALL"
         return DuckScan(self.title, f"({relation})")
 
-    def _relation(self, room: int | None = None) -> str:
+    def _relation(self, memory_limit: int | None = None) -> str:
         types = {column.name: "DOUBLE" for column in self.columns if column.kind == "number"}
-        return self._dialect.relation(self._path, types, room)
+        return self._dialect.relation(self._path, types, memory_limit)
 
     def _selected(self, names: Sequence[str]) -> str:
         by_name = {column.name: column for column in self.columns}
@@ -332,8 +334,8 @@ class CsvScan(Scan):
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What is true of all (`any`, `code`, `comma`, `point`: of some) observed cells of a column."""
+class _CellTests:
+    """Tests that hold for all observed cells of a column (`any`, `code`, `comma`, `point`: for some)."""
 
     any: bool
     number: bool
@@ -351,7 +353,7 @@ class _Seen:
 
 
 def _questions(name: str, decimal: str) -> list[str]:
-    """What to ask of a column, in the order of `_Seen`."""
+    """The SQL of the tests of a column, in the order of `_CellTests`."""
     cell = f"trim({name})"
     number = f"replace({cell}, ',', '.')" if decimal == "," else cell
 
@@ -372,7 +374,7 @@ def _questions(name: str, decimal: str) -> list[str]:
     ]
 
 
-# --------------------------------------------------------------------------------------------------------- small words
+# --------------------------------------------------------------------------------------------------------- helpers
 
 
 def quoted_text(text: str) -> str:
@@ -416,22 +418,22 @@ def is_number(marker: str) -> bool:
 
 
 def explained(error: Exception, title: str, guessed: bool = False) -> Exception:
-    """Return an error of DuckDB in our words: what, where, and what to do."""
+    """Translate an error of DuckDB: what, where, and what to do."""
     said = str(error)
     line = re.search(r"CSV Error on Line: (\d+)", said)
     where = f"{title}, line {line[1]}" if line else title
     if "Could not convert" in said and guessed:
-        return Misjudged(said)
+        return WrongTypeGuess(said)
     if width := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said):
         original = re.search(r"Original Line: (.*)", said)
         return DataError(
             f"{where} has {width[2]} cells, but the header has {width[1]}: {original[1] if original else '':.80}. "
-            'Mend the line; a cell that holds the delimiter must be in quotes ("a,b"). Or say delimiter=.'
+            'Correct the line; a cell that contains the delimiter must be in quotes ("a,b"). Or set delimiter=.'
         )
     if "unicode" in said.lower() or "utf-8" in said:
-        return DataError(f"{where} is not in UTF-8. Say how the file is encoded: encoding='latin-1', for instance.")
+        return DataError(f"{where} is not in UTF-8. Set the encoding of the file, for example encoding='latin-1'.")
     if "unterminated quote" in said:
-        return DataError(f'{where}: a quote (") is opened and never closed. Mend the line.')
+        return DataError(f'{where}: a quote (") is opened and never closed. Correct the line.')
     if extension := re.search(r"extension \W?(\w+)\W? to be loaded|Extension \W?([\w]+)", said):
         name = extension[1] or extension[2]
         return DataError(
@@ -439,6 +441,6 @@ def explained(error: Exception, title: str, guessed: bool = False) -> Exception:
             "Copy the data into a local file (CSV, Parquet, JSON lines) first."
         )
     if said.startswith("Out of Memory Error"):
-        return DataError(f"{title}: DuckDB ran out of the memory it was given. Raise memory=.")
+        return DataError(f"{title}: DuckDB needs more memory than memory= allows. Raise memory=.")
     first = said.split("\n\nLINE")[0].split("\n  file =")[0].split("Possible")[0]
     return DataError(f"{title}: {' '.join(first.split()):.400}")

@@ -1,4 +1,4 @@
-"""Texts that people and programs wrote: transcripts, captions, dictionaries, TextGrids."""
+"""Text files in unknown encodings: transcripts, captions, dictionaries, TextGrids."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["read_text"]
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file: in UTF-16 if it begins with its mark, else in UTF-8, or in Latin-1 if it is not that.
+    """Return the text of a file: UTF-16 if it has its byte order mark, else UTF-8, or Latin-1 if that fails.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tables in files: opened without being read, then read whole or, where memory does not allow that, in batches.
+"""Tables in files: opened without being read, then read whole or, if they do not fit into memory, in batches.
 
 ============================= =====================================================================================
 ``.csv .csv.gz .tsv .txt``    text with a delimiter; the first line has the names; an empty cell is missing
@@ -6,7 +6,7 @@
 ``.jsonl .ndjson .json``      JSON, an object for each row
 ``.duckdb .db``               a DuckDB file: a table or a query
 ``.sqlite .sqlite3 .db``      a SQLite file: a table or a query
-``-`` or a file-like object   CSV from standard input or from what was given
+``-`` or a file-like object   CSV from standard input or from the object
 ============================= =====================================================================================
 """
 
@@ -36,9 +36,9 @@ from halfseen.data.duckdb_reader import (
     CsvScan,
     Dialect,
     DuckScan,
-    Misjudged,
     Scan,
     ScanColumn,
+    WrongTypeGuess,
     connected,
     quoted_name,
     quoted_text,
@@ -52,7 +52,7 @@ __all__ = ["FileTable", "identifiers", "open_table"]
 
 EXAMPLE = "example:"  # before the name of a table that comes with the library
 DELIMITERS = ",;\t|"
-HEAD_BYTES = 1 << 16  # of a CSV file, that show how it is written
+HEAD_BYTES = 1 << 16  # of a CSV file, read to detect its delimiter and decimal sign
 OF_TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 OF_DATABASES = (".duckdb", ".sqlite", ".sqlite3", ".db")
 SUFFIXES = (*OF_TEXT, ".parquet", ".pq", ".jsonl", ".ndjson", ".json", *OF_DATABASES)
@@ -73,7 +73,7 @@ def open_table(
 ) -> FileTable:
     r"""Open a table in a file, of any size, for `fit`, `predict` and the rest.
 
-    Nothing but the beginning of the file is read now. A table that fits into memory is read whole when it is needed; a
+    Only the beginning of the file is read now. A table that fits into memory is read whole when it is needed; a
     larger one is read in batches and kept, encoded, in temporary files.
 
     Parameters
@@ -87,21 +87,22 @@ def open_table(
         (id)". With a database file it runs there; the name of a table will do. With another file the file is the
         table ``data``.
     missing : list of str or numbers
-        ScanColumn that mean missing, in every column: ["?", "NA", -99]. The empty cell of a CSV file always does.
+        Cells that mean missing, in every column: ["?", "NA", -99]. The empty cell of a CSV file always does.
     ignore : list of str
         Columns to leave out.
     text : list of str
-        Columns to take as text, whatever they look like.
+        Columns to read as text, also if their cells look like numbers.
     weight : str, optional
-        The column that says how often each row counts.
+        The column with the weight of each row.
     target : str, optional
-        The column with the labels: `y` of a classifier, `labels` of `LatentClass`; a hole is a row without one.
+        The column with the labels: `y` of a classifier, `labels` of `LatentClass`; a missing value is a row without a
+        label.
     delimiter : str, optional
-        Of a CSV file; found by itself among comma, semicolon, tab and bar.
+        Of a CSV file; by default detected: comma, semicolon, tab or bar.
     encoding : str, default "utf-8"
         Of a CSV file.
     memory : int or str, optional
-        Bytes ("500MB") that a table may take; half of what is free by default.
+        Bytes ("500MB") that a table may take; by default half of the free memory.
 
     Returns
     -------
@@ -132,12 +133,12 @@ def open_table(
 
 
 class FileTable:
-    """A table in a file, read when it is needed. Made by `open_table`; estimators take it wherever they take a table.
+    """A table in a file, read when it is needed. Made by `open_table`; estimators accept it like any table.
 
     Attributes
     ----------
     names : tuple of str     its columns, without those ignored, the weight and the target
-    n_rows : int             number of rows; counted when first asked for
+    n_rows : int             number of rows; counted at the first access
     """
 
     def __init__(
@@ -160,7 +161,7 @@ class FileTable:
             if name is not None:
                 _check_known(option, [name], scan)
         if weight is not None and weight == target:
-            raise ParameterError(f"weight={weight!r} and target={target!r} are one column.")
+            raise ParameterError(f"weight={weight!r} and target={target!r} are the same column.")
 
     def __repr__(self) -> str:
         shown = [f"{column.name} ({column.kind})" for column in self._features()]
@@ -195,14 +196,14 @@ class FileTable:
         )
 
     def batches(self, rows: int = BATCH, *, everything: bool = False) -> Iterator[Any]:
-        r"""Some rows after the other, as Arrow tables: to predict or impute what does not fit into memory.
+        r"""Batches of rows, as Arrow tables: to predict or impute tables that do not fit into memory.
 
         Parameters
         ----------
         rows : int
-            Most rows of a batch.
+            The largest number of rows of a batch.
         everything : bool
-            Whether ignored columns, the weight and the target are there too, to be written beside the results.
+            Whether ignored columns, the weight and the target are included, to be written next to the results.
 
         Examples
         --------
@@ -221,7 +222,7 @@ class FileTable:
         """Read the table: whole if it fits into memory, else batch by batch."""
         try:
             return self._loaded()
-        except Misjudged:  # a later row is of another type than the first ones: all are looked at now
+        except WrongTypeGuess:  # a later row is of another type than the first ones: infer the types from all rows
             self._scan.settled()
             return self._loaded()
 
@@ -231,7 +232,7 @@ class FileTable:
         return [column.name for column in self._scan.columns]
 
     def __halfseen_frame__(self, also: Sequence[str] = ()) -> Any:
-        """Read the whole table into memory, as an Arrow table, with some columns that are no features."""
+        """Read the whole table into memory, as an Arrow table, with some columns that are not features."""
         import pyarrow as pa
 
         _check_known("columns", also, self._scan)
@@ -262,7 +263,7 @@ class FileTable:
         return read(pa.concat_tables(found))
 
     def unreadable(self) -> list[tuple[str, str]]:
-        """Columns that no model can be fitted to, and why."""
+        """Columns that a model cannot be fitted to, and why."""
         why = {"date": "holds dates or times", "other": "holds {}"}
         return [
             (column.name, why[column.kind].format(column.type))
@@ -279,7 +280,7 @@ class FileTable:
             more = f" (and {len(unreadable) - 1} more such columns)" if len(unreadable) > 1 else ""
             advice = f"Leave it out: ignore=[{name!r}]"
             if why == "holds dates or times":
-                advice += f"; take it as categories: text=[{name!r}]; or make numbers of it in a query: sql="
+                advice += f"; read it as categories: text=[{name!r}]; or convert it to numbers in a query: sql="
             raise DataError(f"{self._scan.title}: column {name!r} {why}{more}. {advice}.")
         return list(self.names)
 
@@ -288,7 +289,7 @@ class FileTable:
 
 
 def _located(path: Any) -> tuple[str | None, str, Any]:
-    """Return where the data is, what to call it, and what must be kept alive for it to stay there."""
+    """Return where the data is, its name in messages, and an object that keeps a temporary copy alive."""
     if path is None:
         return None, "", None
     if isinstance(path, str) and path == "-":
@@ -301,7 +302,7 @@ def _located(path: Any) -> tuple[str | None, str, Any]:
         return path_of(path.removeprefix(EXAMPLE)), path, None
     found = Path(path)
     if found.is_dir():
-        raise DataError(f"{path} is a folder. Give a file; several are read by sql=\"SELECT * FROM '{path}/*.csv'\".")
+        raise DataError(f"{path} is a folder. Give a file; to read several: sql=\"SELECT * FROM '{path}/*.csv'\".")
     if not found.exists():
         near = difflib.get_close_matches(found.name, _neighbours(found.parent), n=1)
         raise DataError(f"there is no file {path}." + (f" Did you mean {found.parent / near[0]}?" if near else ""))
@@ -318,7 +319,7 @@ def _neighbours(folder: Path) -> list[str]:
 
 
 class _Folder:
-    """A temporary folder that is removed with the last object that knows it, quietly."""
+    """A temporary folder that is removed with the last object that refers to it."""
 
     def __init__(self) -> None:
         self.name = tempfile.mkdtemp(prefix="halfseen-")
@@ -370,14 +371,14 @@ def _scan(
     elif name.endswith(".json"):
         relation = f"read_json({quoted_text(path)}, sample_size = -1)"
     else:
-        raise DataError(f"{title}: the extension is none of those known: {', '.join(SUFFIXES)}. Rename the file.")
+        raise DataError(f"{title}: the extension is not one of: {', '.join(SUFFIXES)}. Rename the file.")
     scan = DuckScan(title, relation, missing, text)
     scan.size = Path(path).stat().st_size
     return scan if sql is None else _view(scan, sql, missing, text)
 
 
 def _view(scan: Scan, sql: str, missing: tuple[str, ...], text: tuple[str, ...]) -> Scan:
-    """A query over one file, which it calls `data`."""
+    """A query over one file, the table `data`."""
     assert isinstance(scan, DuckScan | CsvScan)
     scan.settled()
     return DuckScan(scan.title, _subquery(sql), missing, text, before=f"CREATE TEMP VIEW data AS {scan.selection()}")
@@ -397,7 +398,7 @@ def _database(path: str, title: str, sql: str | None, missing: tuple[str, ...], 
 
 
 def _relation(sql: str | None, tables: Sequence[str], title: str) -> str:
-    """What stands after FROM: the table named, the only one there is, or a query."""
+    """The expression after FROM: the named table, the only table, or a query."""
     if sql is not None:
         return quoted_name(sql) if sql in tables else _subquery(sql)
     if len(tables) == 1:
@@ -424,11 +425,11 @@ def _listed(option: str, values: Any) -> list[Any]:
     return list(values)
 
 
-# ------------------------------------------------------------------------------------------------- how a CSV is written
+# ------------------------------------------------------------------------------------------------- format of CSV files
 
 
 def read_dialect(path: str, title: str, missing: tuple[str, ...], delimiter: str | None, encoding: str) -> Dialect:
-    """Find out how a CSV file is written, from its first lines."""
+    """Detect the format of a CSV file from its first lines."""
     head = _first_text(path, title, encoding)
     first = head.partition("\n")[0]
     if delimiter is None:
@@ -437,7 +438,7 @@ def read_dialect(path: str, title: str, missing: tuple[str, ...], delimiter: str
         raise ParameterError(f"delimiter={delimiter!r} is not one character.")
     names = next(csv.reader(io.StringIO(head), delimiter=delimiter), [])
     if not any(name.strip() for name in names):
-        raise DataError(f"{title}: the first line, {first[:80]!r}, has no names of columns.")
+        raise DataError(f"{title}: the first line, {first[:80]!r}, has no column names.")
     names = [name if name.strip() else f"column{j}" for j, name in enumerate(names)]
     for j, name in enumerate(names):
         if name in names[:j]:
@@ -463,19 +464,19 @@ def _first_text(path: str, title: str, encoding: str) -> str:
         if b"\0" not in raw:
             line = raw[: error.start].count(b"\n") + 1
             raise DataError(
-                f"{title}, line {line} is not in {encoding.upper()}. Say how the file is encoded: encoding='latin-1', "
-                "for instance."
+                f"{title}, line {line} is not in {encoding.upper()}. Set the encoding of the file, for "
+                "example encoding='latin-1'."
             ) from None
         head = "\0"
     if "\0" in head:
         advice = " It may be encoding='utf-16'." if raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else ""
-        raise DataError(f"{title} is not a text file: it has bytes of zero in its beginning.{advice}")
+        raise DataError(f"{title} is not a text file: its beginning contains zero bytes.{advice}")
     whole = head.rpartition("\n")[0] if len(raw) == HEAD_BYTES and "\n" in head else head
     return whole.removeprefix("\ufeff")
 
 
 def _fits(head: str, delimiter: str) -> tuple[int, int]:
-    """How well a delimiter explains the first lines: how many are as wide as the first, and how wide."""
+    """How well a delimiter fits the first lines: how many have as many cells as the first, and how many cells."""
     try:
         widths = [len(row) for row in csv.reader(io.StringIO(head), delimiter=delimiter) if row][:100]
     except csv.Error:
@@ -492,10 +493,11 @@ LOOK = 200_000  # rows
 
 
 def identifiers(X: Any) -> list[tuple[str, str]]:
-    """Columns that name the rows rather than describe them, and others that no model is fitted to: for a note.
+    """Columns that identify the rows rather than describe them, and others that cannot be fitted: for a note.
 
-    Text that differs in every row; whole numbers that count up, or differ in every row and are called an id; dates and
-    nested cells of files. Numbers with a fraction are never taken for names. At most the first 200,000 rows count.
+    Text that differs in every row; whole numbers that count the rows, or differ in every row and are named an id; dates
+    and nested cells of files. Numbers with a fraction are never identifiers. At most the first 200,000 rows are
+    checked.
 
     Parameters
     ----------
@@ -523,19 +525,19 @@ def identifiers(X: Any) -> list[tuple[str, str]]:
 
 
 def _names_rows(raw: RawColumn, name: str) -> str | None:
-    """Why a column names rows; None if it does not."""
+    """Why a column is an identifier; None if it is not."""
     if raw.levels is not None or raw.missing.any() or raw.type == "bool":
         return None
     cells = raw.values[:LOOK]
     if raw.type == "text":
         distinct = len(raw.texts) if isinstance(raw, CodedColumn) else len(set(cells))
-        return "is another text in every row" if distinct == len(raw.values) else None
+        return "is text that differs in every row" if distinct == len(raw.values) else None
     if not is_whole(cells).all():
         return None
     if (np.diff(cells) == 1).all():
         return "counts the rows"
     called = NAMED_LIKE_ONE.search(name) is not None
-    return "is called an id and differs in every row" if called and len(np.unique(cells)) == len(cells) else None
+    return "is named an id and differs in every row" if called and len(np.unique(cells)) == len(cells) else None
 
 
 # -------------------------------------------------------------------------------------------------------------- memory
@@ -544,7 +546,7 @@ UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "M
 
 
 def read_memory(memory: int | str | None) -> int:
-    """Return a number of bytes from what a user typed; half of what is free by default.
+    """Parse a number of bytes; by default half of the free memory.
 
     Examples
     --------
@@ -563,7 +565,7 @@ def read_memory(memory: int | str | None) -> int:
 
 
 def free_memory() -> int:
-    """Return how many bytes of memory are free, within the limits of a container; 2 GB where that is not known."""
+    """Return how many bytes of memory are free, within the limits of a container; 2 GB if that is unknown."""
     free = [_meminfo(), _cgroup()]
     return min((amount for amount in free if amount is not None), default=2 << 30)
 

@@ -1,7 +1,7 @@
-"""Containers in, containers out: pandas, Polars, PyArrow and whatever else narwhals reads, NumPy arrays, nested lists.
+"""Reading and building tables: pandas, Polars, PyArrow and others through narwhals, NumPy arrays, nested lists.
 
-A *source* is a user's table behind one small face. It hands out its columns one at a time, each as a *raw column*
-in one of three forms, whatever the library and the dtype were:
+A *source* is the user's table behind one small interface. It returns its columns one at a time, each as a *raw column*
+in one of three forms, for all libraries and dtypes:
 
 ======== ===================== ==================================================== ==================
 type     values                from                                                 missing cells are
@@ -12,11 +12,11 @@ bool     float64 (0 and 1)     bool, nullable or not                            
 text     object (str)          str of all sorts                                     None
 ======== ===================== ==================================================== ==================
 
-The type is found in the cells, never in the dtype: an object column of ints is of numbers, and a column without any
-observed cell is one of (missing) numbers. Missing are NaN, None, ``pd.NA``, ``pd.NaT``, null of Polars and Arrow, and
+The type is inferred from the cells, never from the dtype: an object column of ints holds numbers, and so does a column
+without any observed cell. Missing are NaN, None, ``pd.NA``, ``pd.NaT``, null of Polars and Arrow, and
 masked cells of NumPy; the empty string is a text like any other. Integers beyond 2**53 are read as the nearest float64.
 
-A source also gives results back in the user's own library: `Source.like` builds a new table, `Source.fill` a copy
+A source also returns results in the user's own library: `Source.like` builds a new table, `Source.fill` a copy
 with some cells filled in, `frame_from_dict` a small table of results.
 """
 
@@ -76,14 +76,14 @@ class RawColumn:
 
 
 class CodedColumn(RawColumn):
-    """A raw column of text as codes into its distinct values: each is looked at once, not in every cell.
+    """A raw column of text as codes into its distinct values: each text is processed once, not in every cell.
 
     Parameters
     ----------
     codes : (N,) integer array
         Which text each cell holds; -1 where missing.
     texts : sequence of str
-        Distinct texts. Some may be held by no cell.
+        Distinct texts. Some may occur in no cell.
     levels, ordered : as in `RawColumn`
 
     Examples
@@ -112,7 +112,7 @@ class CodedColumn(RawColumn):
 
     @property
     def seen(self) -> list[str]:
-        """The texts that some cell holds."""
+        """The texts that occur in some cell."""
         held = np.zeros(len(self.texts) + 1, dtype=bool)
         held[self.codes] = True
         return [text for text, used in zip(self.texts, held, strict=False) if used]
@@ -133,9 +133,9 @@ class Source(ABC):
     weight, target : (N,) arrays or None
         Row weights and labels that came with the table.
     streams : bool
-        Whether the table is not in memory and is to be read by `batches`.
-    room : int
-        Bytes of memory that may be used for a table that streams.
+        Whether the table is outside memory and must be read by `batches`.
+    memory_limit : int
+        Bytes of memory to use for a table outside memory.
     """
 
     names: tuple[str, ...]
@@ -145,7 +145,7 @@ class Source(ABC):
     weight: NDArray[np.float64] | None = None
     target: Any = None
     streams: bool = False
-    room: int = 0
+    memory_limit: int = 0
 
     @abstractmethod
     def column(self, j: int) -> RawColumn:
@@ -157,31 +157,31 @@ class Source(ABC):
         return None
 
     def numbers(self) -> NDArray[Any] | None:
-        """All cells as an array of numbers, NaN where missing, if that is what they came in; None if not."""
+        """All cells as an array of numbers, NaN where missing, if the user passed one; else None."""
         return None
 
     def words(self, j: int) -> tuple[tuple[Any, ...], Any] | None:
-        """The words of column `j` and their `Counts`, if it has been cut into words; None if not."""
+        """The words of column `j` and their `Counts`, if it has been tokenized; else None."""
         return None
 
     def options(self, j: int) -> tuple[tuple[str, Any], ...]:
-        """How column `j` was cut into words; nothing to say where it was not."""
+        """The options with which column `j` was tokenized; empty if it was not."""
         return ()
 
     def batches(self) -> Iterator[Source]:
-        """Some rows after the other, each batch in memory."""
+        """Batches of rows, each in memory."""
         yield self
 
     def grouped(self) -> Source | None:
-        """The same rows with equal ones merged outside memory, their numbers as weights; None where that cannot be."""
+        """The same rows with equal ones merged outside memory, their numbers as weights; None if not possible."""
         return None
 
     def keep_codes(self) -> Source:
-        """The same source; it may keep what it finds out about text."""
+        """The same source; it may cache the codes of text."""
         return self
 
-    def face(self, X: Any) -> Any:
-        """What scikit-learn is to look at for names and the number of columns, if not `X` as it was given."""
+    def for_sklearn(self, X: Any) -> Any:
+        """What scikit-learn reads names and the number of columns from, if not `X` itself."""
         return X
 
     @abstractmethod
@@ -237,7 +237,7 @@ class Source(ABC):
 
 
 def read(X: Any, counts: bool = False) -> Source:
-    """Read a table from whatever holds it, without copying it.
+    """Read a table from any container, without copying it.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def read(X: Any, counts: bool = False) -> Source:
         Any eager data frame known to narwhals, a NumPy array (masked ones too), an object with ``__array__``, a list
         of rows, or a table in a file (`open_table`).
     counts : bool
-        Whether a sparse matrix is welcome, as counts of words.
+        Whether a sparse matrix is accepted, as counts of words.
 
     Raises
     ------
@@ -273,8 +273,8 @@ def read(X: Any, counts: bool = False) -> Source:
         return SparseSource(X)
     if sparse.issparse(X):
         raise DataTypeError(
-            f"sparse data (a {type(X).__name__} of shape {X.shape}) is not supported: its zeros would be taken for "
-            "observed zeros. Pass X.toarray() if that is what they are; NaiveBayes and LatentClass take it as counts."
+            f"sparse data (a {type(X).__name__} of shape {X.shape}) is not supported: its zeros would be read as "
+            "observed zeros. Pass X.toarray() if they are; NaiveBayes and LatentClass take it as counts."
         )
     try:
         frame = nw.from_native(X, pass_through=True)
@@ -314,7 +314,7 @@ def frame_from_dict(data: Mapping[str, Any], like: Source | None = None) -> Any:
 
 
 def _flat_texts(array: Any) -> str | None:
-    """Say what to do with a list of texts, which is no table; None where it is none."""
+    """Say how to pass a list of texts, which is not a table; None for anything else."""
     values = np.asarray(array)
     if values.ndim != 1 or not len(values) or not isinstance(values[0], str):
         return None
@@ -353,12 +353,12 @@ class _ArraySource(Source):
             return _from_numbers(cells, "bool" if cells.dtype.kind == "b" else "number", where)
         return _from_objects(cells.tolist(), where)
 
-    def face(self, X: Any) -> Any:
+    def for_sklearn(self, X: Any) -> Any:
         return self._array if isinstance(X, Source) else X
 
     def numbers(self) -> NDArray[Any] | None:
         plain = not isinstance(self._array, np.ma.MaskedArray) and self._array.dtype.kind in "iuf"
-        return self._array if plain and self._array.dtype != np.uint64 else None  # which does not fit into int64
+        return self._array if plain and self._array.dtype != np.uint64 else None  # uint64 does not fit into int64
 
     def take(self, rows: NDArray[np.intp]) -> Source:
         return _ArraySource(self._array[rows])
@@ -372,7 +372,7 @@ class _ArraySource(Source):
     def fill(self, cells: Mapping[int, Cells]) -> NDArray[Any]:
         out = self._array.copy()
         for j, (rows, values) in cells.items():
-            if out.dtype.kind == "U":  # make room for longer strings
+            if out.dtype.kind == "U":  # widen for longer strings
                 out = out.astype(np.result_type(out.dtype, np.asarray(values, dtype=str)))
             if out.dtype.kind in "fiub" and any(isinstance(value, str) for value in values):
                 out = out.astype(object)  # a column without any text in it was read as numbers
@@ -424,7 +424,7 @@ class _FrameSource(Source):
         return replace(raw, levels=levels, ordered=ordered)
 
     def keep_codes(self) -> Source:
-        """Keep the codes of text once they are made, for a table that is learned from and encoded."""
+        """Cache the codes of text, for a table that is read twice: to infer its columns and to encode it."""
         self._codes = {}
         return self
 
@@ -435,7 +435,7 @@ class _FrameSource(Source):
             self._codes[j] = coded
         return self._codes.get(j)
 
-    def face(self, X: Any) -> Any:
+    def for_sklearn(self, X: Any) -> Any:
         return self._frame.to_native() if isinstance(X, Source) or hasattr(X, "__halfseen_source__") else X
 
     def take(self, rows: NDArray[np.intp]) -> Source:
@@ -525,12 +525,12 @@ def _missing_cells(objects: NDArray[Any], types: Mapping[type, Any]) -> NDArray[
 
 
 def _cell_type(kind: type) -> CellType | Literal["missing"] | None:
-    """What a cell of Python type `kind` holds; None if that cannot be read. A number may still be a NaN."""
+    """What a cell of Python type `kind` holds; None if it cannot be read. A number may still be NaN."""
     if issubclass(kind, str):
         return "text"
     if issubclass(kind, (bool, np.bool_)):
         return "bool"
-    if issubclass(kind, np.timedelta64):  # which NumPy calls an integer
+    if issubclass(kind, np.timedelta64):  # a subclass of integer in NumPy
         return None
     if issubclass(kind, (numbers.Real, Decimal)):
         return "number"
@@ -541,7 +541,9 @@ def _cell_type(kind: type) -> CellType | Literal["missing"] | None:
 
 def _unreadable(cell: Any, where: str) -> DataError:
     if isinstance(cell, (complex, np.complexfloating)):
-        return DataError(f"Complex data not supported: {where} is {cell!r}. Pass the real and imaginary parts apart.")
+        return DataError(
+            f"Complex data not supported: {where} is {cell!r}. Pass real and imaginary parts as two columns."
+        )
     dates = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
     advice = _ADVICE_ON_DATES if isinstance(cell, dates) else "Convert it to one of these, or drop the column."
     return DataTypeError(
@@ -572,7 +574,7 @@ def _declared_levels(series: nw.Series[Any]) -> tuple[tuple[Any, ...], bool]:
 
 
 def _coded(series: nw.Series[Any], levels: tuple[Any, ...] | None = None, ordered: bool = False) -> CodedColumn | None:
-    """A column of text as codes, where the library can make them quickly; None where it cannot, or it is not text."""
+    """A column of text as codes, if the library can make them quickly; None if it cannot, or it is not text."""
     native = series.to_native()
     if series.implementation.is_pandas_like():
         if type(native.dtype).__name__ == "StringDtype":
@@ -613,7 +615,7 @@ def _coded_arrow(column: Any, levels: tuple[Any, ...] | None, ordered: bool) -> 
         return None
     codes = merged.indices.cast(pa.int32())
     codes = (codes.fill_null(-1) if codes.null_count else codes).to_numpy(zero_copy_only=False)
-    if len(set(texts)) < len(texts) or None in texts:  # which a dictionary made elsewhere may have
+    if len(set(texts)) < len(texts) or None in texts:  # an Arrow dictionary made elsewhere may have repeated entries
         return None
     return CodedColumn(codes, texts, levels, ordered)
 

@@ -1,4 +1,4 @@
-"""What is known about the hidden component of each row: nothing, one, a set of candidates, or soft evidence.
+"""Labels: what is known about the hidden component of each row: nothing, one, a set of candidates, or soft evidence.
 
 *evidence* is a number for each component of a row that multiplies the model's probability of it: 1 everywhere when
 nothing is known, 1 for the candidates and 0 for the others when a set of them is, anything non-negative when it is
@@ -100,24 +100,24 @@ def read_labels(
     Parameters
     ----------
     labels : sequence of N labels, or (N, C) array, or None
-        A label for each row, or a set, tuple or list of the labels it may have, or a hole: None, NaN, NA or NaT, and
+        A label for each row, or a set, tuple or list of the labels it may have, or missing: None, NaN, NA or NaT, and
         -1 among numeric labels with at least two other values. Or soft evidence in an array or data frame with C > 1
         columns: non-negative, not all zero in any row, one column per component (or per class, other components being
         impossible then); it multiplies the model's probabilities and need not sum to 1.
     n_rows, n_components : int
         N and K.
     classes : sequence, optional
-        The labels of components 0, 1, ... By default labels that are all in ``range(K)`` stand for themselves, and
-        other labels name the first components in sorted order.
+        The labels of components 0, 1, ... By default labels that are all in ``range(K)`` are the numbers of components,
+        and other labels name the first components in sorted order.
     unlabeled : optional
-        The label that marks a hole, instead of the rule about -1.
+        The label that means unlabelled, instead of the rule about -1.
 
     Returns
     -------
     evidence : Evidence or None
         None when nothing is known about any row.
     names : tuple or None
-        The label of each component, None for one without; None when labels stand for themselves.
+        The label of each component, None for one without; None when labels are the numbers of components.
 
     Examples
     --------
@@ -146,16 +146,16 @@ def read_labels(
 def read_target(
     y: Any, n_rows: int, classes: Sequence[Any] | None = None, unlabeled: Any = None, may_lack: bool = False
 ) -> tuple[Evidence, tuple[Label, ...]]:
-    """Read what a classifier is to predict: labels in any form of `read_labels`, which also say what the classes are.
+    """Read the target of a classifier: labels in any form of `read_labels`; they also define the classes.
 
     Parameters
     ----------
     y : sequence of N labels, or (N, C) array of evidence
     n_rows : int
     classes : sequence, optional
-        All classes in their order, also those without a row. By default those seen, sorted.
+        All classes in their order, also those without a row. By default the labels found, sorted.
     unlabeled : optional
-        The label that marks a hole.
+        The label that means unlabelled.
     may_lack : bool
         Whether all rows may be without a label; needs `classes`.
 
@@ -179,7 +179,7 @@ def read_target(
         return Evidence(patterns, index), names  # type: ignore[return-value]
     found = _sets(y, n_rows, unlabeled)
     if not found.seen and not may_lack:
-        raise DataError("y has no label in any row: a classifier needs some. LatentClass needs none.")
+        raise DataError("y has no label in any row: a classifier needs some. LatentClass needs no labels.")
     listed = _names(found.seen, len(found.seen)) if classes is None else _check_classes(classes, len(classes))
     named = tuple(range(len(found.seen))) if listed is None else listed
     return _evidence(found, named, len(named)), named  # type: ignore[return-value]
@@ -192,7 +192,7 @@ def _is_soft(labels: Any) -> bool:
 
 
 class _Sets(NamedTuple):
-    """Candidate sets, each once: the labels it allows, and its first row; all labels; and from sets to rows."""
+    """Distinct candidate sets: their labels and first rows; all labels; and a function from sets to rows."""
 
     sets: list[frozenset[Label]]
     rows: list[int]
@@ -216,7 +216,7 @@ def _evidence(found: _Sets, names: Names | None, n_components: int) -> Evidence:
 
 
 def _items(labels: Any, n_rows: int) -> list[Any]:
-    """The labels in a list, whatever held them."""
+    """The labels as a list, from any container."""
     if isinstance(labels, (str, bytes, dict, set, frozenset)) or not hasattr(labels, "__iter__"):
         raise DataError(f"labels must be a sequence, one entry per row, not a {type(labels).__name__}: {labels!r:.80}")
     series = nw.from_native(labels, pass_through=True, allow_series=True)
@@ -230,13 +230,13 @@ def _items(labels: Any, n_rows: int) -> list[Any]:
 
 
 def _factorize(items: list[Any]) -> tuple[list[Any], list[int], Spread]:
-    """The distinct items, the first row of each, and what gives each row the number of its item."""
+    """The distinct items, the first row of each, and a function that gives each row the number of its item."""
     code_of: dict[Any, int] = {}
     rows: list[int] = []
     place = np.empty(len(items), dtype=np.intp)
     for row, item in enumerate(items):
         if type(item) is float and item != item:
-            item = None  # NaNs differ from each other, and there may be many
+            item = None  # NaNs are not equal to each other, and there may be many
         try:
             key = frozenset(item) if isinstance(item, (set, list, tuple, np.ndarray)) else item
             code = place[row] = code_of.setdefault(key, len(rows))
@@ -248,7 +248,7 @@ def _factorize(items: list[Any]) -> tuple[list[Any], list[int], Spread]:
 
 
 def _factorize_whole(labels: Any, n_rows: int) -> tuple[list[Any], list[int], Spread] | None:
-    """The same for an array of whole numbers that lie close together, without a look at each; None for others."""
+    """The same for an array of whole numbers in a small range, without a Python loop; None for others."""
     if type(labels) is not np.ndarray or labels.dtype.kind not in "iub" or labels.shape != (n_rows,) or not n_rows:
         return None
     low = int(labels.min())
@@ -264,7 +264,7 @@ def _factorize_whole(labels: Any, n_rows: int) -> tuple[list[Any], list[int], Sp
     def spread(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
         lookup = np.full(size, -1, dtype=np.int32)
         lookup[offsets] = numbers
-        return lookup.take(whole - low if low else whole, mode="clip")  # all lie inside: the check would take longer
+        return lookup.take(whole - low if low else whole, mode="clip")  # all indices are valid
 
     return [labels[row].item() for row in rows], rows, spread
 
@@ -272,14 +272,14 @@ def _factorize_whole(labels: Any, n_rows: int) -> tuple[list[Any], list[int], Sp
 def _candidate_sets(distinct: list[Any], rows: list[int], unlabeled: Any) -> list[frozenset[Label]]:
     """The labels that each distinct item allows; an empty set where nothing is known."""
     sets = [_read_item(item, row) for item, row in zip(distinct, rows, strict=True)]
-    hole = _hole(frozenset().union(*sets), unlabeled)
+    missing = _missing_label(frozenset().union(*sets), unlabeled)
     for candidates, row in zip(sets, rows, strict=True):
-        if hole in candidates and len(candidates) > 1:
+        if missing in candidates and len(candidates) > 1:
             raise DataError(
-                f"labels: the candidates of row {row} include {hole!r}, which marks a hole. "
-                "Leave it out, or say with unlabeled= what marks one."
+                f"labels: the candidates of row {row} include {missing!r}, which means unlabelled. "
+                "Leave it out, or set unlabeled= to another label."
             )
-    return [candidates - {hole} for candidates in sets]
+    return [candidates - {missing} for candidates in sets]
 
 
 def _read_item(item: Any, row: int) -> frozenset[Label]:
@@ -296,7 +296,7 @@ def _read_item(item: Any, row: int) -> frozenset[Label]:
 
 
 def _read_label(label: Any, where: str) -> Label | None:
-    """A label as a plain Python value; None for a hole."""
+    """A label as a plain Python value; None if it is missing."""
     if isinstance(label, str):
         return str(label)
     if isinstance(label, (bool, np.bool_)):
@@ -319,8 +319,8 @@ def _read_label(label: Any, where: str) -> Label | None:
     )
 
 
-def _hole(seen: frozenset[Label], unlabeled: Any) -> Label | None:
-    """The label that marks a hole, if one does."""
+def _missing_label(seen: frozenset[Label], unlabeled: Any) -> Label | None:
+    """The label that means unlabelled, if there is one."""
     if unlabeled is not None:
         return _read_label(unlabeled, "unlabeled")
     numeric = all(isinstance(label, int) for label in seen)
@@ -416,7 +416,7 @@ def _log_soft(labels: Any, n_rows: int, n_components: int, names: Names | None) 
 
 
 def _distinct(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """The distinct rows, the one of zeros first and the others in descending order, and which one each row is."""
+    """The distinct rows, the one of zeros first and the others in descending order, and the index of each row."""
     rows = np.vstack([np.zeros((1, rows.shape[1])), rows])
     order = np.lexsort([*-rows.T[::-1], rows.any(axis=1)])
     ordered = rows[order]

@@ -1,4 +1,4 @@
-"""A table of numbers alone: one matrix, float32 where it came so, NaN in the holes."""
+"""A table of numbers as one matrix: float32 or float64 as given, NaN where missing."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["as_matrix"]
 def as_matrix(source: Source) -> NDArray[Any]:
     """Return the cells of a source as numbers, row by row.
 
-    Arrays of float32 and float64 are not copied, and not looked at: they may hold infinities. True and False are 1
+    Arrays of float32 and float64 are neither copied nor checked: they may hold infinities. True and False are 1
     and 0. A table that is not in memory comes as an array in a temporary file.
 
     Raises
     ------
     DataError
-        A cell of text: which column and row.
+        A cell is text; the message names column and row.
 
     Examples
     --------
@@ -55,9 +55,9 @@ def as_matrix(source: Source) -> NDArray[Any]:
 
 
 def numbers_only(raw: RawColumn, name: str) -> str:
-    """Say that a column has something else than numbers, where, and what to do."""
+    """The message for a column with cells that are not numbers: where, and what to do."""
     return (
-        f"column {name!r}, {no_number(raw)}. This model takes numbers only: turn the column into numbers, drop it, or "
+        f"column {name!r}, {no_number(raw)}. This model takes numbers only: convert the column to numbers, drop it, or "
         "use LatentClass or NaiveBayes, which take categories too."
     )
 

@@ -1,7 +1,7 @@
 """Sequences: tables cut into pieces whose rows follow each other in time.
 
-Three forms come in: one table with `lengths`, a list of tables, or a table with a column that says which sequence a row
-belongs to and one that says when. All become one table of steps, sequence after sequence.
+Three forms are accepted: one table with `lengths`, a list of tables, or a table with a column that says which sequence
+a row belongs to and one that says when. All become one table of steps, sequence after sequence.
 
 - *step*: one row, at one time.
 - *cut*: where the sequences begin and end, and which row of the user's table each step is.
@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 
 
 class Steps(dict[str, NDArray[Any]]):
-    """Blocks of columns, as leaves read them, that know the lengths of their sequences, as structures do."""
+    """Blocks of columns, as leaves read them, with the lengths of their sequences, which structures read."""
 
     def __init__(self, blocks: Mapping[str, NDArray[Any]], lengths: Ints) -> None:
         super().__init__(blocks)
@@ -42,7 +42,7 @@ class SequenceChunk:
 
     Parameters
     ----------
-    index : int                the chunk's number, by which it finds its random generator and its place in the sum
+    index : int                the chunk's number, which selects its random generator and its place in the sum
     blocks : Steps             the steps of all its sequences, and their lengths
     weight : (B,) array        how much each sequence counts
     evidence : Evidence or None    what labels say about each step
@@ -116,9 +116,9 @@ class Sequences:
         return Sequences(self.steps.take(rows_of(self.lengths, numbers)), self.lengths[numbers], self.weight[numbers])
 
     def chunks(self, size: int | None = None) -> list[SequenceChunk]:
-        """Cut into chunks of whole sequences, each of about `size` steps; one at least, however long.
+        """Cut into chunks of whole sequences, each of about `size` steps; at least one, of any length.
 
-        By default into 16 chunks where that makes them neither too small nor too large: the data alone decide.
+        By default into 16 chunks where that makes them neither too small nor too large: this depends on the data alone.
         """
         if size is None:
             size = min(max(CHUNK, -(-self.steps.n_rows // 16)), LARGEST)
@@ -137,15 +137,15 @@ class Sequences:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """Where sequences begin and end, and how to give answers back in the user's form.
+    """Where sequences begin and end, and how to return results in the user's form.
 
     Parameters
     ----------
     lengths : (B,) array
-    order : (N,) array or None     row of the user's table of each step; None: as they stand
-    listed : bool                  whether sequences came as a list, so that answers are lists
-    names : tuple or None          what the user calls the sequences, where a column says so
-    times : (N,) array or None     when each step was, where a column says so
+    order : (N,) array or None     row of the user's table of each step; None: in the given order
+    listed : bool                  whether sequences came as a list, so that results are lists
+    names : tuple or None          names of the sequences, if a column has them
+    times : (N,) array or None     time of each step, if a column has it
     """
 
     lengths: Ints
@@ -155,17 +155,17 @@ class Cut:
     times: NDArray[Any] | None = None
 
     def name(self, b: int) -> str:
-        """What to call sequence b in messages."""
+        """The name of sequence b in messages."""
         return f"sequence {b}" if self.names is None else f"sequence {b} ({plainly(self.names[b])!r})"
 
     def step(self, b: int, t: int) -> str:
-        """What to call step t of sequence b in messages."""
+        """The name of step t of sequence b in messages."""
         if self.times is None:
             return f"step {t}"
         return f"step {t} ({plainly(self.times[int(self.lengths[:b].sum()) + t])})"
 
     def back(self, answers: NDArray[Any]) -> Any:
-        """Give answers about steps in the order of the user's rows, or in a list of arrays."""
+        """Return results for steps in the order of the user's rows, or as a list of arrays."""
         if self.order is not None:
             placed = np.empty_like(answers)
             placed[self.order] = answers
@@ -184,7 +184,7 @@ class Cut:
                 raise DataError(f"labels: sequence {b} has {len(part)} labels for {length} steps.")
         widths = {part.shape[1] for part in parts if getattr(part, "ndim", 1) == 2}
         if widths:
-            ones = max(widths)  # says nothing of a sequence
+            ones = max(widths)  # a row of ones: no evidence for a sequence without labels
             return np.concatenate(
                 [np.ones((n, ones)) if part is None else part for part, n in zip(parts, self.lengths, strict=True)]
             )
@@ -193,7 +193,7 @@ class Cut:
 
 
 def plainly(value: Any) -> Any:
-    """Return a group or a time as a person writes it: whole numbers without a fraction, days without hours.
+    """Return a group or a time in its usual notation: whole numbers without a fraction, days without hours.
 
     Examples
     --------
@@ -219,10 +219,10 @@ def read_sequences(
     lengths : sequence of int, optional
         How many rows of the table each sequence has, in their order.
     groups : str or (N,) array, optional
-        Which sequence each row belongs to: a column of the data frame, or values of their own. Sequences stand in the
+        Which sequence each row belongs to: a column of the data frame, or values of their own. Sequences are in the
         order of their first rows.
     time : str or (N,) array, optional
-        When each row was: the rows of a sequence are put in this order. Without it they stand as they came.
+        The time of each row: the rows of a sequence are sorted by it. By default they keep their order.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def read_sequences(
     given = [name for name, value in (("lengths", lengths), ("groups", groups), ("time", time)) if value is not None]
     if _is_list_of_tables(X):
         if given:
-            raise ParameterError(f"{given[0]}= has no meaning for a list of sequences: each is one already.")
+            raise ParameterError(f"{given[0]}= does not apply to a list of sequences: each item is one sequence.")
         tables = [_as_table(part) for part in X]
         _check_nonempty(np.array([len(part) for part in tables]))
         return read(_concatenated(tables)), Cut(np.array([len(part) for part in tables], dtype=np.int64), listed=True)
@@ -250,7 +250,7 @@ def read_sequences(
         source = read(_as_table(X))
         return source, Cut(_read_lengths(lengths, source.n_rows))
     if lengths is not None:
-        raise ParameterError("lengths= and groups= both say where sequences end; give one of them.")
+        raise ParameterError("lengths= and groups= both define the sequences; give one of them.")
     rest, marks, times = _apart(_as_frame(X, [mark for mark in (groups, time) if isinstance(mark, str)]), groups, time)
     source = read(rest)
     cut = _grouped(marks, times, source.n_rows)
@@ -308,7 +308,7 @@ def _read_lengths(lengths: ArrayLike | None, n_rows: int) -> Ints:
 def _check_nonempty(lengths: NDArray[Any]) -> None:
     if not len(lengths) or lengths.min() < 1:
         which = f"sequence {int(np.argmin(lengths))} has {int(lengths.min())} steps" if len(lengths) else "no sequences"
-        raise DataError(f"{which}: every sequence needs one step at least. Leave empty ones out.")
+        raise DataError(f"{which}: every sequence needs at least one step. Leave empty ones out.")
 
 
 def _apart(X: Any, groups: Any, time: Any) -> tuple[Any, NDArray[Any] | None, NDArray[Any] | None]:
@@ -341,8 +341,8 @@ def _grouped(groups: NDArray[Any] | None, time: NDArray[Any] | None, n_rows: int
     for option, values in (("groups", groups), ("time", time)):
         if values is not None and values.shape != (n_rows,):
             raise DataError(f"{option} has shape {values.shape}, but X has {n_rows} rows.")
-        if values is not None and _holes(values).any():
-            row = int(_holes(values).argmax())
+        if values is not None and _missing(values).any():
+            row = int(_missing(values).argmax())
             raise DataError(
                 f"{option}: row {row} is missing. Every row needs a sequence and a time; drop it or fill it."
             )
@@ -360,7 +360,7 @@ def _grouped(groups: NDArray[Any] | None, time: NDArray[Any] | None, n_rows: int
 
 def _ranked(groups: NDArray[Any]) -> tuple[Ints, tuple[Any, ...]]:
     """Number groups by their first row."""
-    if groups.dtype == object:  # names of several types have no order
+    if groups.dtype == object:  # names of different types cannot be sorted
         number: dict[Any, int] = {}
         rank = np.array([number.setdefault(name, len(number)) for name in groups.tolist()], dtype=np.int64)
         return rank, tuple(number)
@@ -370,14 +370,14 @@ def _ranked(groups: NDArray[Any]) -> tuple[Ints, tuple[Any, ...]]:
 
 
 def _placed(time: NDArray[Any]) -> Ints:
-    """Number times in their order."""
+    """Rank the times."""
     try:
         return np.unique(time, return_inverse=True)[1].reshape(-1)
     except TypeError as error:
-        raise DataError(f"time: its values cannot be put in order ({error}). Make all of them of one type.") from None
+        raise DataError(f"time: its values cannot be sorted ({error}). Convert them to one type.") from None
 
 
-def _holes(values: NDArray[Any]) -> NDArray[np.bool_]:
+def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
     if values.dtype == object:
         return np.array([value is None or value != value for value in values])
     return values != values  # NaN and NaT
@@ -418,7 +418,7 @@ def fill_sequences(
 
 
 def _like(X: Any, filled: Any) -> Any:
-    """Return a table of one column as a flat array where it came so."""
+    """Return a table of one column as a flat array if it was one."""
     flat = getattr(X, "ndim", 2) == 1 or (isinstance(X, list | tuple) and np.ndim(X[0]) == 0)
     return filled[:, 0] if flat else filled
 

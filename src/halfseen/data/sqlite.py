@@ -16,14 +16,14 @@ from halfseen.optional import optional
 class SqliteScan(Scan):
     """A table or a query of a SQLite file.
 
-    SQLite lets each cell have a type of its own; what a column holds is found by looking at all of them.
+    In SQLite each cell has its own type; the type of a column is inferred from all of its cells.
 
     Parameters
     ----------
     title : str
     path : str
     relation : str
-        What stands after FROM.
+        The expression after FROM.
     missing, text : as in `DuckScan`
     """
 
@@ -51,7 +51,7 @@ class SqliteScan(Scan):
         return f"CASE WHEN {' OR '.join(tests)} THEN NULL ELSE {cell} END"
 
     def _cells(self, names: Sequence[str]) -> Iterator[ScanColumn]:
-        """Look at the types of all cells, in one pass."""
+        """Read the types of all cells, in one pass."""
         types = ("integer", "real", "text", "blob")
         asked = [f"max(typeof({self._expressions[name]}) = '{of_type}')" for name in names for of_type in types]
         with self._connected() as connection:
@@ -64,7 +64,7 @@ class SqliteScan(Scan):
                 kind: CellKind = "text" if found == {"text"} else "other"
                 yield ScanColumn(name, kind, " and ".join(sorted(found)))
 
-    def batches(self, names: Sequence[str], rows: int = BATCH, room: int | None = None) -> Iterator[Any]:
+    def batches(self, names: Sequence[str], rows: int = BATCH, memory_limit: int | None = None) -> Iterator[Any]:
         pa = optional("pyarrow", "Reading files")
         of_type = {"integer": pa.int64(), "real": pa.float64()}
         by_name = {column.name: column for column in self.columns}
@@ -78,7 +78,7 @@ class SqliteScan(Scan):
                 ]
                 yield pa.Table.from_arrays(arrays, schema=schema)
 
-    def count(self, room: int | None = None) -> int:
+    def count(self, memory_limit: int | None = None) -> int:
         with self._connected() as connection:
             return int(connection.execute(f"SELECT count(*) FROM {self._relation}").fetchone()[0])
 
@@ -96,7 +96,7 @@ class SqliteScan(Scan):
 
 @contextmanager
 def opened(path: str, title: str) -> Iterator[sqlite3.Connection]:
-    """Give a connection that only reads, and turn SQLite's errors into ours."""
+    """Open a read-only connection, and turn SQLite's errors into ours."""
     address = f"{Path(path).resolve().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:

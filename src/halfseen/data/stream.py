@@ -1,7 +1,7 @@
-"""Tables that do not fit into memory: a source that is read batch by batch, and what its columns are.
+"""Tables that do not fit into memory: a source that is read batch by batch, and the inference of its columns.
 
-Estimators need not know: `Schema.learn` asks `learn_columns`, `Schema.encode` writes the batches into temporary files,
-and what comes out is a `Table` like any other.
+Estimators do not depend on it: `Schema.learn` calls `learn_columns`, `Schema.encode` writes the batches into temporary
+files, and the result is an ordinary `Table`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from halfseen.data.duckdb_reader import BATCH, COUNT, Scan
 from halfseen.data.frames import Cells, CodedColumn, RawColumn, Source, read
 from halfseen.errors import DataError
 
-MOST_TEXTS = 1_000_000  # distinct texts of a column; more are no categories
-PART = 4  # of the memory is for reading
-LEAST = 1 << 13  # rows of a batch; with fewer, more time goes into calls than into rows
-FEW = 1 << 16  # rows that may be held in memory when asked for by number
+MOST_TEXTS = 1_000_000  # the most distinct texts of a categorical column
+PART = 4  # 1 / PART of the memory is for reading
+LEAST = 1 << 13  # rows of a batch; with fewer, calls take more time than rows
+FEW = 1 << 16  # rows that may be loaded into memory when selected by number
 
 
 class StreamSource(Source):
@@ -32,13 +32,13 @@ class StreamSource(Source):
     scan : Scan
     names : sequence of str
         Its columns that are features.
-    room : int
+    memory_limit : int
         Bytes of memory to use.
     n_rows : int
     rows : (N,) bool array, optional
-        Which rows of the scan count; all by default.
+        Which rows of the scan to use; by default all.
     keep : object, optional
-        What must live as long as the source: the copy of standard input, say.
+        An object to keep alive with the source, such as the copy of standard input.
     """
 
     streams = True
@@ -47,7 +47,7 @@ class StreamSource(Source):
         self,
         scan: Scan,
         names: Sequence[str],
-        room: int,
+        memory_limit: int,
         n_rows: int,
         rows: NDArray[np.bool_] | None = None,
         keep: Any = None,
@@ -56,7 +56,7 @@ class StreamSource(Source):
         self._rows = rows
         self._keep = keep
         self._head: Source | None = None
-        self.room = room
+        self.memory_limit = memory_limit
         self.names = tuple(names)
         self.named = True
         self.n_rows = n_rows
@@ -67,11 +67,13 @@ class StreamSource(Source):
             yield read(table)
 
     def _tables(self, names: Sequence[str]) -> Iterator[Any]:
-        """The rows that count, as Arrow tables."""
+        """The rows in use, as Arrow tables."""
         wide = max(1, len(names))
-        size = int(np.clip(self.room // (64 * 8 * wide), LEAST, BATCH))  # a batch and its copies are a small part
+        size = int(
+            np.clip(self.memory_limit // (64 * 8 * wide), LEAST, BATCH)
+        )  # a batch and its copies are a small part
         first = 0
-        for table in self._scan.batches(names, size, self.room // PART):
+        for table in self._scan.batches(names, size, self.memory_limit // PART):
             last = first + table.num_rows
             if self._rows is not None:
                 table = table.filter(self._rows[first:last])
@@ -80,11 +82,11 @@ class StreamSource(Source):
             first = last
 
     def grouped(self) -> Source | None:
-        """The same rows with equal ones merged, with their numbers as weights; None where some rows do not count."""
+        """The same rows with equal ones merged, with their numbers as weights; None if some rows are not used."""
         if self._rows is not None:
             return None
         scan = self._scan.grouped(self.names)
-        return loaded(scan, self.names, self.room, COUNT, None, self._keep, self.room // 2)
+        return loaded(scan, self.names, self.memory_limit, COUNT, None, self._keep, self.memory_limit // 2)
 
     def column(self, j: int) -> RawColumn:
         import pyarrow as pa
@@ -96,7 +98,7 @@ class StreamSource(Source):
         if len(rows) > FEW and (np.diff(rows) > 0).all():
             chosen = np.zeros(self.n_rows if self._rows is None else len(self._rows), dtype=bool)
             chosen[rows if self._rows is None else np.flatnonzero(self._rows)[rows]] = True
-            return StreamSource(self._scan, self.names, self.room, len(rows), chosen, self._keep)
+            return StreamSource(self._scan, self.names, self.memory_limit, len(rows), chosen, self._keep)
         return self._picked(rows)
 
     def _picked(self, rows: NDArray[np.intp]) -> Source:
@@ -118,8 +120,8 @@ class StreamSource(Source):
             self._head = self._picked(np.zeros(1, dtype=np.intp))
         return self._head
 
-    def face(self, X: Any) -> Any:
-        return self.template().face(X)
+    def for_sklearn(self, X: Any) -> Any:
+        return self.template().for_sklearn(X)
 
     def like(self, columns: Sequence[Sequence[Any] | NDArray[Any]]) -> Any:
         return self.template().like(columns)
@@ -131,8 +133,8 @@ class StreamSource(Source):
 
 
 def no_rows(scan: Scan) -> DataError:
-    """The error for a table that is only a header."""
-    return DataError(f"{scan.title} has no rows. There is nothing to learn from or to predict.")
+    """The error for a table without rows."""
+    return DataError(f"{scan.title} has no rows: there is nothing to fit or predict.")
 
 
 def loaded(
@@ -142,16 +144,16 @@ def loaded(
     weight: str | None = None,
     target: str | None = None,
     keep: Any = None,
-    room: int | None = None,
+    memory_limit: int | None = None,
 ) -> Source:
-    """Return a scan as a source: in memory if it fits, else a stream; `room` is the memory for reading it."""
+    """Return a scan as a source: in memory if it fits, else a stream; `memory_limit` is the memory for reading it."""
     import pyarrow as pa
 
     if scan.size > memory:
         return _stream(scan, names, memory, weight, target, keep)
     own = [name for name in (weight, target) if name is not None]
     tables, size = [], 0
-    for table in scan.batches([*names, *own], room=room):
+    for table in scan.batches([*names, *own], memory_limit=memory_limit):
         tables.append(table)
         size += table.nbytes
         if 3 * size > memory:  # the table, its encoded blocks, and a copy of them
@@ -172,7 +174,7 @@ def _stream(scan: Scan, names: Sequence[str], memory: int, weight: str | None, t
 
 
 def _with_own(source: Source, own: Source | None, weight: str | None, target: str | None) -> Source:
-    """Hand the weights and labels that a table has in columns of its own to its source."""
+    """Add the weights and labels, which are columns of the table, to its source."""
     if own is not None and weight is not None:
         raw = own.column(own.names.index(weight))
         if raw.type != "number":
@@ -184,19 +186,19 @@ def _with_own(source: Source, own: Source | None, weight: str | None, target: st
 
 
 def _labels(raw: RawColumn) -> NDArray[Any]:
-    """Labels from a column; whole numbers without holes as integers, which are quicker to read."""
+    """Labels from a column; whole numbers without missing values as integers, which are quicker to read."""
     if raw.type == "number" and not raw.missing.any() and is_whole(raw.values).all():
         return raw.values.astype(np.int64)
     if raw.type == "bool":
-        return np.array([None if hole else bool(cell) for cell, hole in zip(raw.values, raw.missing, strict=True)])
+        return np.array([None if gone else bool(cell) for cell, gone in zip(raw.values, raw.missing, strict=True)])
     return raw.values
 
 
-# ------------------------------------------------------------------------------------------------ what the columns are
+# ------------------------------------------------------------------------------------------------ inference of columns
 
 
 def learn_columns(source: Source, kinds: Mapping[int, str]) -> tuple[Column, ...]:
-    """Find out kind and categories of all columns in one pass: what `learn_column` says of the whole columns."""
+    """Infer kind and categories of all columns in one pass; equal to `learn_column` on the whole columns."""
     learners = [_Learner(name, kinds.get(j)) for j, name in enumerate(source.names)]
 
     def learn(batch: Source, first: int) -> None:
@@ -208,7 +210,7 @@ def learn_columns(source: Source, kinds: Mapping[int, str]) -> tuple[Column, ...
 
 
 def in_pieces(source: Source, use: Callable[[Source, int], Any]) -> None:
-    """Give each batch and the number of its first row to `use`; errors say which rows they are about."""
+    """Call `use` with each batch and the number of its first row; errors name the rows of the batch."""
     first = 0
     for batch in source.batches():
         try:
@@ -220,7 +222,7 @@ def in_pieces(source: Source, use: Callable[[Source, int], Any]) -> None:
 
 
 class _Learner:
-    """What has been seen of one column: enough distinct cells to tell what `learn_column` would say of them all."""
+    """State of one column while it is read: the distinct cells that `learn_column` needs."""
 
     def __init__(self, name: str, kind: str | None) -> None:
         self.name = name
@@ -233,7 +235,7 @@ class _Learner:
         self.settled = False
 
     def add(self, raw: RawColumn) -> None:
-        """Look at some more cells."""
+        """Add the cells of a batch."""
         if raw.levels is not None:
             self.levels = (self.levels or {}) | dict.fromkeys(raw.levels)
             self.ordered = raw.ordered
@@ -271,7 +273,7 @@ class _Learner:
             )
 
     def column(self) -> Column:
-        """What the column is."""
+        """The inferred column."""
         cells: Any = np.array(sorted(self.texts), dtype=object) if self.type == "text" else self.numbers
         kind = self.type
         levels = None if self.levels is None else tuple(self.levels)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from halfseen.data import canonical, spill
-from halfseen.data.arrays import HEAD, Reader, Run, Unread, Unsettled, survey
+from halfseen.data.arrays import HEAD, FastEncodingFailed, LazyBlocks, Reader, Run, survey
 from halfseen.data.columns import Block, Column, learn_column
 from halfseen.data.counts import Counts
 from halfseen.data.frames import Source
@@ -34,9 +34,9 @@ from halfseen.kernels import active as kernels
 __all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight", "row_weight"]
 
 CHUNK = 4096  # rows; with K = 8 doubles each their scores take 256 KB and stay in L2
-READ = 16  # times that the statistics of a chunk of text are used before they are added to those of the others
-LARGEST = 16384  # rows; beyond, handing chunks to workers costs little, and their scores leave the cache
-LIGHT = 65536  # rows of a chunk without scores, where a worker is done so soon that handing them over costs something
+READ = 16  # uses of the statistics of a chunk of text for each time they are added to the others
+LARGEST = 16384  # rows; larger chunks save little in scheduling, and their scores no longer fit into the cache
+LIGHT = 65536  # rows of a chunk without scores, whose work is so short that scheduling costs count
 CELLS = 1 << 21  # of such a chunk: 16 MB if they have to be encoded
 
 
@@ -68,13 +68,13 @@ class Schema:
 
     @classmethod
     def learn(cls, source: Source, kinds: Mapping[str | int, str] | None = None, run: Run = map) -> Schema:
-        """Find out kind and categories of each column.
+        """Infer kind and categories of each column.
 
         Parameters
         ----------
         source : Source
         kinds : mapping, optional
-            The kind of some columns, by name or position, where the rule of `learn_column` is not wanted.
+            The kind of some columns, by name or position, instead of the inference of `learn_column`.
         run : callable
             Maps a task over slices of rows: `map`, or one with workers.
         """
@@ -98,22 +98,22 @@ class Schema:
 
     @classmethod
     def guess(cls, source: Source, kinds: Mapping[str | int, str] | None = None) -> Schema | None:
-        """Return what the first rows suggest, where a single pass finds out whether it is right; None elsewhere.
+        """Infer the columns from the first rows, if encoding all rows can verify the result; else None.
 
-        It is right if all cells can be encoded by it: a column that has enough different numbers to be a quantity
-        stays one, and one that shows no further category has none.
+        It is right if all cells can be encoded by it: a column with enough distinct numbers to be a quantity remains
+        one, and a categorical column has no further category if every cell is known.
         """
         if source.numbers() is None:
             return None
         try:
             schema = cls.learn(source.take(np.arange(min(source.n_rows, HEAD))), kinds)
-        except DataError:  # which more rows may put right
+        except DataError:  # more rows may resolve it
             return None
         return None if any(schema._reader(source, name) is None for name in schema.blocks) else schema
 
     @classmethod
     def of(cls, columns: Iterable[Column]) -> Schema:
-        """Return the schema of columns that are known without data."""
+        """Return the schema of columns known without data."""
         known = tuple(columns)
         return cls(known, _group(column.kind.name for column in known))
 
@@ -122,8 +122,8 @@ class Schema:
 
         Parameters
         ----------
-        treatment : mapping of column name to a word
-            Columns of one kind and one word share a block, called ``kind.word``.
+        treatment : mapping of column name to str
+            Columns of one kind and treatment share a block, called ``kind.treatment``.
 
         Examples
         --------
@@ -136,7 +136,7 @@ class Schema:
         return replace(self, blocks=blocks)
 
     def block(self, name: str) -> Block:
-        """A block: its columns, their kind and how they are treated."""
+        """A block: its columns, their kind and their treatment."""
         return Block(name, self.block_columns(name), self.blocks[name], name.partition(".")[2])
 
     def each_block(self) -> Iterator[Block]:
@@ -198,14 +198,14 @@ class Schema:
             Row weights; ones by default.
         evidence : Evidence, optional
         once : bool
-            For a single pass over the chunks: where it can be done, each is encoded when it is looked at, by the worker
-            that needs it, and nothing is kept. A cell that has to be complained about then raises `Unsettled`, an
-            infinite one when `settle` is called, as is due where results are not finite. Without `once` it is named.
+            For a single pass over the chunks: where possible, each is encoded at its access, by the worker that uses
+            it, and not kept. An invalid cell then raises `FastEncodingFailed`; an infinite one only when
+            `check_finite` is called, which is necessary if results are not finite. Without `once` the error names it.
 
         Warns
         -----
         UnknownCategoryWarning
-            Once for all categories that the schema does not know; they are treated as missing.
+            One warning for all categories unknown to the schema; they are treated as missing.
 
         Examples
         --------
@@ -223,7 +223,7 @@ class Schema:
         checked = row_weight(source, weight)
         readers = {name: self._reader(source, name) for name in self.blocks}
         if once and None not in readers.values():
-            unread = Unread(readers, range(source.n_rows))  # type: ignore[arg-type]
+            unread = LazyBlocks(readers, range(source.n_rows))  # type: ignore[arg-type]
             return Table(self, unread, checked, evidence)
         unknown: Counter[tuple[str, Any]] = Counter()
         blocks = {name: self._block(source, name, reader, unknown) for name, reader in readers.items()}
@@ -233,7 +233,7 @@ class Schema:
     def gather(self, source: Source, weight: ArrayLike | None = None, evidence: Evidence | None = None) -> Table:
         """Turn a source into a canonical table: `encode`, then `Table.canonical`.
 
-        Equal rows of a table outside memory are merged out there, where nothing stands against it.
+        Equal rows of a table outside memory are merged by its reader where possible.
 
         Examples
         --------
@@ -251,11 +251,11 @@ class Schema:
         return Reader.find(source, self.block(name))
 
     def _block(self, source: Source, name: str, reader: Reader | None, unknown: Counter[tuple[str, Any]]) -> Any:
-        """Encode a block, all at once if it can be done; count the categories that are not known, by column."""
+        """Encode a block, all columns at once if possible; count the unknown categories by column."""
         if reader is not None:
             try:
                 return reader.whole()
-            except Unsettled:
+            except FastEncodingFailed:
                 pass
         block = self.block(name)
         cells, others = block.kind.encode_block(source, block)
@@ -263,7 +263,7 @@ class Schema:
         return cells
 
     def _encode_batches(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> Table:
-        """Turn a source into a table that lies in temporary files, batch by batch."""
+        """Turn a source into a table in temporary files, batch by batch."""
         blocks = {
             block.name: spill.scratch((source.n_rows, len(block.members)), block.kind.dtype(block))
             for block in self.each_block()
@@ -277,7 +277,7 @@ class Schema:
 
         in_pieces(source, encode)
         _warn_unknown(unknown)
-        return Table(self, blocks, spill.moved(weight, source.room), evidence, source.room)
+        return Table(self, blocks, spill.copied_to_file(weight, source.memory_limit), evidence, source.memory_limit)
 
     def decode(self, block: str, array: NDArray[Any]) -> list[list[Any]]:
         """Turn rows of a block back into columns of values.
@@ -303,7 +303,7 @@ class Schema:
         return found.kind.decode_block(found, array)
 
     def _check_names(self, source: Source) -> None:
-        """Refuse a source with other columns, in the words of scikit-learn."""
+        """Refuse a source with other columns, with the message of scikit-learn."""
         if self.named and source.named and source.names != self.names:
             extra = [name for name in source.names if name not in self.names]
             lost = [name for name in self.names if name not in source.names]
@@ -329,7 +329,7 @@ class Chunk:
     Parameters
     ----------
     index : int
-        The chunk's number, by which it finds its random generator and its place in the sum.
+        The chunk's number, which selects its random generator and its place in the sum.
     blocks : dict of str to (n, D) array or Counts
     weight : (n,) array
     evidence : Evidence or None
@@ -345,14 +345,14 @@ class Chunk:
         """Number of rows, n."""
         return len(self.weight)
 
-    def settle(self) -> None:
-        """Raise `Unsettled` if the rows are encoded on the way, and one has an infinite cell."""
-        if isinstance(self.blocks, Unread):
-            self.blocks.settle()
+    def check_finite(self) -> None:
+        """Raise `FastEncodingFailed` if the rows are encoded lazily and a cell is infinite."""
+        if isinstance(self.blocks, LazyBlocks):
+            self.blocks.check_finite()
 
     @property
     def log_evidence(self) -> NDArray[np.float64] | None:
-        """What the labels say about each row, (n, K); None when there are no labels. Built anew each time."""
+        """What the labels say about each row, (n, K); None when there are no labels. Built at each access."""
         return None if self.evidence is None else self.evidence.log_evidence
 
 
@@ -367,25 +367,25 @@ class Table:
     weight : (N,) float64 array
     evidence : Evidence or None
         What the labels say about the rows.
-    room : int or None
-        For a table whose arrays lie in files, the bytes of memory that work on it may take; None: in memory.
+    memory_limit : int or None
+        For a table whose arrays are in files, the bytes of memory to use; None: in memory.
     """
 
     schema: Schema
     blocks: Mapping[str, Any]
     weight: NDArray[np.float64]
     evidence: Evidence | None = None
-    room: int | None = None
+    memory_limit: int | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows, N."""
         return len(self.weight)
 
-    def settle(self) -> None:
-        """Raise `Unsettled` if the rows are encoded on the way, and one has an infinite cell."""
-        if isinstance(self.blocks, Unread):
-            self.blocks.settle()
+    def check_finite(self) -> None:
+        """Raise `FastEncodingFailed` if the rows are encoded lazily and a cell is infinite."""
+        if isinstance(self.blocks, LazyBlocks):
+            self.blocks.check_finite()
 
     @cached_property
     def mass(self) -> float:
@@ -409,7 +409,7 @@ class Table:
 
     @property
     def observed(self) -> NDArray[np.float64]:
-        """How much was observed of each cell, (N, D): 0 or 1; of text the number of its words."""
+        """How much of each cell was observed, (N, D): 0 or 1; for text the number of words."""
         found = np.zeros((self.n_rows, len(self.schema.columns)))
         for block in self.schema.each_block():
             found[:, list(block.members)] = block.kind.observed(block, self.blocks[block.name])
@@ -426,19 +426,19 @@ class Table:
     def take(self, rows: Any) -> Table:
         """Some of the rows: an index array, a mask, or a slice (views, then)."""
         evidence = None if self.evidence is None else self.evidence.take(rows)
-        if self.room is not None and not isinstance(rows, slice):
-            *taken, weight = spill.take([*self.blocks.values(), self.weight], _numbers_of(rows), self.room)
-            return Table(self.schema, dict(zip(self.blocks, taken, strict=True)), weight, evidence, self.room)
-        if isinstance(self.blocks, Unread):
+        if self.memory_limit is not None and not isinstance(rows, slice):
+            *taken, weight = spill.take([*self.blocks.values(), self.weight], _numbers_of(rows), self.memory_limit)
+            return Table(self.schema, dict(zip(self.blocks, taken, strict=True)), weight, evidence, self.memory_limit)
+        if isinstance(self.blocks, LazyBlocks):
             return Table(self.schema, self.blocks.take(rows), self.weight[rows], evidence)
         blocks = {name: block[rows] for name, block in self.blocks.items()}
-        return Table(self.schema, blocks, self.weight[rows], evidence, self.room)
+        return Table(self.schema, blocks, self.weight[rows], evidence, self.memory_limit)
 
     def chunks(self, size: int | None = None, light: bool = False) -> list[Chunk]:
         """Cut the table into chunks of `size` rows (the last may be shorter).
 
-        By default into 16 chunks where that makes them neither too small nor too large: the table alone decides.
-        `light`: for work that keeps nothing for each component of a row, and takes larger chunks as quickly.
+        By default into 16 chunks where that makes them neither too small nor too large: this depends on the table
+        alone. `light`: for work without scores for each component, which is as fast on larger chunks.
         """
         if size is None:
             size = self._chunk_rows(light)
@@ -450,12 +450,12 @@ class Table:
         return [Chunk(i, part.blocks, part.weight, part.evidence) for i, part in enumerate(parts)]
 
     def _chunk_rows(self, light: bool) -> int:
-        unread = isinstance(self.blocks, Unread)  # to look at such a block is to encode it
+        unread = isinstance(self.blocks, LazyBlocks)  # accessing such a block encodes it
         texts = [] if unread else [block for block in self.blocks.values() if isinstance(block, Counts)]
         if not texts:
             largest = max(LARGEST, min(LIGHT, CELLS // max(len(self.schema.columns), 1))) if light else LARGEST
             return min(max(CHUNK, -(-self.n_rows // (16 * 64)) * 64), largest)
-        # a chunk of text has as many statistics as there are words: it must be worth them
+        # a chunk of text has as many statistics as there are words: it needs enough rows
         worth = min(block.n_entries // (READ * max(block.n_words, 1)) for block in texts)
         n_chunks = min(max(worth, 2 if self.n_rows > CHUNK else 1), 16)
         n_chunks = 1 << (n_chunks.bit_length() - 1)  # so that two or four workers have equal shares
@@ -471,7 +471,7 @@ class Table:
         Parameters
         ----------
         overwrite : bool
-            Reorder the blocks in place to save memory. The table itself is not to be used afterwards.
+            Reorder the blocks in place to save memory. The table must not be used afterwards.
 
         Examples
         --------
@@ -484,13 +484,13 @@ class Table:
         if not self.weight.all():
             return self.take(np.flatnonzero(self.weight)).canonical(overwrite=True)
         evidence = None if self.evidence is None else self.evidence.canonical()
-        if self.room is not None:
-            return self._canonical_in_files(evidence, self.room)
+        if self.memory_limit is not None:
+            return self._canonical_in_files(evidence, self.memory_limit)
         return self._merged(evidence, overwrite)
 
     def _content(self, evidence: Evidence | None) -> list[NDArray[Any]]:
-        """What tells rows apart."""
-        columns = [column for block in self.blocks.values() for column in _told_by(block)]
+        """The columns by which rows are compared."""
+        columns = [column for block in self.blocks.values() for column in _key_columns(block)]
         return columns if evidence is None else [*columns, evidence.index]  # canonical: equal numbers, equal patterns
 
     def _merged(self, evidence: Evidence | None, overwrite: bool) -> Table:
@@ -500,7 +500,7 @@ class Table:
         first = canonical.first_of_equals(columns, hashes, order)
         del hashes
         for block in self.blocks.values():
-            if isinstance(block, Counts):  # of which the hashes alone were compared
+            if isinstance(block, Counts):  # so far only their hashes were compared
                 alike = np.flatnonzero(~first)
                 first[alike] = block.unlike(order[alike], order[alike - 1])
         weight = np.add.reduceat(self.weight[order], np.flatnonzero(first))
@@ -509,7 +509,7 @@ class Table:
         blocks = {name: canonical.gather(block, rows, overwrite) for name, block in self.blocks.items()}
         return Table(self.schema, blocks, weight, None if evidence is None else evidence.take(rows))
 
-    def _canonical_in_files(self, evidence: Evidence | None, room: int) -> Table:
+    def _canonical_in_files(self, evidence: Evidence | None, memory_limit: int) -> Table:
         """The same, some rows in memory at a time."""
         arrays = [*self.blocks.values(), self.weight, *([] if evidence is None else [evidence.index])]
 
@@ -527,13 +527,13 @@ class Table:
             found = table._merged(table.evidence, overwrite=False)
             return [*found.blocks.values(), found.weight, *([] if found.evidence is None else [found.evidence.index])]
 
-        return replace(part(spill.sorted_and_merged(arrays, hashed, merged, room)), room=room)
+        return replace(part(spill.sorted_and_merged(arrays, hashed, merged, memory_limit)), memory_limit=memory_limit)
 
     def moments(self, block: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Weighted mean and variance of each column of a block over its observed cells.
 
         mean[d] = sum_n weight[n] x[n, d] / sum_n weight[n];  var[d] likewise of (x[n, d] - mean[d])**2, in a second
-        pass, so that it is right for numbers near 1e8 too.
+        pass, so that it is accurate for numbers near 1e8 too.
 
         Returns
         -------
@@ -550,7 +550,7 @@ class Table:
         chunks = self.chunks()
         pivot, _ = _moments(block, chunks[:1], np.zeros(self.blocks[block].shape[1]))
         mean, var = _moments(block, chunks, np.nan_to_num(pivot))
-        if np.any((mean - pivot) ** 2 > 100 * var):  # the first rows are unlike the others: digits were lost
+        if np.any((mean - pivot) ** 2 > 100 * var):  # the first rows differ much from the others: digits were lost
             mean, var = _moments(block, chunks, np.nan_to_num(mean))
         return mean, var
 
@@ -586,7 +586,7 @@ class Table:
 
 
 def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
-    """Check row weights and return them as a new float64 array, or a view of one number if that is what all rows have.
+    """Check row weights and return them as a new float64 array, or a view of one number if all weights are equal.
 
     Parameters
     ----------
@@ -641,7 +641,7 @@ def row_weight(source: Source, weight: ArrayLike | None) -> NDArray[np.float64]:
 
 
 def _numbers_of(rows: Any) -> NDArray[np.intp]:
-    """Which rows an index array or a mask means."""
+    """The numbers of the rows that an index array or a mask selects."""
     rows = np.asarray(rows)
     return np.flatnonzero(rows) if rows.dtype == bool else rows
 
@@ -664,8 +664,8 @@ def _group(keys: Iterable[str]) -> dict[str, tuple[int, ...]]:
     return {key: tuple(group) for key, group in groups.items()}
 
 
-def _told_by(block: Any) -> list[NDArray[Any]]:
-    """What tells the rows of a block apart: its columns, or the hashes of counts."""
+def _key_columns(block: Any) -> list[NDArray[Any]]:
+    """The columns by which the rows of a block are compared; for counts their hashes."""
     return block.hashes() if isinstance(block, Counts) else [block[:, d] for d in range(block.shape[1])]
 
 

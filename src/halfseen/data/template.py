@@ -1,6 +1,6 @@
-"""A container in words: enough to build tables of the same library, names and dtypes later, on another machine.
+"""The description of a container: enough to build tables of the same library, names and dtypes on another machine.
 
-No cell of the user's table is kept. A dtype that has no words here becomes the library's own choice.
+No cell of the user's table is kept. For a dtype that cannot be described the library chooses one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def described(source: Source) -> dict[str, Any]:
     if source.backend is None or source.frame is None:
         return {"library": None, "n_columns": len(source.names)}
     library = source.backend.value
-    words = {"pandas": _pandas_words, "polars": _polars_words, "pyarrow": _arrow_words}.get(library, _no_words)
+    words = {"pandas": _describe_pandas, "polars": _describe_polars, "pyarrow": _describe_arrow}.get(
+        library, _no_description
+    )
     columns = [source.frame[:, j] for j in range(len(source.names))]
     return {
         "library": library,
@@ -54,7 +56,7 @@ def described(source: Source) -> dict[str, Any]:
 def rebuilt(description: Mapping[str, Any]) -> Source:
     """Return a table of one row with the library, labels and dtypes described.
 
-    Without the library an array, with a warning.
+    If the library is not installed: an array, with a warning.
     """
     library = description["library"]
     if library is None:
@@ -64,7 +66,10 @@ def rebuilt(description: Mapping[str, Any]) -> Source:
     columns = description["columns"]
     build = {"pandas": _pandas_frame, "polars": _polars_frame, "pyarrow": _arrow_frame}.get(library)
     if build is None or not find_spec(library):
-        warn(f"the model was fitted to a table of {library}, which is not here: it returns arrays.", HalfseenWarning)
+        warn(
+            f"the model was fitted to a table of {library}, which is not installed: arrays are returned.",
+            HalfseenWarning,
+        )
         return read(np.zeros((1, len(columns))))
     return read(build(columns))
 
@@ -76,25 +81,25 @@ def _size(n_columns: Any) -> int:
 
 
 def _label(label: Any) -> Any:
-    """Return the label of a column; whatever is no plain value becomes text."""
+    """Return the label of a column; other than plain values become text."""
     plain = label.item() if isinstance(label, np.generic) else label
     return plain if isinstance(plain, str | int | float) else str(plain)
 
 
-def _no_words(series: nw.Series[Any]) -> dict[str, Any]:
+def _no_description(series: nw.Series[Any]) -> dict[str, Any]:
     return {"dtype": None}
 
 
 # ---- pandas ------------------------------------------------------------------------------------------------------
 
 
-def _pandas_words(series: nw.Series[Any]) -> dict[str, Any]:
+def _describe_pandas(series: nw.Series[Any]) -> dict[str, Any]:
     import pandas as pd
 
     dtype = series.to_native().dtype
     if isinstance(dtype, pd.CategoricalDtype):
         levels = dtype.categories.tolist()
-        inside = _pandas_words(nw.from_native(dtype.categories.to_series(), series_only=True))
+        inside = _describe_pandas(nw.from_native(dtype.categories.to_series(), series_only=True))
         return {"dtype": "category", "levels": levels, "ordered": bool(dtype.ordered), "of": inside}
     if isinstance(dtype, pd.StringDtype):
         return {"dtype": "string", "storage": dtype.storage, "nan": dtype.na_value is not pd.NA}
@@ -114,7 +119,7 @@ def _pandas_frame(columns: list[Mapping[str, Any]]) -> Any:
 
 
 def _pandas_cell(column: Mapping[str, Any]) -> Any:
-    """Return a series of one row; narwhals looks into a column of objects to see whether it holds text."""
+    """Return a series of one row; narwhals reads a column of objects to see whether it holds text."""
     import pandas as pd
 
     dtype = _pandas_dtype(column)
@@ -141,7 +146,7 @@ def _pandas_dtype(words: Mapping[str, Any]) -> Any:
 # ---- Polars ------------------------------------------------------------------------------------------------------
 
 
-def _polars_words(series: nw.Series[Any]) -> dict[str, Any]:
+def _describe_polars(series: nw.Series[Any]) -> dict[str, Any]:
     dtype = series.to_native().dtype
     name = type(dtype).__name__
     if name == "Enum":
@@ -171,7 +176,7 @@ def _polars_dtype(words: Mapping[str, Any]) -> Any:
 # ---- Arrow -------------------------------------------------------------------------------------------------------
 
 
-def _arrow_words(series: nw.Series[Any]) -> dict[str, Any]:
+def _describe_arrow(series: nw.Series[Any]) -> dict[str, Any]:
     import pyarrow as pa
 
     kind = series.to_native().type

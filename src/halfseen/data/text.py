@@ -1,8 +1,8 @@
-"""Text as counts of words: cut by scikit-learn's CountVectorizer, whose options are kept as plain values.
+"""Text as counts of words: tokenized by scikit-learn's CountVectorizer, whose options are kept as plain values.
 
 - *words*: the vocabulary of a column, sorted; fixed when fitting.
-- *options*: how text is cut, as pairs of a name and a plain value; with ``document_length`` every document counts as so
-  many words, with ``binary`` every word once.
+- *options*: how text is tokenized, as pairs of a name and a plain value; with ``document_length`` every document is
+  scaled to that many words, with ``binary`` every word counts once.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from halfseen.data.counts import Counts, Options, SparseSource, Worded
+from halfseen.data.counts import Counts, Options, SparseSource, TokenizedSource
 from halfseen.data.frames import RawColumn, Source
 from halfseen.errors import DataError, ParameterError
 
 __all__ = ["count_words", "read_options", "tokenised"]
 
 CUTTING = ("analyzer", "lowercase", "ngram_range", "stop_words", "strip_accents", "token_pattern", "binary")
-CHOOSING = ("max_df", "max_features", "min_df")  # which words are kept: settled once the vocabulary is known
+CHOOSING = ("max_df", "max_features", "min_df")  # which words are kept: not needed once the vocabulary is known
 
 
 def read_options(options: Mapping[str, Any] | None) -> Options:
-    """Check options of CountVectorizer; those that are no plain values cannot be kept in a model.
+    """Check options of CountVectorizer; only plain values can be kept in a model.
 
     Examples
     --------
@@ -38,11 +38,11 @@ def read_options(options: Mapping[str, Any] | None) -> Options:
     if unknown:
         known = ", ".join(sorted((*CUTTING, *CHOOSING)))
         raise ParameterError(
-            f"words: there is no option {unknown[0]!r}. Options of CountVectorizer that hold: {known}."
+            f"words: there is no option {unknown[0]!r}. Options of CountVectorizer that can be used: {known}."
         )
     for name, value in given.items():
         if callable(value):
-            raise ParameterError(f"words: {name} is a function, which no model can keep. Use a plain value.")
+            raise ParameterError(f"words: {name} is a function, which cannot be saved in a model. Use a plain value.")
         if isinstance(value, list):
             given[name] = tuple(value)
     try:
@@ -55,14 +55,14 @@ def read_options(options: Mapping[str, Any] | None) -> Options:
 
 
 def _blamed(given: Mapping[str, Any], error: Exception) -> str:
-    """Name the option that an error is about, where the error does not."""
+    """Name the option that caused an error, if the error does not."""
     return f"token_pattern={given.get('token_pattern')!r:.80}: " if isinstance(error, re.error) else ""
 
 
 def tokenised(
     source: Source, columns: Sequence[int], options: Options = (), length: float | str | None = None
 ) -> Source:
-    """Cut columns of text into words, all that occur in them; a sparse matrix is cut already.
+    """Tokenize columns of text; a sparse matrix is tokenized already.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ def tokenised(
     columns : sequence of int
     options : pairs, from `read_options`
     length : number, "mean" or None
-        So many words every document is to count as; "mean": as many as the documents with words have on average.
+        Scale every document to this many words; "mean": to the mean length of the documents with words.
 
     Raises
     ------
     DataError
-        A column of numbers, or one in which no word is left.
+        A column of numbers, or one without any word left.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def tokenised(
         return SparseSource(None, source.counts, _with_length(options, source.counts, length))
     if source.streams:
         raise DataError(
-            "a column of text needs the whole table in memory; this one is read in pieces. Raise memory= (--memory)."
+            "a column of text needs the whole table in memory; this one is read in batches. Raise memory= (--memory)."
         )
     found = {}
     for j in columns:
@@ -101,7 +101,7 @@ def tokenised(
         words = tuple(map(str, vectorizer.get_feature_names_out()))
         counts = Counts.of(matrix)
         found[j] = (words, counts, _with_length(options, counts, length))
-    return Worded(source, found)
+    return TokenizedSource(source, found)
 
 
 def _with_length(options: Options, counts: Counts, length: float | str | None) -> Options:
@@ -113,7 +113,7 @@ def _with_length(options: Options, counts: Counts, length: float | str | None) -
 
 
 def count_words(raw: RawColumn, name: str, words: Sequence[str], options: Options) -> tuple[Counts, Counter[str]]:
-    """Count the known words of each text; also return the others, and how often they were met.
+    """Count the known words of each text; also return the unknown words and their counts.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def count_words(raw: RawColumn, name: str, words: Sequence[str], options: Option
 
 
 def _vectorizer(options: Mapping[str, Any]) -> Any:
-    from sklearn.feature_extraction.text import CountVectorizer  # slow to import, and seldom needed
+    from sklearn.feature_extraction.text import CountVectorizer  # slow to import, and rarely needed
 
     given = dict(options)
     if isinstance(given.get("stop_words"), tuple):
@@ -157,4 +157,4 @@ def _texts(raw: RawColumn, name: str) -> list[str]:
     if raw.type != "text" and not raw.missing.all():
         row = int(np.argmin(raw.missing))
         raise DataError(f"column {name!r} cannot be text: row {row} is {raw.values[row]:g}.")
-    return ["" if hole else str(text) for text, hole in zip(raw.values, raw.missing, strict=True)]
+    return ["" if missing else str(text) for text, missing in zip(raw.values, raw.missing, strict=True)]

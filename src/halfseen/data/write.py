@@ -1,6 +1,6 @@
-"""Tables out: CSV, TSV, Parquet and JSON lines, whole or batch by batch, and never half a file.
+"""Writing tables: CSV, TSV, Parquet and JSON lines, whole or batch by batch, never a partial file.
 
-Rows go into a temporary file beside the one that is wanted, which takes its place when all is written.
+Rows go into a temporary file in the same folder, which replaces the target when all is written.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def write_table(frame: Any, path: Any) -> None:
 
 
 class TableWriter:
-    """A file that tables are appended to; it is there, complete, once the `with` block has ended well.
+    """A file that tables are appended to; it appears, complete, when the `with` block ends without an error.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class TableWriter:
     def __init__(self, path: Any) -> None:
         self._path = None if str(path) == "-" else Path(path)
         if self._path is not None and not self._path.name.lower().endswith(SUFFIXES):
-            raise DataError(f"{path}: the extension is none of those that can be written: {', '.join(SUFFIXES)}.")
+            raise DataError(f"{path}: the extension is not one of those that can be written: {', '.join(SUFFIXES)}.")
         self._file: Any = None
         self._schema: Any = None
         self._sink: Any = None
@@ -81,11 +81,11 @@ class TableWriter:
         try:
             self._file = self._whole.__enter__()
         except OSError as error:
-            raise DataError(f"{self._path} cannot be written: {error.strerror}. Choose another place.") from None
+            raise DataError(f"{self._path} cannot be written: {error.strerror}. Choose another path.") from None
         return self
 
     def append(self, frame: Any) -> None:
-        """Write some more rows; the first ones say what the columns are."""
+        """Append rows; the first ones define the columns."""
         table = as_arrow(frame)
         if self._schema is None:
             self._schema = table.schema
@@ -111,7 +111,7 @@ class TableWriter:
 
 
 class _StandardOutput:
-    """Standard output as a file of bytes, or of whatever has taken its place."""
+    """Standard output as a file of bytes, or an object that replaces it."""
 
     def write(self, data: bytes) -> int:
         binary: BinaryIO | None = getattr(sys.stdout, "buffer", None)
@@ -144,7 +144,7 @@ def _sink(path: Path | None, file: Any, schema: Any) -> Any:
 
 
 class _Delimited:
-    """CSV: missing cells are empty, quotes are where they are needed, 3.0 is 3.
+    """CSV: missing cells are empty, quotes only where needed, 3.0 is 3.
 
     (Arrow's own writer puts quotes around all text.)
     """
@@ -229,4 +229,4 @@ def _cast(table: Any, schema: Any) -> Any:
     try:
         return table.select(schema.names).cast(schema)
     except (KeyError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise DataError(f"the rows to append are unlike the first ones: {error}") from None
+        raise DataError(f"the rows to append do not match the first ones: {error}") from None

@@ -24,7 +24,7 @@ PENGUINS = {
 
 
 def load_penguins() -> Any:
-    """Load the Palmer penguins: 344 birds of three species, with holes in the table.
+    """Load the Palmer penguins: 344 birds of three species, with missing values.
 
     Two birds were not measured at all, and the sex of eleven (these two among them) is not known.
 
@@ -56,9 +56,9 @@ def load_penguins() -> Any:
 
 
 def load_votes() -> Any:
-    """Load the votes of 1984: how 435 members of the US House of Representatives voted on 16 bills, with 392 holes.
+    """Load the votes of 1984: how 435 members of the US House of Representatives voted on 16 bills, 392 values missing.
 
-    A hole means that a member did not vote, or that the position is not known.
+    A missing value means that a member did not vote, or that the position is not known.
 
     Returns
     -------
@@ -81,15 +81,15 @@ def load_votes() -> Any:
 
 
 def path_of(name: str) -> str:
-    """Return where the file of a table lies: "penguins" or "votes"."""
+    """Return the path of the file of a table: "penguins" or "votes"."""
     names = ("penguins", "votes")
     if name not in names:
-        raise ParameterError(f"there is no example {name!r}. Those there are: {', '.join(names)}.")
+        raise ParameterError(f"there is no example {name!r}. Examples: {', '.join(names)}.")
     return str(files(__name__).joinpath(f"{name}.csv"))
 
 
 def _read(name: str, kinds: dict[str, type] | None) -> Any:
-    """Read a CSV file of this folder, of text unless said otherwise; an empty cell is a missing value."""
+    """Read a CSV file of this folder, as text unless `kinds` says otherwise; an empty cell is a missing value."""
     rows = list(csv.DictReader(files(__name__).joinpath(name).read_text(encoding="utf-8").splitlines()))
     kinds = kinds or dict.fromkeys(rows[0], str)
     columns = {column: [kind(row[column]) if row[column] else None for row in rows] for column, kind in kinds.items()}
@@ -103,4 +103,6 @@ def _table_library() -> Literal["pandas", "polars", "pyarrow"]:
         return "polars"
     if find_spec("pyarrow"):
         return "pyarrow"
-    raise ImportError("the datasets come as a table of pandas, polars or pyarrow: pip install one of them, e.g. pandas")
+    raise ImportError(
+        "the datasets need pandas, polars or pyarrow. Install one of them, for example: pip install pandas"
+    )

@@ -1,4 +1,4 @@
-"""Families of models: a folder for each, and in it a manifest that tells the rest of the library about it.
+"""Families of models: a folder for each, and in it a manifest that describes it to the rest of the library.
 
 To add a family, write its folder and add its name to `NAMES`; nothing else lists families.
 """

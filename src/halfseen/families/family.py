@@ -1,4 +1,4 @@
-"""`Family`: what a family of models tells the rest of the library about itself, in its ``manifest.py``.
+"""`Family`: the description of a family of models, in its ``manifest.py``.
 
 Manifests are read for every ``halfseen --help`` and for the first public name that is used, so that neither this module
 nor any manifest imports anything heavy: modules of a family are named here as text and imported when they are used.
@@ -20,11 +20,11 @@ class Option:
     ----------
     name : str                  key of its value; the flag is ``--name``, with dashes
     help : str
-    metavar : str or None       what stands for the value in the help; None for a switch
+    metavar : str or None       placeholder of the value in the help; None for a switch
     type : type                 str, int, float or bool
     least : int or None         smallest number allowed
-    parameter : str or None     the estimator's name for it, where that is another: errors name it so
-    models : tuple of str       the words of ``--model`` that take it; by default all of the family
+    parameter : str or None     the estimator's parameter, if it has another name: errors use that
+    models : tuple of str       the values of ``--model`` that accept it; by default all of the family
     """
 
     name: str
@@ -37,7 +37,7 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """How it is typed."""
+        """The flag on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
 
@@ -48,16 +48,16 @@ class Family:
     Attributes
     ----------
     name : str                  the folder
-    title : str                 what its models are called, in messages and help: "hidden Markov models"
+    title : str                 name of its models in messages and help: "hidden Markov models"
     estimators : dict           class -> module
     public : dict               other public names, such as readers and plots -> module
-    models : dict               word that ``--model`` takes -> what such models are called
-    forms : tuple of str        what else ``--model`` takes, as shown to the user: "net.bif"
-    endings, marks : tuple      how such values end, or what they contain
-    component : (str, str)      what it calls one component, and several
+    models : dict               value of ``--model`` -> name of such models
+    forms : tuple of str        other values of ``--model``, as shown to the user: "net.bif"
+    endings, marks : tuple      endings of such values, or texts that they contain
+    component : (str, str)      singular and plural of its components
     verbs : tuple of str        functions of its module ``cli`` that verbs of the command line call
     options : dict              verb -> its own options there
-    refused : dict              verb -> {shared option: why it has no meaning}
+    refused : dict              verb -> {shared option: why it does not apply}
     reports : dict              class -> title of its report; its module ``report`` has SECTIONS and MATERIAL
     two_files : bool            whether its data can come in two files
     """
@@ -84,7 +84,7 @@ class Family:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """What ``--model`` takes, as shown to the user."""
+        """The values of ``--model``, as shown to the user."""
         return (*self.models, *self.forms)
 
     def home(self, name: str) -> str:
@@ -96,7 +96,7 @@ class Family:
         return import_module(self.home(name))
 
     def called(self, option: Option) -> list[str]:
-        """Return what the models that take an option are called."""
+        """Return the names of the models that accept an option."""
         return [self.models[word] for word in option.models] or [self.title]
 
     def accepts(self, model: str) -> bool:
@@ -104,5 +104,5 @@ class Family:
         return model in self.models or self.reads(model) or any(mark in model for mark in self.marks)
 
     def reads(self, path: str) -> bool:
-        """Whether the name of a file ends as those of its models do."""
+        """Whether a file has the extension of its models."""
         return bool(self.endings) and path.lower().endswith(self.endings)

@@ -8,13 +8,13 @@ from halfseen.families.family import Option
 
 COVARIANCE = Option(
     "covariance",
-    "Covariances of numeric columns: full, tied, diag or spherical; of several, such as full,tied, the best is kept.",
+    "Covariances of numeric columns: full, tied, diag or spherical; with several, such as full,tied, the best is kept.",
     "SHAPES",
     parameter="covariance_type",
 )
-GROUP = Option("group", "Column that says which sequence a row belongs to.", "COLUMN")
+GROUP = Option("group", "Column with the sequence that a row belongs to.", "COLUMN")
 TIME = Option("time", "Column that orders the rows of a sequence. Default: the order of the file.", "COLUMN")
-UNKNOWN = Option("unknown", "Name that stands for words not seen in training.", "NAME")
+UNKNOWN = Option("unknown", "Name for words not seen in training.", "NAME")
 
 
 def only(option: Option, *models: str) -> Option:

@@ -35,7 +35,7 @@ from halfseen.leaves.categorical import Categorical, read_table
 from halfseen.leaves.leaf import Floats, Leaf, Stats
 
 MANY_SPACES = 2  # in what may be a sentence
-HEAD = 20  # categories looked at
+HEAD = 20  # categories read
 FEW = 4  # whole numbers with more distinct values than this, hardly ever repeated, may be a quantity
 
 
@@ -115,7 +115,7 @@ class CategoricalKind(Tabular):
     """Categories with probabilities."""
 
     name = "categorical"
-    hole = -1
+    missing_mark = -1
     has_categories = True
 
     # ---- cells ---------------------------------------------------------------------------------------------------
@@ -242,8 +242,8 @@ class CategoricalKind(Tabular):
         for category, values, share in zip(column.rows, column.values, column.overall.tolist(), strict=True):
             sd = np.sqrt(share * (1 - share))
             far = (values - share) / sd if sd > 1e-9 else np.zeros_like(values)
-            told = [percent(value) for value in values]
-            yield Contrast(column.name, self, str(category), values, far, told, percent(share))
+            texts = [percent(value) for value in values]
+            yield Contrast(column.name, self, str(category), values, far, texts, percent(share))
 
     def forecast(self, column: ColumnProfile, proba: Floats) -> dict[Any, Floats]:
         """p[v] = sum_k proba[k] p[k, v]."""
@@ -331,9 +331,9 @@ def _note(column: Column, counts: Floats) -> str:
     """Return what is worth saying of a column with these counts of its categories; empty if nothing is."""
     name, size = column.name, len(counts)
     if size == 0:
-        return " has no observed cell: it says nothing"
+        return " has no observed cell: it carries no information"
     if size == 1:
-        return " is constant: it says nothing"
+        return " is constant: it carries no information"
     if size <= FEW or counts.sum() >= 2 * size:
         return ""
     if all(type(category) is int for category in column.categories or ()):

@@ -15,7 +15,7 @@ You may implement
 -----------------
 legal, domain         which numbers a cell may hold, and how that is said
 recognises            whether a column is of this kind by its values (default: by choice only)
-learn, encode, decode, dtype, hole      cells that are no numbers
+learn, encode, decode, dtype, missing_mark   cells that are not numbers
 arrays                where the parameters are, if the leaf's params are not one array (K, D) for each of them
 claims, place         parameters as a user gives them, if not as {name: (K,) array}
 profile, trait, card, odd_cell          what a component looks like, if not 'mean ± standard deviation'
@@ -79,7 +79,7 @@ class Build(NamedTuple):
     Attributes
     ----------
     n_components : int
-    prior : "row", number or None    pseudo-rows: one in all, so many for each component, or none
+    prior : "row", number or None    pseudo-rows: one in all, this many for each component, or none
     variance_floor : float           share of a column's variance below which none may fall
     covariance : str                 shape of the covariance of numbers
     ridge : float                    what is added to variances
@@ -195,7 +195,7 @@ class Feature(NamedTuple):
     ratio : (K,) array or None   variance of a word in each component, in units of sd^2
     crowded : bool               whether it shares the length of a text with the other words
     place : int                  among all that are compared, and
-    span : slice                 where its V cells stand among those of all
+    span : slice                 slice of its V cells among those of all
     """
 
     column: Column
@@ -236,7 +236,7 @@ class Kind(ABC):
     parameters: ClassVar[Mapping[str, Bound]] = {}
     statistics: ClassVar[tuple[str, ...]] = ()
     domain: ClassVar[str] = "a number"
-    hole: ClassVar[float] = np.nan  # the mark of a missing cell in a block
+    missing_mark: ClassVar[float] = np.nan  # the mark of a missing cell in a block
     sign: ClassVar[str] = " = "  # between a column and its category
     any_number: ClassVar[bool] = False  # whether a cell may hold any finite number: then arrays are encoded at once
     has_categories: ClassVar[bool] = False  # whether a cell holds one of the column's categories
@@ -304,7 +304,7 @@ class Kind(ABC):
     def encode(self, raw: RawColumn, column: Column, out: NDArray[Any]) -> Counter[Any]:
         """Write a column into one column of a block; return categories that it does not have, and how often."""
         np.add(self.read(raw, column.name), 0.0, out=out)  # which turns -0.0 into 0.0
-        out[raw.missing] = self.hole
+        out[raw.missing] = self.missing_mark
         return Counter()
 
     def decode(self, column: Column, cells: NDArray[Any]) -> list[Any]:
@@ -334,7 +334,7 @@ class Kind(ABC):
 
     def hide(self, cells: Any, hidden: Mask) -> Any:
         """Return the cells with some of them, (N, D), made missing."""
-        return np.where(hidden, np.asarray(self.hole, dtype=cells.dtype), cells)
+        return np.where(hidden, np.asarray(self.missing_mark, dtype=cells.dtype), cells)
 
     def observed(self, block: Block, cells: Any) -> Floats:
         """Return how much was observed of each cell, (N, D): 0 or 1; of a text the number of its words."""
@@ -347,7 +347,7 @@ class Kind(ABC):
     # ---- in a model file -----------------------------------------------------------------------------------------
 
     def to_record(self, column: Column) -> dict[str, Any]:
-        """Return what a model file holds of a column beside its name and kind, as plain values."""
+        """Return what a model file holds of a column in addition to its name and kind, as plain values."""
         return {"categories": None}
 
     def from_record(self, name: str, record: Mapping[str, Any]) -> Column:
@@ -489,7 +489,7 @@ class Kind(ABC):
         return np.stack(list(values.values())) @ weights
 
     def trait(self, column: ColumnProfile, k: int) -> str:
-        """Say what component k is like in a column, beside the whole."""
+        """Say what component k is like in a column, compared with the whole."""
         own, whole = (f"{number(mean)} ± {number(sd)}" for mean, sd in _own_and_whole(column, k))
         return f"{column.name} {own} (all {whole})"
 
@@ -551,7 +551,7 @@ class Kind(ABC):
     def draw(
         self, fitted: Fitted, components: NDArray[np.int64], rng: np.random.Generator, lengths: Floats | None = None
     ) -> Any:
-        """Draw rows of a block, one for each of `components`; texts of so many words, (D,)."""
+        """Draw rows of a block, one for each of `components`; texts with given numbers of words, (D,)."""
         return fitted.leaf.sample(fitted.params, components, rng)
 
     def word_scores(self, fitted: Fitted, cells: Any, d: int, names: Sequence[str] | None) -> WordScores | None:

@@ -2,7 +2,7 @@
 
 Three treatments of one kind, each a class with what differs:
 
-multinomial   every word of a text is drawn anew: word v with probability p[k, v]; the default
+multinomial   every word of a text is an independent draw: word v with probability p[k, v]; the default
 bernoulli     every word of the vocabulary is in a text or not, with probability p[k, v]
 complement    words weigh by how rare they are outside a class: a rule, no probability model
 
@@ -241,8 +241,8 @@ class TextKind(Tabular):
             values, share = column.values[v], float(column.overall[v])
             sd = self._sd(values, share, column.length, weights)
             far = (values - share) / sd if sd > 1e-9 else np.zeros_like(values)
-            told = [small_percent(value) for value in values]
-            yield Contrast(column.name, self, str(column.rows[v]), values, far, told, small_percent(share))
+            texts = [small_percent(value) for value in values]
+            yield Contrast(column.name, self, str(column.rows[v]), values, far, texts, small_percent(share))
 
     def _sd(self, values: Floats, share: float, length: float | None, weights: Floats) -> float:
         assert length is not None
@@ -263,7 +263,7 @@ class TextKind(Tabular):
     def draw(
         self, fitted: Fitted, components: NDArray[np.int64], rng: np.random.Generator, lengths: Floats | None = None
     ) -> Any:
-        """Draw texts of so many words, (D,)."""
+        """Draw texts with the given numbers of words, (D,)."""
         if lengths is None:
             return super().draw(fitted, components, rng)
         leaf = fitted.leaf

@@ -218,10 +218,10 @@ class Categorical(Leaf):
         """Fill missing codes with argmax_v sum_k resp[n, k] params[k, v] (the lowest among equals), or a draw."""
         codes = data.copy()
         for d, (start, stop) in enumerate(zip(self.offsets, self.offsets[1:], strict=False)):
-            holes = np.flatnonzero(codes[:, d] < 0)
-            if stop > start and len(holes):
-                predictive = resp[holes] @ params[:, start:stop]
-                codes[holes, d] = predictive.argmax(axis=1) if rng is None else draw(predictive, rng)
+            missing = np.flatnonzero(codes[:, d] < 0)
+            if stop > start and len(missing):
+                predictive = resp[missing] @ params[:, start:stop]
+                codes[missing, d] = predictive.argmax(axis=1) if rng is None else draw(predictive, rng)
         return codes
 
     def n_free(self, limits: Limits = FREE) -> int:

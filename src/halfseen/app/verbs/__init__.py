@@ -1,6 +1,6 @@
-"""What the verbs of the command line do; `run` is the frame around all of them.
+"""The verbs of the command line; `run` runs each of them and handles errors.
 
-A verb with work of its own has a file. The others only load a model and let its family do the work: `use`.
+A verb with its own code has a file. The others only load a model and call its family: `use`.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ OWN = ("compare", "doctor", "explain", "fit", "info", "query", "report", "score"
 
 
 def run(verb: str, request: Mapping[str, Any]) -> int:
-    """Carry out a verb and return the exit code."""
+    """Run a verb and return the exit code."""
     from halfseen.app import console
-    from halfseen.app.flags import speaker
+    from halfseen.app.flags import translator
     from halfseen.errors import HalfseenError, InterruptedWarning, ParameterError
 
-    said = speaker(verb, request)
+    translate = translator(verb, request)
     try:
-        with console.shown_warnings(said) as seen:
+        with console.shown_warnings(translate) as seen:
             if verb in OWN:
-                import_module(f"halfseen.app.verbs.{verb}").run({**request, "said": said})
+                import_module(f"halfseen.app.verbs.{verb}").run({**request, "translate": translate})
             else:
                 use(verb, request)
         return INTERRUPTED if InterruptedWarning in seen else DONE
     except ParameterError as error:
-        console.fail(said(str(error)))
+        console.fail(translate(str(error)))
         return WRONG_COMMAND
     except (HalfseenError, OSError, ImportError) as error:
         if isinstance(error, BrokenPipeError):
             raise
-        console.fail(said(_words(error)))
+        console.fail(translate(_words(error)))
         return WRONG_DATA
     except KeyboardInterrupt:
         console.fail("interrupted")
@@ -41,7 +41,7 @@ def run(verb: str, request: Mapping[str, Any]) -> int:
 
 
 def use(verb: str, request: Mapping[str, Any]) -> None:
-    """Load a model and let its family carry out the verb."""
+    """Load a model and let its family run the verb."""
     from halfseen.app import dispatch
     from halfseen.app.model_file import load
 
@@ -52,7 +52,7 @@ def use(verb: str, request: Mapping[str, Any]) -> None:
 
 
 def _words(error: Exception) -> str:
-    """Return the message of an error; those of the system name the file they are about."""
+    """Return the message of an error; those of the system with the name of the file."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)

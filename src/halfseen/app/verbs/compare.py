@@ -1,4 +1,4 @@
-"""``halfseen compare``: two models class by class, a model with a column of truth, or links with those made by hand."""
+"""``halfseen compare``: two models class by class, a model with a column of true classes, or links with gold links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from halfseen.errors import ModelFileError
 
 
 def run(request: Mapping[str, Any]) -> None:
-    """Compare with another model, with a column of a file, or files of answers with each other."""
+    """Compare with another model, with a column of a file, or two files of links."""
     one, two, truth, json = (request[name] for name in ("model", "other", "truth", "json"))
     if truth is None:
         for family in families.offering("compare_files"):
@@ -24,8 +24,8 @@ def run(request: Mapping[str, Any]) -> None:
     loaded = load(one)
     words = dispatch.family_of(loaded).component
     if truth is not None:
-        told = dispatch.command(loaded, "truth")(loaded, dispatch.reading_of(loaded), {**request, "data": two})
-        _show_truth(comparison.with_truth(*told), truth, json, words[0])
+        pairs = dispatch.command(loaded, "truth")(loaded, dispatch.reading_of(loaded), {**request, "data": two})
+        _show_truth(comparison.with_truth(*pairs), truth, json, words[0])
         return
     try:
         second = load(two)
@@ -51,24 +51,24 @@ def _show_models(found: comparison.Moved, one: str, two: str, json: bool, words:
         console.show_json(found.as_dict())
         return
     word, many = words
-    console.show(f"{many} of {one} and those of {two} that they resemble most")
+    console.show(f"{many} of {one} and the most similar ones of {two}")
     rows = [
         (pair.first, pair.second, f"{pair.share[0]:.1%}", f"{pair.share[1]:.1%}", f"{pair.overlap:.2f}")
         for pair in found.pairs
     ]
-    console.show_table((word, "resembles", "share", "share there", "overlap"), rows, left=2)
+    console.show_table((word, "most similar", "share", "share there", "overlap"), rows, left=2)
     for name, left in ((one, found.alone[0]), (two, found.alone[1])):
         if left:
             console.show(f"only in {name}: {', '.join(left)}")
     if found.moves:
-        console.show("\nwhat moved most")
+        console.show("\nlargest changes")
         moves = [
             (move.of, move.column, move.value, f"{move.before:,.4g}", f"{move.after:,.4g}")
             for move in found.moves[: comparison.SHOWN]
         ]
         console.show_table((word, "column", "", "from", "to"), moves, left=3)
     else:
-        console.show(f"\nnothing moved: the {many} are the same")
+        console.show(f"\nno changes: the {many} are the same")
 
 
 def _show_figures(answers: tuple[dict[str, Any], list[tuple[str, str]]], json: bool) -> None:

@@ -1,4 +1,4 @@
-"""``halfseen doctor``: what is installed and in use."""
+"""``halfseen doctor``: versions and kernels in use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from halfseen.app.versions import versions
 
 
 def run(request: Mapping[str, Any]) -> None:
-    """Print versions, kernels and cores, and what could be better."""
+    """Print versions, kernels and cores, with advice."""
     found: dict[str, Any] = versions()
     if request["json"]:
         console.show_json(found)
@@ -24,9 +24,13 @@ def run(request: Mapping[str, Any]) -> None:
 def _advice(found: dict[str, Any]) -> list[str]:
     advice = []
     if found["kernels"] == "plain":
-        why = "HALFSEEN_KERNELS=plain asks for them" if os.environ.get("HALFSEEN_KERNELS") else "no compiled ones here"
-        advice.append(f"the kernels are the NumPy ones ({why}): right, but slower. Reinstall with a C++ compiler.")
+        why = (
+            "set by HALFSEEN_KERNELS=plain"
+            if os.environ.get("HALFSEEN_KERNELS")
+            else "the compiled kernels are not installed"
+        )
+        advice.append(f"the kernels are the NumPy ones ({why}): correct, but slower. Reinstall with a C++ compiler.")
     absent = [name for name, version in found.items() if version == "not installed"]
     if absent:
-        advice.append(f"not installed, and needed only for some files and pages: {', '.join(absent)}")
+        advice.append(f"not installed, and needed only for some file formats and reports: {', '.join(absent)}")
     return advice

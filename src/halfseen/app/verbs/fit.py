@@ -17,7 +17,7 @@ from halfseen.errors import ParameterError
 
 
 def run(request: Mapping[str, Any]) -> None:
-    """Fit, show what was found, and write what was asked for."""
+    """Fit, print the result, and write the requested files."""
     family = dispatch.family_named(request["model"])
     dispatch.check_fit(family, request)
     output = request["output"]
@@ -37,7 +37,7 @@ def run(request: Mapping[str, Any]) -> None:
         commands.describe(fitted.model)
         console.note(commands.outcome(fitted.model))
     for event in fitted.model.events_:
-        console.note(f"note: {request['said'](event)}")
+        console.note(f"note: {request['translate'](event)}")
     if output is not None:
         console.note(f"model: {output}")
     if request["report"] is not None:
@@ -53,10 +53,10 @@ def _check_output(output: str | None) -> None:
 
 
 def _check_checkpoint(kept: Path | None, resume: bool) -> None:
-    """Refuse to lose an interrupted fit; say so if there is none to resume."""
+    """Refuse to overwrite an interrupted fit; note if there is none to resume."""
     if kept is None:
         if resume:
-            raise ParameterError("--resume needs -o: the checkpoint is kept beside the model file.")
+            raise ParameterError("--resume needs -o: the checkpoint is kept next to the model file.")
         return
     if resume and not kept.exists():
         console.note(f"note: there is no checkpoint {kept}: the fit starts from the beginning")

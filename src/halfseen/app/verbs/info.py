@@ -12,7 +12,7 @@ from halfseen.app.model_file import load, read_record
 
 
 def run(request: Mapping[str, Any]) -> None:
-    """Print the header, the classes in words, the translations of a word, or the code that makes the model."""
+    """Print the header, the classes, the translations of a word, or the code that reproduces the model."""
     record = read_record(request["model"])
     loaded = load(request["model"])
     dispatch.check_use(loaded, "info", request)
@@ -34,7 +34,7 @@ def _show(model: Any, record: dict[str, Any]) -> None:
     if record.get("columns"):
         console.show_table(("column", "kind", "categories"), [_column(column) for column in record["columns"]], left=3)
         console.show()
-    dispatch.said_by(model, "describe")(model)
+    dispatch.reporter_of(model, "describe")(model)
 
 
 def _facts(model: Any, record: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -42,7 +42,7 @@ def _facts(model: Any, record: dict[str, Any]) -> list[tuple[str, Any]]:
     stopped = training.get("stop_reason_")
     return [
         ("model", record["class"]),
-        *dispatch.said_by(model, "facts")(model, record),
+        *dispatch.reporter_of(model, "facts")(model, record),
         ("fit", stopped and ended(stopped, training["n_iter_"])),
         ("seed", record["seed"]),
         ("fitted", record["fitted_at"]),
@@ -53,7 +53,7 @@ def _facts(model: Any, record: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def _column(column: dict[str, Any]) -> tuple[str, str, str]:
     listed = [str(category) for category in column.get("categories") or ()]
-    more = f", ... {len(listed)} in all" if len(listed) > 8 else ""
+    more = f", ... {len(listed)} in total" if len(listed) > 8 else ""
     return column["name"], column["kind"], ", ".join(listed[:8]) + more
 
 
@@ -70,4 +70,4 @@ def _show_word(found: list[dict[str, Any]], json: bool) -> None:
         console.show_json(found)
         return
     rows = [(one["word"], one["side"], one["translation"], f"{one['probability']:.4f}") for one in found]
-    console.show_table(("word", "of the", "translation", "probability"), rows, left=3)
+    console.show_table(("word", "side", "translation", "probability"), rows, left=3)

@@ -1,4 +1,4 @@
-"""``halfseen query``: ask a Bayesian network."""
+"""``halfseen query``: query a Bayesian network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def run(request: Mapping[str, Any]) -> None:
     loaded = readers[0].module("cli").read(path) if readers else load(path)
     ask = dispatch.command(loaded, "query")
     if not variables:
-        raise ParameterError("name at least one variable to ask for.")
+        raise ParameterError("name at least one variable.")
     found = ask(loaded, variables, known)
     if request["json"]:
         rows = [

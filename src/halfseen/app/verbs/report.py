@@ -1,4 +1,4 @@
-"""``halfseen report``: a model and its data on one page."""
+"""``halfseen report``: a report on a model and its data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from halfseen.app.report.page import report
 
 
 def run(request: Mapping[str, Any]) -> None:
-    """Load the model, read the data, write the page."""
+    """Load the model, read the data, write the report."""
     loaded = load(request["model"])
     read = dispatch.command(loaded, "data")
     dispatch.check_use(loaded, "report", request)

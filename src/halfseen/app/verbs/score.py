@@ -26,7 +26,7 @@ MOST_SEQUENCES = 12
 
 
 def run(request: Mapping[str, Any]) -> None:
-    """Load the model, score the rows, print the figures."""
+    """Load the model, score the rows, print the scores."""
     loaded = load(request["model"])
     dispatch.check_use(loaded, "score", request)
     found = dispatch.command(loaded, "score")(loaded, dispatch.reading_of(loaded), request)
@@ -40,7 +40,7 @@ def run(request: Mapping[str, Any]) -> None:
 
 
 def _show_each(each: Sequence[Mapping[str, Any]]) -> None:
-    """Show the sequences that fit worst, step by step."""
+    """Print the sequences with the lowest log-likelihood per step."""
     console.show()
     worst = sorted(each, key=lambda one: float(one["loglik_per_step"]))[:MOST_SEQUENCES]
     head = ("sequence", "steps", "log-likelihood", "per step")

@@ -514,7 +514,7 @@ def _of_data(model: Model, data: Reduced) -> bytes:
     known = None if data.known is None else (data.known.stats, data.known.loglik)
     _feed(digest, [known, data.about])
     for chunk in data.chunks:
-        _feed(digest, [chunk.index, getattr(chunk, "told", chunk.blocks), chunk.weight, chunk.log_evidence])
+        _feed(digest, [chunk.index, getattr(chunk, "fingerprinted", chunk.blocks), chunk.weight, chunk.log_evidence])
         if hasattr(chunk.blocks, "lengths"):  # sequences: the same steps may be cut otherwise
             _feed(digest, chunk.blocks.lengths)
         _feed(digest, [graph.arrays for graph in getattr(chunk.blocks, "graphs", ())])

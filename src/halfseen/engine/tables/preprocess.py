@@ -130,7 +130,7 @@ def _packed(model: Mixture, table: Table) -> Reduced:
     chunks = table.chunks()
     if path is None:
         return Reduced(chunks)
-    packed = Later(chunks, path.pack) if table.room is not None else [path.pack(chunk) for chunk in chunks]
+    packed = Later(chunks, path.pack) if table.memory_limit is not None else [path.pack(chunk) for chunk in chunks]
     return Reduced(packed, path=path)
 
 

@@ -17,7 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfseen.assign import SOFT
-from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read
+from halfseen.data import Chunk, Evidence, FastEncodingFailed, Schema, Source, Table, read
 from halfseen.data.counts import SparseSource, joined
 from halfseen.engine.loop.em import Runner, serial
 from halfseen.engine.loop.model import Chunk as AnyChunk
@@ -129,7 +129,7 @@ class TableMixture(InformationCriteria, NamedComponents):
             best = fused.best(prepared, chunk)
             impossible = best < 0
             if impossible.any():
-                chunk.settle()
+                chunk.check_finite()
                 best[impossible] = likely
             names.take(best, out=own, mode="clip")  # the other modes would copy
             return int(np.count_nonzero(impossible))
@@ -322,7 +322,7 @@ class TableMixture(InformationCriteria, NamedComponents):
         source = read(X, counts=self._takes_text)
         if not reset and hasattr(self, "_schema") and self._schema.is_sparse and source.numbers() is not None:
             source = SparseSource(sparse.csr_array(source.numbers()))  # the same counts, zeros and all
-        face = source.face(X)
+        face = source.for_sklearn(X)
         if not reset and self._without_data:  # the schema checks names, if there are any
             face = np.empty((1, len(source.names)))
         validate_data(self, face, reset=reset, skip_check_array=True)
@@ -359,7 +359,7 @@ class TableMixture(InformationCriteria, NamedComponents):
             else:
                 found = self._model.infer(prepared, chunk.blocks, np.ones((chunk.n_rows, 1)), SOFT)
             if not np.isfinite(found.log_evidence).all():
-                chunk.settle()
+                chunk.check_finite()
                 found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self._params["mix"]
             return use(found)
 
@@ -434,7 +434,7 @@ def in_one_pass(
     """
     try:
         return use(schema.encode(source, weight, evidence, once=True))
-    except Unsettled:
+    except FastEncodingFailed:
         pass
     return use(schema.encode(source, weight, evidence))
 

@@ -1,7 +1,8 @@
-"""Grammars: from files of rules and sentences, and trees back to files.
+"""Grammars on the command line: files of rules and sentences, and trees written to files.
 
-``--model`` takes rules in NLTK's syntax (.cfg, .pcfg) or trees in brackets to read them off (.mrg, .trees). A corpus
-has a sentence on each line, words with blanks between; with ``--brackets`` round brackets stand around known phrases.
+``--model`` takes rules in NLTK's syntax (.cfg, .pcfg) or bracketed trees from which the rules are read (.mrg, .trees).
+A corpus has a sentence on each line, words separated by blanks; with ``--brackets`` round brackets enclose known
+phrases.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ FORMATS = ("brackets", "picture", "svg")
 
 
 class Corpus(NamedTuple):
-    """Sentences of a file, and the brackets in them where they were asked for."""
+    """Sentences of a file, and the brackets in them if they are read."""
 
     sentences: list[list[str]]
     brackets: list[list[tuple[int, int]]] | None
@@ -38,7 +39,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit the probabilities of rules to a file of sentences."""
     paths = request["data"] or []
     if len(paths) != 1:
-        raise ParameterError(f"one file of sentences is needed, got {len(paths)}.")
+        raise ParameterError(f"give one file of sentences, not {len(paths)} files.")
     model = _estimator(request)
     corpus = read_corpus(paths[0], request["brackets"])
     model.fit(corpus.sentences, brackets=corpus.brackets)
@@ -56,7 +57,7 @@ def _estimator(request: Mapping[str, Any]) -> PCFG:
         "on_unparsable": request["unparsable"] or "error",
     }
     if given["prior"] == "row":
-        raise ParameterError("--prior row has no meaning with a grammar: give pseudo-counts, such as 0.1, or none.")
+        raise ParameterError("--prior row does not apply to a grammar: give pseudo-counts, such as 0.1, or none.")
     text = read_text(request["model"])
     try:
         build = PCFG.from_trees if request["model"].lower().endswith(TREES) else PCFG.from_string
@@ -70,9 +71,7 @@ def read_corpus(path: str, brackets: Any = None) -> Corpus:
     text = sys.stdin.read() if path == "-" else read_text(path)
     lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     if not lines:
-        raise DataError(
-            f"{path}: there are no sentences in it. A sentence is a line of words with blanks between them."
-        )
+        raise DataError(f"{path}: the file has no sentences. A sentence is a line of words separated by blanks.")
     if not brackets:
         return Corpus([line.split() for _, line in lines], None)
     found = []
@@ -85,7 +84,7 @@ def read_corpus(path: str, brackets: Any = None) -> Corpus:
 
 
 def data(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
-    """Return the sentences of a file, read as those of the fit were: for the report."""
+    """Return the sentences of a file, read as in the fit: for the report."""
     return Fitted(model, read_corpus(request["data"], reading.get("brackets")), dict(reading))
 
 
@@ -140,7 +139,7 @@ def _write_svg(output: str, corpus: Corpus, listed: Sequence[Sequence[Parse]]) -
     if output.lower().endswith(".svg"):
         if len(trees) != 1:
             raise ParameterError(
-                f"-o {output}: a .svg file holds one tree, and there are {len(trees)}. Use trees.html."
+                f"-o {output}: a .svg file holds one tree, but there are {len(trees)}. Use trees.html."
             )
         _save(output, trees[0].tree.to_svg())
         return
@@ -178,14 +177,14 @@ def score(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     found = model.score_samples(corpus.sentences, brackets=corpus.brackets)
     parsed = np.isfinite(found)
     n_words = sum(len(words) for words, ok in zip(corpus.sentences, parsed, strict=True) if ok)
-    told: dict[str, Any] = {"sentences": len(found), "without a parse": int((~parsed).sum())}
+    scores: dict[str, Any] = {"sentences": len(found), "without a parse": int((~parsed).sum())}
     if n_words:
         total = float(found[parsed].sum())
-        told |= {"loglik": total, "per sentence": total / int(parsed.sum()), "per word": total / n_words}
-    return told
+        scores |= {"loglik": total, "per sentence": total / int(parsed.sum()), "per word": total / n_words}
+    return scores
 
 
-# ---- what was found --------------------------------------------------------------------------------------------------
+# ---- results --------------------------------------------------------------------------------------------------------
 
 
 def describe(model: PCFG) -> None:
@@ -201,7 +200,7 @@ MOST = 40  # left-hand sides shown
 
 
 def outcome(model: PCFG) -> str:
-    """Return how the fit went, in one sentence."""
+    """Return the outcome of the fit in one sentence."""
     lost = f"; {model.n_unparsable_} sentences without a parse were left out" if model.unparsable_ else ""
     return f"log-likelihood {model.loglik_:,.2f}; {ended(model.stop_reason_, model.n_iter_)}{lost}"
 
@@ -218,7 +217,7 @@ def summary(model: PCFG) -> dict[str, Any]:
 
 
 def facts(model: PCFG, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return what to say first of a model file."""
+    """Return the first facts about a model file."""
     training = record["training"]
     return [
         ("rules", len(model.rules_)),
@@ -244,7 +243,7 @@ def code(model: PCFG) -> str:
     given = "".join(f", {name}={value!r}" for name, value in own.items() if repr(value) != repr(defaults[name]))
     reading = model._origin.reading
     if reading is None:
-        lines = ["rules, sentences = ...  # what this model was fitted to"]
+        lines = ["rules, sentences = ...  # the data of this model"]
         return "\n".join(
             [*lines, f"model = hs.PCFG.from_string(rules{given}).fit(sentences)", "print(model.describe())"]
         )

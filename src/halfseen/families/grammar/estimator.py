@@ -59,7 +59,7 @@ class PCFG(GrammarMethods):
         p(sentence) = sum over its trees of prod over their nodes of p(rule)
 
     Rules may have right-hand sides of any length, of symbols and words in any order. Chains of unary rules are summed
-    over exactly, also where they go round. Rules that lead to nothing at all (empty productions) are refused.
+    over exactly, also if they form cycles. Empty productions are refused.
 
     Parameters
     ----------
@@ -175,13 +175,13 @@ class PCFG(GrammarMethods):
 
     @classmethod
     def from_string(cls, text: str, **options: Any) -> Self:
-        """Build a grammar from text in NLTK's syntax; it can parse at once, and be fitted.
+        """Build a grammar from text in NLTK's syntax; it can parse at once, or be fitted.
 
         Parameters
         ----------
         text : str
         options : of the constructor
-            Where probabilities are left out, `random_state` says which random ones the rules begin with.
+            If probabilities are left out, `random_state` is the seed of the random ones to start from.
 
         Examples
         --------
@@ -194,12 +194,12 @@ class PCFG(GrammarMethods):
 
     @classmethod
     def from_trees(cls, trees: Any, *, start: str | None = None, **options: Any) -> Self:
-        """Read a grammar off trees: its rules are those used in them, with their relative frequencies.
+        """Read a grammar from trees: its rules are those used in them, with their relative frequencies.
 
         Parameters
         ----------
         trees : list of Tree or of str, or str
-            In brackets: ``"(S (NP dogs) (VP bark))"``; a text may hold many.
+            In brackets: ``"(S (NP dogs) (VP bark))"``; a text may contain several.
         start : str, optional
             The symbol at the top; that of the trees by default.
         options : of the constructor
@@ -220,7 +220,7 @@ class PCFG(GrammarMethods):
         if not counts:
             raise DataError("there are no trees.")
         if start is None and len(tops) > 1:
-            raise DataError(f"the trees have different symbols at the top: {', '.join(tops)}. Say which, start=.")
+            raise DataError(f"the trees have different symbols at the top: {', '.join(tops)}. Choose one with start=.")
         totals: dict[str, int] = {}
         for (left, _), count in counts.items():
             totals[left] = totals.get(left, 0) + count
@@ -231,15 +231,15 @@ class PCFG(GrammarMethods):
     def random(
         cls, n_symbols: int, words: Iterable[str], *, n_preterminals: int | None = None, **options_of: Any
     ) -> Self:
-        """Build a grammar with all rules over so many symbols, their probabilities random.
+        """Build a grammar with all rules over `n_symbols` symbols and random probabilities.
 
         Parameters
         ----------
         n_symbols : int
-            Symbols "S", "X1", "X2", ...; every pair of symbols may stand below each of them.
+            Symbols "S", "X1", "X2", ...; every pair of symbols may be below each of them.
         words : list of str
         n_preterminals : int, optional
-            Have words below so many symbols of their own, "P0", "P1", ...; by default words may stand below all.
+            Put words only below this many extra symbols, "P0", "P1", ...; by default words may be below all.
         options_of : of the constructor, `random_state` among them
 
         Examples
@@ -254,14 +254,14 @@ class PCFG(GrammarMethods):
         )
         ends = [(Word(str(word)),) for word in dict.fromkeys(words)]
         if not ends:
-            raise ParameterError("words: there are none.")
+            raise ParameterError("words is empty.")
         every = [*names, *below]
         lines = [f"{a} -> {b} {c}" for a in names for b in every for c in every]
         lines += [_writable(a, end) for a in below or names for end in ends]
         return cls.from_string("\n".join(lines), **options_of)
 
     def _begun(self) -> Self:
-        """Give the rules their first probabilities, without sentences."""
+        """Set the start probabilities of the rules, without sentences."""
         self._check_options()
         given = reading.read_given(self.grammar)
         self._grammar = given.grammar
@@ -270,7 +270,7 @@ class PCFG(GrammarMethods):
         reading.check_unknown(given.grammar, self.unknown)
         rng = np.random.default_rng(child(seed_of(self.random_state), 0, 0))
         self._params = {"rules": frozen(reading.filled(given, rng))}
-        given.grammar.closure(np.append(self._params["rules"][0], 1.0))  # refuse chains that never end
+        given.grammar.closure(np.append(self._params["rules"][0], 1.0))  # refuse unary chains with infinite sums
         return self
 
     # ---- fit -----------------------------------------------------------------------------------------------------
@@ -290,15 +290,15 @@ class PCFG(GrammarMethods):
         Parameters
         ----------
         sentences : list of str, or of lists of words
-            Texts are split at blanks. A word that is None was not seen.
+            Texts are split at blanks. A word that is None is missing.
         y : ignored
         sample_weight : (S,) array, optional
-            How often each sentence counts.
+            Weight of each sentence.
         brackets : list, optional
-            What is known of the phrases of each sentence, None where nothing: spans (start, end), end excluded; a text
-            ``"(the dog) barks"``; or a `Tree`, whose labels are not looked at. No phrase of a tree may cross them.
+            Known phrases of each sentence, or None: spans (start, end), end excluded; a text
+            ``"(the dog) barks"``; or a `Tree`, whose labels are ignored. No phrase of a tree may cross them.
         tags : list, optional
-            What is known of the symbols directly above the words of each sentence: "Det N V", or a list with a symbol,
+            Known symbols directly above the words of each sentence: "Det N V", or a list with a symbol,
             a set of symbols, or None for each word.
         """
         self._check_options()
@@ -340,17 +340,17 @@ class PCFG(GrammarMethods):
         """Return the probabilities that the restarts begin with."""
         grammar, absent = given.grammar, np.isnan(given.probabilities)
         if grammar.is_cyclic and self.anneal:
-            raise ParameterError("anneal= cannot be used with unary rules that lead back to where they came from.")
+            raise ParameterError("anneal= cannot be used with cycles of unary rules.")
         if self.fixed:
             cells = reading.read_cells("fixed", self.fixed, grammar)
             if absent[cells].any():
                 first = grammar.text(next(c for c in cells if absent[c]))
-                raise ParameterError(f"fixed: {first!r} has no probability in the grammar to keep.")
+                raise ParameterError(f"fixed: {first!r} has no probability in the grammar.")
         starts = []
         for i in range(self.n_init if absent.any() else 1):
             params = {"rules": frozen(reading.filled(given, np.random.default_rng(child(seed, i))))}
             starts.append(model.conform(params, params))
-        grammar.closure(np.append(starts[0]["rules"][0], 1.0))  # refuse chains that never end
+        grammar.closure(np.append(starts[0]["rules"][0], 1.0))  # refuse unary chains with infinite sums
         return starts
 
     def _parsable(self, used: WeightedSentences, corpus: Corpus, start: Params) -> WeightedSentences:
@@ -361,13 +361,13 @@ class PCFG(GrammarMethods):
         self.unparsable_: list[int] = np.flatnonzero((used.which >= 0) & ~found[used.which]).tolist()
         if found.all():
             return used
-        told = reading.tell_unparsable(used.data.grammar, corpus, self.unparsable_)
+        message = reading.unparsable_message(used.data.grammar, corpus, self.unparsable_)
         if self.on_unparsable == "error" or not found.any():
-            advice = " unknown= says what to do with unknown words." if "not in the grammar" in told else ""
+            advice = " Set unknown= to handle unknown words." if "not in the grammar" in message else ""
             skip = " on_unparsable='skip' (--unparsable skip) leaves them out."
             rest = skip if found.any() else " There is nothing to fit."
-            raise DataError(f"{told}{advice}{rest}")
-        self.events_.append(f"left out: {told[:-1]}")
+            raise DataError(f"{message}{advice}{rest}")
+        self.events_.append(f"left out: {message[:-1]}")
         kept = np.flatnonzero(found)
         return WeightedSentences(used.data.taken(kept), used.weight[kept], used.which)
 
@@ -378,7 +378,7 @@ class PCFG(GrammarMethods):
         if empty and self.prior is None:
             listed = ", ".join(empty[:5]) + (" ..." if len(empty) > 5 else "")
             self.events_.append(
-                f"{len(empty)} of {len(mass)} symbols stand in no tree, and their rules keep their start: {listed}"
+                f"{len(empty)} of {len(mass)} symbols occur in no tree; their rules keep their start values: {listed}"
             )
 
     @property
@@ -403,7 +403,7 @@ def _trees(trees: Any) -> list[Tree]:
 
 
 def _writable(left: str, right: Sequence[str | Word]) -> str:
-    """Return a rule as text; refuse what the syntax of grammars has no place for."""
+    """Return a rule as text; refuse names that the syntax cannot express."""
     for part in (left, *right):
         text = part.text if isinstance(part, Word) else part
         wrong = "'" in text and '"' in text if isinstance(part, Word) else text.split() != [text] or text in ("->", "→")
@@ -419,7 +419,7 @@ def _merged_sentences(grammar: Grammar, corpus: Corpus, weight: Floats) -> Weigh
     for s in np.flatnonzero(weight > 0).tolist():
         number.setdefault(corpus.key(s), []).append(s)
     if not number:
-        raise DataError("all sentences are of weight 0: there is nothing to fit.")
+        raise DataError("all sentences have weight 0: there is nothing to fit.")
     which = np.full(len(corpus), -1)
     own = [number[key] for key in sorted(number)]
     for place, members in enumerate(own):

@@ -6,8 +6,9 @@ r"""Grammars as text, in the syntax of NLTK.
     S  -> NP VP [1.0]
     NP -> Det N [0.6] | 'John' [0.4]     # words are quoted, probabilities may be left out
 
-A line that ends with a backslash goes on in the next one. The first left-hand side is the start if no %start is there.
-In symbols a backslash stands before quotes, brackets, ``|``, ``#`` and ``%``: the tag '' of the Penn Treebank is \'\'.
+A line that ends with a backslash continues in the next one. The first left-hand side is the start unless %start is
+given. In symbols a backslash precedes quotes, brackets, ``|``, ``#`` and ``%``: the tag '' of the Penn Treebank is
+\'\'.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class GrammarText(NamedTuple):
     Attributes
     ----------
     start : str
-    rules : dict          (left, right) -> probability, or None where none was given; in the order of the text
+    rules : dict          (left, right) -> probability, or None if it was not given; in the order of the text
     """
 
     start: str
@@ -56,7 +57,7 @@ def read_rule(text: str) -> tuple[str, Right]:
 
 
 def read_grammar(text: str) -> GrammarText:
-    """Read a grammar. A rule that stands there twice is one; its probabilities are added.
+    """Read a grammar. A rule that is given twice is one; its probabilities are added.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def read_grammar(text: str) -> GrammarText:
         if line.startswith("%"):
             word, _, rest = line[1:].partition(" ")
             if word != "start" or len(rest.split()) != 1:
-                raise DataError(f"line {number}: {line!r:.60} is not a directive that is known. Known: %start S.")
+                raise DataError(f"line {number}: {line!r:.60} is not a known directive. Known: %start S.")
             start = _symbol(rest.strip())
             continue
         for left, right, probability in _rules(line, f"line {number}"):
@@ -79,7 +80,7 @@ def read_grammar(text: str) -> GrammarText:
             if probability is not None or (left, right) not in rules:
                 rules[left, right] = probability if before is None or probability is None else probability + before
     if not rules:
-        raise DataError("there are no rules in the grammar. A rule is a line such as S -> NP VP [1.0].")
+        raise DataError("the grammar has no rules. A rule is a line such as S -> NP VP [1.0].")
     start = start or next(iter(rules))[0]
     if all(left != start for left, _ in rules):
         raise DataError(f"%start {start}: there is no rule for {start!r}.")
@@ -146,7 +147,7 @@ def _rules(line: str, where: str) -> Iterator[tuple[str, Right, float | None]]:
         elif kind == 5:
             right.append(_symbol(own))
         else:
-            raise DataError(f"{where}: {own!r} has no place in {line!r:.60}.")
+            raise DataError(f"{where}: unexpected {own!r} in {line!r:.60}.")
 
 
 def _probability(text: str, where: str) -> float:

@@ -1,4 +1,4 @@
-"""What the rest of the library knows about probabilistic grammars."""
+"""The manifest of probabilistic grammars."""
 
 from halfseen.families.family import Family, Option
 from halfseen.families.options import UNKNOWN
@@ -32,7 +32,7 @@ FAMILY = Family(
             "target": "there is no column to predict",
             "columns": NO_COLUMNS,
             "covariance": "it has no covariances",
-            "classes": "the rules say which symbols there are",
+            "classes": "the rules define the symbols",
             "ignore": NO_COLUMNS,
             "missing": NO_CELLS,
             "weight": NO_COLUMNS,

@@ -179,7 +179,7 @@ class GrammarMethods(InformationCriteria):
         lost = [s for s, own in enumerate(found) if own is None]
         if lost and self.on_unparsable == "error":
             raise DataError(
-                f"{reading.tell_unparsable(self._grammar, corpus, lost)} on_unparsable='skip' gives None for them."
+                f"{reading.unparsable_message(self._grammar, corpus, lost)} on_unparsable='skip' gives None for them."
             )
         return found[0] if single else found
 
@@ -238,7 +238,7 @@ class GrammarMethods(InformationCriteria):
         found = self._logliks(self._packed(corpus))
         lost = np.flatnonzero(np.isneginf(found) & (weight > 0))
         if len(lost):
-            told = reading.tell_unparsable(self._grammar, corpus, lost.tolist())
+            told = reading.unparsable_message(self._grammar, corpus, lost.tolist())
             if self.on_unparsable == "error":
                 raise DataError(f"{told} on_unparsable='skip' (--unparsable skip) leaves them out.")
             warn(f"left out: {told}", ImpossibleRowWarning)

@@ -1,4 +1,4 @@
-"""Grammars over sentences: chunks of whole sentences, each about as much work as another."""
+"""Grammars over sentences: chunks of whole sentences, each of about the same amount of work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from halfseen.structures.tree import Derivations, Sentences
 
 DENSE_WORK = 1 << 27  # products in a chunk of a dense grammar: enough sentences to fill tiles with their longest spans
 WORK = 1 << 23  # look-ups in a chunk of any other grammar: some milliseconds
-FEW = 2000  # rules that meet something at a split, at most, as a rule of thumb
+FEW = 2000  # estimate of the most rules that apply at a split
 
 
 class ContextFree(Model):
@@ -24,7 +24,7 @@ class ContextFree(Model):
 
 @dataclass(frozen=True, eq=False)
 class SentenceChunk:
-    """Some sentences: what the engine maps over."""
+    """Some sentences: the unit of work of the engine."""
 
     index: int
     blocks: Sentences

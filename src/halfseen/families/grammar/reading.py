@@ -1,4 +1,4 @@
-"""What users say about sentences and grammars, read and checked: words, brackets, tags, priors, fixed rules."""
+"""Reading and checking sentences and grammars: words, brackets, tags, priors, fixed rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Words = tuple["str | None", ...]
 Spans = tuple[tuple[int, int], ...]
 Tags = tuple["frozenset[str] | None", ...]
 
-SUM_OFF = 0.01  # by which probabilities of a left-hand side may miss 1, as in NLTK: they are divided by their sum
+SUM_OFF = 0.01  # tolerance of the sum of probabilities of a left-hand side, as in NLTK: they are divided by it
 POLICIES = ("unparsable", "missing")
 
 
@@ -34,11 +34,11 @@ class GivenGrammar(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Sentences with what is known of their trees.
+    """Sentences with known parts of their trees.
 
     Attributes
     ----------
-    words : for each sentence its words as they were given; None is a word that was not seen
+    words : for each sentence its words as given; None is a missing word
     tokens : the same, with unknown words replaced
     brackets, tags : for each sentence; None where nothing is known
     """
@@ -52,7 +52,7 @@ class Corpus:
         return len(self.words)
 
     def key(self, s: int) -> tuple[Any, ...]:
-        """Return all that a chart sees of a sentence, such that it can be ordered."""
+        """Return all that a chart depends on, as a sortable key."""
         tags = self.tags[s]
         listed = () if tags is None else tuple("" if own is None else "\t".join(sorted(own)) for own in tags)
         tokens = tuple(("", "missing") if token is None else (token, "") for token in self.tokens[s])
@@ -118,7 +118,7 @@ def read_cells(what: str, names: Any, grammar: Grammar) -> list[int]:
             continue
         rule = read_rule(name) if "->" in name else None
         if rule not in grammar.cell:
-            raise ParameterError(f"{what}: {name!r} is no rule and no left-hand side of the grammar.")
+            raise ParameterError(f"{what}: {name!r} is not a rule or a left-hand side of the grammar.")
         found.append(grammar.cell[rule])
     return found
 
@@ -148,7 +148,7 @@ def is_one(sentences: Any) -> bool:
 
 
 def read_words(sentences: Any) -> list[Words]:
-    """Return the words of every sentence: texts are split at blanks, lists taken as they are, of trees the words."""
+    """Return the words of every sentence: texts are split at blanks, lists are kept, trees give their words."""
     if isinstance(sentences, str | bytes | Tree) or not isinstance(sentences, Iterable):
         raise DataError(f"sentences={sentences!r:.60} is not a list of sentences: put one into a list, [sentence].")
     found = [_words(sentence, s) for s, sentence in enumerate(sentences)]
@@ -167,7 +167,7 @@ def _words(sentence: Any, s: int) -> Words:
     else:
         raise DataError(f"sentence {s}: {sentence!r:.60} is not a text or a list of words.")
     if not words:
-        raise DataError(f"sentence {s} has no words. Leave it out: grammars here have no empty productions.")
+        raise DataError(f"sentence {s} has no words. Leave it out: empty productions are not supported.")
     return words
 
 
@@ -175,7 +175,7 @@ def _word(word: Any, s: int) -> str | None:
     if word is None or (isinstance(word, float) and word != word):
         return None
     if not isinstance(word, str):
-        raise DataError(f"sentence {s}: {word!r:.60} is not a word. Words are texts; None is one that was not seen.")
+        raise DataError(f"sentence {s}: {word!r:.60} is not a word. Words are texts; None is a missing word.")
     return str(word)
 
 
@@ -190,21 +190,26 @@ def check_unknown(grammar: Grammar, unknown: Any) -> str:
     """Return what to do with words that the grammar does not have."""
     if not isinstance(unknown, str) or (unknown not in POLICIES and unknown not in grammar.words):
         raise ParameterError(
-            f"unknown={unknown!r} is not 'unparsable', 'missing', or a word of the grammar to stand for unknown ones."
+            f"unknown={unknown!r} is not 'unparsable', 'missing', or a word of the grammar that replaces unknown words."
         )
     return unknown
 
 
 def _known(grammar: Grammar, words: Sequence[Words], unknown: str) -> list[Words]:
     check_unknown(grammar, unknown)
-    strangers = dict.fromkeys(word for own in words for word in own if word is not None and word not in grammar.words)
-    if not strangers or unknown == "unparsable":
+    unknown_words = dict.fromkeys(
+        word for own in words for word in own if word is not None and word not in grammar.words
+    )
+    if not unknown_words or unknown == "unparsable":
         return list(words)
     stand_in = None if unknown == "missing" else unknown
     if stand_in is None:
-        listed = ", ".join(map(repr, list(strangers)[:5])) + (" ..." if len(strangers) > 5 else "")
-        warn(f"{len(strangers)} words are not in the grammar and count as missing: {listed}.", UnknownCategoryWarning)
-    return [tuple(stand_in if word in strangers else word for word in own) for own in words]
+        listed = ", ".join(map(repr, list(unknown_words)[:5])) + (" ..." if len(unknown_words) > 5 else "")
+        warn(
+            f"{len(unknown_words)} words are not in the grammar and are treated as missing: {listed}.",
+            UnknownCategoryWarning,
+        )
+    return [tuple(stand_in if word in unknown_words else word for word in own) for own in words]
 
 
 def _brackets(brackets: Any, words: Sequence[Words]) -> list[Spans | None]:
@@ -216,12 +221,10 @@ def _brackets(brackets: Any, words: Sequence[Words]) -> list[Spans | None]:
 
 def _one_each(what: str, given: Any, words: Sequence[Words]) -> list[Any]:
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise DataError(f"{what}= is not a list with an entry for each sentence; None says nothing.")
+        raise DataError(f"{what}= is not a list with an entry for each sentence; use None where nothing is known.")
     found = list(given)
     if len(found) != len(words):
-        raise DataError(
-            f"{what} has {len(found)} entries for {len(words)} sentences. Give one each; None says nothing."
-        )
+        raise DataError(f"{what} has {len(found)} entries for {len(words)} sentences. Give one for each, or None.")
     return found
 
 
@@ -265,7 +268,9 @@ def _tags(tags: Any, words: Sequence[Words], grammar: Grammar) -> list[Tags | No
             raise DataError(f"tags of sentence {s}: {own!r:.40} is not a list with a tag for each word.")
         listed = own if own is None else own.split() if isinstance(own, str) else list(own)
         if listed is not None and len(listed) != len(words[s]):
-            raise DataError(f"tags of sentence {s}: {len(listed)} tags for {len(words[s])} words; None says nothing.")
+            raise DataError(
+                f"tags of sentence {s}: {len(listed)} tags for {len(words[s])} words. Use None where nothing is known."
+            )
         found.append(None if listed is None else tuple(_tag(tag, s, grammar) for tag in listed))
     return found
 
@@ -276,19 +281,19 @@ def _tag(tag: Any, s: int, grammar: Grammar) -> frozenset[str] | None:
     own = frozenset([tag] if isinstance(tag, str) else tag)
     wrong = [name for name in own if name not in grammar.number]
     if wrong or not own:
-        raise DataError(f"tags of sentence {s}: {next(iter(wrong), tag)!r} is no symbol of the grammar.")
+        raise DataError(f"tags of sentence {s}: {next(iter(wrong), tag)!r} is not a symbol of the grammar.")
     return own
 
 
-def tell_unparsable(grammar: Grammar, corpus: Corpus, lost: Sequence[int]) -> str:
-    """Say how many sentences have no parse, which the first are, and why."""
+def unparsable_message(grammar: Grammar, corpus: Corpus, lost: Sequence[int]) -> str:
+    """Return the message about sentences without a parse: how many, the first ones, and why."""
     listed = []
     for s in lost[:3]:
         text = " ".join("_" if word is None else word for word in corpus.words[s])
-        strangers = dict.fromkeys(w for w in corpus.tokens[s] if w is not None and w not in grammar.words)
-        why = f" (not in the grammar: {', '.join(map(repr, list(strangers)[:4]))})" if strangers else ""
+        unknown_words = dict.fromkeys(w for w in corpus.tokens[s] if w is not None and w not in grammar.words)
+        why = f" (not in the grammar: {', '.join(map(repr, list(unknown_words)[:4]))})" if unknown_words else ""
         given = [name for name, own in (("brackets", corpus.brackets[s]), ("tags", corpus.tags[s])) if own]
-        if given and not strangers:
+        if given and not unknown_words:
             why = f" (given its {' and '.join(given)})"
         listed.append(f"sentence {s} {text!r:.70}{why}")
     more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
@@ -297,7 +302,7 @@ def tell_unparsable(grammar: Grammar, corpus: Corpus, lost: Sequence[int]) -> st
 
 
 def fingerprint(grammar: Grammar, corpus: Corpus, weight: Floats) -> str:
-    """Return a fingerprint of rules and sentences, which the order of the sentences does not change."""
+    """Return a fingerprint of rules and sentences, independent of the order of the sentences."""
     digest = blake2b(repr(grammar.rules).encode("utf-8", "surrogatepass"), digest_size=16)
     for line in sorted(repr((own, float(w))) for own, w in zip(corpus.words, weight, strict=True)):
         digest.update(line.encode("utf-8", "surrogatepass"))

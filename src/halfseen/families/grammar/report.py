@@ -1,4 +1,4 @@
-"""The report on a grammar: the answer, which rules changed most, sentences and their trees, those without a parse."""
+"""The report on a grammar: summary, rules that changed most, trees, sentences without a parse."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ LONGEST = 25  # words of a sentence that is drawn
 
 
 class GrammarMaterial(Material):
-    """A grammar and sentences, and what was found in them."""
+    """A grammar, sentences, and what the sections of the report need."""
 
     @classmethod
     def gathered(cls, model: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *more: Any) -> Self:
-        """Take sentences as they are; a corpus may bring brackets."""
+        """Accept sentences, or a corpus with brackets."""
         return cls(model, X, y, sample_weight, *more)
 
     @cached_property
@@ -38,7 +38,7 @@ class GrammarMaterial(Material):
 
     @cached_property
     def brackets(self) -> Any:
-        """What is known of their phrases."""
+        """Their known phrases."""
         return getattr(self.X, "brackets", None)
 
     @cached_property
@@ -53,7 +53,7 @@ class GrammarMaterial(Material):
 
 
 def answer(model: Any, material: GrammarMaterial) -> Section:
-    """What the grammar is, how well it describes the sentences, and what to be careful about."""
+    """What the grammar is, how well it describes the sentences, and checks of reliability."""
     parsed, total = material.parsed, len(material.words)
     n_words = sum(len(material.words[s]) for s in parsed)
     sentences = [
@@ -82,13 +82,13 @@ def _checks(model: Any, material: GrammarMaterial) -> Iterator[Check]:
     text = (
         f"{plural(lost, 'sentence')} of {count(len(material.words))} have no parse."
         if lost
-        else "Every sentence has one."
+        else "Every sentence has a parse."
     )
     yield Check(lost == 0, "Parses", text)
 
 
 def changed(model: Any, material: GrammarMaterial) -> Section | None:
-    """The rules whose probability moved most from where the fit began."""
+    """The rules whose probability changed most in the fit."""
     if not hasattr(model, "_first"):
         return None
     before, after = model._first[0], model._params["rules"][0]
@@ -102,7 +102,7 @@ def changed(model: Any, material: GrammarMaterial) -> Section | None:
     if not rows:
         return Section("changed", "Rules that changed most", "No rule changed.", [])
     head = ["rule", "before", "after", "change", "uses"]
-    lead = "Probabilities where the fit began, and where it ended; and how often each rule is used in expectation."
+    lead = "Probabilities at the start and at the end of the fit, and the expected number of uses of each rule."
     return Section("changed", "Rules that changed most", lead, [Grid("Rules that changed most", head, rows)])
 
 
@@ -131,19 +131,21 @@ def _ways(model: Any, material: GrammarMaterial, s: int) -> str:
 
 
 def lost(model: Any, material: GrammarMaterial) -> Section:
-    """The sentences without a parse, and words that the grammar does not have."""
+    """The sentences without a parse, and their words that are not in the grammar."""
     missing = np.setdiff1d(np.arange(len(material.words)), material.parsed).tolist()
     if not missing:
         return Section("unparsable", "Sentences without a parse", "Every sentence has a parse.", [])
     rows = []
     for s in missing[:MOST_LOST]:
-        strangers = dict.fromkeys(w for w in material.words[s] if w is not None and w not in model._grammar.words)
-        rows.append([str(s), cut(" ".join(w or "_" for w in material.words[s]), 120), ", ".join(strangers) or "none"])
-    note = f"{count(len(missing) - len(rows))} more are left out." if len(missing) > len(rows) else ""
+        unknown_words = dict.fromkeys(w for w in material.words[s] if w is not None and w not in model._grammar.words)
+        rows.append(
+            [str(s), cut(" ".join(w or "_" for w in material.words[s]), 120), ", ".join(unknown_words) or "none"]
+        )
+    note = f"{count(len(missing) - len(rows))} more are not shown." if len(missing) > len(rows) else ""
     head = ["sentence", "words", "not in the grammar"]
     grid = Grid("Sentences without a parse", head, rows, "", frozenset({1, 2}), note)
     lead = f"{count(len(missing))} of {plural(len(material.words), 'sentence')}, counted from 0."
-    advice = Text("A sentence without a parse says nothing in a fit. Add rules or words, or a word for unknown ones.")
+    advice = Text("Sentences without a parse are not used in a fit. Add rules or words, or a word for unknown words.")
     return Section("unparsable", "Sentences without a parse", lead, [grid, advice])
 
 

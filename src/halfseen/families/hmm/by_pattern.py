@@ -1,8 +1,9 @@
-"""The way of chains through steps with holes: emissions are looked at by pattern of holes, states by time.
+"""Chains over steps with missing values: emissions are computed by pattern of missing cells, states by time.
 
-A leaf that completes missing cells from observed ones (a joint normal) works out one regression for all neighbouring
-rows with the same cells missing. Steps stand in time, so that neighbours seldom agree: here every chunk keeps a copy of
-its cells in the order that the leaf wishes. An optimisation, never a second model: its sums equal those of three steps.
+A leaf that completes missing cells from observed ones (a joint normal) computes one regression for all neighbouring
+rows with the same cells missing. Steps are ordered by time, so neighbours rarely agree: here every chunk keeps a copy
+of its cells in the order that the leaf prefers. An optimisation, never a second model: its sums equal those of three
+steps.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from halfseen.leaves import Leaf
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ArrangedSequences(SequenceChunk):
-    """A chunk with its cells in another order beside it: row n of `cells` is step order[n]."""
+    """A chunk with a copy of its cells in another order: row n of `cells` is step order[n]."""
 
     cells: dict[str, NDArray[Any]]
     order: NDArray[np.intp]
@@ -34,12 +35,12 @@ class ArrangedChain(ThreeStep):
 
     @classmethod
     def find(cls, model: Model, sequences: Sequences) -> ArrangedChain | None:
-        """Return the path where the emission has a wish; None where any order will do."""
-        return None if _wish(model, sequences.blocks) is None else cls(model)
+        """Return the path if the emission prefers an order of rows; None if it does not."""
+        return None if _preferred_order(model, sequences.blocks) is None else cls(model)
 
     def pack(self, chunk: SequenceChunk) -> ArrangedSequences:
         """Return the chunk with its cells arranged: done once per fit."""
-        order = _wish(self.model, chunk.blocks)
+        order = _preferred_order(self.model, chunk.blocks)
         if order is None:
             order = np.arange(int(chunk.blocks.lengths.sum()))
         cells = {name: np.ascontiguousarray(block[order]) for name, block in chunk.blocks.items()}
@@ -63,7 +64,7 @@ class ArrangedChain(ThreeStep):
         return Expected(stats, weighted_sum(chunk.weight, found.log_evidence[:, 0]))
 
 
-def _wish(model: Model, blocks: Any) -> NDArray[np.intp] | None:
-    """Return the order of rows that the emission likes best, mixtures inside included."""
+def _preferred_order(model: Model, blocks: Any) -> NDArray[np.intp] | None:
+    """Return the order of rows that the emission prefers, mixtures inside included."""
     emit: Leaf = model.leaves["emit"]
     return (emit.leaves["emit"] if isinstance(emit, Model) else emit).arrange(blocks)

@@ -1,8 +1,8 @@
-"""Sequences: hidden Markov models, from files and back to files.
+"""Hidden Markov models on the command line: sequences from files, and results written to files.
 
-A file has a row for each step. `--group` names the column that says which sequence a row belongs to, `--time` the one
-that says when it was; both are kept in the model file, so that later verbs find them by themselves. Answers stand in
-the order of the file's rows.
+A file has a row for each step. `--group` names the column of the sequence that a row belongs to, `--time` that of
+its time; both are kept in the model file, so that later commands know them. Results are in the order of the rows of
+the file.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from halfseen.app.tables import (
     extended,
     features,
     filled,
+    note_filled,
     open_rows,
     opened,
     read_costs,
     reading_of_rows,
-    say_filled,
     show_columns,
     unnamed,
     without_identifiers,
@@ -101,13 +101,13 @@ def _known_marks(table: FileTable, reading: Mapping[str, Any], where: str) -> li
             listed = ", ".join(table.columns[:12])
             raise DataError(f"--{option} {name}: {where} has no such column. It has: {listed}.")
     if len({name for _, name in names}) < len(names):
-        raise ParameterError(f"--group and --time are both {names[0][1]}: they need a column each.")
+        raise ParameterError(f"--group and --time are both {names[0][1]}: give two different columns.")
     return [name for _, name in names]
 
 
 @contextmanager
 def _about(path: str | None) -> Iterator[None]:
-    """Name the file in what is said of its sequences."""
+    """Add the name of the file to errors about its sequences."""
     try:
         yield
     except (DataError, FitError) as error:
@@ -116,11 +116,11 @@ def _about(path: str | None) -> Iterator[None]:
         raise type(error)(f"{path}: {error}") from error
 
 
-# ---- steps in, answers out ----------------------------------------------------------------------------------------
+# ---- results by step ----------------------------------------------------------------------------------------------
 
 
 def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Write the steps with their state, its probabilities given the whole sequence, and what else was asked for."""
+    """Write the steps with their state, its probabilities given the whole sequence, and other requested columns."""
     names = list(model.state_names_)
     cost = None if request["cost"] is None else read_costs(request["cost"], names)
     model.set_params(n_jobs=request["jobs"])
@@ -138,7 +138,7 @@ def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
 
 
 def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Write the steps with their missing cells filled; with draws, so many completed tables one below the other."""
+    """Write the steps with their missing cells filled; with draws, the completed tables one below the other."""
     rows, steps = _steps(model, reading, request)
     marks, n_draws = _marks(model, reading), request["draws"]
     n_missing = sum(steps.column(name).null_count for name in model._schema.names)
@@ -149,11 +149,11 @@ def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
             rng = np.random.default_rng([request["seed"], i])
             drawn = filled(rows, model.impute(steps, draw=True, random_state=rng, **marks))
             out.append(drawn.add_column(0, "draw", pa.array(np.full(len(drawn), i + 1))))
-    say_filled(request, n_missing)
+    note_filled(request, n_missing)
 
 
 def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Hide known cells, impute them, and print how far off the guesses are, beside those of column means."""
+    """Hide known cells, impute them, and print the errors of the imputed values and of column means."""
     with _about(request["data"]):
         console.show(str(hidden_cells(model, _steps(model, reading, request)[1], random_state=request["seed"])))
 
@@ -174,7 +174,7 @@ def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
 
 
 def forecast(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Write what follows the last step of each sequence: probabilities of states, and what they lead to."""
+    """Write the forecast after the last step of each sequence: probabilities of states, and predicted values."""
     _, steps = _steps(model, reading, request)
     marks = _marks(model, reading)
     with _about(request["data"]):
@@ -189,7 +189,7 @@ def forecast(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any])
 
 
 def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how well the model describes the sequences of a file, in all and one by one."""
+    """Return how well the model describes the sequences of a file, in total and one by one."""
     _, steps = _steps(model, reading, request)
     sequences, cut = model._sequences(steps, None, **_marks(model, reading))
     each = model.score_samples(steps, **_marks(model, reading))
@@ -210,7 +210,7 @@ def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 
 
 def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
-    """Return the state of each step, and what a column says is true."""
+    """Return the state of each step, and the true value in a column."""
     rows, steps = _steps(model, reading, request)
     labels = column(rows, request["truth"], "--truth", request["data"])
     with _about(request["data"]):
@@ -219,18 +219,18 @@ def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 
 
 def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
-    """Return the steps of a file as the model takes them, for the report."""
+    """Return the steps of a file as the model reads them, for the report."""
     return Fitted(model, _steps(model, reading, request)[1], dict(reading))
 
 
 def _steps(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[pa.Table, pa.Table]:
-    """Return the rows of a file with all their columns, and with those that the model takes, group and time first."""
+    """Return the rows of a file with all their columns, and with those that the model reads, group and time first."""
     table = opened(reading, request)
     known = _marks(model, reading)
     marks = _known_marks(table, {"group": known["groups"], "time": known["time"]}, request["data"] or "the query")
     batches = list(table.batches(everything=True))
     if not batches or not sum(batch.num_rows for batch in batches):
-        raise DataError(f"{request['data'] or 'the query'} has no rows: there is nothing to answer.")
+        raise DataError(f"{request['data'] or 'the query'} has no rows.")
     rows = pa.concat_tables(batches)
     found = features(model, rows, request["data"])
     for name in reversed(marks):
@@ -239,22 +239,22 @@ def _steps(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
 
 
 def _marks(model: Any, reading: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the columns of group and time: as said when fitting, at the command line or in Python."""
+    """Return the columns of group and time, as given in the fit, on the command line or in Python."""
     group, time = (reading.get(option) or mark for option, mark in zip(MARKS, model._marks, strict=True))
     return {"groups": group, "time": time}
 
 
 def _mark_names(model: Any, reading: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what to call the columns of group and time of a file that is written."""
+    """Return the names of the columns of group and time in a written file."""
     found = _marks(model, reading)
     return found["groups"] or "sequence", found["time"] or "step"
 
 
-# ---- what was found --------------------------------------------------------------------------------------------------
+# ---- results --------------------------------------------------------------------------------------------------------
 
 
 def describe(model: Any) -> None:
-    """Print what was found."""
+    """Print the states."""
     if hasattr(model, "selection_"):
         show_selection(model, "states")
     console.show_classes(model.describe(top=3))
@@ -277,7 +277,7 @@ def summary(model: Any) -> dict[str, Any]:
 
 
 def facts(model: Any, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return what to say first of a model file."""
+    """Return the first facts about a model file."""
     training = record["training"]
     group, time = record["marks"]
     return [

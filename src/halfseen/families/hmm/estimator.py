@@ -186,18 +186,18 @@ class HMM(HMMFit):
         ----------
         X : table, list of tables, or 1-D array
             A table (array, pandas, Polars, Arrow, list of rows) is one sequence, or several with `lengths` or `groups`.
-            A list of arrays or frames has a sequence in each. NaN, None and nulls are holes; whole steps may be
+            A list of arrays or frames has a sequence in each. NaN, None and nulls are missing; whole steps may be
             missing.
         lengths : sequence of int, optional
             How many rows of the table each sequence has.
         groups, time : str or (N,) array, optional
-            Column (or values) that says which sequence a row belongs to, and when it was. Rows are put in the order of
-            time; times say nothing else, so that gaps must be filled with missing steps.
+            Column (or values) with the sequence and the time of a row. Rows are sorted by time; times have no other
+            effect, so gaps must be filled with missing steps.
         labels : optional
             What is known of the states: a label or None for each step, a set of candidates, or an (N, K) array of
             evidence; in a list like X where X is a list.
         sample_weight : (B,) array, optional
-            How often each sequence counts.
+            Weight of each sequence.
         classes, unlabeled : optional
             How to read labels, as in `LatentClass`.
         """
@@ -210,9 +210,9 @@ class HMM(HMMFit):
                 "value for each state."
             )
         if len(shapes) > 1 and "covariances" in (self.start or {}):
-            raise ParameterError("start: 'covariances' needs one covariance_type, whose shape it has.")
+            raise ParameterError("start: 'covariances' needs one covariance_type, which defines its shape.")
         if labels is None and (classes is not None or unlabeled is not None):
-            raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
+            raise ParameterError("classes= and unlabeled= apply to labels=; give labels= too.")
         raw, stacked, kept = self._opened(X, lengths, groups, time, labels, sample_weight)
         self._remember(raw, groups, time)
         n_rows = len(kept)
@@ -255,7 +255,7 @@ class HMM(HMMFit):
         return RawSequences(source.take(steps), part, weight[used], used), stacked, rows[steps]
 
     def _remember(self, raw: RawSequences, groups: Any, time: Any) -> None:
-        """Keep what later calls need to know: columns, never rows."""
+        """Keep what later calls need: columns, never rows."""
         self.__dict__.pop("_stats", None)
         self._template = raw.source.template()
         self._schema = self._learn_schema(raw.source)
@@ -280,7 +280,7 @@ class HMM(HMMFit):
         Parameters
         ----------
         startprob : (K,) probabilities of the states at the first step
-        transmat : (K, K) probabilities, row i: what follows state i
+        transmat : (K, K) probabilities, row i: probabilities of the state after state i
         columns : mapping from a column's name to its parameters
             {category: (K,) probabilities} for categories, {"mean": (K,), "sd": (K,)} (or "var") for numbers,
             {"rate": (K,)} for counts.
@@ -340,7 +340,7 @@ def _with_numbers(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the columns with those of `means` before them, and means and covariances as `joint.place` takes them."""
     if means is None or covariances is None:
-        raise ParameterError("means= and covariances= go together: give both or neither.")
+        raise ParameterError("means= and covariances= must be given together.")
     options.one_of("covariance_type", covariance_type, options.COVARIANCE_TYPES)
     width = np.shape(means)[-1] if np.ndim(means) == 2 else 1
     centres = numeric_schema.read_array("means", means, [(size, width)])
@@ -349,7 +349,7 @@ def _with_numbers(
     for name, column in columns.items():
         if name in own or emission_builder.kind_of(name, column).any_number:
             raise ParameterError(
-                f"columns[{name!r}]: with means= and covariances= all numbers are there, as columns "
+                f"columns[{name!r}]: with means= and covariances= all numbers are given, as columns "
                 f"{', '.join(map(repr, own))}; columns= is for other columns."
             )
     return {**own, **columns}, {"means": centres, "covariances": covariances}

@@ -1,4 +1,4 @@
-"""Inside a fit of a hidden Markov model: from sequences to the best of many EM runs."""
+"""Fitting a hidden Markov model: from sequences to the best of several EM runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from halfseen.structures.independent import Independent
 
 log = logging.getLogger("halfseen")
 
-OWN = ("startprob", "transmat", "mixture")  # names in `start` beside those of columns
+OWN = ("startprob", "transmat", "mixture")  # names in `start` in addition to those of columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +53,12 @@ class FittedHMM(FittedComponents):
 
 
 class RawSequences(NamedTuple):
-    """Sequences as they came in, before they are encoded: the source, where they are cut, their weights."""
+    """Sequences before they are encoded: the source, where they begin and end, their weights."""
 
     source: Source
     cut: Cut
     weight: Floats
-    numbers: NDArray[np.int64]  # of the sequences as the user counts them
+    numbers: NDArray[np.int64]  # of the sequences in the user's data
 
 
 class HMMFit(HMMMethods):
@@ -89,21 +89,21 @@ class HMMFit(HMMMethods):
         fixed = _check_names("fixed", options.listed("fixed", self.fixed), names | whole | {"startprob", "transmat"})
         tied = _check_names("tied", options.listed("tied", self.tied), names)
         if set(fixed) & set(tied):
-            raise ParameterError("a column cannot be both fixed and tied: fixed ones keep what they have.")
+            raise ParameterError("a column cannot be both fixed and tied: fixed columns keep their start values.")
         given = {**(self.start or {}), **({"transmat": 0} if has_numbers(self.transitions) else {})}
         emission_builder.check_fixed(fixed, given, schema)
         treatment = {name: "fixed" for name in fixed if name in names} | dict.fromkeys(tied, "tied")
         return schema.arrange(treatment)
 
     def _begin(self, raw: RawSequences, evidence: Evidence | None) -> Sequences:
-        """Encode sequences, the longest first: sequences of one length go through the kernels side by side."""
+        """Encode sequences, the longest first: sequences of one length are processed together by the kernels."""
         steps = self._schema.encode(raw.source, evidence=evidence)
         sequences = Sequences.of(steps, raw.cut.lengths, raw.weight)
         order = np.argsort(-raw.cut.lengths, kind="stable")
         return sequences if (np.diff(order) == 1).all() else sequences.take(order)
 
     def _emission(self, summary: emission_builder.Summary, n_components: int, covariance: str) -> Leaf:
-        """Return the emission: any leaf with so many components."""
+        """Return the emission: any leaf with `n_components` components."""
         flat = self._flat(summary, n_components, covariance)
         if self.n_mix == 1:
             return flat
@@ -175,7 +175,7 @@ class HMMFit(HMMMethods):
     def _searched(
         self, model: HiddenMarkov, data: Reduced, starts: Sequence[Params], plan: Plan, raw: RawSequences
     ) -> Search:
-        """Run the search; where a start makes a sequence impossible, say which and where."""
+        """Run the search; if a start gives a sequence probability zero, name the sequence and the step."""
         try:
             return fit(model, data, starts, plan)
         except FitError as error:
@@ -187,16 +187,16 @@ class HMMFit(HMMMethods):
                     name = raw.cut.name(b) if raw.cut.names else f"sequence {raw.numbers[b]}"
                     step = raw.cut.step(b, found[1])
                     raise FitError(
-                        f"{name} is impossible at the start of the fit: at {step} no state is left that may come next "
-                        "and emit what was observed. See zeros in transitions= and start=, and labels= around that "
+                        f"{name} has probability zero at the start of the fit: at {step} no allowed state can emit "
+                        "the observed values. Check the zeros in transitions= and start=, and labels= around that "
                         "step."
                     ) from error
             raise
 
     def _order(self, topology: Topology, model: HiddenMarkov, stats: Stats, sequences: Sequences) -> Any:
-        """Return the order to show states in, the most used first; None where something else tells them apart."""
-        told = self.start or self.fixed or self.tied or sequences.evidence is not None or not topology.free
-        if told:
+        """Return the order to show states in, the most used first; None if the states are identified otherwise."""
+        identified = self.start or self.fixed or self.tied or sequences.evidence is not None or not topology.free
+        if identified:
             return None
         parts = model.view(stats)
         return np.argsort(-topology.occupancy(parts["start"], parts["trans"]), kind="stable")
@@ -229,7 +229,7 @@ class HMMFit(HMMMethods):
         return distinct(model, starts)
 
     def _begin_at(self, rows: Table, summary: emission_builder.Summary, n_components: int, covariance: str) -> Start:
-        """Return what starts look at: the emission as a mixture over all steps, in any order."""
+        """Return the input of the starts: the emission as a mixture over all steps, in any order."""
         flat = self._flat(summary, n_components, covariance)
         mix = Mixture(Independent(), {"mix": Cells(1, [flat.n_components], axes=(1,)), "emit": flat})
         chunks = rows.chunks()
@@ -243,7 +243,7 @@ class HMMFit(HMMMethods):
         return {"mix": inner.leaves["mix"].blank(), "emit": emit}
 
     def _overlaid(self, params: Params, topology: Topology, covariance: str) -> Params:
-        """Return the parameters with those that the user gave put in their place."""
+        """Return the parameters with those of `start=` filled in."""
         given = dict(self.start or {})
         n_components = len(topology.begin)
         startprob, transmat = topology.compressed(params["start"], params["trans"])
@@ -257,7 +257,7 @@ class HMMFit(HMMMethods):
         emit = params["emit"]
         if "mixture" in given:
             if self.n_mix == 1:
-                raise ParameterError("start: 'mixture' has no meaning with n_mix=1.")
+                raise ParameterError("start: 'mixture' needs n_mix above 1.")
             inside = read_table(given.pop("mixture"), (n_components, self.n_mix), "mixture")
             emit = {**emit, "mix": frozen(inside)}
         flat = emit if self.n_mix == 1 else emit["emit"]
@@ -269,7 +269,7 @@ class HMMFit(HMMMethods):
         emit = placed if self.n_mix == 1 else {**emit, "emit": placed}
         return {**params, "start": frozen(start), "trans": frozen(trans), "emit": emit}
 
-    # ---- what came out -------------------------------------------------------------------------------------------
+    # ---- results -------------------------------------------------------------------------------------------------
 
     def _publish(self, found: FittedHMM, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
@@ -287,7 +287,7 @@ class HMMFit(HMMMethods):
         parts = self._model.view(self._stats)
         empty = np.flatnonzero(self._topology.occupancy(parts["start"], parts["trans"]) < NO_MASS)
         if len(empty):
-            self.events_.append(f"states that are never visited kept their last parameters: {empty.tolist()}")
+            self.events_.append(f"states without any expected steps kept their last parameters: {empty.tolist()}")
         same = np.argwhere(np.triu(self._model.overlap(self._params, self._params) > -1e-12, k=1))
         self.events_ += [f"states {i} and {j} have the same emissions" for i, j in same.tolist()]
         if not search.best.healthy:
@@ -296,7 +296,7 @@ class HMMFit(HMMMethods):
             other = " or covariance_type='diag'" if together else ""
             convergence.warn_collapsed(self, f"a state collapsed onto {reason}", f"Use a prior, fewer states{other}.")
         convergence.warn_of_end(self, search.interrupted)
-        log.info("fitted %d states: %s after %d passes", self.n_components_, self.stop_reason_, self.n_iter_)
+        log.info("fitted %d states: %s after %d iterations", self.n_components_, self.stop_reason_, self.n_iter_)
 
 
 def _check_names(option: str, names: Collection[Any], known: Collection[str]) -> tuple[str, ...]:
@@ -311,12 +311,12 @@ def _check_allowed(what: str, given: Floats, allowed: NDArray[np.bool_]) -> None
     if len(wrong):
         place = tuple(wrong[0].tolist())
         raise ParameterError(
-            f"start: {what} has {given[place]:.6g} at {place}, which transitions= rules out. Make it 0."
+            f"start: {what} has {given[place]:.6g} at {place}, which transitions= excludes. Set it to 0."
         )
 
 
 def _entropy_inside(model: HiddenMarkov, params: Params, sequences: Sequences) -> float:
-    """Return the entropy of what is latent inside the emissions, given the path and what was seen."""
+    """Return the entropy of the latent variables inside the emissions, given the path and the observations."""
     emit = model.leaves["emit"]
     if emit.settled(sequences.blocks) is None:
         return 0.0
@@ -343,7 +343,7 @@ def _segmented(begin: Start, sequences: Sequences, n_mix: int, rng: np.random.Ge
 
 
 def _from_labels(begin: Start, rows: Table, n_mix: int, params: Params) -> Params:
-    """Return emissions in which states with labelled steps begin at what those steps say."""
+    """Return emissions in which states with labelled steps start from these steps."""
     if rows.evidence is None:
         return params
     known = certain(rows.evidence)

@@ -1,7 +1,7 @@
 """The fused path of chains: emissions, forward, backward and sums of a sequence in one kernel.
 
-An optimisation, never a second model: its sums equal those of the three-step path, which does the sequences that run
-out of range, and everything else (labels, other leaves, hard and sampled assignment, annealing, the NumPy kernels).
+An optimisation, never a second model: its sums equal those of the three-step path, which handles sequences that
+underflow, and everything else (labels, other leaves, hard and sampled assignment, annealing, the NumPy kernels).
 Nothing of the size of the data times the states is stored. Columns are read as by the fused path of mixtures.
 """
 
@@ -33,7 +33,7 @@ SMALL = 1e-36  # probabilities whose product over the columns of a group, eight 
 
 @dataclass(frozen=True)
 class PackedSequences:
-    """A chunk with what the kernel reads (`rows`): a chunk still, for every other path."""
+    """A chunk with the arrays that the kernel reads (`rows`); still a chunk for every other path."""
 
     index: int
     blocks: Steps
@@ -44,10 +44,10 @@ class PackedSequences:
 
 
 class FusedChain:
-    """The plan of one model.
+    """The fused E-step of one model.
 
     Sums of a chunk are one vector: start (W), trans (W, W), usage of groups (R, W), moments (3, D, W), Poisson sums
-    (3, P, W), and the model's own statistics for the sequences that the kernel left.
+    (3, P, W), and the model's own statistics for the sequences that the kernel skipped.
     """
 
     def __init__(self, model: Model, emit: Product, sequences: Sequences) -> None:
@@ -58,7 +58,7 @@ class FusedChain:
 
     @classmethod
     def find(cls, model: Model, sequences: Sequences) -> FusedChain | None:
-        """Return the plan for a model and its data, or None where the kernel cannot serve it."""
+        """Return the fused path for a model and its data, or None if the kernel does not support them."""
         emit = model.leaves["emit"]
         if kernels is plain or model.structure != MarkovChain() or not isinstance(emit, Product):
             return None
@@ -69,7 +69,7 @@ class FusedChain:
 
     @cached_property
     def _layout(self) -> list[tuple[slice, tuple[int, ...]]]:
-        """Where the parts of the sums lie, and their shapes."""
+        """The slices of the parts of the sums, and their shapes."""
         width, columns = self.width, self.columns
         shapes: list[tuple[int, ...]] = [(width,), (width, width), (columns.groups.n_rows, width)]
         shapes += [(3, columns.n_numbers, width), (3, columns.n_counts, width), self.model.stats_shape]
@@ -94,7 +94,7 @@ class FusedChain:
         return self.model.prepare(params), (start, trans, table, *numbers)
 
     def _raise_possible(self, table: Floats, emit: Params) -> None:
-        """Write LEAST where a product of small probabilities became zero: in some chains such a state may win yet."""
+        """Write LEAST where a product of small probabilities underflowed: the state may still be the most probable."""
         columns, groups = self.columns, self.columns.groups
         chances = columns._padded([emit[name] for name in columns.categorical], 0.0)
         if np.any((chances > 0) & (chances < SMALL)):
@@ -107,7 +107,7 @@ class FusedChain:
         return Expected.zero(self._layout[-1][0].stop)
 
     def expected(self, prepared: Any, chunk: PackedSequences, assign: Assign) -> Expected:
-        """Return the kernel's sums for a chunk; what the kernel left is done in three steps."""
+        """Return the kernel's sums for a chunk; sequences that the kernel skipped use the three steps."""
         total = self.zero().stats
         *sums, rest = self._views(total)
         lengths, log_evidence = chunk.blocks.lengths, np.empty(len(chunk.weight))

@@ -1,4 +1,4 @@
-"""Filling the holes of sequences, by the leaves that fill those of tables."""
+"""Imputing missing values of sequences, with the leaves that impute tables."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from halfseen.leaves.limits import Params
 def full_blocks(
     model: HiddenMarkov, params: Params, sequences: Sequences, rng: np.random.Generator | None
 ) -> tuple[dict[str, Any], Floats]:
-    """Return blocks of steps without holes, and the log-evidence of each sequence.
+    """Return blocks of steps without missing values, and the log-evidence of each sequence.
 
-    Without a generator each hole gets what is expected of it under the probabilities of the states given the whole
+    Without a generator each missing cell gets its expected value under the probabilities of the states given the whole
     sequence; with one, a path is drawn backwards, then the cells of each step given its state and its observed cells.
     """
     prepared, parts, log_evidence = model.prepare(params), [], []

@@ -1,4 +1,4 @@
-"""What the rest of the library knows about hidden Markov models."""
+"""The manifest of hidden Markov models."""
 
 from halfseen.families.family import Family, Option
 from halfseen.families.options import COVARIANCE, GROUP, TIME
@@ -19,12 +19,12 @@ FAMILY = Family(
             TIME,
             Option(
                 "emission",
-                "Kind of all columns: gaussian, categorical or poisson. Default: auto, found for each column.",
+                "Kind of all columns: gaussian, categorical or poisson. Default: auto, inferred for each column.",
                 "KIND",
             ),
             COVARIANCE,
             Option("transitions", "left-right: states follow each other and do not return.", "SHAPE"),
-            Option("min_dwell", "Fewest steps of a stay in a state.", "N", type=int, least=1),
+            Option("min_dwell", "Minimum duration of a state, in steps.", "N", type=int, least=1),
         ),
         "predict": (Option("path", "Also write the state of each step on the most likely path.", type=bool),),
         "sample": (Option("sequences", "Number of sequences, each of --rows steps.", "N", type=int, least=1),),

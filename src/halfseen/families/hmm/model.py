@@ -25,7 +25,7 @@ class Path(NamedTuple):
     Attributes
     ----------
     states : (N,) array          states of the chain at all steps
-    log_joint : (B,) array       log-probability of each sequence's best path together with what was seen
+    log_joint : (B,) array       log-probability of each sequence's best path together with the observations
     """
 
     states: NDArray[np.int64]
@@ -35,7 +35,7 @@ class Path(NamedTuple):
 class HiddenMarkov(Model):
     """A model over the structure `MarkovChain`, with leaves `start` (1, S), `trans` (S, S) and `emit` (K components).
 
-    States and components are the same unless the structure's `owner` says otherwise.
+    States and components are the same unless the structure has an `owner`.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class HiddenMarkov(Model):
         return filtered(self.potentials(prepared, data, lengths, log_labels), log_evidence), log_evidence
 
     def draw_states(self, params: Params, lengths: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw a path for every sequence; the steps of all stand one after the other."""
+        """Draw a path for every sequence; the steps of all are concatenated."""
         order = np.argsort(-lengths, kind="stable")
         firsts = (np.cumsum(lengths) - lengths)[order]
         states = np.empty(int(lengths.sum()), dtype=np.int64)
@@ -87,7 +87,7 @@ class HiddenMarkov(Model):
         return states
 
     def impossible(self, params: Params, chunks: Sequence[Any]) -> tuple[int, int] | None:
-        """Return the first sequence that has probability zero and the step that rules it out; None if there is none."""
+        """Return the first sequence that has probability zero and the step at which it does; None if there is none."""
         prepared = self.prepare(params)
         for chunk in chunks:
             lengths = chunk.blocks.lengths
@@ -99,7 +99,7 @@ class HiddenMarkov(Model):
 
 
 def reduce_sequences(model: HiddenMarkov, sequences: Sequences) -> Reduced:
-    """Return the chunks of sequences, packed for the quickest path: fused where there are no labels, or arranged."""
+    """Return the chunks of sequences, packed for the fastest path: fused if there are no labels, or arranged."""
     path: FusedChain | ArrangedChain | None = None
     if sequences.steps.evidence is None:
         path = FusedChain.find(model, sequences)

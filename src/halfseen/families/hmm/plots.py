@@ -1,4 +1,4 @@
-"""Sequences and their hidden states along time.
+"""Plots of sequences and their hidden states over time.
 
 `plot_timeline` draws one sequence; `draw_paths` the best paths of several, one above the other.
 """
@@ -12,14 +12,14 @@ import numpy as np
 
 from halfseen.errors import ParameterError
 from halfseen.families.hmm.methods import HMMMethods
-from halfseen.families.hmm.scored_sequences import SeenSequences, look_along
+from halfseen.families.hmm.scored_sequences import ScoredSequences, score_sequences
 from halfseen.optional import optional
 from halfseen.plots.style import INK, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SOLID = 0.75  # of the colours of states, where nothing is drawn over them
+SOLID = 0.75  # opacity of the colours of states if nothing is drawn over them
 
 
 def plot_timeline(
@@ -59,11 +59,13 @@ def plot_timeline(
     """
     if not isinstance(model, HMMMethods):
         raise ParameterError(f"plot_timeline draws a fitted HMM, got {type(model).__name__}.")
-    seen = look_along(model, X, lengths, groups, time, only=sequence)
+    seen = score_sequences(model, X, lengths, groups, time, only=sequence)
     return draw_timeline(seen, 0, column, ax=axes(ax, "plot_timeline", (9, 3.5)))
 
 
-def draw_timeline(seen: SeenSequences, b: int, column: str | None = None, most: int | None = None, *, ax: Axes) -> Axes:
+def draw_timeline(
+    seen: ScoredSequences, b: int, column: str | None = None, most: int | None = None, *, ax: Axes
+) -> Axes:
     """Draw sequence b, or its first `most` steps."""
     steps = seen.steps(b)
     if most is not None:
@@ -72,7 +74,7 @@ def draw_timeline(seen: SeenSequences, b: int, column: str | None = None, most: 
     return _draw(ax, seen.model, seen.resp[steps], seen.path[steps], values)
 
 
-def draw_paths(seen: SeenSequences, chosen: Sequence[int], labels: Sequence[str], most: int, *, ax: Axes) -> Axes:
+def draw_paths(seen: ScoredSequences, chosen: Sequence[int], labels: Sequence[str], most: int, *, ax: Axes) -> Axes:
     """Draw the best paths of some sequences, or of their first `most` steps: a bar each, coloured by state."""
     colours = optional("matplotlib", "plot_timeline").colormaps["tab10"]
     for k, name in enumerate(seen.model.state_names_):
@@ -95,7 +97,9 @@ def _values(model: HMMMethods, one: Any, column: str | None) -> tuple[str, Any] 
     """Return the name and the values of the column to draw."""
     numbers = [c.name for c in model._schema.columns if not c.kind.has_categories]
     if column is not None and column not in numbers:
-        raise ParameterError(f"column={column!r} is no column of numbers or counts. There are: {', '.join(numbers)}.")
+        raise ParameterError(
+            f"column={column!r} is not a column of numbers or counts. Such columns: {', '.join(numbers)}."
+        )
     if not numbers:
         return None
     name = column or numbers[0]
@@ -103,7 +107,7 @@ def _values(model: HMMMethods, one: Any, column: str | None) -> tuple[str, Any] 
         names = [model._schema.columns[j].name for j in members]
         if name in names:
             return name, one.blocks[block][:, names.index(name)]
-    raise AssertionError("every column stands in a block")
+    raise AssertionError("every column is in a block")
 
 
 def _draw(ax: Axes, model: HMMMethods, resp: Any, states: Any, values: tuple[str, Any] | None) -> Axes:
@@ -120,7 +124,7 @@ def _draw(ax: Axes, model: HMMMethods, resp: Any, states: Any, values: tuple[str
     ax.set(xlabel="step", ylabel="probability of each state", xlim=(edges[0], edges[-1]), ylim=(0, 1))
     ax.legend(loc="upper left", bbox_to_anchor=(1.08 if values else 1.01, 1.0), frameon=False)
     if values is not None:
-        beside = ax.twinx()
-        beside.plot(steps, values[1], color=INK, linewidth=1, marker=".", markersize=3)
-        beside.set_ylabel(values[0])
+        right = ax.twinx()
+        right.plot(steps, values[1], color=INK, linewidth=1, marker=".", markersize=3)
+        right.set_ylabel(values[0])
     return ax

@@ -1,4 +1,4 @@
-"""The report on a hidden Markov model: its states, how they follow each other, sequences along time."""
+"""The report on a hidden Markov model: states, transitions, sequences over time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from halfseen.errors import ParameterError
 from halfseen.estimators.table.profile import profiles_of
 from halfseen.families.hmm import plots as timeline
 from halfseen.families.hmm.imputation_check import SequenceCells
-from halfseen.families.hmm.scored_sequences import SeenSequences, look_along
+from halfseen.families.hmm.scored_sequences import ScoredSequences, score_sequences
 from halfseen.kinds.kind import ColumnProfile
 from halfseen.plots import tables as table_plots
 
@@ -46,25 +46,25 @@ MOST_STEPS = 300  # of a sequence in a picture
 MOST_BARS = 16  # sequences in one picture
 MOST_TIMELINES = 2
 TOP = 8  # sequences, or steps, in a table
-SURE = 0.95  # a step below it may be worth a look
+SURE = 0.95  # steps with a lower probability are listed
 FEW = 10  # steps for the numbers of a state
 
 
 class ChainMaterial(Material):
-    """A hidden Markov model and sequences, and what was found in them."""
+    """A hidden Markov model, sequences, and what the sections of the report need."""
 
     @classmethod
     def gathered(cls, model: Any, X: Any, y: Any, sample_weight: Any, cost: Any, command: str | None) -> Self:
-        """Take sequences; labels, weights and costs say nothing here."""
+        """Accept sequences; labels, weights and costs are refused."""
         for name, value in (("y", y), ("sample_weight", sample_weight), ("cost", cost)):
             if value is not None:
-                raise ParameterError(f"report: {name}= has no meaning for an HMM.")
+                raise ParameterError(f"report: {name}= does not apply to an HMM.")
         return cls(model, X, command=command)
 
     @cached_property
-    def seen(self) -> SeenSequences:
-        """All sequences, as the model sees them."""
-        return look_along(self.model, self.X)
+    def seen(self) -> ScoredSequences:
+        """All sequences, scored."""
+        return score_sequences(self.model, self.X)
 
     @cached_property
     def profiles(self) -> list[ColumnProfile]:
@@ -73,7 +73,7 @@ class ChainMaterial(Material):
 
     @cached_property
     def telling_columns(self) -> list[str]:
-        """The columns, those that tell the states apart best first."""
+        """The columns, the most informative about the states first."""
         share = self.model._component_shares
         return [p.name for p in sorted(self.profiles, key=lambda p: -float(share @ p.distance))]
 
@@ -93,12 +93,12 @@ class ChainMaterial(Material):
         return float(self.seen.resp.max(axis=1).mean())
 
     def sequence(self, b: int) -> str:
-        """What to call a sequence."""
+        """The name of a sequence."""
         names = self.seen.cut.names
         return f"sequence {b}" if names is None else str(plainly(names[b]))
 
     def when(self, n: int) -> str:
-        """What to call step n of all: its time, or its place in its sequence."""
+        """The name of step n of all: its time, or its number in its sequence."""
         times = self.seen.cut.times
         return f"step {self.seen.place(n)[1]}" if times is None else str(plainly(times[n]))
 
@@ -113,7 +113,7 @@ class ChainMaterial(Material):
 
 
 def answer(model: Any, material: ChainMaterial) -> Section:
-    """Three sentences, and what to be careful about."""
+    """Three sentences, and checks of reliability."""
     checks = sorted(_checks(model, material), key=lambda check: check.fine)
     return Section(
         "answer", "The answer", " ".join(_sentences(model, material)), [Checks(checks, "Before you rely on it")]
@@ -125,12 +125,12 @@ def _sentences(model: Any, material: ChainMaterial) -> Iterator[str]:
     many = f"{plural(len(seen.path), 'step')} of {plural(len(seen.lengths), 'sequence')}"
     chosen = trust.choice(model, ("state", "states"))
     if n_states == 1:
-        yield f"Behind the {many} is one state{chosen}."
-        yield "With one state there is nothing to tell apart, and steps are taken as unrelated."
+        yield f"The model has one state for the {many}{chosen}."
+        yield "With one state, steps are independent."
         return
     share = model.occupancy_
     yield (
-        f"Behind the {many} are {n_states} hidden states{chosen}: the most frequent explains "
+        f"The model has {n_states} hidden states for the {many}{chosen}: the most frequent covers "
         f"{percent(share.max())} of the steps, the least frequent {percent(share.min())}."
     )
     stays = [f"{cut(name)} {_steps(dwell)}" for name, dwell in zip(model.state_names_, model.dwell_, strict=True)]
@@ -141,8 +141,8 @@ def _sentences(model: Any, material: ChainMaterial) -> Iterator[str]:
 
 
 def _steps(dwell: float) -> str:
-    """Return the length of a stay in words."""
-    return "for good" if not np.isfinite(dwell) else f"{dwell:.3g} steps"
+    """Return the mean duration of a state as text."""
+    return "never left" if not np.isfinite(dwell) else f"{dwell:.3g} steps"
 
 
 def _checks(model: Any, material: ChainMaterial) -> Iterator[Check]:
@@ -150,33 +150,33 @@ def _checks(model: Any, material: ChainMaterial) -> Iterator[Check]:
     yield from shared.starts(model)
     if model.n_components_ > 1:
         sure = material.mean_certainty
-        text = f"The most likely state of a step has a probability of {percent(sure)} on average."
+        text = f"The most likely state of a step has a mean probability of {sure:.2f}."
         if sure >= shared.OVERLAP:
-            yield Check(True, "Overlap", f"The states are well apart. {text}")
+            yield Check(True, "Overlap", f"The states are well separated. {text}")
         else:
             yield Check(False, "Overlap", f"The states overlap. {text} Use probabilities, not the best path alone.")
     mass = material.seen.resp.sum(axis=0)
     small = [f"{cut(model.state_names_[k])} ({count(mass[k])} steps)" for k in np.flatnonzero(mass < FEW)]
     if small:
-        yield Check(False, "Rare states", f"Few steps for the numbers estimated from them: {listed(small)}.")
+        yield Check(False, "Rare states", f"Too few steps for reliable estimates: {listed(small)}.")
     yield from _few_visits(model, material)
     yield from (Check(False, "Event", f"{event[:1].upper()}{event[1:]}.") for event in getattr(model, "events_", ()))
     yield shared.missing_check(material)
 
 
 def _few_visits(model: Any, material: ChainMaterial) -> Iterator[Check]:
-    """Say whether enough changes of state were seen to speak of transitions."""
+    """Check whether there are enough changes of state to estimate transitions."""
     if model.n_components_ == 1:
         return
     seen = material.seen
     change = np.diff(seen.path) != 0
     change[seen.firsts[1:] - 1] = False
     n_changes = int(change.sum())
-    text = f"The best paths change their state {plural(n_changes, 'time')}."
+    changes = plural(n_changes, "state change")
     if n_changes < FEW:
-        yield Check(False, "Transitions", f"{text} Durations are uncertain.")
+        yield Check(False, "Transitions", f"Only {changes} on the best paths; durations are uncertain.")
     else:
-        yield Check(True, "Transitions", text)
+        yield Check(True, "Transitions", f"{changes} on the best paths.")
 
 
 # ---- states ------------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def states(model: Any, material: ChainMaterial) -> Section:
         share = float(model.occupancy_[k])
         traits = [trait for m in range(inside) for trait in shared.traits(material.profiles, k * inside + m)]
         cards.append(Card(name, share, percent(share), traits, "of the steps", _stay(model, k)))
-    lead = "Share of the steps in each state, how long it lasts, and the columns that set it apart most from all steps."
+    lead = "Share of the steps in each state, its duration, and the columns in which it differs most from all steps."
     if inside > 1:
         lead += f" Each state is a mixture of {inside} components; the columns of all of them are listed."
     return Section("states", "The states", lead, [Cards(cards)])
@@ -202,7 +202,7 @@ def _stay(model: Any, k: int) -> str:
 
 
 def transitions(model: Any, material: ChainMaterial) -> Section | None:
-    """Transition probabilities, as a heat table."""
+    """The transition matrix as a heat map."""
     if model.n_components_ == 1:
         return None
     rows = []
@@ -212,14 +212,14 @@ def transitions(model: Any, material: ChainMaterial) -> Section | None:
     start = [f"{cut(name)} {percent(p)}" for name, p in zip(model.state_names_, model.startprob_, strict=True) if p > 0]
     note = f"At the first step: {listed(start)}."
     if (np.asarray(model._topology.dwell) > 1).any():
-        note += " Transitions are those once a stay may end: some states last a fewest number of steps."
+        note += " Transitions apply after the minimum duration of a state."
     lead = (
-        "The chance that the state of the column follows that of the row; on the diagonal a state stays. A dot is a "
-        "transition that cannot happen. The long run is the share of time after many steps."
+        "The probability that the state of the column follows that of the row; on the diagonal the state stays. A dot "
+        "is an impossible transition. The long run is the share of time after many steps."
     )
-    head = ["from", "a stay lasts", "long run", *[f"to {name}" for name in model.state_names_]]
-    heat = Heat("Transition probabilities of each state", head, rows, note, arrows=False)
-    return Section("transitions", "Transitions between states", lead, [heat])
+    head = ["from", "duration", "long run", *[f"to {name}" for name in model.state_names_]]
+    heat = Heat("Transition probabilities", head, rows, note, arrows=False)
+    return Section("transitions", "Transitions", lead, [heat])
 
 
 def _cell(p: float, here: str, there: str) -> HeatCell:
@@ -231,7 +231,7 @@ def _cell(p: float, here: str, there: str) -> HeatCell:
 
 
 def along_time(model: Any, material: ChainMaterial) -> Section | None:
-    """Pictures of sequences and their states."""
+    """Plots of sequences and their states."""
     if model.n_components_ == 1:
         return None
     seen, shown = material.seen, material.shown
@@ -243,10 +243,12 @@ def along_time(model: Any, material: ChainMaterial) -> Section | None:
     left_out = len(seen.lengths) - len(shown)
     lead = "The height of a colour is the probability of its state at a step given the whole sequence."
     if left_out:
-        lead += f" The {len(shown)} longest sequences are shown; {plural(left_out, 'other is', 'others are')} left out."
+        lead += (
+            f" The {len(shown)} longest sequences are shown; {plural(left_out, 'other is', 'others are')} not shown."
+        )
     if seen.lengths.max() > MOST_STEPS:
         lead += f" Of longer sequences the first {MOST_STEPS} steps are drawn."
-    return Section("time", "States over time", lead, parts)
+    return Section("time", "Sequences over time", lead, parts)
 
 
 def _paths_figure(material: ChainMaterial) -> Figure:
@@ -264,7 +266,7 @@ def _timeline_figure(material: ChainMaterial, b: int, i: int) -> Figure:
         f"{percent(float(share))} {state}"
         for state, share in zip(material.model.state_names_, seen.resp[seen.steps(b)].mean(axis=0), strict=True)
     ]
-    label = f"Probabilities of states along {name}: {listed(shares)} on average."
+    label = f"Probabilities of states over {name}: {listed(shares)} on average."
     drawing = svg(lambda ax: timeline.draw_timeline(seen, b, None, MOST_STEPS, ax=ax), f"time{i}", (9.0, 3.3), label)
     column = next((c.name for c in material.model._schema.columns if not c.kind.has_categories), None)
     line = "" if column is None else f" The line is {cut(column)}, with gaps where it is missing."
@@ -272,7 +274,7 @@ def _timeline_figure(material: ChainMaterial, b: int, i: int) -> Figure:
     return Figure(drawing, caption, f"One sequence: {cut(name)}")
 
 
-# ---- trust, missing values, what to look at --------------------------------------------------------------------------
+# ---- trust, missing values, what to check---------------------------------------------------------------------------
 
 
 def trusted(model: Any, material: ChainMaterial) -> Section:
@@ -286,8 +288,8 @@ def trusted(model: Any, material: ChainMaterial) -> Section:
     if model.n_components_ > 1:
         parts.append(_certainty_figure(material))
     if not parts:
-        parts.append(Text("The model was built from parameters: there is no fit to check."))
-    lead = "How the number of states was chosen, whether the fit converged, and how certain the states are."
+        parts.append(Text("The model was built from given parameters: there is no fit to check."))
+    lead = "The number of states, the convergence of the fit, and the certainty of the states of steps."
     return Section("trust", "Can it be trusted?", lead, parts)
 
 
@@ -323,7 +325,7 @@ def worth_a_look(model: Any, material: ChainMaterial) -> Section:
         parts.append(_worst_grid(material))
     if model.n_components_ > 1:
         parts.append(_unsure_grid(material))
-    lead = "Steps and sequences are called by their time and group where the data have them, else counted from 0."
+    lead = "Steps and sequences are named by their time and group if the data have them, else counted from 0."
     return Section("look", "Worth a look", lead, parts)
 
 
@@ -342,7 +344,7 @@ def _worst_grid(material: ChainMaterial) -> Grid:
         for b in order
     ]
     head = ["sequence", "steps", "log-likelihood", "per step", "against the median"]
-    caption = "The sequences with the lowest log-likelihood per step. Missing values add nothing to it."
+    caption = "The sequences with the lowest log-likelihood per step. Missing values do not contribute to it."
     return Grid(caption, head, rows, "Sequences that fit worst")
 
 
@@ -351,16 +353,16 @@ def _unsure_grid(material: ChainMaterial) -> Part:
     highest = seen.resp.max(axis=1)
     order = [n for n in np.argsort(highest, kind="stable")[:TOP].tolist() if highest[n] < SURE]
     if not order:
-        return Text(f"Every step is at least {percent(SURE)} sure of its state.")
+        return Text(f"In every step the most likely state has a probability of at least {SURE:.2f}.")
     rows = []
     for n in order:
         first, second = np.argsort(-seen.resp[n], kind="stable")[:2].tolist()
         both = [f"{cut(names[k])} {percent(float(seen.resp[n, k]))}" for k in (first, second)]
-        n_holes = int(seen.missing[n].sum())
-        missing = "" if not n_holes else "all cells" if seen.missing[n].all() else plural(n_holes, "cell")
+        n_missing = int(seen.missing[n].sum())
+        missing = "" if not n_missing else "all cells" if seen.missing[n].all() else plural(n_missing, "cell")
         rows.append([material.sequence(seen.place(n)[0]), material.when(n), *both, names[seen.path[n]], missing])
     head = ["sequence", "step", "most probable", "or", "on the best path", "missing"]
-    caption = "The steps least sure of their state, given the whole sequence"
+    caption = "The steps with the least certain states, given the whole sequence"
     return Grid(caption, head, rows, "Steps between states", frozenset({1, 2, 3, 4, 5}))
 
 

@@ -1,8 +1,8 @@
-"""What a fitted hidden Markov model sees in sequences: states of every step and fit of every sequence, looked at once.
+"""Sequences scored by a fitted hidden Markov model: states of every step and log-likelihood of every sequence.
 
 Vocabulary
 ----------
-seen       sequences with what the model makes of them, for pictures and reports to share
+seen       scored sequences, shared by plots and reports
 resp       probability of each state at each step given the whole sequence, (N, K)
 path       the best path of every sequence, (N,)
 """
@@ -26,8 +26,8 @@ from halfseen.leaves.leaf import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class SeenSequences:
-    """Sequences as a fitted model sees them; steps stand sequence after sequence.
+class ScoredSequences:
+    """Sequences with the posterior of their states; steps are concatenated.
 
     Attributes
     ----------
@@ -67,25 +67,25 @@ class SeenSequences:
         return self.loglik / self.lengths
 
     def steps(self, b: int) -> slice:
-        """Where the steps of sequence b stand."""
+        """The slice of the steps of sequence b."""
         return slice(int(self.firsts[b]), int(self.firsts[b] + self.lengths[b]))
 
     def place(self, n: int) -> tuple[int, int]:
-        """Return sequence and step of step n of all."""
+        """Return the sequence of step n of all, and its step in it."""
         b = int(np.searchsorted(self.firsts, n, side="right")) - 1
         return b, n - int(self.firsts[b])
 
 
-def look_along(
+def score_sequences(
     model: Any, X: Any, lengths: Any = None, groups: Any = None, time: Any = None, only: int | None = None
-) -> SeenSequences:
-    """Look at sequences through a fitted model; with `only`, at one of them.
+) -> ScoredSequences:
+    """Score sequences with a fitted model; with `only`, one of them.
 
     Examples
     --------
     >>> import halfseen as hs
     >>> model = hs.HMM.from_params([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], {"x": {"mean": [0, 5], "sd": [1, 1]}})
-    >>> seen = look_along(model, [[0.1], [0.4], [5.2], [4.9]], lengths=[1, 3])
+    >>> seen = score_sequences(model, [[0.1], [0.4], [5.2], [4.9]], lengths=[1, 3])
     >>> seen.path.tolist(), seen.place(2)
     ([0, 0, 1, 1], (1, 1))
     """
@@ -95,7 +95,7 @@ def look_along(
     sequences, cut = model._sequences(X, lengths, groups, time)
     if only is not None:
         if not 0 <= only < len(cut.lengths):
-            raise ParameterError(f"sequence={only!r}: there are {len(cut.lengths)}, counted from 0.")
+            raise ParameterError(f"sequence={only!r}: there are {len(cut.lengths)} sequences, counted from 0.")
         sequences, cut = sequences.take([only]), Cut(cut.lengths[[only]])
 
     def task(prepared: Any, chunk: SequenceChunk) -> Any:
@@ -106,4 +106,4 @@ def look_along(
     resp, path, loglik = (np.concatenate(parts) for parts in zip(*model._over(sequences, task), strict=True))
     model._refuse_impossible(loglik, sequences, cut)
     owner = model._topology.owner
-    return SeenSequences(model, sequences, cut, resp, path if owner is None else np.array(owner)[path], loglik)
+    return ScoredSequences(model, sequences, cut, resp, path if owner is None else np.array(owner)[path], loglik)

@@ -1,7 +1,7 @@
-"""Which states may follow which, and how long a state lasts at least.
+"""Allowed transitions between states, and minimum durations of states.
 
-A state that lasts d steps at least is expanded into a row of d: each leads to the next, the last may stay. All of them
-have the state's emission. The chain then runs over the expanded states; users see the K states they asked for.
+A state with a minimum duration of d steps is expanded into a row of d: each leads to the next, the last may stay. All
+of them have the state's emission. The chain then runs over the expanded states; users see the K states.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
 
 SHAPES = ("left-right",)
-STAY = 0.8  # of the chance to stay, in every other start: states of real series last
+STAY = 0.8  # probability to stay in every other start: states of real series persist
 
 
 @dataclass(frozen=True, eq=False)
 class Topology:
-    """What may follow what among K states.
+    """The allowed transitions among K states.
 
     Attributes
     ----------
     begin : (K,) bool array      states that may come first
     follow : (K, K) bool array   whether state j may follow state i
-    dwell : (K,) ints            fewest steps of a stay
-    given : (K, K) array or None    transitions that the user gave, to begin with
+    dwell : (K,) ints            minimum duration in steps
+    given : (K, K) array or None    given transitions, to start from
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Topology:
 
     @classmethod
     def read(cls, transitions: Any, n_components: int, min_dwell: Any = 1) -> Topology:
-        """Check what a user typed."""
+        """Read and check the options."""
         begin = np.ones(n_components, dtype=bool)
         follow, given = np.ones((n_components, n_components), dtype=bool), None
         if isinstance(transitions, str):
@@ -67,7 +67,7 @@ class Topology:
 
     @property
     def free(self) -> bool:
-        """Whether nothing is ruled out: states are told apart by their parameters alone."""
+        """Whether all transitions are allowed: states differ by their parameters alone."""
         return bool(self.begin.all() and self.follow.all() and (self.dwell == 1).all())
 
     @property
@@ -82,7 +82,7 @@ class Topology:
 
     @property
     def owner(self) -> tuple[int, ...] | None:
-        """State that each expanded state belongs to; None where none is expanded."""
+        """State that each expanded state belongs to; None if none is expanded."""
         return None if (self.dwell == 1).all() else tuple(np.repeat(np.arange(len(self.dwell)), self.dwell).tolist())
 
     @property
@@ -107,13 +107,13 @@ class Topology:
         return start, trans
 
     def compressed(self, start: Floats, trans: Floats) -> tuple[Floats, Floats]:
-        """Return the K starts and (K, K) transitions, once a stay may end, from those of the expanded states."""
+        """Return the K starts and (K, K) transitions, after the minimum duration, from those of the expanded states."""
         transmat = trans[np.ix_(self.lasts, self.firsts)].copy()
         np.fill_diagonal(transmat, trans[self.lasts, self.lasts])
         return start[0, self.firsts], transmat
 
     def leaves(self, prior: Prior, fixed: tuple[str, ...]) -> dict[str, Leaf]:
-        """Return the leaves of starts and transitions; what is ruled out stays exactly zero."""
+        """Return the leaves of starts and transitions; excluded transitions stay exactly zero."""
         size = self.n_states
         begin, follow = self.expanded(self.begin.astype(np.float64), self.follow.astype(np.float64))
         return {
@@ -124,7 +124,7 @@ class Topology:
         }
 
     def drawn(self, leaves: dict[str, Leaf], rng: np.random.Generator, sticky: bool) -> Params:
-        """Return random starts and transitions, around even ones or such in which states last."""
+        """Return random starts and transitions, around uniform ones or ones in which states persist."""
         even = self.follow / self.follow.sum(axis=1, keepdims=True)
         if sticky and len(even) > 1:
             stay = np.eye(len(even)) * self.follow.diagonal()
@@ -183,13 +183,13 @@ def _read_follow(transitions: Any, n_components: int) -> tuple[NDArray[np.bool_]
     if not allowed.any(axis=1).all():
         row = int(np.argmin(allowed.any(axis=1)))
         raise ParameterError(
-            f"transitions: row {row} is all zero, so nothing may follow state {row}. Let it stay at least."
+            f"transitions: row {row} is all zero, so no state may follow state {row}. Allow at least that it stays."
         )
     return allowed, read_table(table, shape, "transitions") if has_numbers(table) else None
 
 
 def has_numbers(transitions: Any) -> bool:
-    """Whether transitions are probabilities; True and False, or several ones in a row, only say what may follow."""
+    """Whether transitions are probabilities; True and False, or several ones in a row, only mark what is allowed."""
     if transitions is None or isinstance(transitions, str):
         return False
     table = np.asarray(transitions)

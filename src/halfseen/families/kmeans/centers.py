@@ -1,4 +1,4 @@
-"""The centres of k-means as a table, in words, and in a model file."""
+"""The centres of k-means as a table, as text, and in a model file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Estimator = TypeVar("Estimator", bound="KMeans")
 
-RULES = 0.9  # share of all variance from which one column decides alone
+RULES = 0.9  # share of all variance above which one column dominates
 DTYPES = ("float32", "float64")
 
 
@@ -36,7 +36,7 @@ def fingerprint(schema: Schema, n_rows: Floats, mean: Floats, spread: Floats) ->
     return table_state.digested(schema, n_rows, in_units(mean, spread**2), spread)
 
 
-# ---- in words ----------------------------------------------------------------------------------------------------
+# ---- as text -----------------------------------------------------------------------------------------------------
 
 
 def names_of(model: KMeans) -> list[str]:
@@ -51,12 +51,12 @@ def shares(model: KMeans) -> Floats | None:
 
 
 def contrast(model: KMeans) -> Floats:
-    """Return how far each centre is from the whole in each column, (K, D), in the columns' standard deviations."""
+    """Return how far each centre is from the overall mean, (K, D), in standard deviations of the columns."""
     return np.divide(model._centred, model._spread, out=np.zeros_like(model._centred), where=model._spread > 0)
 
 
 def overall(model: KMeans) -> Floats:
-    """Return the means of the columns; one that rounding alone keeps from 0 is 0."""
+    """Return the means of the columns; a mean within rounding of 0 is 0."""
     return np.where(np.abs(model._pivot) > 1e-9 * model._spread, model._pivot, 0.0)
 
 
@@ -74,11 +74,11 @@ def to_frame(model: KMeans) -> Any:
 
 
 def describe(model: KMeans, top: int) -> str:
-    """Return a line per cluster: its share, and the columns in which it is farthest from the whole."""
+    """Return a line per cluster: its share, and the columns in which it is farthest from the mean."""
     part = shares(model)
     lines = []
     for k, name in enumerate(names_of(model)):
-        if part is None:  # there is no whole to compare with
+        if part is None:  # there is no overall mean to compare with
             traits = traits_of(model, k, top, least=-1.0)
             lines.append(f"{name}: " + "; ".join(f"{column} {value}" for column, value, _ in traits))
         else:
@@ -88,9 +88,9 @@ def describe(model: KMeans, top: int) -> str:
 
 
 def ruler(model: KMeans) -> tuple[str, float]:
-    """Return the column that decides most of all distances, and its share of all variance.
+    """Return the column that dominates the distances, and its share of all variance.
 
-    k-means adds up squares in the units that the columns came in: one in grams outweighs ten in metres.
+    k-means adds up squares in the units of the columns: one column in grams outweighs ten in kilograms.
     """
     variance = model._spread**2
     d = int(variance.argmax())
@@ -98,7 +98,7 @@ def ruler(model: KMeans) -> tuple[str, float]:
 
 
 def traits_of(model: KMeans, k: int, top: int, least: float = 0.01) -> list[tuple[str, str, str]]:
-    """Return the columns in which a centre is farthest from the whole: name, value, and mean of all rows.
+    """Return the columns in which a centre is farthest from the overall mean: name, value, and mean of all rows.
 
     Those within `least` standard deviations are left out.
     """
@@ -112,7 +112,7 @@ def traits_of(model: KMeans, k: int, top: int, least: float = 0.01) -> list[tupl
 
 
 def taken(model: KMeans) -> State:
-    """Return the state of a fitted model. The labels of the rows are not in it: no row is."""
+    """Return the state of a fitted model. It has no rows and no labels of rows."""
     record = table_state.common(model, TRAINING) | {"model": {"dtype": model._dtype, "n_clusters": len(model._centred)}}
     tensors = {"centres": model._centred, "pivot": model._pivot, "spread": model._spread}
     if hasattr(model, "cluster_sizes_"):
@@ -121,7 +121,7 @@ def taken(model: KMeans) -> State:
 
 
 def restored(cls: type[Estimator], found: State) -> Estimator:
-    """Return the model whose state this is; raise `ParameterError` for what cannot be one."""
+    """Return the model of a state; raise `ParameterError` for an invalid state."""
     record, tensors = found
     model: Estimator = table_state.opened(cls, record, table_state.RECORD)
     if not all(column.kind.any_number for column in model._schema.columns):
@@ -131,7 +131,7 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
     model._centred, model._pivot, model._spread = tensors["centres"], tensors["pivot"], tensors["spread"]
     with np.errstate(over="ignore"):
         if not np.isfinite(model.cluster_centers_).all() or model._spread.min() < 0:
-            raise ParameterError("a centre is beyond the numbers of its dtype, or a standard deviation is below 0.")
+            raise ParameterError("a centre is outside the range of its dtype, or a standard deviation is below 0.")
     model._n_features_out = len(model._centred)
     table_state.restore_container(model, record)
     _restore_training(model, record["training"], tensors)
@@ -147,7 +147,7 @@ def _shapes(schema: Schema, model: Any, tensors: Mapping[str, Floats]) -> dict[s
 def _restore_training(model: KMeans, training: Any, tensors: Mapping[str, Floats]) -> None:
     found = options.mapping("training", training)
     if bool(found) != ("sizes" in tensors) or (found and set(found) != set(TRAINING)):
-        raise ParameterError("training: what a fit leaves is there only in part.")
+        raise ParameterError("training: some fitted values are missing.")
     state.restore_training(model, found, TRAINING)
     if "sizes" in tensors:
         if not (tensors["sizes"].min() >= 0 and tensors["sizes"].sum() > 0):

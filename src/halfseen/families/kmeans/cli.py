@@ -1,4 +1,4 @@
-"""Clusters by k-means: tables of numbers from files, and answers back to files."""
+"""k-means on the command line: tables of numbers from files, and results written to files."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     name, share = ruler(model)
     if share > RULES and model.n_features_in_ > 1:
         console.note(
-            f"note: {name} makes {_percent(share)} of all distances, as its numbers vary most: scale the columns with "
-            "--sql, or use --model gaussian, which has a scale of its own for each"
+            f"note: {name} accounts for {_percent(share)} of all distances, because it varies most: scale the columns "
+            "with --sql, or use --model gaussian, which scales each column"
         )
     return Fitted(model, table, reading)
 
@@ -53,10 +53,10 @@ def _estimator(request: Mapping[str, Any]) -> KMeans:
     sizes = options.sizes(request["classes"])
     if not isinstance(sizes, int):
         raise ParameterError(
-            f"--classes {request['classes']} has no meaning with --model kmeans: more clusters always lower the "
+            f"--classes {request['classes']} cannot be used with --model kmeans: more clusters always lower the "
             "inertia, so give one number, such as -k 3. --model gaussian chooses it by BIC."
         )
-    own = {"restarts": "n_init", "max_iter": "max_iter"}  # the defaults of KMeans, unless others were asked for
+    own = {"restarts": "n_init", "max_iter": "max_iter"}  # the defaults of KMeans, unless set
     chosen = {name: request[option] for option, name in own.items() if option in request["given"]}
     return KMeans(sizes, n_jobs=request["jobs"], random_state=request["seed"], **chosen)
 
@@ -65,11 +65,11 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share < 0.995 else "over 99%"
 
 
-# ---- rows in, answers out --------------------------------------------------------------------------------------------
+# ---- results by row --------------------------------------------------------------------------------------------------
 
 
 def predict(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Write the rows with their cluster and its distance, and the next one with its distance."""
+    """Write the rows with the nearest and second nearest clusters and their distances."""
     model.set_params(n_jobs=request["jobs"])
     with TableWriter(request["output"]) as out:
         for batch, X in batches(model, reading, request):
@@ -81,7 +81,7 @@ def predict(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any
 
 
 def score(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how near the rows of a file are to the centres."""
+    """Return how close the rows of a file are to the centres."""
     weight = request["weight"] or reading.get("weight")
     inertia = n_rows = 0.0
     for batch, X in batches(model, reading, request):
@@ -89,12 +89,12 @@ def score(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any])
         inertia -= model.score(X, sample_weight=mass)
         n_rows += float(mass.sum())
     if not n_rows:
-        raise DataError("all rows are of weight 0: there is nothing to score.")
+        raise DataError("all rows have weight 0: there is nothing to score.")
     return {"rows": n_rows, "inertia": inertia, "inertia_per_row": inertia / n_rows}
 
 
 def truth(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
-    """Return the cluster of each row, and what a column says is true."""
+    """Return the cluster of each row, and the true value in a column."""
     clusters: list[str] = []
     labels: list[Any] = []
     names = np.array(names_of(model), dtype=object)
@@ -104,7 +104,7 @@ def truth(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any])
     return clusters, labels
 
 
-# ---- what was found --------------------------------------------------------------------------------------------------
+# ---- results --------------------------------------------------------------------------------------------------------
 
 
 def describe(model: KMeans) -> None:
@@ -113,7 +113,7 @@ def describe(model: KMeans) -> None:
 
 
 def outcome(model: KMeans) -> str:
-    """Return how the fit went, in one sentence."""
+    """Return the outcome of the fit in one sentence."""
     return f"inertia {model.inertia_:,.6g}; {ended(model.stop_reason_, model.n_iter_)}"
 
 
@@ -133,7 +133,7 @@ def summary(model: KMeans) -> dict[str, Any]:
 
 
 def facts(model: KMeans, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return what to say first of a model file."""
+    """Return the first facts about a model file."""
     fitted = hasattr(model, "inertia_")
     return [
         ("clusters", len(model.cluster_centers_)),

@@ -34,7 +34,7 @@ from halfseen.seeds import child
 
 log = logging.getLogger("halfseen")
 
-N_INIT = 4  # starts, unless so many others are asked for
+N_INIT = 4  # starts, by default
 HEAD = 1024  # rows whose mean is the first guess of all rows' mean
 FEW = 4096  # rows whose distances to all centres are computed at once
 
@@ -152,10 +152,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
 
         Parameters
         ----------
-        X : (N, D) array, pandas, Polars or Arrow table, or list of rows, of numbers; NaN, None and nulls are holes
+        X : (N, D) array, pandas, Polars or Arrow table, or list of rows, of numbers; NaN, None and nulls are missing
         y : ignored; Pipelines pass it
         sample_weight : (N,) array, optional
-            How often each row counts.
+            Weight of each row.
         """
         self._check_options()
         source = self._read(X, reset=True)
@@ -163,7 +163,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         values = as_matrix(source)
         if max(np.count_nonzero(weight), weight.sum()) < self.n_clusters:
             raise ParameterError(
-                f"n_samples={np.count_nonzero(weight)} should be >= n_clusters={self.n_clusters}. Use fewer clusters "
+                f"n_samples={np.count_nonzero(weight)} is fewer than n_clusters={self.n_clusters}. Use fewer clusters "
                 "or more rows."
             )
         given = self._given(values)
@@ -200,7 +200,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
     def _seeded(
         self, source: Source, values: NDArray[Any], weight: Floats, seed: np.random.SeedSequence, run: Runner
     ) -> Run:
-        """Return the best run from starts of our own: of distinct rows, then (if there are more) of all rows."""
+        """Return the best run from random starts: of distinct rows, then (if there are more) of all rows."""
         some = sample(values, weight, runner=run)
         rows, variance = _centred(source, some.values, some.weight, run)
 
@@ -262,11 +262,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
             self.events_.append(f"{self.n_clusters - n_used} of {self.n_clusters} centres have no rows")
             warn(
                 f"Number of distinct clusters ({n_used}) found smaller than n_clusters ({self.n_clusters}): "
-                "there are no more different rows. Use fewer clusters.",
+                "there are no more distinct rows. Use fewer clusters.",
                 ConvergenceWarning,
             )
         convergence.warn_of_end(self, self.stop_reason_ == "interrupted", "inertia_")
-        log.info("fitted %d centres: %s after %d sweeps", self.n_clusters, self.stop_reason_, self.n_iter_)
+        log.info("fitted %d centres: %s after %d iterations", self.n_clusters, self.stop_reason_, self.n_iter_)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
         """Fit, then return the cluster of each row."""
@@ -369,7 +369,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         return -self._assigned(values, check_weight(sample_weight, len(values)))[1]
 
     def impute(self, X: Any) -> Any:
-        """Fill the holes of `X` from the centre of the row's cluster.
+        """Fill the missing values of `X` from the centre of the row's cluster.
 
         Returns
         -------
@@ -388,9 +388,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         centres = self.cluster_centers_
         cells = {}
         for j in range(values.shape[1]):
-            holes = np.flatnonzero(np.isnan(values[:, j]))
-            if len(holes):
-                cells[j] = (holes, centres[labels[holes], j].tolist())
+            missing = np.flatnonzero(np.isnan(values[:, j]))
+            if len(missing):
+                cells[j] = (missing, centres[labels[missing], j].tolist())
         return source.fill(cells)
 
     def _assigned(self, values: NDArray[Any], weight: Floats | None = None) -> tuple[NDArray[np.int32], float]:
@@ -416,11 +416,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         return ClusterCells(self, Table(self._schema, values, row_weight(cells, sample_weight)))
 
     def _read(self, X: Any, reset: bool = False) -> Source:
-        """Read a table, and remember or check what scikit-learn wants to know of it."""
+        """Read a table, and store or check its features as scikit-learn expects."""
         if not reset:
             check_is_fitted(self, "_centred")
         source = read(X)
-        validate_data(self, source.face(X), reset=reset, skip_check_array=True)
+        validate_data(self, source.for_sklearn(X), reset=reset, skip_check_array=True)
         return source
 
     def __sklearn_tags__(self) -> Tags:
@@ -449,7 +449,7 @@ def _centred(source: Source, values: NDArray[Any], weight: Floats, run: Runner) 
         )
         pivot = rows.pivot + move(centre, swept)[0]
     if not swept.inertia > 0 and _vary(values[weight > 0]):
-        raise DataError("X has numbers whose squares are too small for float64. Multiply the columns by some constant.")
+        raise DataError("X has numbers whose squares are too small for float64. Multiply the columns by a constant.")
     return rows, swept.inertia / float(weight.sum()) / values.shape[1]
 
 
@@ -476,8 +476,8 @@ def _spread(rows: Rows, run: Runner) -> Floats:
 
 
 def _find_infinity(source: Source) -> None:
-    """Name the infinite cell; numbers that are finite and yet have no finite square are too large."""
+    """Name the infinite cell; finite numbers whose squares overflow are too large."""
     for batch in source.batches():
         for j in range(len(batch.names)):
             batch.column(j)
-    raise DataError("X has numbers whose squares are beyond float64. Divide the large columns by some constant.")
+    raise DataError("X has numbers whose squares are beyond float64. Divide the large columns by a constant.")

@@ -1,4 +1,4 @@
-"""What the rest of the library knows about k-means."""
+"""The manifest of k-means."""
 
 from halfseen.families.family import Family
 

@@ -1,4 +1,4 @@
-"""The report on k-means: the answer, clusters, centres, how clear they are, missing values, rows worth a look."""
+"""The report on k-means: summary, clusters, centres, separation, missing values, rows worth a look."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ from halfseen.plots import tables as table_plots
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-CLEAR = 0.5  # gap of a row at least twice as near to its own centre as to the next
-BETWEEN = 0.1  # gap of a row that might as well belong to the next
-FEW = 10  # rows of a cluster below which its centre is shaky
+CLEAR = 0.5  # gap of a row at least twice as close to its own centre as to the next
+BETWEEN = 0.1  # gap of a row that could as well belong to the next cluster
+FEW = 10  # rows of a cluster below which its centre is uncertain
 
 
 class ClusterMaterial(Material):
-    """A model of k-means, a table, and what was found in them."""
+    """A model of k-means, a table, and what the sections of the report need."""
 
     @classmethod
     def gathered(cls, model: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *more: Any) -> Self:
-        """Read the table once; a file may bring its weights."""
+        """Read the table once; a file may have a weight column."""
         source = read(X)
         return cls(model, source, y, source.weight if sample_weight is None else sample_weight, *more)
 
     @cached_property
-    def seen(self) -> centred.SeenByCentres:
+    def seen(self) -> centred.ScoredRows:
         """The rows, or a sample of them."""
-        return centred.look(self.model, self.X, self.sample_weight, most=MOST_ROWS)
+        return centred.score_rows(self.model, self.X, self.sample_weight, most=MOST_ROWS)
 
     @cached_property
     def sizes(self) -> Any:
@@ -92,7 +92,7 @@ class ClusterMaterial(Material):
 
 
 def answer(model: Any, material: ClusterMaterial) -> Section:
-    """Three sentences, and what to be careful about."""
+    """Three sentences, and checks of reliability."""
     shares, n_rows = material.sizes / material.sizes.sum(), count(material.seen.n_given)
     if len(shares) == 1:
         sentences = [f"All {n_rows} rows are in one cluster: its centre is the mean of the columns."]
@@ -101,10 +101,10 @@ def answer(model: Any, material: ClusterMaterial) -> Section:
         telling = [cut(model._schema.names[d]) for d in np.argsort(-far, kind="stable")[:3].tolist()]
         clear = material.share_of(material.seen.nearest.gap >= CLEAR)
         sentences = [
-            f"The {n_rows} rows fall into {len(shares)} clusters: the largest holds {percent(shares.max())} of them, "
+            f"The {n_rows} rows fall into {len(shares)} clusters: the largest has {percent(shares.max())} of them, "
             f"the smallest {percent(shares.min())}.",
             f"Their centres differ most in {listed(telling)}.",
-            f"{percent(clear)} of the rows are at least twice as near to their own centre as to any other.",
+            f"{percent(clear)} of the rows are at least twice as close to their own centre as to any other.",
         ]
     checks = sorted(_checks(model, material), key=lambda check: check.fine)
     return Section("answer", "The answer", " ".join(sentences), [Checks(checks, "Before you rely on it")])
@@ -118,18 +118,18 @@ def _checks(model: Any, material: ClusterMaterial) -> Iterator[Check]:
     yield from events(model)
     yield missing_check(material)
     if material.seen.is_sample:
-        text = f"What goes row by row looks at {count(len(material.seen.rows))} of the rows, drawn at random."
+        text = f"Results by row use a random sample of {count(len(material.seen.rows))} rows."
         yield Check(True, "Sample", text)
 
 
 def _converged(model: Any) -> Check:
     if not hasattr(model, "stop_reason_"):
         return Check(True, "Convergence", "The model was built from centres: there is no fit to check.")
-    sweeps = plural(model.n_iter_, "sweep")
+    iterations = plural(model.n_iter_, "iteration")
     if model.converged_:
-        text = f"The fit converged after {sweeps} ({model.stop_reason_}). Other starts may end elsewhere."
+        text = f"The fit converged after {iterations} ({model.stop_reason_}). Other starts may end elsewhere."
         return Check(True, "Convergence", text)
-    text = f"The fit stopped after {sweeps} without converging ({model.stop_reason_}). Raise max_iter."
+    text = f"The fit stopped after {iterations} without converging ({model.stop_reason_}). Raise max_iter."
     return Check(False, "Convergence", text)
 
 
@@ -138,11 +138,15 @@ def _scales(model: Any) -> Iterator[Check]:
         return
     name, share = ruler(model)
     if share <= RULES:
-        yield Check(True, "Scales", f"No column decides alone: {cut(name)}, which varies most, makes {percent(share)}.")
+        yield Check(
+            True,
+            "Scales",
+            f"No column dominates the distances: {cut(name)}, which varies most, accounts for {percent(share)}.",
+        )
         return
     text = (
-        f"{cut(name)} makes {percent(share)} of all distances, as its numbers vary most: the other columns hardly "
-        "count. Bring the columns to one scale (scikit-learn's StandardScaler), or use GaussianMixture."
+        f"{cut(name)} accounts for {percent(share)} of all distances, because it varies most: the other columns "
+        "hardly count. Scale the columns (scikit-learn's StandardScaler), or use GaussianMixture."
     )
     yield Check(False, "Scales", text)
 
@@ -153,9 +157,7 @@ def _apart(material: ClusterMaterial) -> Iterator[Check]:
     between = material.share_of(material.seen.nearest.gap < BETWEEN)
     text = f"{percent(between)} of the rows are nearly halfway between two centres."
     if between > 2 * BETWEEN:
-        text += (
-            " The clusters are parts of one cloud rather than clouds of their own; GaussianMixture gives probabilities."
-        )
+        text += " The clusters are parts of one group rather than separate groups; GaussianMixture gives probabilities."
     yield Check(between <= 2 * BETWEEN, "Between clusters", text)
 
 
@@ -163,9 +165,11 @@ def _small(model: Any, material: ClusterMaterial) -> Check:
     names, sizes = names_of(model), material.sizes
     small = [f"{names[k]} ({count(sizes[k])} rows)" for k in np.flatnonzero(sizes < FEW)]
     if small:
-        return Check(False, "Small clusters", f"Few rows for a mean: {listed(small)}. They may be outliers.")
+        return Check(
+            False, "Small clusters", f"Too few rows for a reliable mean: {listed(small)}. They may be outliers."
+        )
     return Check(
-        True, "Small clusters", f"Every cluster has enough rows for a mean; the smallest {count(sizes.min())}."
+        True, "Small clusters", f"Every cluster has enough rows for a mean; the smallest has {count(sizes.min())}."
     )
 
 
@@ -197,31 +201,31 @@ def centres(model: Any, material: ClusterMaterial) -> Section | None:
         for d in order
     ]
     left_out = len(whole) - len(order)
-    note = f"The {len(order)} columns that differ most; {left_out:,} others are left out." if left_out else ""
+    note = f"The {len(order)} columns that differ most; {left_out:,} others are not shown." if left_out else ""
     lead = (
-        "Each value in its own unit. Red with an arrow up is above the mean of all rows, blue with an arrow down below "
-        "it; the stronger the colour, the more standard deviations of the column."
+        "Values are in the units of their column. Red with an arrow up is above the mean of all rows, blue with an "
+        "arrow down below it; a stronger colour means more standard deviations of the column."
     )
-    heat = Heat("Centre of each cluster beside the mean of all rows", ["column", "value", "all", *names], rows, note)
+    heat = Heat("Centre of each cluster, and the mean of all rows", ["column", "value", "all", *names], rows, note)
     return Section("centres", "The centres", lead, [heat])
 
 
 def _heat_cell(value: float, far: float) -> HeatCell:
     side = "above" if far > 0 else "below"
     return HeatCell(
-        number(value), float(np.clip(far / FAR, -1, 1)), f"{abs(far):.1f} standard deviations {side} the whole"
+        number(value), float(np.clip(far / FAR, -1, 1)), f"{abs(far):.1f} standard deviations {side} the mean"
     )
 
 
-# ---- how clear it is -----------------------------------------------------------------------------------------------
+# ---- separation ----------------------------------------------------------------------------------------------------
 
 
 def trust(model: Any, material: ClusterMaterial) -> Section | None:
-    """The fall of the inertia, and how much nearer rows are to their own centre than to the next."""
+    """Convergence of the inertia, and how much closer rows are to their own centre than to the next."""
     parts: list[Part] = []
     if material.seen.is_sample:
         n_rows, n_given = count(len(material.seen.rows)), count(material.seen.n_given)
-        parts.append(Text(f"What follows looks at a random sample of {n_rows} of the {n_given} rows."))
+        parts.append(Text(f"This section uses a random sample of {n_rows} of the {n_given} rows."))
     figures: list[Part] = []
     if len(getattr(model, "trace_", ())) > 2:
         figures.append(_trace_figure(model))
@@ -230,7 +234,7 @@ def trust(model: Any, material: ClusterMaterial) -> Section | None:
     if figures:
         parts.append(Beside(figures))
     parts.append(_nearness_grid(model, material))
-    lead = "Whether the fit came to rest, and how much nearer rows are to their own centre than to the next."
+    lead = "Whether the fit converged, and how much closer rows are to their own centre than to the next."
     if hasattr(model, "inertia_"):
         lead += f" The inertia, the sum of all squared distances, is {number(model.inertia_)}."
     return Section("trust", "Can it be trusted?", lead, parts)
@@ -241,9 +245,9 @@ def _trace_figure(model: Any) -> Figure:
         table_plots.draw_trace(model.trace_, ax).set(xlabel="sweep", ylabel="inertia")
         return ax
 
-    label = f"Inertia before each of {plural(model.n_iter_, 'sweep')}, falling to {model.trace_[-1]:,.1f}."
+    label = f"Inertia before each of {plural(model.n_iter_, 'iteration')}, decreasing to {model.trace_[-1]:,.1f}."
     drawing = svg(draw, "trace", (5.6, 3.6), label)
-    return Figure(drawing, f"The fall of the best start, which ended by “{model.stop_reason_}”.", "Fall")
+    return Figure(drawing, f"Inertia of the best start by iteration; stopped by: {model.stop_reason_}.", "Convergence")
 
 
 def _gap_figure(model: Any, material: ClusterMaterial) -> Figure:
@@ -253,10 +257,10 @@ def _gap_figure(model: Any, material: ClusterMaterial) -> Figure:
     draw = partial(table_plots.draw_gaps, found.gap, found.cluster, names, material.seen.table.weight)
     drawing = svg(draw, "gaps", (6.4, 1.5 + 0.36 * len(names)), label)
     caption = (
-        f"Gap: 1 for a row at its own centre, {CLEAR} for one twice as near to it as to the next, 0 halfway. The mean "
+        f"Gap: 1 for a row at its own centre, {CLEAR} for one twice as close to it as to the next, 0 halfway. The mean "
         f"is {mean:.2f}."
     )
-    return Figure(drawing, caption, "How clear are the clusters?")
+    return Figure(drawing, caption, "Separation of the clusters")
 
 
 def _nearness_grid(model: Any, material: ClusterMaterial) -> Grid:
@@ -284,20 +288,20 @@ def _nearness_grid(model: Any, material: ClusterMaterial) -> Grid:
         )
     head = ["", "rows", "to its centre", "to the next", "most often next", "nearly halfway"]
     caption = "Mean distance of the rows of each cluster to its centre and to the next, in the units of the columns"
-    return Grid(caption, head, rows, "How near are the rows?", frozenset({4}))
+    return Grid(caption, head, rows, "Distances to centres", frozenset({4}))
 
 
-# ---- missing values and rows ---------------------------------------------------------------------------------------
+# ---- missing values and rows -----------------------------------------------------------------------------------------
 
 ASSUMED = (
-    "The distance of a row with missing values is that over its observed cells, scaled up to all columns. This assumes "
-    "that values are missing completely at random. GaussianMixture assumes less: it uses the relations between columns "
-    "and integrates missing values out exactly."
+    "A row with missing values is compared with the centres over its observed cells, and the distance is scaled up "
+    "to all columns. That is unbiased if cells are missing at random. If other columns predict the missing values, "
+    "GaussianMixture uses them: it sums missing values out exactly."
 )
 
 
 def missing_values(model: Any, material: ClusterMaterial) -> Section:
-    """Where values are missing, how they are handled, and how well they can be imputed."""
+    """Where values are missing, how they are treated, and how well they can be imputed."""
     found = material.missing_values
     parts: list[Part] = []
     if found.n_missing:
@@ -323,8 +327,8 @@ def rows(model: Any, material: ClusterMaterial) -> Section:
     ]
     if far:
         caption = (
-            "The rows farthest from their centre, in units of the usual (median) distance in their cluster. k-means "
-            "feels each of them: a centre is a mean."
+            "The rows farthest from their centre, in units of the usual (median) distance in their cluster. Each "
+            "of them shifts its centre, which is a mean."
         )
         head = ["row", "cluster", "distance", "times the usual", "why"]
         parts.append(Grid(caption, head, far, "Far from their centre", frozenset({1, 4})))
@@ -347,7 +351,7 @@ def _between_grid(model: Any, material: ClusterMaterial) -> Part:
         for n in order
     ]
     head = ["row", "nearest", "distance", "next", "its distance"]
-    return Grid("The rows nearest to the border", head, listed_rows, "Between clusters", frozenset({1, 3}))
+    return Grid("The rows closest to the border", head, listed_rows, "Between clusters", frozenset({1, 3}))
 
 
 SECTIONS = [answer, clusters, centres, trust, missing_values, rows, reproduce]

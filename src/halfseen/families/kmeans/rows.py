@@ -1,8 +1,8 @@
-"""What k-means says of rows: the two nearest centres, and rows far from theirs.
+"""Rows and centres of k-means: the two nearest centres, and rows far from their centre.
 
     gap[n] = 1 - distance[n] / second_distance[n]
 
-is 1 for a row at its centre and 0 for one halfway between two: the silhouette with centres in the place of rows.
+is 1 for a row at its centre and 0 for one halfway between two: the silhouette with centres in place of rows.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Nearest(NamedTuple):
 
     Attributes
     ----------
-    cluster, second : (N,) int arrays              `second` is that of `cluster` where there is one centre
-    distance, second_distance : (N,) arrays        over the cells seen, scaled to all columns
+    cluster, second : (N,) int arrays              `second` equals `cluster` if there is one centre
+    distance, second_distance : (N,) arrays        over the observed cells, scaled to all columns
     """
 
     cluster: NDArray[np.int64]
@@ -66,15 +66,15 @@ def nearest(model: KMeans, X: Any) -> Nearest:
 
 
 @dataclass(frozen=True, eq=False)
-class SeenByCentres:
-    """A table as k-means sees it.
+class ScoredRows:
+    """The rows of a table with their nearest centres.
 
     Attributes
     ----------
     model : KMeans
-    table : Table                the rows looked at, with their weights
+    table : Table                the rows used, with their weights
     rows : (N,) array            positions of the rows in the table given
-    n_given : int                rows in the table given; more than N where a sample was taken
+    n_given : int                rows in the table given; more than N if a sample was drawn
     nearest : Nearest
     """
 
@@ -111,10 +111,10 @@ class SeenByCentres:
         return np.eye(len(self.model.cluster_centers_))[self.nearest.cluster]
 
 
-def look(
+def score_rows(
     model: KMeans, X: Any, sample_weight: ArrayLike | None = None, most: int | None = None, random_state: int = 0
-) -> SeenByCentres:
-    """Look at a table, or at a random sample of its rows where there are more than `most`."""
+) -> ScoredRows:
+    """Find the nearest centres of the rows of a table, or of a random sample of `most` rows."""
     check_is_fitted(model, "_centred")
     source = model._read(X)
     weight = check_weight(sample_weight, source.n_rows)
@@ -125,7 +125,7 @@ def look(
         source, weight = source.take(rows), weight[rows]
         if not weight.any():
             raise DataError(f"all of the {most} rows drawn from {n_given} have weight 0. Leave such rows out of X.")
-    return SeenByCentres(model, _table(model, as_matrix(source), weight), rows, n_given, nearest(model, source))
+    return ScoredRows(model, _table(model, as_matrix(source), weight), rows, n_given, nearest(model, source))
 
 
 def _table(model: KMeans, values: NDArray[Any], weight: Floats) -> Table:
@@ -140,7 +140,7 @@ class Far(NamedTuple):
     row : int               its position in the table given
     cluster : int
     distance : float
-    times : float           so many times the typical (median) distance in its cluster
+    times : float           distance divided by the median distance in its cluster
     why : str               the columns that make most of the distance
     """
 
@@ -151,14 +151,14 @@ class Far(NamedTuple):
     why: str
 
 
-def farthest(seen: SeenByCentres, top: int) -> list[Far]:
-    """Return the rows farthest from their centres, in units of what is usual in their cluster.
+def farthest(seen: ScoredRows, top: int) -> list[Far]:
+    """Return the rows farthest from their centres, relative to the median in their cluster.
 
     Examples
     --------
     >>> import halfseen as hs
     >>> model = hs.KMeans.from_params([[0.0, 0.0], [10.0, 10.0]])
-    >>> [far] = farthest(look(model, [[1.0, 0.0], [-1.0, 0.0], [0.0, 4.0], [10.0, 10.0]]), 1)
+    >>> [far] = farthest(score_rows(model, [[1.0, 0.0], [-1.0, 0.0], [0.0, 4.0], [10.0, 10.0]]), 1)
     >>> far.row, far.times, far.why
     (2, 4.0, 'x1 4 (centre 0)')
     """
@@ -177,7 +177,7 @@ def farthest(seen: SeenByCentres, top: int) -> list[Far]:
     ]
 
 
-def _why(seen: SeenByCentres, n: int, most: int = 2) -> str:
+def _why(seen: ScoredRows, n: int, most: int = 2) -> str:
     """Name the columns that make most of a row's distance from its centre."""
     centre = seen.model.cluster_centers_[seen.nearest.cluster[n]]
     squares = np.nan_to_num((seen.values[n] - centre) ** 2)

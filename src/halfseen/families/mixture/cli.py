@@ -75,7 +75,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
 def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> Any:
     common = options.of_every_fit(request)
     if request["target"] is not None and request["classes"] != "auto":
-        raise ParameterError("--classes has no meaning with --target: the classes are those of the target.")
+        raise ParameterError("--classes cannot be used with --target: the classes are those of the target.")
     if request["model"] == "gaussian":
         return _gaussian(request, kinds, common)
     common["columns"] = dict(kinds) or None
@@ -109,7 +109,7 @@ def _of_text(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> dict
 def _gaussian(request: Mapping[str, Any], kinds: Mapping[str | int, str], common: dict[str, Any]) -> Any:
     """Return a mixture of joint normals, or with a target the classifier by them."""
     if kinds:
-        raise ParameterError("--columns has no meaning with --model gaussian: all its columns are numbers.")
+        raise ParameterError("--columns cannot be used with --model gaussian: all its columns are numbers.")
     shapes = options.names(request["covariance"]) or ["full"]
     if "fixed" in shapes:
         raise ParameterError(

@@ -214,7 +214,7 @@ class MixtureFit(TableMixture):
             data = reduce(model, table, run)
         assert data.known is not None
         if not np.isfinite(data.known.stats).all():
-            table.settle()
+            table.check_finite()
         return emission_builder.summary_of(model, data.known.stats, data.about, table.schema), data
 
     def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from halfseen.assign import SOFT
-from halfseen.data import Chunk, Evidence, Schema, Source, Table, Unsettled, read_target, row_weight
+from halfseen.data import Chunk, Evidence, FastEncodingFailed, Schema, Source, Table, read_target, row_weight
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, known_apart
@@ -165,7 +165,7 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
             return False
         try:
             self._fit_table(self._schema.encode(source, weight, evidence, once=True))
-        except Unsettled:
+        except FastEncodingFailed:
             return False
         return True
 

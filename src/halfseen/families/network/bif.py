@@ -4,13 +4,13 @@
     variable NAME { type discrete [ 2 ] { yes, no }; }
     probability ( CHILD | PARENT, PARENT ) { (yes, no) 0.1, 0.9; default 0.5, 0.5; }
 
-What is read: names and states with any signs in them but ``{ } ( ) [ ] , ; |`` (these between double quotes), blanks
-also without quotes where commas tell the names apart, parents in any order, rows in any order by the names of the
-parents' states, `default` for rows that are not there, `table`, comments (``//`` and ``/* */``), properties (passed
-over), UTF-8 or Latin-1.
+The reader accepts: names and states with any characters but ``{ } ( ) [ ] , ; |`` (these in double quotes), blanks
+also without quotes where commas separate the names, parents in any order, rows in any order by the names of the
+parents' states, `default` for missing rows, `table`, comments (``//`` and ``/* */``), properties
+(ignored), UTF-8 or Latin-1.
 
 A `table` of a variable with parents lists all its numbers with the variable's own state changing slowest, then the
-parents' in their order; where only the other order (own state quickest) gives rows that sum to one, that is taken.
+parents' in their order; if only the other order (own state fastest) gives rows that sum to one, that order is used.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _TOKEN = re.compile(
 )
 _PLAIN = re.compile(r"""(?!//|/\*)[^\s{}()\[\],;|"\\]+""")
 ROUNDED = 5e-3  # a row of typed probabilities sums to one within this, and is divided by its sum
-EXACT = 1e-9  # rows that sum to one within this are taken as they are
+EXACT = 1e-9  # rows that sum to one within this are kept unchanged
 
 
 class BifNetwork(NamedTuple):
-    """A network as it stands in a file: states, parents and tables by variable, in the order of the file."""
+    """A network as written in a file: states, parents and tables by variable, in the order of the file."""
 
     states: dict[str, tuple[str, ...]]
     parents: dict[str, tuple[str, ...]]
@@ -52,7 +52,7 @@ class _Token(NamedTuple):
 
 
 class _Reader:
-    """Tokens one after the other; whatever is wrong is told with file and line."""
+    """A stream of tokens; errors name file and line."""
 
     def __init__(self, text: str, where: str) -> None:
         self.text, self.where = text, where
@@ -68,7 +68,7 @@ class _Reader:
         self.place = 0
 
     def error(self, what: str, at: int | None = None) -> DataError:
-        """Return the error, with the line of a place in the text: by default of the last token."""
+        """Return the error, with the line of a position in the text: by default of the last token."""
         if at is None:
             last = self.tokens[max(self.place - 1, 0) : self.place] or self.tokens[:1]
             at = last[0].at if last else 0
@@ -76,12 +76,12 @@ class _Reader:
 
     def next(self, expected: str = "more") -> _Token:
         if self.place == len(self.tokens):
-            raise self.error(f"the file ends where {expected} should follow.", len(self.text))
+            raise self.error(f"the file ends where {expected} is expected.", len(self.text))
         self.place += 1
         return self.tokens[self.place - 1]
 
     def sees(self, sign: str) -> bool:
-        """Whether a sign comes next; pass over it if it does."""
+        """Whether a sign comes next; consume it if it does."""
         found = self.place < len(self.tokens) and self.tokens[self.place][::2] == (sign, True)
         self.place += found
         return found
@@ -89,12 +89,12 @@ class _Reader:
     def expect(self, sign: str) -> None:
         token = self.next(repr(sign))
         if token[::2] != (sign, True):
-            raise self.error(f"{token.text!r} stands where {sign!r} should.")
+            raise self.error(f"found {token.text!r}, expected {sign!r}.")
 
     def word(self, what: str) -> str:
         token = self.next(what)
         if token.sign:
-            raise self.error(f"{token.text!r} stands where {what} should. Put names with such signs between quotes.")
+            raise self.error(f"found {token.text!r}, expected {what}. Put names with such characters in quotes.")
         return token.text
 
     def words(self, what: str) -> list[str]:
@@ -122,13 +122,13 @@ class _Reader:
         return found
 
     def skip(self) -> None:
-        """Pass over a property."""
+        """Skip a property."""
         while self.next("';'")[::2] != (";", True):
             pass
 
 
 def _names(listed: list[list[str]], commas: bool) -> list[str]:
-    """Return the names in a list: what stands between commas, or else every word."""
+    """Return the names in a list: separated by commas, or else every word."""
     return [" ".join(words) for words in listed] if commas else list(chain(*listed))
 
 
@@ -151,16 +151,16 @@ def parse_bif(text: str, where: str = "text") -> BifNetwork:
         elif word == "variable":
             name = " ".join(reader.words("the name of a variable"))
             if name in states:
-                raise reader.error(f"variable {name!r} is there twice.")
+                raise reader.error(f"variable {name!r} is defined twice.")
             states[name] = _variable(reader, name)
         elif word == "probability":
             child, parents = _family(reader, states)
             if child in blocks:
-                raise reader.error(f"the probabilities of {child!r} are there twice.")
+                raise reader.error(f"the probabilities of {child!r} are given twice.")
             blocks[child] = (parents, reader.place)
             _pass_over(reader)
         elif word != "property":
-            raise reader.error(f"{word!r} stands where 'network', 'variable' or 'probability' should.")
+            raise reader.error(f"found {word!r}, expected 'network', 'variable' or 'probability'.")
         else:
             reader.skip()
     return _network_of(reader, states, blocks)
@@ -200,7 +200,7 @@ def _variable(reader: _Reader, name: str) -> tuple[str, ...]:
             raise reader.error(f"variable {name!r} has a state twice: {', '.join(found)}.")
         reader.sees(";")
     if not found:
-        raise reader.error(f"variable {name!r} has no states: 'type discrete [ 2 ] {{ yes, no }};' says which.")
+        raise reader.error(f"variable {name!r} has no states. Give them: 'type discrete [ 2 ] {{ yes, no }};'.")
     return found
 
 
@@ -216,7 +216,7 @@ def _family(reader: _Reader, states: Mapping[str, object]) -> tuple[str, tuple[s
 
 
 def _pass_over(reader: _Reader) -> None:
-    """Pass over the rows of a table: they are read when all variables are known."""
+    """Skip the rows of a table: they are read when all variables are known."""
     reader.expect("{")
     while not reader.sees("}"):
         reader.next("'}'")
@@ -241,12 +241,12 @@ def _network_of(
 def check_family(
     child: str, parents: Sequence[str], states: Mapping[str, object], error: Callable[[str], DataError]
 ) -> None:
-    """Refuse a family with a variable that is not there, or one that is there twice; `error` knows the place."""
+    """Refuse a family with an undefined or repeated variable; `error` adds the position."""
     for name in (child, *parents):
         if name not in states:
             raise error(f"there are probabilities of {name!r}, but no variable of that name.")
     if len({child, *parents}) <= len(parents):
-        raise error(f"a parent of {child!r} is there twice, or is {child!r} itself.")
+        raise error(f"a parent of {child!r} is repeated, or is {child!r} itself.")
 
 
 def _table(reader: _Reader, child: str, states: Sequence[tuple[str, ...]]) -> Any:
@@ -262,7 +262,7 @@ def _table(reader: _Reader, child: str, states: Sequence[tuple[str, ...]]) -> An
             key = _names(listed, commas=len(listed) == len(codes))
             at = _place(reader, child, key, codes)
             if not np.isnan(found[at]).all():
-                raise reader.error(f"the row ({', '.join(key)}) of {child!r} is there twice.")
+                raise reader.error(f"the row ({', '.join(key)}) of {child!r} is given twice.")
             found[at] = _row(reader, child, shape[-1])
             continue
         word = reader.word("'table', 'default' or a row such as '(yes, no) 0.1, 0.9;'")
@@ -273,7 +273,7 @@ def _table(reader: _Reader, child: str, states: Sequence[tuple[str, ...]]) -> An
         elif word == "property":
             reader.skip()
         else:
-            raise reader.error(f"{word!r} stands where 'table', 'default' or a row should.")
+            raise reader.error(f"found {word!r}, expected 'table', 'default' or a row.")
     empty = np.isnan(found).any(axis=-1)
     if empty.any():
         if default is None:
@@ -296,7 +296,7 @@ def _place(reader: _Reader, child: str, key: Sequence[str], codes: Sequence[dict
 
 
 def check_row(child: str, numbers: list[float], error: Callable[[str], DataError]) -> list[float]:
-    """Return a row of probabilities, divided by its sum where that is not quite one."""
+    """Return a row of probabilities, divided by its sum if that is not exactly one."""
     total = sum(numbers)
     if min(numbers) < 0 or not abs(total - 1) <= ROUNDED:
         raise error(f"a row of {child!r} sums to {total:.6g}, or has a number below 0: {numbers!r:.120}.")
@@ -313,7 +313,7 @@ def _row(reader: _Reader, child: str, size: int) -> list[float]:
 def _whole(reader: _Reader, child: str, numbers: list[float], shape: tuple[int, ...]) -> Any:
     if len(numbers) != prod(shape):
         raise reader.error(
-            f"the table of {child!r} has {len(numbers)} numbers; its states and parents ask for {prod(shape)}."
+            f"the table of {child!r} has {len(numbers)} numbers; its states and parents require {prod(shape)}."
         )
     values = np.array(numbers)
     slowest = np.moveaxis(values.reshape(shape[-1], *shape[:-1]), 0, -1)
@@ -323,7 +323,7 @@ def _whole(reader: _Reader, child: str, numbers: list[float], shape: tuple[int, 
     return np.array(rows).reshape(shape)
 
 
-# ---- out -------------------------------------------------------------------------------------------------------------
+# ---- writing----------------------------------------------------------------------------------------------------------
 
 
 def bif_text(network: BifNetwork) -> str:

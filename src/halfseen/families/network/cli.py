@@ -1,8 +1,8 @@
-"""Bayesian networks: from BIF or XMLBIF files and tables, and answers back to files.
+"""Bayesian networks on the command line: from BIF or XMLBIF files and tables, with results written to files.
 
-``--model`` takes such a file, or the edges themselves: ``"smoke -> lung -> xray"``. Columns of the table that are no
-variables of the network are set aside; variables without a column are hidden, with the states of the file or as many as
-``--hidden`` says.
+``--model`` takes such a file, or the edges themselves: ``"smoke -> lung -> xray"``. Columns of the table that are not
+variables of the network are left out; variables without a column are hidden, with the states of the file or the number
+of states that ``--hidden`` gives.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
             f"{', '.join(table.columns[:8])}. Variables: {', '.join(sorted(variables)[:8])}."
         )
     if apart:
-        console.note(f"set aside: {', '.join(apart)}: not in the network")
+        console.note(f"left out: {', '.join(apart)}: not in the network")
         reading["ignore"] += apart
         table = table.without(apart)
     return Fitted(model.fit(table), table, reading)
@@ -83,23 +83,23 @@ def _hidden(text: str | None) -> dict[str, Any]:
     for part in options.names(text):
         name, equals, size = part.rpartition("=")
         if not equals:
-            raise ParameterError(f"--hidden {part!r} is not of the form NAME=STATES, for instance C=2 or C=2..5.")
+            raise ParameterError(f"--hidden {part!r} is not of the form NAME=STATES, for example C=2 or C=2..5.")
         found[name.strip()] = options.sizes(size.strip(), f"--hidden {name.strip()}=")
     return found
 
 
-# ---- questions -------------------------------------------------------------------------------------------------------
+# ---- queries ---------------------------------------------------------------------------------------------------------
 
 
 def query(model: BayesNet, variables: Sequence[str], given: Sequence[str]) -> Any:
-    """Return the joint distribution of variables given what is known, ``name=state`` each."""
+    """Return the joint distribution of variables given evidence, ``name=state`` each."""
     evidence: dict[str, Any] = {}
     for text in given:
         name, equals, state = text.partition("=")
         if not equals:
-            raise ParameterError(f"--given {text!r} is not of the form NAME=STATE, for instance smoke=yes.")
+            raise ParameterError(f"--given {text!r} is not of the form NAME=STATE, for example smoke=yes.")
         if name in evidence:
-            raise ParameterError(f"--given {name} is there twice.")
+            raise ParameterError(f"--given {name} is given twice.")
         evidence[name] = state
     return model.query(list(variables), evidence)
 
@@ -108,7 +108,7 @@ def predict(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, A
     """Write the rows with the state of the one hidden variable, and its probabilities."""
     if len(model.hidden_) != 1:
         raise ParameterError(
-            "predict needs a network with one hidden variable; halfseen query and impute ask for others. "
+            "predict needs a network with one hidden variable; use halfseen query or impute for others. "
             f"Hidden: {', '.join(model.hidden_) or 'none'}."
         )
     name = model.hidden_[0]
@@ -139,7 +139,7 @@ def score(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any
         total += float(mass[used] @ model.score_samples(X)[used])
         n_rows += float(mass.sum())
     if not n_rows:
-        raise DataError("all rows are of weight 0: there is nothing to score.")
+        raise DataError("all rows have weight 0: there is nothing to score.")
     return {
         "rows": n_rows,
         "loglik": total,
@@ -149,7 +149,7 @@ def score(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any
     }
 
 
-# ---- what was found --------------------------------------------------------------------------------------------------
+# ---- results --------------------------------------------------------------------------------------------------------
 
 
 def describe(model: BayesNet) -> None:
@@ -181,7 +181,7 @@ def summary(model: BayesNet) -> dict[str, Any]:
 
 
 def facts(model: BayesNet, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return what to say first of a model file."""
+    """Return the first facts about a model file."""
     training = record["training"]
     return [
         ("variables", len(model.nodes_)),

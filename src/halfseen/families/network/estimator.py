@@ -172,13 +172,13 @@ class BayesNet(NetworkFit):
         Parameters
         ----------
         X : table
-            Array, pandas, Polars, Arrow, list of rows, or a file (`open_table`). NaN, None and nulls are holes. Its
+            Array, pandas, Polars, Arrow, list of rows, or a file (`open_table`). NaN, None and nulls are missing. Its
             columns are variables of the network; without names they are "x0", "x1", ...
         y : ignored
         sample_weight : (N,) array, optional
         evidence : mapping, optional
-            Soft evidence: for a variable an (N, states) array of likelihoods P(what was seen | state), for rows in
-            which it has no value. Rows of ones, or of NaN, say nothing.
+            Soft evidence: for a variable an (N, states) array of likelihoods P(observation | state), for rows in
+            which it has no value. Rows of ones, or of NaN, carry no information.
         """
         self._check_options()
         states, hidden = reading.read_states(self.states), reading.read_hidden(self.hidden)
@@ -248,7 +248,7 @@ class BayesNet(NetworkFit):
         known: dict[str, tuple[Any, ...]] = {}
         for name in plan.parents:
             if name not in tables:
-                raise ParameterError(f"tables: {name!r} has none.")
+                raise ParameterError(f"tables: {name!r} has no table.")
             known[name] = named.get(name) or tuple(range(np.shape(tables[name])[-1]))
         graph = reading.graph_of(plan, known)
         model = cls([*plan.parents, *plan.edges], states=known)
@@ -266,7 +266,7 @@ class BayesNet(NetworkFit):
 
 
 def _template(states: Mapping[str, Sequence[Any]]) -> Any:
-    """Return a table of one row, in a data frame where there is a library for it."""
+    """Return a table of one row, in a data frame if a library is installed."""
     try:
         return read(frame_from_dict({name: [own[0]] for name, own in states.items()}))
     except ImportError:
@@ -278,15 +278,15 @@ def _merged_rows(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Lik
     for name, one in soft.items():
         if name not in schema.names:
             continue
-        told = np.logical_or.reduce(one.patterns != 0, axis=1)[one.index]
-        both = np.flatnonzero(told & (codes[:, schema.names.index(name)] >= 0))
+        has_evidence = np.logical_or.reduce(one.patterns != 0, axis=1)[one.index]
+        both = np.flatnonzero(has_evidence & (codes[:, schema.names.index(name)] >= 0))
         if len(both):
             raise DataError(
                 f"evidence[{name!r}]: row {both[0]} has a value and soft evidence; make one of them missing."
             )
     used = np.flatnonzero(weight > 0)
     if not len(used):
-        raise DataError("all rows are of weight 0: there is nothing to fit.")
+        raise DataError("all rows have weight 0: there is nothing to fit.")
     codes, weight = codes[used], weight[used]
     if soft:
         part = {name: one._replace(index=one.index[used]) for name, one in soft.items()}

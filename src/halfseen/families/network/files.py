@@ -1,4 +1,4 @@
-"""Bayesian networks from BIF and XMLBIF files, and into them."""
+"""Reading and writing Bayesian networks as BIF and XMLBIF files."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from halfseen.families.network.formats import read_network_file, write_network_f
 def read_bif(path: str | os.PathLike[str]) -> BayesNet:
     """Read a Bayesian network from a BIF or XMLBIF file: of the bnlearn repository, pgmpy, pyAgrum and others.
 
-    The network can be asked at once. `fit` learns its tables anew from a table; variables of the network without a
-    column are hidden then, with the states of the file.
+    The network can be queried at once. `fit` estimates its tables from data; variables of the network without a
+    column are then hidden, with the states of the file.
 
     Parameters
     ----------
     path : str or path
-        A file whose first sign is ``<`` is XMLBIF, whatever its name.
+        A file whose first character is ``<`` is read as XMLBIF, independent of its name.
 
     Raises
     ------
     DataError
-        With the file, the line and what is wrong there.
+        The message names the file, the line and the error.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def read_bif(path: str | os.PathLike[str]) -> BayesNet:
 def write_bif(model: BayesNet, path: str | os.PathLike[str]) -> None:
     """Write a Bayesian network as a BIF file that bnlearn, pgmpy and pyAgrum read.
 
-    Where the name ends in ``.xmlbif``, ``.bifxml`` (pyAgrum's) or ``.xml`` it is an XMLBIF file. States become text.
+    If the name ends in ``.xmlbif``, ``.bifxml`` (pyAgrum's) or ``.xml`` it is an XMLBIF file. States become text.
     Numbers are written so that they are read back to the last bit.
     """
     if not isinstance(model, BayesNet):

@@ -1,4 +1,4 @@
-"""Inside a fit of a Bayesian network: from a table to the best of many EM runs."""
+"""Fitting a Bayesian network: from a table to the best of several EM runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from halfseen.structures.network import Network
 log = logging.getLogger("halfseen")
 
 STRENGTH = 1.0  # how far random starts move the tables around a hidden variable, in logs
-SLIGHT = 0.3  # and those of families with holes
+SLIGHT = 0.3  # and those of families with missing values
 
 
 class NetworkRecipe(NamedTuple):
@@ -110,7 +110,9 @@ class NetworkFit(NetworkMethods):
         tied = tuple(tuple(group) if not isinstance(group, str) else (group,) for group in groups)
         both = set(fixed) & {name for group in tied for name in group}
         if both:
-            raise ParameterError(f"{sorted(both)[0]!r} cannot be both fixed and tied: what is fixed keeps what it has.")
+            raise ParameterError(
+                f"{sorted(both)[0]!r} cannot be both fixed and tied: a fixed table keeps its start values."
+            )
         absent = [name for name in fixed if name not in (self.start or {})]
         if absent:
             raise ParameterError(f"fixed: {absent[0]!r} needs a table in start= to keep.")
@@ -124,7 +126,7 @@ class NetworkFit(NetworkMethods):
     def _learned(
         self, source: Source, plan: Plan, states: Mapping[str, tuple[Any, ...]], hidden: Collection[str]
     ) -> Schema:
-        """Return the columns with their states in the order they count in."""
+        """Return the columns with their states in order."""
         for name in source.names:
             if name not in plan.parents:
                 raise DataError(
@@ -140,7 +142,7 @@ class NetworkFit(NetworkMethods):
         for column in learned.columns:
             if not column.kind.has_categories:
                 raise DataError(
-                    f"column {column.name!r} is of numbers, and networks are of categories: cut it into intervals, or "
+                    f"column {column.name!r} has numbers, but networks need categories: cut it into intervals, or "
                     "list its values in states=."
                 )
             categories = column.categories or ()
@@ -168,7 +170,7 @@ class NetworkFit(NetworkMethods):
                 several[name] = [states[name]]
             else:
                 raise DataError(
-                    f"variable {name!r} is not a column of the table. If it is hidden, say how many states it has: "
+                    f"variable {name!r} is not a column of the table. If it is hidden, give its number of states: "
                     f"hidden={{{name!r}: 2}}. Columns: {', '.join(schema.names[:12])}."
                 )
         for chosen in product(*several.values()):
@@ -218,14 +220,14 @@ class NetworkFit(NetworkMethods):
         )
 
     def _relabelled(self, graph: Graph, schema: Schema) -> list[int]:
-        """Return hidden variables whose states nothing tells apart: they are shown the most frequent first."""
+        """Return hidden variables whose states are exchangeable: they are sorted, the most frequent first."""
         if self.start or self.fixed or self.tied:
             return []
         named = {*schema.names, *(self.states or {})}
         named |= {name for name, own in reading.read_hidden(self.hidden).items() if isinstance(own[0][0], str)}
         return [v for v, name in enumerate(graph.names) if name not in named and name not in self._softened]
 
-    _softened: Collection[str] = ()  # variables that soft evidence is about
+    _softened: Collection[str] = ()  # variables with soft evidence
 
     def _starts(
         self,
@@ -237,7 +239,7 @@ class NetworkFit(NetworkMethods):
         given: Mapping[int, Floats],
         seed: np.random.SeedSequence,
     ) -> list[Params]:
-        """Return the tables that the restarts begin with: what fully observed families say, moved at random."""
+        """Return the tables that the restarts begin with: estimates from observed families, perturbed at random."""
         assert data.known is not None
         leaf = Tables(graph.rows)
         first, amount = np.array(leaf.blank()), np.zeros((1, graph.n_cells))
@@ -264,7 +266,7 @@ class NetworkFit(NetworkMethods):
             starts.append(model.conform(params, params))
         return distinct(model, starts)
 
-    # ---- what came out -------------------------------------------------------------------------------------------
+    # ---- results -------------------------------------------------------------------------------------------------
 
     def _publish(self, found: FittedNetwork) -> None:
         """Set the fitted attributes."""
@@ -275,7 +277,7 @@ class NetworkFit(NetworkMethods):
         self.events_ = self._notes(found)
         convergence.record(self, found.search)
         convergence.warn_of_end(self, found.search.interrupted)
-        log.info("fitted %d variables: %s after %d passes", len(found.graph), self.stop_reason_, self.n_iter_)
+        log.info("fitted %d variables: %s after %d iterations", len(found.graph), self.stop_reason_, self.n_iter_)
 
     def _notes(self, found: FittedNetwork) -> list[str]:
         """Name variables with a single state, and rows of tables without any count."""
@@ -287,8 +289,8 @@ class NetworkFit(NetworkMethods):
             empty = int((counts < NO_MASS).sum())
             if empty and self.prior is None and found.graph.parents[v]:
                 notes.append(
-                    f"P({name} | ...): {empty} of {len(counts)} states of its parents never occur, and keep what they "
-                    "started with; a prior settles them"
+                    f"P({name} | ...): {empty} of {len(counts)} states of its parents never occur and keep their start "
+                    "values; a prior gives them defined values"
                 )
         return notes
 
@@ -296,7 +298,7 @@ class NetworkFit(NetworkMethods):
 def _searched(
     model: BayesianNetwork, data: Reduced, starts: Sequence[Params], plan: SearchPlan, parts: Split, rows: Any
 ) -> Search:
-    """Run the search; where a start makes a row impossible, say which."""
+    """Run the search; if a start gives a row probability zero, name the row."""
     try:
         return fit(model, data, starts, plan)
     except FitError as error:
@@ -304,7 +306,7 @@ def _searched(
             lost = np.flatnonzero(np.isneginf(logliks(log_table(model, params, parts), parts)))
             if len(lost):
                 raise FitError(
-                    f"row {rows[lost].min()} is impossible at the start of the fit: see zeros in start=."
+                    f"row {rows[lost].min()} has probability zero at the start of the fit: check the zeros in start=."
                 ) from error
         raise
 
@@ -320,7 +322,7 @@ def permuted(graph: Graph, cells: Floats, v: int, order: NDArray[np.int64]) -> F
 
 
 def matched(name: str, states: Sequence[Any], categories: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the states as they stand in a column: text for numbers and True/False where that is what was given."""
+    """Return the states as in the column; states given as text match numbers and True/False."""
     found = list(states)
     for category in categories:
         if any(state == category and isinstance(state, str) == isinstance(category, str) for state in states):
@@ -330,7 +332,7 @@ def matched(name: str, states: Sequence[Any], categories: Sequence[Any]) -> tupl
         if printed.count(text) != 1:
             raise DataError(
                 f"column {name!r} holds {category!r}, which is not one of its states: {', '.join(map(repr, states))}. "
-                "Add it to states=, or say that it means missing."
+                "Add it to states=, or declare it as missing."
             )
         found[printed.index(text)] = category
     return tuple(found)

@@ -1,6 +1,6 @@
 """Files of Bayesian networks: BIF, or XMLBIF.
 
-What a file holds is told by how it begins; what is written, by how its name ends.
+The format of a file is detected from its first bytes when reading, and chosen by its extension when writing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from halfseen.whole_file import whole_file
 __all__ = ["read_network_file", "write_network_file"]
 
 XML_FILES = (".xmlbif", ".bifxml", ".xml")
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how XML in UTF-16 begins; BIF is never that
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks of XML in UTF-16; BIF is never in UTF-16
 
 
 def read_network_file(path: str | os.PathLike[str]) -> BifNetwork:
@@ -36,7 +36,7 @@ def read_network_file(path: str | os.PathLike[str]) -> BifNetwork:
 
 
 def write_network_file(network: BifNetwork, path: str | os.PathLike[str]) -> None:
-    """Write a network in UTF-8: as XMLBIF where the name ends so, otherwise as BIF."""
+    """Write a network in UTF-8: as XMLBIF if the extension says so, otherwise as BIF."""
     text = (xmlbif_text if Path(path).suffix.lower() in XML_FILES else bif_text)(network)
     try:
         with whole_file(Path(path)) as file:

@@ -1,7 +1,7 @@
-"""The fused path of Bayesian networks: from tables to counts, without logs on the way.
+"""The fused path of Bayesian networks: from tables to counts, without logs.
 
-Its sums equal those of the three steps, which serve the other modes of assignment and temperatures: an iteration of a
-small network is mostly what lies between its kernel's calls.
+Its sums equal those of the three steps, which are used for other modes of assignment and temperatures: for a
+small network most of an iteration is overhead between kernel calls.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from halfseen.structures.network import sums
 
 
 class _Prepared(NamedTuple):
-    """All cells of the tables, then the likelihoods of soft evidence; and these in logs, which hold smaller ones."""
+    """All cells of the tables, then the likelihoods of soft evidence; and these as logs, which can be smaller."""
 
     table: Floats
     log_soft: Floats
 
     def log_table(self) -> Floats:
-        """Return the logs of all of them."""
+        """Return the logs of all cells."""
         with np.errstate(divide="ignore"):
             return np.concatenate([np.log(self.table[: len(self.table) - len(self.log_soft)]), self.log_soft])
 
 
 class FusedNetwork:
-    """The plan of one network of so many cells, over cases with this soft evidence (logs)."""
+    """The fused E-step of a network with `n_cells` cells, over cases with this soft evidence (logs)."""
 
     def __init__(self, n_cells: int, log_soft: Floats) -> None:
         self.n_cells = n_cells
@@ -47,10 +47,10 @@ class FusedNetwork:
         return Expected.zero(self.n_cells)
 
     def expected(self, prepared: _Prepared, chunk: Any, assign: Assign) -> Expected:
-        """Return the counts of a chunk; its cases all have weight."""
+        """Return the counts of a chunk; all its cases have weight above 0."""
         counts, log_evidence = sums(prepared.table, prepared.log_table, chunk.blocks, chunk.weight)
         return Expected(counts[: self.n_cells], float(chunk.weight @ log_evidence))
 
     def finish(self, total: Expected) -> Expected:
-        """Return them as they are."""
+        """Return the counts unchanged."""
         return total

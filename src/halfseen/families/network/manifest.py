@@ -1,4 +1,4 @@
-"""What the rest of the library knows about Bayesian networks."""
+"""The manifest of Bayesian networks."""
 
 from halfseen.families.family import Family, Option
 
@@ -19,7 +19,7 @@ FAMILY = Family(
     },
     refused={
         "fit": {
-            "target": "no column is special in a network: halfseen query gives the probabilities of any",
+            "target": "a network predicts every column: use halfseen query",
             "columns": "all its columns are categories",
             "covariance": "it has no covariances",
             "classes": "give the numbers of states of hidden variables: --hidden C=3",

@@ -1,8 +1,8 @@
-"""Bayesian networks over a table: rows taken apart into cases, fully observed families counted once.
+"""Bayesian networks over a table: rows are split into cases, fully observed families are counted once.
 
-- *component*: unobserved variables of a row that hang together through shared families.
-- *case*: a component with what was observed around it; equal cases of all rows are merged.
-- *soft evidence*: likelihoods of the states of some variables; a table with one member whose cells never move.
+- *component*: unobserved variables of a row that are connected through shared families.
+- *case*: a component with the observed values around it; equal cases of all rows are merged.
+- *soft evidence*: likelihoods of the states of some variables; a table of one variable whose cells are never updated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 Codes = NDArray[np.signedinteger]
 
 WORK = 1 << 18  # look-ups in a chunk: a millisecond
-POSTERIOR = 1 << 22  # numbers in the posteriors made together: 32 MB
+POSTERIOR = 1 << 22  # numbers in the posteriors computed together: 32 MB
 
 
 class BayesianNetwork(Model):
@@ -39,7 +39,7 @@ class BayesianNetwork(Model):
 
 @dataclass(frozen=True, eq=False)
 class NetworkChunk:
-    """Some cases: what the engine maps over, and how many look-ups they take."""
+    """Some cases, the unit of work of the engine, and their number of look-ups."""
 
     index: int
     blocks: Cases
@@ -49,7 +49,7 @@ class NetworkChunk:
 
 
 class Likelihoods(NamedTuple):
-    """Soft evidence on one variable: distinct rows of log-likelihoods (P, states), and which one each row has."""
+    """Soft evidence on one variable: distinct rows of log-likelihoods (P, states), and the index of each row."""
 
     patterns: Floats
     index: Ints  # type: ignore[assignment]
@@ -60,9 +60,9 @@ class Component(NamedTuple):
 
     Attributes
     ----------
-    scheme : how it is summed over
-    base : (n, F) array       what was observed around each case
-    rows, case : (M,) arrays  the rows that have the component, and which case each of them is
+    scheme : how to sum over it
+    base : (n, F) array       observed values around each case
+    rows, case : (M,) arrays  the rows that have the component, and the case of each
     """
 
     scheme: Scheme
@@ -72,14 +72,14 @@ class Component(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Rows of codes (N, V), -1 unobserved, taken apart.
+    """Rows of codes (N, V), -1 unobserved, split into cases.
 
     Attributes
     ----------
     graph : Graph
     components : list of Component
     soft : logs of the likelihoods of soft evidence, one table after the other
-    softened : the variable that each of these tables is about
+    softened : the variable of each of these tables
     """
 
     graph: Graph
@@ -100,7 +100,7 @@ class Split(NamedTuple):
 
 
 def split(graph: Graph, codes: Codes, likelihoods: Mapping[int, Likelihoods] | None = None) -> Split:
-    """Take rows apart into components of unobserved variables and merge equal cases."""
+    """Split rows into components of unobserved variables and merge equal cases."""
     likelihoods = {} if likelihoods is None else dict(sorted(likelihoods.items()))
     space = Space.of(graph, likelihoods)
     offsets = _offsets(graph, likelihoods)
@@ -133,7 +133,7 @@ def _offsets(graph: Graph, likelihoods: Mapping[int, Likelihoods]) -> list[int]:
 
 
 def _tables_of(graph: Graph, soft: Mapping[int, Any]) -> list[set[int]]:
-    """Return the tables that each variable stands in."""
+    """Return the tables that contain each variable."""
     found = [{v, *graph.children[v]} for v in range(len(graph))]
     for place, v in enumerate(soft):
         found[v].add(len(graph) + place)
@@ -180,7 +180,7 @@ def _labels(graph: Graph, hidden: NDArray[np.bool_]) -> Ints:
 
 
 def distinct(rows: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
-    """Return distinct rows, ordered, and which one each row is."""
+    """Return distinct rows, sorted, and the index of each row."""
     if rows.shape[1] == 0 or len(rows) == 0:
         return rows[:1], np.zeros(len(rows), dtype=np.int64)
     if rows.dtype == np.uint8 or rows.shape[1] > 1:
@@ -224,11 +224,11 @@ def reduce_network(model: BayesianNetwork, graph: Graph, found: Split, weight: F
 
 
 def most_workers(data: Reduced) -> int:
-    """Return how many workers have a whole chunk's work each: less is done sooner than handed over."""
+    """Return how many workers get at least one full chunk; smaller shares cost more to schedule than to compute."""
     return sum(chunk.work for chunk in data.chunks if isinstance(chunk, NetworkChunk)) // WORK
 
 
-# ---- rows in, answers out ----------------------------------------------------------------------------------------
+# ---- results by row ----------------------------------------------------------------------------------------------
 
 
 def log_table(model: BayesianNetwork, params: Params, found: Split) -> Floats:
@@ -238,7 +238,7 @@ def log_table(model: BayesianNetwork, params: Params, found: Split) -> Floats:
 
 
 def logliks(table: Floats, found: Split) -> Floats:
-    """Return the log-probability of what was observed in each row."""
+    """Return the log-probability of the observed values of each row."""
     total = np.zeros(len(found.codes))
     for v in range(len(found.graph)):
         rows, cells = found.observed_cells(v)
@@ -252,8 +252,8 @@ def logliks(table: Floats, found: Split) -> Floats:
 def completed(table: Floats, found: Split, rng: np.random.Generator | None = None) -> tuple[Codes, Floats]:
     """Return codes with every unobserved variable filled in, and the log-probability of each row.
 
-    Without `rng` the most probable joint state and its probability together with what was observed; with `rng` a joint
-    draw, and the probability of what was observed. Every row draws on its own.
+    Without `rng` the most probable joint state and its joint probability with the observed values; with `rng` a joint
+    draw, and the probability of the observed values. Rows are drawn independently.
     """
     codes = np.array(found.codes, dtype=np.int64)
     total = np.zeros(len(codes))
@@ -291,7 +291,7 @@ def marginals(table: Floats, found: Split, v: int) -> Floats:
 def posterior(table: Floats, found: Split, one: Component, targets: Sequence[int]) -> Floats:
     """Return the joint posterior of some variables of a component in every case, (n, states of all targets).
 
-    Each case gets a table of ones of its own over the targets: its usage is the posterior of that case.
+    Each case gets its own table of ones over the targets: its usage (expected counts) is the posterior of that case.
     """
     cards = [found.graph.cards[v] for v in targets]
     size, n_cases = int(np.prod(cards)), len(one.base)

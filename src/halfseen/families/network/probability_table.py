@@ -1,4 +1,4 @@
-"""A table of probabilities whose axes are variables and whose places are states; NumPy reads it as an array."""
+"""A table of probabilities whose axes are variables and whose positions are states; NumPy reads it as an array."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Labelled:
         return self.values.shape
 
     def __getitem__(self, places: Any) -> Any:
-        """Return the probability of states, one for each variable in their order; fewer leave a smaller table."""
+        """Return the probability of states, one for each variable in their order; fewer give a smaller table."""
         named = places if isinstance(places, tuple) else (places,)
         if len(named) > len(self.variables):
             raise ParameterError(
@@ -94,7 +94,7 @@ class Labelled:
 
 
 def position(name: str, states: Sequence[Any], state: Any) -> int:
-    """Return the place of a state among those of a variable; failing that, of the one that prints like it."""
+    """Return the index of a state of a variable; if there is none, of the one with the same text."""
     plain = state.item() if isinstance(state, np.generic) else state
     for place, known in enumerate(states):
         if known == plain and isinstance(known, str) == isinstance(plain, str):

@@ -1,4 +1,4 @@
-"""What a user says of a network, read and checked: edges, states, hidden variables, tables, priors."""
+"""Reading and checking the description of a network: edges, states, hidden variables, tables, priors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ARROW = re.compile(r"(->|<-)")
 
 
 class Plan(NamedTuple):
-    """The graph in words: every variable with its parents, in the order in which they are named."""
+    """The graph by names: every variable with its parents, in the given order."""
 
     parents: dict[str, tuple[str, ...]]
 
@@ -49,7 +49,7 @@ def read_edges(edges: Any, others: Iterable[str] = ()) -> Plan:
         if parent == child:
             raise ParameterError(f"edges: {parent!r} cannot be its own parent.")
         if parent in parents[child]:
-            raise ParameterError(f"edges: {parent!r} -> {child!r} is there twice.")
+            raise ParameterError(f"edges: {parent!r} -> {child!r} is given twice.")
         parents[child].append(parent)
     for name in others:
         parents.setdefault(str(name), [])
@@ -65,12 +65,12 @@ def _from_text(text: str) -> list[tuple[str | None, str | None]]:
         if parts == [""]:
             continue
         if "" in parts:
-            raise ParameterError(f"edges: {chain.strip()!r} has an arrow without a name beside it.")
+            raise ParameterError(f"edges: {chain.strip()!r} has an arrow without a name next to it.")
         if len(parts) == 1:
             found.append((parts[0], None))
         for i in range(1, len(parts), 2):
             pair = (parts[i - 1], parts[i + 1])
-            found.append((None, pair[0]))  # variables count in the order in which they are written
+            found.append((None, pair[0]))  # variables are numbered in the order of the text
             found.append(pair if parts[i] == "->" else (pair[1], pair[0]))
     return found
 
@@ -92,7 +92,7 @@ def _from_list(edges: Any) -> list[tuple[str | None, str | None]]:
 
 
 def graph_of(plan: Plan, states: Mapping[str, Sequence[Any]]) -> Graph:
-    """Return the graph, its order checked for circles."""
+    """Return the graph, checked for cycles."""
     names = tuple(plan.parents)
     place = {name: v for v, name in enumerate(names)}
     parents = tuple(tuple(place[p] for p in plan.parents[name]) for name in names)
@@ -135,14 +135,14 @@ def read_hidden(hidden: Any) -> dict[str, list[tuple[Any, ...]]]:
             found[str(name)] = list(read_states({name: listed}).values())
             continue
         if not listed:
-            raise ParameterError(f"hidden[{name!r}] is empty: give a number of states, or a range of such.")
+            raise ParameterError(f"hidden[{name!r}] is empty: give a number of states, or a range.")
         sizes = sorted({options.whole(f"hidden[{name!r}]", size, 1) for size in listed})
         found[str(name)] = [tuple(range(size)) for size in sizes]
     return found
 
 
 def read_prior(prior: Any, sample_size: Any, graph: Graph) -> Floats | None:
-    """Return pseudo-counts of all cells, (1, S): a number in each, or by "bdeu" one sample shared out evenly."""
+    """Return pseudo-counts of all cells, (1, S): a number in each, or by "bdeu" one sample spread evenly."""
     if prior is None:
         return None
     if prior == "bdeu":
@@ -190,7 +190,7 @@ def read_shared(tied: Any, graph: Graph) -> np.ndarray[Any, Any] | None:
             if graph.shapes[v] != graph.shapes[first]:
                 raise ParameterError(
                     f"tied: the tables of {graph.names[first]!r} and {graph.names[v]!r} have shapes "
-                    f"{graph.shapes[first]} and {graph.shapes[v]}; only tables of one shape can be the same."
+                    f"{graph.shapes[first]} and {graph.shapes[v]}; only tables of one shape can be shared."
                 )
             shared[graph.slice(v)] = np.arange(graph.slice(first).start, graph.slice(first).stop)
     return shared

@@ -1,4 +1,4 @@
-"""The report on a Bayesian network: the answer, a drawing, what the edges carry, the tables, missing values."""
+"""The report on a Bayesian network: summary, drawing, strength of the edges, tables, missing values."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from halfseen.families.network.report_graph import drawn
 MOST_TABLES = 40  # variables whose tables are shown
 MOST_ROWS = 24  # rows of a table that are shown
 MOST_EDGES = 40
-RARE = 5  # expected rows below which a row of a table says little
+RARE = 5  # expected rows below which a row of a table is uncertain
 
 
 class NetworkMaterial(Material):
-    """A network, a table, and what was found in them."""
+    """A network, a table, and what the sections of its report need."""
 
     @classmethod
     def gathered(cls, model: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *more: Any) -> Self:
-        """Read the table once; a file may bring its weights."""
+        """Read the table once; a file may have a weight column."""
         source = read(X)
         return cls(model, source, y, source.weight if sample_weight is None else sample_weight, *more)
 
@@ -61,7 +61,7 @@ class NetworkMaterial(Material):
 
     @cached_property
     def carried(self) -> dict[tuple[int, int], float]:
-        """For each edge I(child; parent | other parents) / H(child): the share of uncertainty that it takes away."""
+        """For each edge I(child; parent | other parents) / H(child): the share of the uncertainty that it removes."""
         graph, names = self.model._graph, self.model._graph.names
         found = {}
         for v, parents in enumerate(graph.parents):
@@ -79,7 +79,7 @@ def _left(joint: Any) -> float:
 
 
 def answer(model: Any, material: NetworkMaterial) -> Section:
-    """Three sentences, and what to be careful about."""
+    """Three sentences, and checks of reliability."""
     hidden = model.hidden_
     sentences = [
         f"The network has {plural(len(model.nodes_), 'variable')}, {plural(len(model.edges_), 'edge')} and "
@@ -89,8 +89,8 @@ def answer(model: Any, material: NetworkMaterial) -> Section:
         sentences.append(f"{listed([cut(name) for name in hidden])} {'is' if len(hidden) == 1 else 'are'} hidden.")
     strong = sorted(material.carried.items(), key=lambda one: -one[1])[:3]
     if strong and strong[0][1] > 0:
-        words = [f"{cut(model.nodes_[p])} on {cut(model.nodes_[v])}" for (p, v), _ in strong]
-        sentences.append(f"What tells most: {listed(words)}.")
+        words = [f"{cut(model.nodes_[p])} -> {cut(model.nodes_[v])}" for (p, v), _ in strong]
+        sentences.append(f"Strongest {'link' if len(words) == 1 else 'links'}: {listed(words)}.")
     checks = sorted(_checks(model, material), key=lambda check: check.fine)
     return Section("answer", "The answer", " ".join(sentences), [Checks(checks, "Before you rely on it")])
 
@@ -106,38 +106,40 @@ def _checks(model: Any, material: NetworkMaterial) -> Iterator[Check]:
     yield missing_check(material)
     impossible = int(np.isneginf(material.loglik).sum())
     if impossible:
-        text = f"{plural(impossible, 'row')} cannot occur under the network. A prior leaves no probability at zero."
+        text = f"{plural(impossible, 'row')} have probability zero under the network. Fit with a prior to avoid that."
         yield Check(False, "Impossible rows", text)
     rare = sum(int((table.sum(axis=-1) < RARE).sum()) for table in material.counts.values())
     total = sum(table[..., 0].size for table in material.counts.values())
-    text = f"{count(rare)} of {count(total)} rows of tables rest on fewer than {RARE} rows of data."
-    yield Check(rare <= total / 4, "Thin tables", text)
+    text = f"{count(rare)} of {count(total)} rows of tables are estimated from fewer than {RARE} rows of data."
+    yield Check(rare <= total / 4, "Rows with little data", text)
 
 
 def network(model: Any, material: NetworkMaterial) -> Section:
-    """The drawing, and what the edges carry."""
+    """The drawing, and the strength of the edges."""
     picture = drawn(model._graph, model.hidden_, {edge: share**0.5 for edge, share in material.carried.items()})
-    caption = "Parents stand above their children; the wider an edge, the more it tells. Hidden variables are dashed."
+    caption = "Parents are above their children; wider edges are stronger. Hidden variables are dashed."
     parts: list[Part] = [Figure(picture, caption)]
     ranked = sorted(material.carried.items(), key=lambda one: (-one[1], one[0]))
     if ranked:
         names = model.nodes_
         rows = [[names[p], names[v], percent(share)] for (p, v), share in ranked[:MOST_EDGES]]
         left_out = len(ranked) - len(rows)
-        note = f"{plural(left_out, 'edge')} that tell less are left out." if left_out else ""
-        text = "How much of the uncertainty about the child each parent takes away, given its other parents"
-        parts.append(Grid(text, ["parent", "child", "takes away"], rows, "What the edges carry", frozenset({1}), note))
+        note = f"{plural(left_out, 'edge')} that are weaker are not shown." if left_out else ""
+        text = "Share of the uncertainty about the child that each parent removes, given the other parents"
+        parts.append(
+            Grid(text, ["parent", "child", "uncertainty removed"], rows, "Strength of the edges", frozenset({1}), note)
+        )
     return Section("network", "The network", "", parts)
 
 
 def tables(model: Any, material: NetworkMaterial) -> Section:
-    """The tables as heat maps: cells above the variable's overall share are warm, those below cold."""
+    """The tables as heat maps: cells above the overall share of the state are warm, those below cold."""
     parts: list[Part] = []
     order = [model.nodes_[v] for v in model._graph.order]
     parts.extend(_heat(model, material, name) for name in order[:MOST_TABLES])
     if len(order) > MOST_TABLES:
-        parts.append(Text(f"{len(order) - MOST_TABLES} further tables are left out; model.table(name) has them."))
-    lead = "P(variable | parents). Colours say how far a cell is above or below the variable's overall share."
+        parts.append(Text(f"{len(order) - MOST_TABLES} more tables are not shown; model.table(name) returns them."))
+    lead = "P(variable | parents). Colours show how far a cell is above or below the overall share of the state."
     return Section("tables", "The tables", lead, parts)
 
 

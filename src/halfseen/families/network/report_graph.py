@@ -9,7 +9,7 @@ from halfseen.structures.graph import Graph
 
 LETTER = 7.2  # width of a letter of 12 px
 BOX, GAP, DEPTH = 28, 22, 78  # height of a box; between boxes; between layers
-SWEEPS = 12  # times that layers are put in the order of their neighbours
+SWEEPS = 12  # times that layers are sorted by their neighbours
 LONGEST = 22  # letters of a name
 
 
@@ -47,7 +47,7 @@ def drawn(graph: Graph, hidden: Sequence[str] = (), weight: Mapping[tuple[int, i
 
 
 def _ordered(graph: Graph) -> list[list[int]]:
-    """Return the layers, each in the mean order of its neighbours above and below, by turns."""
+    """Return the layers, each in the mean order of its neighbours above and below, alternately."""
     layers = graph.layers()
     for sweep in range(SWEEPS):
         at = {v: (i + 0.5) / len(layer) for layer in layers for i, v in enumerate(layer)}

@@ -4,9 +4,9 @@
     <VARIABLE TYPE="nature"> <NAME>a</NAME> <OUTCOME>yes</OUTCOME> <OUTCOME>no</OUTCOME> </VARIABLE>
     <DEFINITION> <FOR>a</FOR> <GIVEN>b</GIVEN> <TABLE>0.1 0.9 0.5 0.5</TABLE> </DEFINITION>
 
-A table lists its numbers with the variable's own state changing quickest, then the last parent's. Blanks around names
-are dropped unless ``xml:space="preserve"`` says that they count. A file that declares entities is refused: nothing here
-needs them, and they can make a small file fill the memory.
+A table lists its numbers with the variable's own state changing fastest, then the last parent's. Blanks around names
+are dropped unless ``xml:space="preserve"`` is set. A file that declares entities is refused: networks
+do not need them, and they can expand a small file until memory is full.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Element:
 
 
 class _Reader:
-    """The elements of a file; whatever is wrong is told with file and line."""
+    """The elements of a file; errors name file and line."""
 
     def __init__(self, content: bytes, where: str) -> None:
         self.where = where
@@ -81,7 +81,9 @@ class _Reader:
 
     def _entity(self, name: str, *_: Any) -> None:
         line = self.parser.CurrentLineNumber
-        raise DataError(f"{self.where}, line {line}: entity {name!r}: such are not read. Put the text in its place.")
+        raise DataError(
+            f"{self.where}, line {line}: entity {name!r}: entities are not supported. Write the text itself."
+        )
 
     def error(self, what: str, at: _Element) -> DataError:
         return DataError(f"{self.where}, line {at.line}: {what}")
@@ -114,10 +116,10 @@ def parse_xmlbif(content: bytes, where: str = "text") -> BifNetwork:
     for variable in network.all("VARIABLE"):
         name = reader.one(variable, "NAME").text
         if name in states:
-            raise reader.error(f"variable {name!r} is there twice.", variable)
+            raise reader.error(f"variable {name!r} is defined twice.", variable)
         states[name] = own = tuple(state.text for state in variable.all(*_STATE))
         if not own:
-            raise reader.error(f"variable {name!r} has no states: <OUTCOME>yes</OUTCOME> is one.", variable)
+            raise reader.error(f"variable {name!r} has no states. Add them: <OUTCOME>yes</OUTCOME>.", variable)
         if len(set(own)) < len(own):
             raise reader.error(f"variable {name!r} has a state twice: {', '.join(own)}.", variable)
     if not states:
@@ -127,7 +129,7 @@ def parse_xmlbif(content: bytes, where: str = "text") -> BifNetwork:
     for family in network.all(*_FAMILY):
         child = reader.one(family, "FOR").text
         if child in parents:
-            raise reader.error(f"the probabilities of {child!r} are there twice.", family)
+            raise reader.error(f"the probabilities of {child!r} are given twice.", family)
         parents[child] = tuple(given.text for given in family.all("GIVEN"))
         check_family(child, parents[child], states, partial(reader.error, at=family))
         shape = tuple(len(states[name]) for name in (*parents[child], child))
@@ -147,14 +149,14 @@ def _table(reader: _Reader, child: str, table: _Element, shape: tuple[int, ...])
         except ValueError:
             raise reader.error(f"{text!r} in the table of {child!r} is not a number.", table) from None
     if len(numbers) != prod(shape):
-        asked = f"its states and parents ask for {prod(shape)}"
+        asked = f"its states and parents require {prod(shape)}"
         raise reader.error(f"the table of {child!r} has {len(numbers)} numbers; {asked}.", table)
     rows = np.reshape(numbers, (-1, shape[-1])).tolist()
     checked = [check_row(child, row, partial(reader.error, at=table)) for row in rows]
     return np.reshape(checked, shape)
 
 
-# ---- out -------------------------------------------------------------------------------------------------------------
+# ---- writing----------------------------------------------------------------------------------------------------------
 
 
 def xmlbif_text(network: BifNetwork) -> str:
@@ -175,7 +177,7 @@ def xmlbif_text(network: BifNetwork) -> str:
 def _element(name: str, text: str) -> str:
     wrong = _NOT_XML.search(text)
     if wrong:
-        raise ParameterError(f"{text!r} has a sign that XML has no way to write, {wrong[0]!r}: use a .bif file.")
+        raise ParameterError(f"{text!r} has a character that XML cannot represent, {wrong[0]!r}: use a .bif file.")
     blanks = ' xml:space="preserve"' if text != text.strip() else ""
     escaped = "".join(_SIGNS.get(sign, sign) for sign in text)
     return f"<{name}{blanks}>{escaped}</{name}>"

@@ -1,4 +1,4 @@
-"""What an alignment says: when each word, unit and state was, and how sure that is."""
+"""Alignments: the time of each word, unit and state, and its uncertainty."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Segment(NamedTuple):
     Attributes
     ----------
     name : str
-    start, end : float           on the best way, in frames times `step`
-    log_probability : float      what its frames add to the log-probability of the best way
+    start, end : float           on the best path, in frames times `step`
+    log_probability : float      share of its frames in the log-probability of the best path
     confidence : float           mean over its frames of the probability that they belong to it
-    start_sd, end_sd : float     standard deviation of when it began and ended, given all that was heard
-    word : int                   place of its word in the transcript; -1 for a pause
+    start_sd, end_sd : float     posterior standard deviation of its start and end
+    word : int                   index of its word in the transcript; -1 for a pause
     """
 
     name: str
@@ -48,17 +48,17 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """When everything of one utterance was said.
+    """The aligned words, units and states of one utterance.
 
     Attributes
     ----------
-    name : str                   what the utterance is called
-    words, units, states : tuples of Segment     pauses stand among units and states
+    name : str                   name of the utterance
+    words, units, states : tuples of Segment     pauses are among units and states
     duration : float             frames times `step`
-    log_probability : float      of the best way together with the features
-    loglik : float               of the features, over all ways
-    surprise : float             how far its log-likelihood per frame lies below that of the training data, in robust
-                                 standard deviations: above 5 the transcript hardly fits
+    log_probability : float      of the best path together with the features
+    loglik : float               of the features, over all paths
+    surprise : float             how far its log-likelihood per frame is below that of the training data, in robust
+                                 standard deviations: above 5 the transcript is probably wrong
     """
 
     name: str
@@ -81,7 +81,7 @@ class Alignment:
         return {**own, **levels}
 
     def shifted(self, offset: float) -> Alignment:
-        """Return the same with `offset` added to all times: of an utterance that begins later in a recording."""
+        """Return the alignment with `offset` added to all times: for an utterance that begins later in a recording."""
         if not offset:
             return self
         words, units, states = (
@@ -91,19 +91,19 @@ class Alignment:
         return replace(self, words=words, units=units, states=states, duration=self.duration + offset)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a file by its ending: .TextGrid (tiers words and phones), .json, .csv, .srt or .vtt."""
+        """Write a file by its extension: .TextGrid (tiers words and phones), .json, .csv, .srt or .vtt."""
         write(path, [self])
 
 
 FORMATS = (".TextGrid", ".json", ".csv", ".srt", ".vtt")
-LINE = 42  # letters of a caption, twice at most
+LINE = 42  # characters in a line of a caption, two lines at most
 PAUSE = 0.5  # seconds after which a new caption begins
 
 
 def write(path: str | os.PathLike[str], alignments: Sequence[Alignment], texts: Sequence[str] | None = None) -> None:
-    """Write the alignments of one recording, in the order of time, to a file whose ending says how.
+    """Write the alignments of one recording, in the order of time, to a file whose extension selects the format.
 
-    `texts` are what to show in captions, one for each alignment; by default captions are made of the words.
+    `texts` are the texts of captions, one for each alignment; by default captions are made of the words.
     """
     ending = os.path.splitext(os.fspath(path))[1].lower()
     words, units = ([part for one in alignments for part in one.tier(level)] for level in ("words", "units"))
@@ -168,12 +168,12 @@ class Typical(NamedTuple):
 
     @classmethod
     def of(cls, by_frame: Floats) -> Typical:
-        """Return what is typical of some utterances."""
+        """Return the median and spread of some utterances."""
         centre = float(np.median(by_frame))
         return cls(centre, 1.4826 * float(np.median(np.abs(by_frame - centre))))
 
     def surprise(self, by_frame: float) -> float:
-        """Return how far below the centre a value lies, in spreads."""
+        """Return how far a value is below the centre, in spreads."""
         return (self.centre - by_frame) / self.spread if self.spread > 0 else 0.0
 
 
@@ -193,7 +193,7 @@ class Aligner:
         linear = self._linear(layout, piece, scores) if self._varies(layout) else None
         spans = np.stack([_word_spans(layout, piece), _spans(layout, piece), np.stack([way.nodes, way.nodes + 1], 1)])
         held = posterior(layout.graph, self.moves, scores, np.ascontiguousarray(spans))
-        sums = [_passed(way.log_probability), *(_passed(row) for row in held.held)]
+        sums = [_cumulative(way.log_probability), *(_cumulative(row) for row in held.held)]
         sd = _spread(held)
         inner, firsts = (sd, None) if linear is None else linear
         return Alignment(
@@ -253,7 +253,7 @@ class Aligner:
         return any(word in self.lexicon.first_way for word in layout.words)
 
     def _linear(self, layout: Layout, piece: NDArray[np.int64], scores: Floats) -> tuple[Floats, list[int]]:
-        """Return the spread of the bounds of nodes given the pronunciations on the best way, and each unit's first."""
+        """Return the spread of the bounds of nodes given the pronunciations on the best path, and each unit's first."""
         taken = [layout.pieces[piece[first]] for first, _ in _runs(piece)]
         plain = Lexicon(self.lexicon.units, self.lexicon.n_states)
         only = plain.layout([self.lexicon.units[part.unit] for part in taken])
@@ -262,13 +262,13 @@ class Aligner:
 
 
 class _Measured(NamedTuple):
-    """What is known of frames and nodes, from which segments are made.
+    """Quantities of frames and nodes from which segments are built.
 
     Attributes
     ----------
     step : float
     log_probability, held : lists     sums over the frames before t, t = 0 .. T
-    sd : (L + 1,) array               spread of when each node was reached, in frames
+    sd : (L + 1,) array               standard deviation of the time at which each node was reached, in frames
     """
 
     step: float
@@ -290,8 +290,8 @@ class _Measured(NamedTuple):
         )
 
 
-def _passed(values: Floats) -> list[float]:
-    """Return sums over all that comes before each frame, and over all."""
+def _cumulative(values: Floats) -> list[float]:
+    """Return the cumulative sums before each frame, and the total."""
     return [0.0, *np.cumsum(values).tolist()]
 
 
@@ -307,7 +307,7 @@ def _spans(layout: Layout, piece: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _word_spans(layout: Layout, piece: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the nodes of the word at each frame, of all its pronunciations; a pause stands for itself, (T, 2)."""
+    """Return the nodes of the word at each frame, of all its pronunciations; a pause has its own, (T, 2)."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for part in layout.pieces:
@@ -320,11 +320,13 @@ def _word_spans(layout: Layout, piece: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _spread(held: Held) -> Floats:
-    """Return the standard deviation, in frames, of when node j or a later one was first reached, (L + 1,).
+    """Return the standard deviation, in frames, of the time when node j or a later one was first reached, (L + 1,).
 
     The number of frames before it is B = sum_t [node_t < j]. Nodes only rise, so that E B = sum_t p(node_t < j) and
     E B^2 = sum_t (2 t + 1) p(node_t < j).
     """
     mean, square = (np.concatenate([[0.0], np.cumsum(sums)]) for sums in (held.frames, held.squares))
     variance = square - mean**2
-    return np.sqrt(np.where(variance > 1e-9 * np.maximum(1.0, square), variance, 0.0))  # the rest is rounding
+    return np.sqrt(
+        np.where(variance > 1e-9 * np.maximum(1.0, square), variance, 0.0)
+    )  # smaller values are rounding errors

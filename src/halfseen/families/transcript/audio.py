@@ -1,7 +1,7 @@
-"""Sound as features: mel-frequency cepstra every 10 ms, with their slopes, about their own mean.
+"""Sound as features: mel-frequency cepstra every 10 ms, with their slopes, minus their mean.
 
-The usual path, in a few lines: raise the high frequencies, cut into overlapping windows, power spectrum, sums over
-bands that are equally wide on the mel scale, logs, cosine transform. Any sample rate; frames are told in seconds.
+The usual steps: pre-emphasis, cut into overlapping windows, power spectrum, sums over
+bands that are equally wide on the mel scale, logs, cosine transform. Any sample rate; times of frames are in seconds.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ Floats = NDArray[np.float64]
 
 STEP = 0.01  # seconds from one frame to the next
 WINDOW = 0.025  # seconds
-RAISED = 0.97  # of each sample is taken from the next
+RAISED = 0.97  # pre-emphasis: this share of each sample is subtracted from the next
 HIGHEST = 8000.0  # Hz; above there is little speech
-QUIET = 1e-10  # of the loudest band: what digital silence counts as
+QUIET = 1e-10  # of the loudest band: floor for digital silence
 LIFTER = 22.0  # cepstra are weighted to have spreads of one order
 BANDS = 26
-PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE  # kinds of WAV; the last says further on which it is
-KINDS = {(PCM, 8), (PCM, 16), (PCM, 24), (PCM, 32), (FLOAT, 32), (FLOAT, 64)}  # with bits of a sample
+PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE  # formats of WAV; EXTENSIBLE gives the format later in the header
+KINDS = {(PCM, 8), (PCM, 16), (PCM, 24), (PCM, 32), (FLOAT, 32), (FLOAT, 64)}  # (format, bits per sample)
 
 
 def read_wav(path: str | os.PathLike[str]) -> tuple[Floats, int]:
     """Return the samples of a WAV file, between -1 and 1, channels averaged, and their rate in Hz.
 
-    PCM of 8, 16, 24 or 32 bits, or floating point. Other formats are an error that says how to convert them.
+    PCM of 8, 16, 24 or 32 bits, or floating point. Other formats raise an error that says how to convert them.
     """
     try:
         with open(path, "rb") as file:
@@ -44,7 +44,7 @@ def read_wav(path: str | os.PathLike[str]) -> tuple[Floats, int]:
         raise DataError(f"{os.fspath(path)}: there is no such file.") from None
     except ValueError as error:
         raise DataError(
-            f"{os.fspath(path)}: this is not a WAV file of plain samples ({error}). Convert it, for instance: "
+            f"{os.fspath(path)}: this is not an uncompressed WAV file ({error}). Convert it, for example: "
             "ffmpeg -i IN -c:a pcm_s16le OUT.wav"
         ) from None
     samples = _samples(raw[: len(raw) // (width * n_channels) * width * n_channels], kind, width)
@@ -56,10 +56,10 @@ def read_wav(path: str | os.PathLike[str]) -> tuple[Floats, int]:
 
 
 def _opened(file: BinaryIO) -> tuple[int, int, int, int, bytes]:
-    """Return kind, channels, rate, bytes of a sample, and samples of a WAV file; raise ValueError if it is none.
+    """Return kind, channels, rate, bytes of a sample, and samples of a WAV file; raise ValueError if it is not one.
 
-    The file is a row of chunks, each with a name and a size; a size that is not known yet, as programs write it that
-    stream sound, is larger than the file.
+    The file is a row of chunks, each with a name and a size; programs that stream
+    sound write a size larger than the file.
     """
     if file.read(4) != b"RIFF" or file.read(8)[4:] != b"WAVE":
         raise ValueError("it does not begin with RIFF and WAVE")
@@ -70,7 +70,7 @@ def _opened(file: BinaryIO) -> tuple[int, int, int, int, bytes]:
             form = _form(file.read(size))
         elif name == b"data":
             if form is None:
-                raise ValueError("samples stand before what they are")
+                raise ValueError("samples come before the header that describes them")
             return *form, file.read(min(size, os.fstat(file.fileno()).st_size))
         else:
             file.seek(size, os.SEEK_CUR)
@@ -79,7 +79,7 @@ def _opened(file: BinaryIO) -> tuple[int, int, int, int, bytes]:
 
 
 def _form(raw: bytes) -> tuple[int, int, int, int]:
-    """Return kind, channels, rate and bytes of a sample from the chunk that tells them."""
+    """Return kind, channels, rate and bytes of a sample from the format chunk."""
     if len(raw) < 16:
         raise ValueError("it ends before its samples")
     kind, n_channels, rate, _, _, bits = struct.unpack("<HHIIHH", raw[:16])
@@ -93,7 +93,7 @@ def _form(raw: bytes) -> tuple[int, int, int, int]:
 
 
 def _samples(raw: bytes, kind: int, width: int) -> Floats:
-    """Return numbers between -1 and 1 from little-endian samples of so many bytes."""
+    """Return numbers between -1 and 1 from little-endian samples of `width` bytes."""
     if kind == FLOAT:
         return np.frombuffer(raw, dtype=f"<f{width}").astype(np.float64)
     if width == 1:
@@ -117,7 +117,7 @@ def mfcc(
     rate : float                  samples per second
     n_cepstra : int, default 13   the first is the log of the energy; 26 at most
     deltas : {0, 1, 2}            1 adds slopes over two frames on both sides, 2 also slopes of slopes
-    normalise : bool              take off the mean of each cepstrum over the recording
+    normalise : bool              subtract the mean of each cepstrum over the recording
     step : float, default 0.01
 
     Frame t is the sound around (t + 1/2) step.
@@ -132,16 +132,18 @@ def mfcc(
     if samples.ndim != 1 or not len(samples) or not np.isfinite(samples).all():
         raise DataError(f"samples have shape {samples.shape}, expected one row of finite numbers.")
     if not (rate > 0 and step > 0 and rate * step >= 1):
-        raise ParameterError(f"rate={rate!r}, step={step!r}: a step must have one sample at least.")
+        raise ParameterError(f"rate={rate!r}, step={step!r}: a step must have at least one sample.")
     if not 1 <= n_cepstra <= BANDS or deltas not in (0, 1, 2):
-        raise ParameterError(f"n_cepstra={n_cepstra!r}, deltas={deltas!r}: from 1 to {BANDS}, and 0, 1 or 2 are known.")
+        raise ParameterError(
+            f"n_cepstra={n_cepstra!r}, deltas={deltas!r}: n_cepstra is from 1 to {BANDS}, deltas 0, 1 or 2."
+        )
     size, n_frames = max(2, round(WINDOW * rate)), max(1, int(len(samples) / (rate * step)))
     spectrum_size = 1 << (size - 1).bit_length()
     centres = np.floor((np.arange(n_frames) + 0.5) * step * rate).astype(np.int64)
     padded = np.pad(samples - RAISED * np.concatenate([[0.0], samples[:-1]]), (size, 2 * size))
     firsts = centres + size - size // 2
     found = np.empty((n_frames, n_cepstra))
-    for begin in range(0, n_frames, 4096):  # an hour of sound has no spectrogram in memory
+    for begin in range(0, n_frames, 4096):  # so that the spectrogram of an hour of sound is never in memory
         rows = firsts[begin : begin + 4096, None] + np.arange(size)
         power = np.abs(rfft(padded[rows] * np.hamming(size), spectrum_size)) ** 2
         found[begin : begin + 4096] = _cepstra(power, float(rate), spectrum_size, n_cepstra)
@@ -187,7 +189,7 @@ def _slope(values: Floats) -> Floats:
 
 
 def spectrogram(samples: Any, rate: float, step: float = STEP) -> tuple[Floats, Floats, Floats]:
-    """Return times (T,), frequencies (F,) and the log of the power, (F, T), of sound: for pictures."""
+    """Return times (T,), frequencies (F,) and the log of the power, (F, T), of sound: for plots."""
     samples = np.asarray(samples, dtype=np.float64)
     size, n_frames = max(2, round(WINDOW * rate)), max(1, int(len(samples) / (rate * step)))
     times: Floats = (np.arange(n_frames, dtype=np.float64) + 0.5) * step

@@ -1,4 +1,4 @@
-"""Folders of recordings with what was said in them, and pronunciation dictionaries.
+"""Folders of recordings with their transcripts, and pronunciation dictionaries.
 
     corpus/anna/one.wav   corpus/anna/one.txt      a transcript: .txt, .lab, .TextGrid, .srt or .vtt of the same name
     corpus/ben/two.wav    corpus/ben/two.TextGrid  folders are speakers
@@ -28,25 +28,25 @@ from halfseen.families.transcript.textgrid import read_textgrid
 __all__ = ["AudioFolder", "Recording", "read_dictionary", "words_of"]
 
 TEXTS = (".lab", ".txt", ".TextGrid", ".textgrid", ".srt", ".vtt")
-TIERS = ("words", "word", "transcript", "utterance", "phones", "phone")  # of a TextGrid, the first that is there
-ROOM = 1 << 29  # bytes of features kept; beyond, they are computed anew in every pass
+TIERS = ("words", "word", "transcript", "utterance", "phones", "phone")  # of a TextGrid, the first that exists
+MEMORY = 1 << 29  # bytes of features to cache; others are computed again in every pass
 QUIET = 0.15  # of the range of the log-energy, above its lowest frames
-AROUND = 0.5  # seconds of sound that a caption gets on both sides, at most to the middle of the pause beside it
+AROUND = 0.5  # seconds of sound that a caption gets on both sides, at most to the middle of the adjacent pause
 EDGES = '.,;:!?"“”„()[]{}«»…—–-*_/\\'
 
 
 class Recording(NamedTuple):
-    """An utterance: where its sound is, and what was said.
+    """An utterance: its sound and its transcript.
 
     Attributes
     ----------
-    name : str                path below the folder, without its ending; of a caption, with its number: "news#3"
+    name : str                path below the folder, without its extension; of a caption, with its number: "news#3"
     path : Path
     words : tuple of str
     speaker : str
     start : float             seconds at which it begins in the file
     end : float or None       and ends; None: at the end of the file
-    text : str                what was said, as it was written
+    text : str                the transcript as written in the file
     """
 
     name: str
@@ -59,28 +59,28 @@ class Recording(NamedTuple):
 
 
 class AudioFolder(Sequence[NDArray[np.float64]]):
-    """The features of all recordings of a folder, made when they are asked for; `TranscriptAligner` takes it as it is.
+    """The features of all recordings of a folder, computed at access; `TranscriptAligner` accepts it.
 
-    Features are 13 mel-frequency cepstra with their slopes every 10 ms (`mfcc`), about the mean over all
-    recordings of a speaker where folders name speakers, else over the recording.
+    Features are 13 mel-frequency cepstra with their slopes every 10 ms (`mfcc`), minus the mean over all
+    recordings of a speaker if folders name speakers, else over the recording.
 
     Parameters
     ----------
     folder : path             a folder, or one WAV file
     transcripts : mapping, optional
-        What was said, by the name of the recording ("anna/one", with or without .wav), instead of files beside them.
-        Without its folder ("one") where no other has that name.
+        Transcripts by the name of the recording ("anna/one", with or without .wav), instead of files next to them.
+        The name may be without its folder ("one") if it is unique.
     words : collection, optional
-        Known words, such as a pronunciation dictionary: they say how a word is written ("Don't" may be "don't").
+        Known words, such as a pronunciation dictionary: they define the spelling ("Don't" may be "don't").
     tier : str, optional
         Tier of TextGrid files that has the words; by default the first of words, word, transcript, utterance, phones,
         phone, or the first tier.
     needs_text : bool, default True
         Leave out recordings without a transcript; `without_text` names them. False: keep them, with no words.
     deltas : {0, 1, 2}, default 1
-        Slopes, and slopes of slopes, beside the cepstra: more of them tell units apart, fewer find their bounds.
+        Add slopes, and slopes of slopes, to the cepstra: more distinguish units better, fewer locate boundaries better.
     step : float, default 0.01
-    room : int                bytes of features to keep in memory
+    memory : int              bytes of features to keep in memory
 
     Attributes
     ----------
@@ -106,33 +106,34 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         needs_text: bool = True,
         deltas: int = 1,
         step: float = STEP,
-        room: int = ROOM,
+        memory: int = MEMORY,
     ) -> None:
-        self.folder, self.step, self.deltas, self.room = Path(folder), step, deltas, room
+        self.folder, self.step, self.deltas, self.memory = Path(folder), step, deltas, memory
         self.without_text: list[str] = []
         self._given = None if transcripts is None else dict(transcripts)
         self.recordings = list(self._found(words, tier, needs_text))
         if not self.recordings:
-            lacking = self._tell_lacking() if self.without_text else ""
-            raise DataError(f"{self.folder}: there is no recording (.wav) with a transcript in it.{lacking}")
+            lacking = self._no_transcripts_message() if self.without_text else ""
+            raise DataError(f"{self.folder}: no recording (.wav) with a transcript was found.{lacking}")
         self._kept: dict[int, NDArray[np.float64]] = {}
         self._size = 0
         self._means: dict[str, NDArray[np.float64]] = {}
 
-    def _tell_lacking(self) -> str:
-        """Say why no recording has a transcript."""
+    def _no_transcripts_message(self) -> str:
+        """Return why no recording has a transcript."""
         if self._given is None:
-            return f" {len(self.without_text)} have no {', '.join(TEXTS)} beside them."
-        return f" transcripts are of {', '.join(map(repr, list(self._given)[:3]))}, recordings {self.without_text[:3]}."
+            return f" {len(self.without_text)} have no {', '.join(TEXTS)} next to them."
+        given, without = (", ".join(map(repr, list(names)[:3])) for names in (self._given, self.without_text))
+        return f" Transcripts: {given}; recordings: {without}."
 
     @property
     def names(self) -> list[str]:
-        """What each utterance is called."""
+        """The name of each utterance."""
         return [found.name for found in self.recordings]
 
     @property
     def transcripts(self) -> list[tuple[str, ...]]:
-        """What was said in each."""
+        """The transcript of each utterance."""
         return [found.words for found in self.recordings]
 
     def __len__(self) -> int:
@@ -143,7 +144,7 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
             return [self[i] for i in range(*b.indices(len(self)))]
         if b not in self._kept:
             found = self._features(self.recordings[b])
-            if self._size + found.nbytes > self.room:
+            if self._size + found.nbytes > self.memory:
                 return found
             self._kept[b] = found
             self._size += found.nbytes
@@ -156,7 +157,7 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
     def quiet(self, share: float = QUIET) -> NDArray[np.float64]:
         """Return the frames whose log-energy is in the lowest `share` of its range in a recording: mostly silence.
 
-        They are examples to begin with, where recordings are long: ``TranscriptAligner(silence="sil",
+        They are examples of silence to start from if recordings are long: ``TranscriptAligner(silence="sil",
         start={"sil": corpus.quiet()})``.
         """
         found = []
@@ -169,7 +170,7 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         cepstra = self._cepstra(found)
         if found.speaker not in self._means:
             total, n_frames = np.zeros(13), 0
-            for other in self.recordings:  # in their order, whichever was asked for first
+            for other in self.recordings:  # in their order, independent of the order of access
                 if other.speaker == found.speaker:
                     own = cepstra if other is found else self._cepstra(other)
                     total, n_frames = total + own[:, :13].sum(axis=0), n_frames + len(own)
@@ -181,7 +182,7 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         samples, rate = _clip(found)
         return mfcc(samples, rate, deltas=self.deltas, normalise=False, step=self.step)
 
-    # ---- what is there -------------------------------------------------------------------------------------------
+    # ---- files ---------------------------------------------------------------------------------------------------
 
     def _found(self, known: Collection[str] | None, tier: str | None, needs_text: bool) -> Iterator[Recording]:
         if not self.folder.exists():
@@ -194,13 +195,13 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
             name = inside.with_suffix("").as_posix()
             speaker = inside.parent.as_posix() if len(inside.parts) > 1 else name
             if self._given is not None:
-                said = self._given.get(name, self._given.get(inside.as_posix()))
-                if said is None and bare[path.name] == 1:  # not one for two speakers
-                    said = self._given.get(path.name, self._given.get(path.stem))
-                if said is None:
+                transcript = self._given.get(name, self._given.get(inside.as_posix()))
+                if transcript is None and bare[path.name] == 1:  # not one for two speakers
+                    transcript = self._given.get(path.name, self._given.get(path.stem))
+                if transcript is None:
                     self.without_text.append(name)
-                if said is not None or not needs_text:
-                    yield Recording(name, path, words_of(said or "", known), speaker, text=said or "")
+                if transcript is not None or not needs_text:
+                    yield Recording(name, path, words_of(transcript or "", known), speaker, text=transcript or "")
                 continue
             text = next((path.with_suffix(end) for end in TEXTS if path.with_suffix(end).exists()), None)
             if text is None:
@@ -210,13 +211,13 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
             elif text.suffix in (".srt", ".vtt"):
                 yield from _captioned(name, path, text, speaker, known)
             else:
-                said = _said(text, tier)
-                yield Recording(name, path, words_of(said, known), speaker, text=said)
+                transcript = _transcript_of(text, tier)
+                yield Recording(name, path, words_of(transcript, known), speaker, text=transcript)
 
 
 @lru_cache(maxsize=1)
 def _loaded(path: Path, changed: int) -> tuple[NDArray[np.float64], int]:
-    """Return the sound of a file as it was last `changed`; all captions of a file need it one after the other."""
+    """Return the sound of a file as it was last `changed`; cached because all captions of a file use it."""
     return read_wav(path)
 
 
@@ -225,7 +226,7 @@ def _clip(found: Recording) -> tuple[NDArray[np.float64], int]:
     last = None if found.end is None else round(found.end * rate)
     clip = samples[round(found.start * rate) : last]
     if not len(clip):
-        raise DataError(f"{found.name}: it begins at {found.start:.6g} s, after the end of {found.path}.")
+        raise DataError(f"{found.name}: the utterance begins at {found.start:.6g} s, after the end of {found.path}.")
     return clip, rate
 
 
@@ -233,8 +234,8 @@ def _waves(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.suffix.lower() == ".wav")
 
 
-def _said(path: Path, tier: str | None) -> str:
-    """Return what a transcript file says."""
+def _transcript_of(path: Path, tier: str | None) -> str:
+    """Return the text of a transcript file."""
     if path.suffix.lower() != ".textgrid":
         return " ".join(read_text(path).split())
     tiers = read_textgrid(path)
@@ -245,21 +246,21 @@ def _said(path: Path, tier: str | None) -> str:
 
 
 def _captioned(name: str, path: Path, text: Path, speaker: str, known: Collection[str] | None) -> Iterator[Recording]:
-    """Yield an utterance for each caption: its time, and up to half of the pauses beside it."""
+    """Yield an utterance for each caption: its time, and up to half of the adjacent pauses."""
     captions = sorted(read_captions(text))
-    for i, (start, end, said) in enumerate(captions):
-        words = words_of(said, known)
+    for i, (start, end, transcript) in enumerate(captions):
+        words = words_of(transcript, known)
         if not words:
             continue
         before = captions[i - 1].end if i else -np.inf
         after = captions[i + 1].start if i + 1 < len(captions) else np.inf
         low = max(start - AROUND, min((before + start) / 2, start), 0.0)
         high = min(end + AROUND, max((after + end) / 2, end))
-        yield Recording(f"{name}#{i + 1}", path, words, speaker, low, high, said)
+        yield Recording(f"{name}#{i + 1}", path, words, speaker, low, high, transcript)
 
 
 def words_of(text: str, known: Collection[str] | None = None) -> tuple[str, ...]:
-    r"""Return the words of a text as a dictionary writes them; without one, in small letters without punctuation.
+    r"""Return the words of a text, spelled as in the dictionary; without one, in lower case without punctuation.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Utterances: sequences of frames, each with what was said in it and not when.
+"""Utterances: sequences of frames, each with its transcript, without times.
 
 - *frame*: one row of features, at one time.
-- *graph*: the ways in which the states of a transcript may follow each other, made by whoever knows the units.
+- *graph*: the possible orders of the states of a transcript; built by the lexicon.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from halfseen.data.sequences import SequenceChunk, Sequences, Steps
 
-__all__ = ["Spoken", "Utterances"]
+__all__ = ["TranscriptSteps", "Utterances"]
 
 
-class Spoken(Steps):
-    """Blocks of columns that know the lengths of their utterances and the graphs of their transcripts."""
+class TranscriptSteps(Steps):
+    """Blocks of columns with the lengths of their utterances and the graphs of their transcripts."""
 
     def __init__(self, blocks: Mapping[str, NDArray[Any]], lengths: NDArray[np.int64], graphs: Sequence[Any]) -> None:
         super().__init__(blocks, lengths)
@@ -59,7 +59,9 @@ class Utterances:
         return [
             SequenceChunk(
                 chunk.index,
-                Spoken(chunk.blocks, chunk.blocks.lengths, self.graphs[chunk.first : chunk.first + len(chunk.weight)]),
+                TranscriptSteps(
+                    chunk.blocks, chunk.blocks.lengths, self.graphs[chunk.first : chunk.first + len(chunk.weight)]
+                ),
                 chunk.weight,
                 chunk.evidence,
                 chunk.first,

@@ -1,8 +1,8 @@
-"""Transcripts: when was what said, in folders of audio and in tables of steps.
+"""Transcript alignment on the command line: folders of audio, and tables of steps.
 
 A folder has recordings (.wav) with transcripts of the same name (.txt, .lab, .TextGrid, .srt, .vtt), or `--transcripts`
-says what was said in each. A table has a row for each step, `--group` and `--time` say whose and when, and
-`--transcripts` names a file with the transcript of each group.
+names a file with them. A table has a row for each step, `--group` and `--time` name the columns of sequence and time,
+and `--transcripts` names a file with the transcript of each group.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")
 
 
 def fit(request: Mapping[str, Any]) -> Fitted:
-    """Fit units to a folder of audio, or to a table."""
+    """Fit the models of units to a folder of audio, or to a table."""
     paths = request["data"] or []
     if len(paths) != 1:
-        raise ParameterError(f"one folder of audio, or one file of steps, is needed, got {len(paths)}.")
+        raise ParameterError(f"give one folder of audio, or one file of steps, not {len(paths)} paths.")
     reading = {
         "data": paths[0],
         "sql": request["sql"],
@@ -54,7 +54,9 @@ def fit(request: Mapping[str, Any]) -> Fitted:
         console.note(f"{len(corpus)} utterances, {sum(map(len, corpus.transcripts)):,} words")
         return Fitted(model, corpus, reading)
     table = _table(paths[0], reading)
-    model.fit(table.drop_columns(reading["ignore"]), _said(reading), groups=reading["group"], time=reading["time"])
+    model.fit(
+        table.drop_columns(reading["ignore"]), _transcripts(reading), groups=reading["group"], time=reading["time"]
+    )
     return Fitted(model, table, reading)
 
 
@@ -85,7 +87,7 @@ def is_audio(path: str) -> bool:
 
 
 def _corpus(path: str, reading: Mapping[str, Any], words: Any) -> AudioFolder:
-    given = None if reading.get("transcripts") is None else read_said(reading["transcripts"])
+    given = None if reading.get("transcripts") is None else read_transcript_file(reading["transcripts"])
     corpus = AudioFolder(path, transcripts=given, words=words, tier=reading.get("tier"))
     if corpus.without_text:
         listed = ", ".join(corpus.without_text[:5]) + (" ..." if len(corpus.without_text) > 5 else "")
@@ -97,7 +99,7 @@ def _table(path: str, reading: Mapping[str, Any]) -> pa.Table:
     if reading["group"] is None:
         raise ParameterError("--group is needed: the column that says which transcript a row belongs to.")
     if reading["transcripts"] is None:
-        raise ParameterError("--transcripts is needed: a file with the name of each group and what happened in it.")
+        raise ParameterError("--transcripts is needed: a file with the name of each group and its transcript.")
     opened = open_rows(path, reading["sql"], reading["missing"])
     table = pa.concat_tables(opened.batches(everything=True))
     for option in ("group", "time"):
@@ -113,18 +115,18 @@ def _table(path: str, reading: Mapping[str, Any]) -> pa.Table:
 
 
 def _name(value: Any) -> str:
-    """Return the name of a group as text: a table has whole numbers as 3.0, and a file of transcripts as 3."""
+    """Return the name of a group as text: 3.0 in a table is 3 in a file of transcripts."""
     return re.sub(r"^(-?\d+)\.0+$", r"\1", str(value).strip())
 
 
-def _said(reading: Mapping[str, Any]) -> dict[str, str]:
-    return read_said(reading["transcripts"])
+def _transcripts(reading: Mapping[str, Any]) -> dict[str, str]:
+    return read_transcript_file(reading["transcripts"])
 
 
-def read_said(path: str) -> dict[str, str]:
-    """Read what was said: a name and a text on each line, or a line for each unit, in their order.
+def read_transcript_file(path: str) -> dict[str, str]:
+    """Read transcripts: a name and a text on each line, or a line for each unit, in their order.
 
-    Columns are separated by tabs or commas. A first line is left out where it reads like a head: its second cell is
+    Columns are separated by tabs or commas. A first line is skipped if it is a header: its second cell is
     transcript, text, words, units, unit, word, phase, activity or step.
     """
     text = read_text(path)
@@ -141,7 +143,7 @@ def read_said(path: str) -> dict[str, str]:
         name = _name(row[0])
         found[name] = f"{found[name]} {row[1].strip()}" if name in found else row[1].strip()
     if not found:
-        raise DataError(f"{path}: there is no transcript in it.")
+        raise DataError(f"{path}: the file has no transcript.")
     return found
 
 
@@ -149,7 +151,7 @@ def read_said(path: str) -> dict[str, str]:
 
 
 def align(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Write when everything was said."""
+    """Write the times of all words or units."""
     request = {**request, "level": request["level"] or "words", "format": request["format"] or "TextGrid"}
     if request["level"] not in ("words", "units"):
         raise ParameterError(f"--level {request['level']!r} is not words or units.")
@@ -161,7 +163,7 @@ def align(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping
     _check_kind(request["data"], now)
     if is_audio(request["data"]):
         if request["transcripts"] is None:
-            now["transcripts"] = None  # those beside the recordings, not those of the fit
+            now["transcripts"] = None  # those next to the recordings, not those of the fit
         _check_output(request)
         _align_audio(model, now, request)
     else:
@@ -169,7 +171,7 @@ def align(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping
 
 
 def _read_as(model: TranscriptAligner, reading: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how to read data: as in the fit; a model that was made in Python knows the columns of group and time."""
+    """Return how to read data: as in the fit; a model made in Python has the columns of group and time."""
     group, time = model._marks
     blank = dict.fromkeys(("sql", "transcripts", "dictionary", "tier"))
     return {**blank, "missing": [], "ignore": [], "group": group, "time": time, **reading}
@@ -183,7 +185,7 @@ def _check_kind(path: str, reading: Mapping[str, Any]) -> None:
         raise ParameterError(f"{path} is audio, but the model was fitted to a table. Give a table of steps.")
     if not is_audio(path) and reading["group"] is None:
         raise ParameterError(
-            f"{path} is not a folder or a .wav file, and the model has no column of groups to read it as a table."
+            f"{path} is not a folder or a .wav file, and the model has no group column to read it as a table."
         )
 
 
@@ -192,7 +194,7 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
     found = model.set_params(too_short="skip").align(corpus, corpus.transcripts)
     for recording, one in zip(corpus.recordings, found, strict=True):
         if one is None:
-            console.note(f"note: {recording.name} is too short for its transcript, and was left out")
+            console.note(f"note: {recording.name} is too short for its transcript and was left out")
         elif one.surprise > 5:
             console.note(f"note: {recording.name} fits badly (surprise {one.surprise:.1f}): check its transcript")
     pairs = [
@@ -220,12 +222,12 @@ def _targets(output: str, recording: Recording, form: str) -> list[Path]:
 
 
 def _check_output(request: Mapping[str, Any]) -> None:
-    """Refuse what cannot be written, before anything is read."""
+    """Refuse invalid output options before anything is read."""
     _endings(request["format"])
     ending = Path(request["output"]).suffix
     if ending.lower() in {known.lower() for known in FORMATS} and not Path(request["output"]).is_dir():
         raise ParameterError(
-            f"-o {request['output']} is the name of a file; of audio, name a folder and --format {ending[1:]}."
+            f"-o {request['output']} is the name of a file. For audio, name a folder and add --format {ending[1:]}."
         )
 
 
@@ -234,7 +236,7 @@ def _endings(text: str) -> list[str]:
     found = [name.lower().lstrip(".") for name in options.names(text)]
     wrong = [name for name in found if name not in known]
     if wrong or not found:
-        raise ParameterError(f"--format {text!r} is not one or several of {', '.join(e[1:] for e in FORMATS)}.")
+        raise ParameterError(f"--format {text!r} is not one or more of {', '.join(e[1:] for e in FORMATS)}.")
     return [known[name] for name in found]
 
 
@@ -243,9 +245,9 @@ def _align_table(model: TranscriptAligner, reading: Mapping[str, Any], request: 
     group, time = reading["group"], reading["time"]
     kept = [name for name in model._schema.names if name in table.column_names]
     names = list(dict.fromkeys(table.column(group).to_pylist()))
-    said = _said(reading)
+    transcripts = _transcripts(reading)
     marks = [group, *([time] if time is not None else [])]
-    found = model.align(table.select([*kept, *marks]), said, groups=group, time=time)
+    found = model.align(table.select([*kept, *marks]), transcripts, groups=group, time=time)
     times = _times(table, group, time)
     rows = []
     for name, one in zip(names, found, strict=True):
@@ -256,7 +258,7 @@ def _align_table(model: TranscriptAligner, reading: Mapping[str, Any], request: 
 
 
 def _times(table: pa.Table, group: str, time: str | None) -> dict[str, list[Any]]:
-    """Return the times of the rows of each group, in order; their numbers where no column has times."""
+    """Return the times of the rows of each group, in order; their numbers if there is no time column."""
     names = table.column(group).to_pylist()
     found: dict[str, list[Any]] = {}
     for i, name in enumerate(names):
@@ -283,11 +285,13 @@ def score(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping
     else:
         table = _table(request["data"], {**reading, "sql": request["sql"]})
         kept = [name for name in (*model._schema.names, reading["group"], reading["time"]) if name is not None]
-        found = model.score_samples(table.select(kept), _said(reading), groups=reading["group"], time=reading["time"])
+        found = model.score_samples(
+            table.select(kept), _transcripts(reading), groups=reading["group"], time=reading["time"]
+        )
     return {"utterances": float(len(found)), "loglik": float(found.sum()), "per utterance": float(found.mean())}
 
 
-# ---- what was found --------------------------------------------------------------------------------------------------
+# ---- results --------------------------------------------------------------------------------------------------------
 
 
 def describe(model: TranscriptAligner) -> None:
@@ -296,7 +300,7 @@ def describe(model: TranscriptAligner) -> None:
 
 
 def outcome(model: TranscriptAligner) -> str:
-    """Return how the fit went, in one sentence."""
+    """Return the outcome of the fit in one sentence."""
     grown = "" if len(model.stages_) == 1 else f", grown to {model.stages_[-1]['n_mix']} components"
     return (
         f"{len(model.units_)} units{grown}; log-likelihood {model.loglik_:,.1f}; "
@@ -320,7 +324,7 @@ def summary(model: TranscriptAligner) -> dict[str, Any]:
 
 
 def facts(model: TranscriptAligner, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return what to say first of a model file."""
+    """Return the first facts about a model file."""
     return [
         ("units", len(model.units_)),
         ("states per unit", model._lexicon.n_states),
@@ -338,7 +342,7 @@ def code(model: TranscriptAligner) -> str:
     given = [f"{name}={value!r}" for name, value in options_of.items() if repr(value) != repr(defaults[name])]
     lines = []
     if reading is None:
-        lines.append("features, transcripts = ...  # what this model was fitted to")
+        lines.append("features, transcripts = ...  # the data of this model")
         lines.append(f"model = hs.TranscriptAligner({', '.join(given)}).fit(features, transcripts)")
         return "\n".join([*lines, "print(model.describe())"])
     words = ""
@@ -347,7 +351,7 @@ def code(model: TranscriptAligner) -> str:
         given.insert(0, "dictionary=dictionary")
         words = ", words=dictionary"
     if reading.get("transcripts"):
-        lines.append(f"transcripts = ...  # {{name: what was said}}, from {reading['transcripts']}")
+        lines.append(f"transcripts = ...  # {{name: transcript}}, from {reading['transcripts']}")
     if is_audio(reading["data"]):
         named = ", transcripts=transcripts" if reading.get("transcripts") else ""
         tier = f", tier={reading['tier']!r}" if reading.get("tier") else ""

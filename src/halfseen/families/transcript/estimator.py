@@ -27,7 +27,7 @@ from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.transcript import state
 from halfseen.families.transcript.alignment import Aligner, Alignment, Typical, table_of
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
-from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, tell_short, too_short
+from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, short_utterances_message, too_short
 from halfseen.kinds.kind import Prior
 from halfseen.leaves import Cells, Leaf
 from halfseen.leaves.leaf import NO_MASS, Floats, frozen, map_arrays
@@ -43,14 +43,14 @@ log = logging.getLogger("halfseen")
 STARTS = ("flat", "equal")
 SHORT = ("raise", "skip")
 MISFIT = 5.0  # robust standard deviations below the other utterances
-MANY = 8  # utterances at least, to say what is usual among them
-ADD = "Add them, or name a unit that stands for them with unknown=."
-CORRECT = "Correct the transcript, or fit with utterances that have them."
-SPLIT = 0.2  # standard deviations by which the halves of a component are moved apart
+MANY = 8  # utterances needed to estimate their median and spread
+ADD = "Add them, or name a unit for them with unknown=."
+CORRECT = "Correct the transcript, or fit with utterances that contain them."
+SPLIT = 0.2  # distance of the halves of a split component, in standard deviations
 
 
 class Stage(NamedTuple):
-    """A fit with so many components in every state."""
+    """A fit with `n_mix` components in every state."""
 
     n_mix: int
     model: Model
@@ -61,7 +61,7 @@ class Stage(NamedTuple):
 class TranscriptAligner(Estimator):
     """Align transcripts to signals (forced alignment), by expectation-maximization.
 
-    It is known what was said in each utterance and in which order; when it was said is hidden. Every unit (a phone, a
+    The transcript of each utterance is known; the times are hidden. Every unit (a phone, a
     word, an activity, a phase of a machine) is a sequence of states, each with its own distribution of the features,
     shared wherever the unit occurs. EM starts without any timing. All segmentations are summed over exactly: there is
     no beam.
@@ -77,9 +77,9 @@ class TranscriptAligner(Estimator):
         Pronunciations: {"the": ["dh ah", "dh iy"], "cat": "k ae t"}. Words of the transcripts are then made of these
         units, and the share of each pronunciation is learned. Without it, words are units themselves.
     unknown : str, optional
-        Unit that stands for words which are not in the dictionary, such as "spn". By default they are an error.
+        Unit for words which are not in the dictionary, such as "spn". By default they are an error.
     silence : str, optional
-        Name of a unit that may stand at both ends and between words, such as "sil". By default there are no pauses.
+        Name of an optional unit at both ends and between words, such as "sil". By default there are no pauses.
     emission : str, default "gaussian"
         Kind of all columns that `columns` does not name: "gaussian", "categorical" or "poisson"; or "auto", which finds
         the kind of each by its values.
@@ -203,9 +203,9 @@ class TranscriptAligner(Estimator):
             raise ParameterError(f"step={self.step!r} is not a number above 0.")
         for name, unit in (("silence", self.silence), ("unknown", self.unknown)):
             if unit is not None and (not isinstance(unit, str) or not unit or len(unit.split()) != 1):
-                raise ParameterError(f"{name}={unit!r} is not the name of a unit, a text without blanks.")
+                raise ParameterError(f"{name}={unit!r} is not the name of a unit: a text without blanks.")
         if self.unknown is not None and self.dictionary is None:
-            raise ParameterError("unknown= stands for words that are not in the dictionary; give dictionary= too.")
+            raise ParameterError("unknown= is the unit for words that are not in the dictionary; give dictionary= too.")
 
     # ---- fit -----------------------------------------------------------------------------------------------------
 
@@ -227,23 +227,23 @@ class TranscriptAligner(Estimator):
         ----------
         features : list of tables, table, or sequence
             A list of arrays or frames has an utterance in each, a row for every frame. A table has several with
-            `lengths` or `groups`. NaN, None and nulls are holes. Any other sequence, such as `hs.AudioFolder`, is read
-            anew in every pass, one utterance at a time: it may be larger than memory.
+            `lengths` or `groups`. NaN, None and nulls are missing. Any other sequence, such as `hs.AudioFolder`, is
+            read in every pass, one utterance at a time: it may be larger than memory.
         transcripts : list of str or of lists, or mapping
-            What was said in each utterance, in order: names in a list, or in one text with blanks between; or a
-            mapping from the names of utterances to that.
+            The transcript of each utterance, in order: names in a list, or one text with blanks between them; or a
+            mapping from the names of utterances to transcripts.
         lengths, groups, time : optional
             How to cut a table, as in `HMM`.
         names : list of str, optional
-            What to call the utterances, in messages and in `align`.
+            Names of the utterances, for messages and `align`.
         sample_weight : (B,) array, optional
-            How often each utterance counts.
+            Weight of each utterance.
         """
         self._check_options()
         prior = emission_builder.read_prior(self.prior)
         corpus = read_corpus(features, transcripts, lengths, groups, time, names, sample_weight)
         if is_lazy(features) and not all(map(_any_number, (self.emission, *(self.columns or {}).values()))):
-            raise ParameterError("emission=, columns=: features that are made one by one must be gaussian.")
+            raise ParameterError("emission=, columns=: features of a lazy sequence must be gaussian.")
         self._marks = (groups if isinstance(groups, str) else None, time if isinstance(time, str) else None)
         self.events_: list[str] = []
         self._lexicon = self._learn_lexicon(corpus)
@@ -280,34 +280,34 @@ class TranscriptAligner(Estimator):
 
     def _learn_lexicon(self, corpus: Corpus) -> Lexicon:
         """Return the units of the transcripts; words without a pronunciation are named."""
-        used = list(dict.fromkeys(word for words in corpus.said for word in words))
+        used = list(dict.fromkeys(word for words in corpus.transcripts for word in words))
         ways = read_pronunciations(self.dictionary)
         known = {word: ways[word] for word in used if word in ways}
         if self.dictionary is not None:
-            strangers = [word for word in used if word not in ways and word != self.silence]
-            if strangers and self.unknown is None:
-                raise DataError(_tell_strangers(strangers, corpus, "not in the dictionary", ADD))
+            unknown_words = [word for word in used if word not in ways and word != self.silence]
+            if unknown_words and self.unknown is None:
+                raise DataError(_unknown_words_message(unknown_words, corpus, "not in the dictionary", ADD))
             units = {unit for word in known.values() for way in word for unit in way}
-            units |= {self.unknown} if strangers and self.unknown else set()
+            units |= {self.unknown} if unknown_words and self.unknown else set()
         else:
             units = set(used)
-        _check_said(corpus, self.silence, "name a unit for silence=")
+        _check_empty_transcripts(corpus, self.silence, "name a unit for silence=")
         units |= set() if self.silence is None else {self.silence}
-        # words that later transcripts may use: all pronunciations of the dictionary whose units were heard
+        # words that later transcripts may use: all pronunciations of the dictionary whose units were trained
         heard = {word: tuple(way for way in listed if units.issuperset(way)) for word, listed in ways.items()}
         heard = {word: listed for word, listed in heard.items() if listed}
         return Lexicon(tuple(sorted(units)), int(self.states_per_unit), self.silence, heard, self.unknown)
 
     def _fitting(self, corpus: Corpus) -> tuple[Corpus, list[Layout]]:
-        """Return the utterances that are long enough for what was said in them, with their graphs."""
-        layouts = [self._lexicon.layout(words) for words in corpus.said]
+        """Return the utterances that are long enough for their transcripts, with their graphs."""
+        layouts = [self._lexicon.layout(words) for words in corpus.transcripts]
         short = too_short(corpus, layouts)
         if not short:
             return corpus, layouts
-        told = tell_short(corpus, layouts, short, self.states_per_unit)
+        message = short_utterances_message(corpus, layouts, short, self.states_per_unit)
         if self.too_short == "raise" or len(short) == len(layouts):
-            raise DataError(f"{told} too_short='skip' leaves such utterances out.")
-        self.events_.append(f"left out: {told}")
+            raise DataError(f"{message} too_short='skip' leaves such utterances out.")
+        self.events_.append(f"left out: {message}")
         kept = np.setdiff1d(np.arange(len(layouts)), short)
         return corpus.take(kept), [layouts[b] for b in kept]
 
@@ -329,7 +329,7 @@ class TranscriptAligner(Estimator):
     # ---- starts --------------------------------------------------------------------------------------------------
 
     def _start(self, model: Model, corpus: Corpus, layouts: Sequence[Layout], chunks: Sequence[Any]) -> Params:
-        """Return the parameters to begin with: states that last as long as they must on average."""
+        """Return the parameters to start from: states last as long as the mean over all utterances requires."""
         least = sum(layout.graph.n_least for layout in layouts)
         leave = min(0.9, least / float(corpus.lengths.sum()))
         moves = np.array(model.leaves["moves"].blank())
@@ -339,11 +339,11 @@ class TranscriptAligner(Estimator):
         if self.init == "equal" or self.assign == "hard":
             params["emit"] = self._equal(model.leaves["emit"], params["emit"], corpus, chunks)
         if self.start:
-            params["emit"] = self._shown(model.leaves["emit"], params["emit"])
+            params["emit"] = self._from_examples(model.leaves["emit"], params["emit"])
         return params
 
-    def _shown(self, leaf: Leaf, params: Params) -> Params:
-        """Return emissions in which units that have examples begin with them."""
+    def _from_examples(self, leaf: Leaf, params: Params) -> Params:
+        """Return emissions in which units with examples in `start` start from them."""
         stats, prepared, seen = (
             np.zeros(leaf.stats_shape),
             leaf.prepare(params),
@@ -372,7 +372,7 @@ class TranscriptAligner(Estimator):
         stats, prepared = np.zeros(leaf.stats_shape), leaf.prepare(about)
         for chunk in chunks:
             owner = [
-                self._cut(corpus.said[chunk.first + i], length)
+                self._cut(corpus.transcripts[chunk.first + i], length)
                 for i, length in enumerate(chunk.blocks.lengths.tolist())
             ]
             weight = np.repeat(chunk.weight, chunk.blocks.lengths)
@@ -388,7 +388,7 @@ class TranscriptAligner(Estimator):
         states = np.array([lexicon.number[u] * lexicon.n_states + s for u in units for s in range(lexicon.n_states)])
         return states[np.arange(length) * len(states) // length]
 
-    # ---- what came out -------------------------------------------------------------------------------------------
+    # ---- results -------------------------------------------------------------------------------------------------
 
     def _publish(self, stages: Sequence[Stage], corpus: Corpus) -> None:
         last = stages[-1]
@@ -405,12 +405,13 @@ class TranscriptAligner(Estimator):
         empty = self._by_unit(self._frames).sum(axis=1) < NO_MASS
         if empty.any():
             named = ", ".join(unit for unit, none in zip(self.units_, empty, strict=True) if none)
-            self.events_.append(f"units that no frame was given to kept their first parameters: {named}")
+            self.events_.append(f"no frames for: {named}. These units kept their start parameters")
         collapsed = sorted({k // (self.states_per_unit * self._n_mix) for k in last.model.collapsed(self._params)})
         if collapsed:
             named = ", ".join(self.units_[k] for k in collapsed[:10]) + (" ..." if len(collapsed) > 10 else "")
-            self.events_.append(f"units with a variance on its floor ({self.variance_floor:g} of the whole): {named}")
-        log.info("fitted %d units to %d utterances: %s", len(self.units_), len(corpus.said), self.stop_reason_)
+            fewer = ", or use states_per_unit=1" if self.states_per_unit > 1 else ""
+            self.events_.append(f"too little data for: {named} (a variance is at its floor). Add recordings{fewer}.")
+        log.info("fitted %d units to %d utterances: %s", len(self.units_), len(corpus.transcripts), self.stop_reason_)
 
     def _by_unit(self, by_state: Floats) -> Floats:
         return by_state.reshape(len(self._lexicon.units), self._lexicon.n_states)
@@ -441,10 +442,10 @@ class TranscriptAligner(Estimator):
         time: Any = None,
         names: Sequence[str] | None = None,
     ) -> list[Any]:
-        """Return when everything was said: an `Alignment` for each utterance, with `words`, `units` and `states`.
+        """Return the times of all words: an `Alignment` for each utterance, with `words`, `units` and `states`.
 
         Start and end are those of the best segmentation. Confidence is the mean probability, over the frames of a
-        segment, that they belong to it; `start_sd` and `end_sd` tell how sharply its ends are known.
+        segment, that they belong to it; `start_sd` and `end_sd` are the posterior standard deviations of its ends.
 
         Parameters
         ----------
@@ -471,8 +472,8 @@ class TranscriptAligner(Estimator):
                 one = aligner(corpus.names[b], layouts[b], own)
                 if one is None:
                     raise DataError(
-                        f"{corpus.names[b]} is impossible under the model: no segmentation has a probability above 0. "
-                        "Fit with a prior to leave no probability at zero."
+                        f"{corpus.names[b]} has probability zero under the model in every segmentation. "
+                        "Fit with prior= to avoid probabilities of zero."
                     )
                 found.append(one)
             return found
@@ -538,20 +539,22 @@ class TranscriptAligner(Estimator):
             columns = [str(name) for name in getattr(features, "columns", ())]
             groups, time = (mark if mark in columns else None for mark in self._marks)
         corpus = read_corpus(features, transcripts, lengths, groups, time, names)
-        strangers = self._lexicon.strangers(dict.fromkeys(word for words in corpus.said for word in words))
-        if strangers:
-            raise DataError(_tell_strangers(strangers, corpus, "not seen in training", CORRECT))
-        _check_said(corpus, self._lexicon.silence, "fit with silence=")
-        layouts = [self._lexicon.layout(words) for words in corpus.said]
+        unknown_words = self._lexicon.unknown_words(
+            dict.fromkeys(word for words in corpus.transcripts for word in words)
+        )
+        if unknown_words:
+            raise DataError(_unknown_words_message(unknown_words, corpus, "not seen in training", CORRECT))
+        _check_empty_transcripts(corpus, self._lexicon.silence, "fit with silence=")
+        layouts = [self._lexicon.layout(words) for words in corpus.transcripts]
         low = too_short(corpus, layouts)
         if low and (short or self.too_short) == "raise":
-            raise DataError(tell_short(corpus, layouts, low, self.states_per_unit))
+            raise DataError(short_utterances_message(corpus, layouts, low, self.states_per_unit))
         kept = ~np.isin(np.arange(len(layouts)), low)
         if not low or not kept.any():
             return corpus, layouts, kept
         return corpus.take(np.flatnonzero(kept)), [layouts[b] for b in np.flatnonzero(kept)], kept
 
-    # ---- what is in it -------------------------------------------------------------------------------------------
+    # ---- parameters ----------------------------------------------------------------------------------------------
 
     @property
     def dwell_(self) -> dict[str, float]:
@@ -640,7 +643,7 @@ def _sizes(n_mix: int) -> list[int]:
 
 
 def _split(stage: Stage, model: Model, n_mix: int, rng: np.random.Generator) -> Params:
-    """Return parameters with more components: the heaviest of every state are halved and moved apart."""
+    """Return parameters with more components: the heaviest of every state are split in two."""
     params, before = stage.search.best.accepted.params, stage.n_mix
     inside = model.leaves["emit"]
     assert isinstance(inside, Mixture)
@@ -659,17 +662,20 @@ def _split(stage: Stage, model: Model, n_mix: int, rng: np.random.Generator) -> 
     return {"moves": params["moves"], "emit": emit}
 
 
-def _check_said(corpus: Corpus, silence: str | None, remedy: str) -> None:
-    """Refuse utterances in which nothing was said, unless there is a unit for silence."""
-    empty = [name for name, words in zip(corpus.names, corpus.said, strict=True) if not words]
+def _check_empty_transcripts(corpus: Corpus, silence: str | None, remedy: str) -> None:
+    """Refuse empty transcripts unless there is a unit for silence."""
+    empty = [name for name, words in zip(corpus.names, corpus.transcripts, strict=True) if not words]
     if empty and silence is None:
         raise DataError(f"{empty[0]} has an empty transcript ({len(empty)} in all). Leave it out, or {remedy}.")
 
 
-def _tell_strangers(strangers: Sequence[str], corpus: Corpus, what: str, remedy: str) -> str:
-    """Name words that nothing is known of, and where they stand."""
-    where = [next(corpus.names[b] for b, words in enumerate(corpus.said) if word in words) for word in strangers[:10]]
-    listed = [f"{word!r} ({place})" for word, place in zip(strangers, where, strict=False)]
-    more = f" and {len(strangers) - 10} more" if len(strangers) > 10 else ""
-    n_words = "1 word is" if len(strangers) == 1 else f"{len(strangers)} words are"
+def _unknown_words_message(unknown_words: Sequence[str], corpus: Corpus, what: str, remedy: str) -> str:
+    """Return the message about unknown words: which, and where."""
+    where = [
+        next(corpus.names[b] for b, words in enumerate(corpus.transcripts) if word in words)
+        for word in unknown_words[:10]
+    ]
+    listed = [f"{word!r} ({place})" for word, place in zip(unknown_words, where, strict=False)]
+    more = f" and {len(unknown_words) - 10} more" if len(unknown_words) > 10 else ""
+    n_words = "1 word is" if len(unknown_words) == 1 else f"{len(unknown_words)} words are"
     return f"{n_words} {what}: {', '.join(listed)}{more}. {remedy}"

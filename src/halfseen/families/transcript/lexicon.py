@@ -1,8 +1,8 @@
-"""What a transcript is made of: words, their pronunciations, units and their states; and the graph that follows.
+"""Words, pronunciations, units and their states, and the graph of a transcript.
 
-- *unit*: what has emissions: a phone, a word, an activity. It has `n_states` states that come one after the other.
+- *unit*: a phone, a word, an activity. It has `n_states` consecutive states, each with emissions.
 - *word*: an entry of a transcript. It is a unit itself, or a word of the dictionary with one or more pronunciations.
-- *pause*: silence that may stand at the ends and between words.
+- *pause*: optional silence at the ends and between words.
 - *move*: a choice with a probability: stay or leave (every state), pause or not (ends, between), which pronunciation.
 """
 
@@ -20,7 +20,7 @@ from halfseen.errors import DataError, ParameterError
 from halfseen.structures.transcript import Graph
 
 Pronunciations = Mapping[str, tuple[tuple[str, ...], ...]]
-Ends = list[tuple[int, tuple[int, ...]]]  # where ways stand: a node, and the moves made since
+Ends = list[tuple[int, tuple[int, ...]]]  # ends of paths: a node, and the moves since
 
 
 class Piece(NamedTuple):
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The graph of a transcript, and which nodes belong to what.
+    """The graph of a transcript, and the units that its nodes belong to.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Lexicon:
     n_states : int                  states of each unit
     silence : str or None           the unit of optional pauses; one of `units`
     pronunciations : mapping        word -> tuples of units; empty: words are units
-    unknown : str or None           unit that stands for words that are not in the dictionary
+    unknown : str or None           unit for words that are not in the dictionary
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Lexicon:
             return ()
         return ((word,),) if word in self.number else ()
 
-    def strangers(self, words: Iterable[str]) -> list[str]:
+    def unknown_words(self, words: Iterable[str]) -> list[str]:
         """Return the words that have no pronunciation, or one with a unit that was never seen."""
         found = {word: all(unit in self.number for way in self.ways(word) for unit in way) for word in words}
         return [word for word, known in found.items() if not known or not self.ways(word)]
@@ -131,16 +131,16 @@ class Lexicon:
         ends: Ends = [(-1, ())]
         n_stays = 2 * self.n_emissions
         if not words:
-            assert self.silence is not None, "nothing was said, and silence has no unit"
+            assert self.silence is not None, "an empty transcript needs a unit for silence"
             return build.finish(build.unit(ends, self.silence, -1), words)
         for i, word in enumerate(words):
-            ends = build.perhaps_pause(ends, n_stays if i == 0 else n_stays + 2)
+            ends = build.optional_pause(ends, n_stays if i == 0 else n_stays + 2)
             ends = build.word(ends, word, i)
-        return build.finish(build.perhaps_pause(ends, n_stays), words)
+        return build.finish(build.optional_pause(ends, n_stays), words)
 
 
 class _Build:
-    """A graph on its way: ways stand at their ends, and each addition leads them on."""
+    """Builds a graph: keeps the open ends of all paths, which each addition extends."""
 
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon = lexicon
@@ -149,7 +149,7 @@ class _Build:
         self.pieces: list[Piece] = []
 
     def unit(self, ends: Ends, unit: str, word: int) -> Ends:
-        """Lead all ways through a unit."""
+        """Extend all paths by a unit."""
         number, first = self.lexicon.number[unit], len(self.owner)
         for state in range(number * self.lexicon.n_states, (number + 1) * self.lexicon.n_states):
             node = len(self.owner)
@@ -160,15 +160,15 @@ class _Build:
         self.pieces.append(Piece(number, word, first, len(self.owner)))
         return ends
 
-    def perhaps_pause(self, ends: Ends, row: int) -> Ends:
-        """Lead ways on with and without a pause; the moves of `row` are no, yes."""
+    def optional_pause(self, ends: Ends, row: int) -> Ends:
+        """Extend paths with and without a pause; the moves of `row` are no, yes."""
         if self.lexicon.silence is None:
             return ends
         paused = self.unit([(node, (*moves, row + 1)) for node, moves in ends], self.lexicon.silence, -1)
         return [(node, (*moves, row)) for node, moves in ends] + paused
 
     def word(self, ends: Ends, word: str, i: int) -> Ends:
-        """Lead ways through each pronunciation of a word."""
+        """Extend paths by each pronunciation of a word."""
         first, found = self.lexicon.first_way.get(word), []
         for number, way in enumerate(self.lexicon.ways(word)):
             own = ends if first is None else [(node, (*moves, first + number)) for node, moves in ends]
@@ -178,7 +178,7 @@ class _Build:
         return found
 
     def finish(self, ends: Ends, words: Sequence[str]) -> Layout:
-        """Lead all ways to the end."""
+        """Close all paths and return the graph."""
         self.arcs += [(node, len(self.owner), moves) for node, moves in ends]
         return Layout(Graph.of(self.owner, self.arcs), tuple(self.pieces), tuple(words))
 
@@ -191,15 +191,17 @@ def read_transcripts(transcripts: Any) -> list[tuple[str, ...]]:
             "in one text with blanks between."
         )
     found = []
-    for b, said in enumerate(transcripts):
-        if isinstance(said, str):
-            found.append(tuple(said.split()))
-        elif hasattr(said, "__iter__") and not isinstance(said, bytes | dict):
-            found.append(tuple(map(str, said)))
-            if not all(isinstance(name, str | int | np.integer | np.str_) for name in said):
-                raise DataError(f"transcripts: that of utterance {b}, {said!r:.80}, has something that is not a name.")
+    for b, transcript in enumerate(transcripts):
+        if isinstance(transcript, str):
+            found.append(tuple(transcript.split()))
+        elif hasattr(transcript, "__iter__") and not isinstance(transcript, bytes | dict):
+            found.append(tuple(map(str, transcript)))
+            if not all(isinstance(name, str | int | np.integer | np.str_) for name in transcript):
+                raise DataError(
+                    f"transcripts: that of utterance {b}, {transcript!r:.80}, contains an item that is not a name."
+                )
         else:
-            raise DataError(f"transcripts: that of utterance {b} is {said!r:.80}, not a list of names or a text.")
+            raise DataError(f"transcripts: that of utterance {b} is {transcript!r:.80}, not a list of names or a text.")
     return found
 
 

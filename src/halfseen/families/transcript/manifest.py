@@ -1,4 +1,4 @@
-"""What the rest of the library knows about the alignment of transcripts with audio or other sequences."""
+"""The manifest of transcript alignment: audio or other sequences with their transcripts."""
 
 from halfseen.families.family import Family, Option
 from halfseen.families.options import GROUP, TIME, UNKNOWN

@@ -1,4 +1,4 @@
-"""Sound or features with the words and units that were found in them."""
+"""Plots of sound or features with aligned words and units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from halfseen.optional import optional
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SURE = 0.5  # segments of less confidence are drawn pale
+SURE = 0.5  # segments with lower confidence are drawn pale
 
 
 def plot_alignment(
@@ -25,16 +25,16 @@ def plot_alignment(
     level: str = "units",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw sound or features of an utterance with the boundaries that were found, and how sharply they are known.
+    """Draw sound or features of an utterance with the boundaries found and their uncertainty.
 
-    A line stands where a unit begins; the band around it is two standard deviations wide on both sides. Words stand
-    above the units. What is grey has a confidence below one half.
+    A line marks the start of a unit; the band around it is two standard deviations wide on both sides. Words are
+    above the units. Grey segments have a confidence below one half.
 
     Parameters
     ----------
     alignment : Alignment          one of those that `TranscriptAligner.align` returns
     features : (T, D) array, optional
-        Drawn as a picture, or as a line where there is one.
+        Drawn as an image, or as a line if there is one feature.
     sound : (samples, rate), optional
         Drawn as a spectrogram instead; times are seconds.
     level : {"units", "words", "states"}, default "units"
@@ -94,9 +94,9 @@ def _draw_segments(ax: Axes, alignment: Alignment, level: str, colour: str) -> N
         shade = "black" if part.confidence >= SURE else "0.6"
         middle = (part.start + part.end) / 2
         ax.text(middle, 1.02, part.name, transform=top, ha="center", va="bottom", fontsize="x-small", color=shade)
-    told = [part.name for part in alignment.tier(level) if part.word >= 0]
-    if told == [part.name for part in alignment.words]:
-        return  # once is enough
+    names = [part.name for part in alignment.tier(level) if part.word >= 0]
+    if names == [part.name for part in alignment.words]:
+        return  # one legend entry
     for part in alignment.words:
         middle = (part.start + part.end) / 2
         ax.text(middle, 1.10, part.name, transform=top, ha="center", va="bottom", fontsize="small", weight="bold")

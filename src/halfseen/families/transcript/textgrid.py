@@ -1,7 +1,7 @@
 """Praat's TextGrid: tiers of named intervals, read in its long and short forms, written in the short one.
 
-As Praat does, the reader looks only at what stands free: texts in quotes, numbers and flags. Names of fields, and
-numbers in brackets, are for people.
+Like Praat, the reader uses only free-standing tokens: quoted texts, numbers and flags. Names of fields and
+numbers in brackets are ignored.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def read_textgrid(path: str | os.PathLike[str]) -> dict[str, list[Interval]]:
     except (StopIteration, RuntimeError, ValueError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"{name}: the TextGrid ends too early or has something else where a number belongs.") from None
+        raise DataError(
+            f"{name}: the TextGrid ends too early, or has another token where a number is expected."
+        ) from None
 
 
 def _tier(tokens: Iterator[str]) -> tuple[str, list[Interval]]:
@@ -75,9 +77,9 @@ def _unquoted(token: str) -> str:
 def write_textgrid(
     path: str | os.PathLike[str], tiers: Mapping[str, Sequence[tuple[float, float, str]]], duration: float
 ) -> None:
-    """Write tiers of intervals in their order; what lies between them is filled with empty ones, as Praat wants.
+    """Write tiers of intervals in their order; gaps are filled with empty ones, as Praat requires.
 
-    An interval that begins before the end of the one before it begins there; if nothing is left, it is left out.
+    An interval that overlaps the previous one is shortened; if nothing remains, it is left out.
     """
     lines = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", "0", _number(duration), "<exists>"]
     lines.append(str(len(tiers)))

@@ -1,7 +1,7 @@
-"""Utterances at the door: features and transcripts in any of their forms, as chunks for the engine.
+"""Reading features and transcripts in any of their forms, as chunks for the engine.
 
-Features in memory are encoded once. A sequence that makes its items when they are asked for (features of a folder of
-audio files, arrays on disk) is read anew in every pass, one utterance at a time.
+Features in memory are encoded once. A lazy sequence, which computes its items when they are accessed (features
+of a folder of audio files, arrays on disk), is read in every pass, one utterance at a time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from halfseen.data import Schema, SequenceChunk, Sequences, Source, Table, check
 from halfseen.engine.tables.preprocess import Later
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.table import emission_builder
-from halfseen.families.transcript.chunks import Spoken, Utterances
+from halfseen.families.transcript.chunks import TranscriptSteps, Utterances
 from halfseen.families.transcript.lexicon import Layout, read_transcripts
 from halfseen.leaves.leaf import Floats
 
@@ -30,15 +30,15 @@ class Corpus:
 
     Attributes
     ----------
-    said : list of tuples of words
+    transcripts : list of tuples of words
     lengths : (B,) ints          frames of each
-    names : tuple of str         what to call each in messages
+    names : tuple of str         name of each in messages
     weight : (B,) array
     source : Source or None      all frames, in memory
-    lazy : sequence or None      or a sequence that makes them
+    lazy : sequence or None      or a sequence that computes them
     """
 
-    said: list[tuple[str, ...]]
+    transcripts: list[tuple[str, ...]]
     lengths: NDArray[np.int64]
     names: tuple[str, ...]
     weight: Floats
@@ -47,11 +47,11 @@ class Corpus:
 
     @property
     def first(self) -> Source:
-        """Frames that tell what the columns are; of a lazy sequence of numbers, the least and the largest suffice."""
+        """Frames from which the columns are inferred; for a lazy sequence the smallest and largest numbers suffice."""
         if self.source is not None:
             return self.source
         ends = self._item(0)
-        for b in range(len(self.said)):  # the first may be silence, or a single frame
+        for b in range(len(self.transcripts)):  # the first may be silence, or a single frame
             ends = np.concatenate([ends, self._item(b)])
             ends = np.stack([np.fmin.reduce(ends), np.fmax.reduce(ends)])
             if (ends[0] < ends[1]).all():
@@ -67,7 +67,9 @@ class Corpus:
         """Return one utterance of a lazy sequence."""
         frames = self._item(b)
         if len(frames) != self.lengths[b]:
-            raise DataError(f"{self.names[b]} had {self.lengths[b]} frames at first and now has {len(frames)}.")
+            raise DataError(
+                f"{self.names[b]} had {self.lengths[b]} frames in the first pass and now has {len(frames)}."
+            )
         return schema.encode(read(frames))
 
     def summary(self, schema: Schema) -> emission_builder.Summary:
@@ -87,10 +89,10 @@ class Corpus:
             return utterances.chunks(max(1, CELLS // n_scores))
 
         def make(b: int) -> SequenceChunk:
-            frames = Spoken(self.encoded(schema, b).blocks, self.lengths[b : b + 1], graphs[b : b + 1])
+            frames = TranscriptSteps(self.encoded(schema, b).blocks, self.lengths[b : b + 1], graphs[b : b + 1])
             return SequenceChunk(b, frames, self.weight[b : b + 1], None, b)
 
-        return Later(range(len(self.said)), make)
+        return Later(range(len(self.transcripts)), make)
 
     def take(self, kept: NDArray[np.int64]) -> Corpus:
         """Return some of the utterances."""
@@ -99,7 +101,7 @@ class Corpus:
         source = None if self.source is None else self.source.take(np.concatenate([np.zeros(0, np.int64), *rows]))
         lazy = None if self.lazy is None else Later(kept.tolist(), self.lazy.__getitem__)
         return Corpus(
-            [self.said[b] for b in kept],
+            [self.transcripts[b] for b in kept],
             self.lengths[kept],
             tuple(self.names[b] for b in kept),
             self.weight[kept],
@@ -109,7 +111,7 @@ class Corpus:
 
 
 def _lazy_summary(corpus: Corpus, schema: Schema) -> emission_builder.Summary:
-    """Return moments about those of the first utterance, gathered one utterance at a time."""
+    """Return moments, accumulated one utterance at a time relative to the mean of the first."""
     total: dict[str, Any] = {}
     pivots = {block: np.nan_to_num(corpus.encoded(schema, 0).moments(block)[0]) for block in schema.blocks}
     for b, weight in enumerate(corpus.weight.tolist()):
@@ -126,7 +128,7 @@ def _lazy_summary(corpus: Corpus, schema: Schema) -> emission_builder.Summary:
 
 
 def is_lazy(features: Any) -> bool:
-    """Whether features are a sequence of its own kind: neither a table nor a list."""
+    """Whether features are a lazy sequence: neither a table nor a list."""
     if isinstance(features, list | tuple | str | np.ndarray | Mapping) or hasattr(features, "columns"):
         return False
     return hasattr(features, "__len__") and hasattr(features, "__getitem__") and not hasattr(features, "shape")
@@ -159,15 +161,15 @@ def read_corpus(
     known = known if names is None else names
     if isinstance(transcripts, Mapping):
         transcripts = _by_name(transcripts, known)
-    said = read_transcripts(transcripts)
-    if len(said) != len(sizes):
+    read = read_transcripts(transcripts)
+    if len(read) != len(sizes):
         raise DataError(
-            f"features have {len(sizes)} utterances, but there are {len(said)} transcripts. Give one for each."
+            f"features have {len(sizes)} utterances, but there are {len(read)} transcripts. Give one for each."
         )
     if known is not None and len(known) != len(sizes):
         raise DataError(f"names: {len(known)} names for {len(sizes)} utterances.")
     called = [f"utterance {b}" if known is None else f"utterance {b} ({known[b]})" for b in range(len(sizes))]
-    return Corpus(said, sizes, tuple(called), check_sequence_weight(sample_weight, len(sizes)), source, lazy)
+    return Corpus(read, sizes, tuple(called), check_sequence_weight(sample_weight, len(sizes)), source, lazy)
 
 
 def _by_name(transcripts: Mapping[Any, Any], names: Any) -> list[Any]:
@@ -177,8 +179,8 @@ def _by_name(transcripts: Mapping[Any, Any], names: Any) -> list[Any]:
     lacking = [name for name in names if name not in transcripts]
     if lacking:
         raise DataError(
-            f"transcripts: {len(lacking)} of {len(names)} utterances have none: "
-            f"{', '.join(map(repr, lacking[:5]))}{' ...' if len(lacking) > 5 else ''}. There are transcripts of "
+            f"transcripts: {len(lacking)} of {len(names)} utterances have no transcript: "
+            f"{', '.join(map(repr, lacking[:5]))}{' ...' if len(lacking) > 5 else ''}. Transcripts given for: "
             f"{', '.join(map(repr, list(transcripts)[:5])) or 'none'}{' ...' if len(transcripts) > 5 else ''}."
         )
     return [transcripts[name] for name in names]
@@ -189,11 +191,11 @@ def too_short(corpus: Corpus, layouts: Sequence[Layout]) -> list[int]:
     return [b for b, layout in enumerate(layouts) if layout.graph.n_least > corpus.lengths[b]]
 
 
-def tell_short(corpus: Corpus, layouts: Sequence[Layout], short: Sequence[int], n_states: int) -> str:
-    """Say which utterances are too short for what was said."""
+def short_utterances_message(corpus: Corpus, layouts: Sequence[Layout], short: Sequence[int], n_states: int) -> str:
+    """Return the message about utterances that are too short for their transcripts."""
     listed = [
         f"{corpus.names[b]} has {corpus.lengths[b]} frames for {layouts[b].graph.n_least} states" for b in short[:5]
     ]
     more = f", and {len(short) - 5} more" if len(short) > 5 else ""
     fewer = " Use fewer states_per_unit, shorter frames," if n_states > 1 else " Use shorter frames,"
-    return f"{'; '.join(listed)}{more}: each state takes one frame at least.{fewer} or check the transcript."
+    return f"{'; '.join(listed)}{more}: each state takes at least one frame.{fewer} or check the transcript."

@@ -2,10 +2,10 @@
 
 - *pair*: a source sentence and a target sentence, cut into words.
 - *link*: (source index, target index), counted from 0; in files `i-j`, one line of links for each pair (Pharaoh).
-- *bars*: ` ||| `, which stand between the two sentences of a line where both are in one file.
+- *bars*: ` ||| `, which separate the two sentences of a line if both are in one file.
 
-Files may be compressed (.gz), and are read line by line. A corpus holds its words as numbers; beyond a cap of memory
-they lie in temporary files.
+Files may be compressed (.gz), and are read line by line. A corpus holds its words as numbers; above a limit
+of memory they are in temporary files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Link = tuple[int, int]
 
 BARS = "|||"
 CONFIDENCE = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?")
-PIECE = 1 << 20  # words of a side gathered before they are put where they stay
+PIECE = 1 << 20  # words of a side buffered before they are stored
 
 
 class Gold(NamedTuple):
@@ -52,7 +52,7 @@ def _is_path(value: Any) -> bool:
 
 
 def open_lines(path: str | os.PathLike[str]) -> Iterator[str]:
-    """Give the lines of a text file in UTF-8, compressed or not, without their ends."""
+    """Yield the lines of a text file in UTF-8, compressed or not, without line ends."""
     name = Path(path)
     with gzip.open(name, "rb") if name.suffix == ".gz" else open(name, "rb") as file:
         number = 0
@@ -66,11 +66,11 @@ def open_lines(path: str | os.PathLike[str]) -> Iterator[str]:
                 "instance: iconv -f latin1 -t utf-8."
             ) from None
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise DataError(f"{path}: after line {number} it is no gzip file: {error}.") from None
+            raise DataError(f"{path}: after line {number} it is not a gzip file: {error}.") from None
 
 
 def _cut_bars(line: str, where: str) -> Pair:
-    """Cut a line at its bars; they have a space, or the end of the line, on both sides."""
+    """Cut a line at its bars; they need a space, or the end of the line, on both sides."""
     words = line.split()
     if words.count(BARS) != 1:
         n_bars = words.count(BARS)
@@ -93,7 +93,7 @@ def _words(sentence: Any, where: str) -> Sequence[str]:
 
 
 def read_pairs(pairs: Any, target: Any = None) -> Iterator[tuple[str, Pair]]:
-    r"""Give pairs of lists of words, each with the place it comes from, for messages.
+    r"""Yield pairs of lists of words, each with its position, for messages.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def _two_sides(source: Any, target: Any) -> Iterator[tuple[str, Pair]]:
                 short, long = (str(source), str(target)) if one is missing else (str(target), str(source))
             rest = sum(1 for _ in (sides[1] if one is missing else sides[0]))
             raise DataError(
-                f"{short} has {number - 1:,} lines and {long} has {number + rest:,}. Line by line they must be "
+                f"{short} has {number - 1:,} lines and {long} has {number + rest:,}. Line n of both must be "
                 "translations of each other."
             )
         where = f"line {number}" if paths else f"pair {number - 1}"
@@ -186,7 +186,7 @@ def read_links(lines: Any, *, nulls: bool = False) -> list[Any]:
 
 
 def where_links(lines: Any, number: int) -> str:
-    """Say where the links of a pair come from, for messages: a line of a file, or an entry of a list.
+    """Return the position of the links of a pair, for messages: a line of a file, or an entry of a list.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def where_links(lines: Any, number: int) -> str:
 
 
 def where_pairs(pairs: Any, numbers: Iterable[int]) -> str:
-    """Say where pairs come from, for messages: lines of a file, or entries of a list.
+    """Return the positions of pairs, for messages: lines of a file, or entries of a list.
 
     Examples
     --------
@@ -286,7 +286,7 @@ def _is_numbered(parts: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Bitext:
-    """Pairs as numbers; source words count from 1, for 0 is NULL, target words from 0.
+    """Pairs as numbers; source words are numbered from 1, as 0 is NULL, target words from 0.
 
     Attributes
     ----------
@@ -321,12 +321,12 @@ class Bitext:
 class _Side:
     """The words of one side while they are read: numbers in order of appearance."""
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, memory_limit: int) -> None:
         self.numbers: dict[str, int] = {}
         self.fresh = array("i")
         self.pieces: list[NDArray[np.int32]] = []
         self.ends = array("q", [0])
-        self.room = room
+        self.memory_limit = memory_limit
 
     def add(self, words: Sequence[str], form: Callable[[str], str] | None) -> None:
         numbers = self.numbers
@@ -334,11 +334,11 @@ class _Side:
         self.fresh.extend([numbers.setdefault(word, len(numbers)) for word in listed])
         self.ends.append(self.ends[-1] + len(listed))
         if len(self.fresh) >= PIECE:
-            self._settle()
+            self._flush()
 
-    def _settle(self) -> None:
+    def _flush(self) -> None:
         piece = np.array(self.fresh, dtype=np.int32)
-        if self.ends[-1] * 4 > self.room:
+        if self.ends[-1] * 4 > self.memory_limit:
             kept = scratch(piece.shape, np.int32)
             kept[:] = piece
             piece = kept
@@ -347,13 +347,13 @@ class _Side:
 
     def finish(self, first: int) -> tuple[NDArray[np.int32], NDArray[np.int64], tuple[str, ...]]:
         """Return the words by their number in sorted order, counted from `first`."""
-        self._settle()
+        self._flush()
         words = sorted(self.numbers)
         order = np.empty(len(words), dtype=np.int32)
         for number, word in enumerate(words):
             order[self.numbers[word]] = number + first
         size = self.ends[-1]
-        out = scratch((size,), np.int32) if size * 4 > self.room else np.empty(size, dtype=np.int32)
+        out = scratch((size,), np.int32) if size * 4 > self.memory_limit else np.empty(size, dtype=np.int32)
         at = 0
         for piece in self.pieces:
             out[at : at + len(piece)] = order[piece]
@@ -361,8 +361,8 @@ class _Side:
         return out, np.array(self.ends, dtype=np.int64), tuple(words)
 
 
-def encode_pairs(pairs: Any, target: Any = None, *, lowercase: bool = False, room: int = 1 << 62) -> Bitext:
-    """Read pairs and number their words; words of more than `room` bytes a side go to temporary files.
+def encode_pairs(pairs: Any, target: Any = None, *, lowercase: bool = False, memory_limit: int = 1 << 62) -> Bitext:
+    """Read pairs and number their words; words of more than `memory_limit` bytes a side go to temporary files.
 
     Examples
     --------
@@ -370,7 +370,7 @@ def encode_pairs(pairs: Any, target: Any = None, *, lowercase: bool = False, roo
     >>> text.source_words, text.source, text.target
     (('Buch', 'Haus', 'das'), array([3, 2, 3, 1], dtype=int32), array([2, 1, 2, 0], dtype=int32))
     """
-    sides = (_Side(room), _Side(room))
+    sides = (_Side(memory_limit), _Side(memory_limit))
     form = str.lower if lowercase else None
     for _, pair in read_pairs(pairs, target):
         for side, words in zip(sides, pair, strict=True):

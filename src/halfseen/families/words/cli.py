@@ -1,7 +1,7 @@
-"""Word alignment: from two files of sentences, or one of both, to files of links.
+"""Word alignment on the command line: from one or two files of sentences to files of links.
 
-Source and target come in two files, a sentence in each line, or in one, ``source ||| target``; words have blanks
-between. Links are written as ``i-j``, a line for each pair, also for a pair without any.
+Source and target come in two files, a sentence in each line, or in one, ``source ||| target``; words are
+separated by blanks. Links are written as ``i-j``, a line for each pair, also for a pair without any.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from halfseen.families.words.bitext import open_lines, read_gold
 from halfseen.families.words.estimator import WordAligner
 from halfseen.families.words.link_scores import LinkScores, compared
 
-PASSES = 5  # of each model, where --max-iter was not given
-SHARE = 5e-4  # translations of less are not shown
+PASSES = 5  # iterations of each model without --max-iter
+SHARE = 5e-4  # translations with a lower probability are not shown
 LINK = re.compile(r"\d+[-?]\d+(:\S+)?")
 
 
@@ -54,7 +54,7 @@ def _files(paths: list[str]) -> tuple[str, str | None]:
         )
     for path in paths:
         if path == "-" or not Path(path).is_file():
-            raise DataError(f"{path}: there is no such file of sentences.")
+            raise DataError(f"{path}: there is no such file.")
     return paths[0], paths[1] if len(paths) == 2 else None
 
 
@@ -77,7 +77,7 @@ def align(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, 
 
 
 def _with_probabilities(model: WordAligner, source: str, target: str | None, how: str | None) -> Iterator[str]:
-    """Give lines of links with the probability of each, ``i-j:0.97``."""
+    """Yield lines of links with the probability of each, ``i-j:0.97``."""
     both = zip(model.iter_align(source, target, symmetrize=how), model.iter_proba(source, target), strict=True)
     for links, proba in both:
         yield " ".join(f"{i}-{j}:{proba[i, j]:.4f}" for i, j in links)
@@ -85,19 +85,19 @@ def _with_probabilities(model: WordAligner, source: str, target: str | None, how
 
 @contextmanager
 def _opened(output: str) -> Iterator[TextIO]:
-    """Open the file to write; it appears whole or not at all. - is standard output."""
+    """Open the file to write; it is written completely or not at all. - is standard output."""
     if output == "-":
         yield sys.stdout
         return
     if not Path(output).parent.is_dir():
         raise ParameterError(f"-o: there is no directory {Path(output).parent}.")
-    beside = Path(f"{output}.part")
+    temporary = Path(f"{output}.part")
     try:
-        with beside.open("w", encoding="utf-8") as file:
+        with temporary.open("w", encoding="utf-8") as file:
             yield file
-        beside.replace(output)
+        temporary.replace(output)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def score(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def score(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, 
     source, target = _files([path for path in (request["data"], request["target"]) if path is not None])
     logliks = model.score_samples(source, target)
     if not len(logliks):
-        raise DataError(f"{source}: there are no pairs in it.")
+        raise DataError(f"{source}: the file has no pairs.")
     return {"pairs": len(logliks), "loglik": float(logliks.sum()), "loglik_per_pair": float(logliks.mean())}
 
 
@@ -115,7 +115,7 @@ def data(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, A
 
 
 def compare_files(found: str, gold: str) -> tuple[dict[str, Any], list[tuple[str, str]]] | None:
-    """Compare a file of links with links made by hand: as plain values, and in words; None if it is no such file."""
+    """Compare a file of links with links made by hand: as values, and as text; None if it is not a file of links."""
     if not is_links(found):
         return None
     scores = compare_links(found, gold)
@@ -136,9 +136,9 @@ def compare_files(found: str, gold: str) -> tuple[dict[str, Any], list[tuple[str
 
 
 def is_links(path: str) -> bool:
-    """Whether a file looks like links: its first line with anything has ``i-j``, or numbers of a shared task.
+    """Whether a file looks like links: its first line that is not blank has ``i-j``, or numbers of a shared task.
 
-    Lines without anything are links too, of pairs that have none.
+    Blank lines are pairs without links.
     """
     try:
         first = _first(path)
@@ -158,8 +158,8 @@ def compare_links(found: str, gold: str) -> LinkScores:
         numbered = [path for path in (found, gold) if _is_numbered(path)]
         if not numbered:
             raise DataError(
-                f"{found} has {len(one.possible):,} lines and {gold} has {len(two.possible):,}. Line by line they must "
-                "be links of the same pairs."
+                f"{found} has {len(one.possible):,} lines and {gold} has {len(two.possible):,}. Line n of both "
+                "must be the links of the same pair."
             )
         one, two = (read_gold(path, long) if path in numbered else own for path, own in ((found, one), (gold, two)))
         if len(one.possible) != len(two.possible):
@@ -180,16 +180,16 @@ def _has_numbers(items: list[str]) -> bool:
     return len(items) >= 3 and all(item.isdecimal() for item in items[:3])
 
 
-# ---- what was found --------------------------------------------------------------------------------------------------
+# ---- results --------------------------------------------------------------------------------------------------------
 
 
 def describe(model: WordAligner) -> None:
-    """Print how words keep to their order, and translations of some words."""
+    """Print the model of word order, and translations of some words."""
     console.show(model.describe())
 
 
 def outcome(model: WordAligner) -> str:
-    """Return how the fit went, in one sentence."""
+    """Return the outcome of the fit in one sentence."""
     return f"log-likelihood {model.loglik_:,.1f}; {ended(model.stop_reason_, model.n_iter_)}"
 
 
@@ -212,7 +212,7 @@ def summary(model: WordAligner) -> dict[str, Any]:
 
 
 def facts(model: WordAligner, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return what to say first of a model file."""
+    """Return the first facts about a model file."""
     return [
         ("kind", model.model),
         ("direction", f"{model.direction}{', trained to agree' if model._agrees else ''}"),
@@ -235,7 +235,9 @@ def show_word(model: WordAligner, word: str) -> list[dict[str, Any]]:
                 if share >= SHARE
             ]
     if not found:
-        model.translations(word, reverse="forward" not in model._learned)  # which says that there is none, and what is
+        model.translations(
+            word, reverse="forward" not in model._learned
+        )  # raises the error for an unknown word, with suggestions
     return found
 
 
@@ -243,7 +245,7 @@ def code(model: WordAligner) -> str:
     """Return the Python that reads the same files and fits the same model."""
     reading = model._origin.reading
     fitted = "source, target" if reading is None else _arguments(reading)
-    first = ["source, target = ...  # what this model was fitted to"] if reading is None else []
+    first = ["source, target = ...  # the data of this model"] if reading is None else []
     return "\n".join([*first, f"model = hs.{call(model)}.fit({fitted})", "print(model.describe())"])
 
 

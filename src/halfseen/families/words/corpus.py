@@ -1,4 +1,4 @@
-"""A corpus made ready for the kernels of links: which words stand together, and which links are known."""
+"""A corpus prepared for the kernels of links: words that occur together, and known links."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
-ANY = 1 << 62  # bytes that arrays may take which could lie in temporary files
+ANY = 1 << 62  # no limit: arrays stay in memory
 LONGEST = (1 << SPAN_BITS) - 1  # words of a sentence
 FLOOR = 1e-7  # probability of a translation that was never seen together with its source word
 
 
 class Rows(NamedTuple):
-    """Which target words stand together with each source word: row e is columns[firsts[e] .. firsts[e + 1]]."""
+    """The target words that occur together with each source word: row e is columns[firsts[e] .. firsts[e + 1]]."""
 
     firsts: Ints
     columns: Words
@@ -82,30 +82,30 @@ def pairs_of(text: Bitext) -> Ints:
 
 
 class Prepared(NamedTuple):
-    """A corpus in one direction; its target words have other numbers than in the text, which `number` tells."""
+    """A corpus in one direction; its target words have other numbers than in the text, given by `number`."""
 
     sides: Sides
     number: Words
 
 
-def prepared(text: Bitext, null: bool, room: int = ANY) -> Prepared:
-    """Return a corpus for many passes: the most frequent target words first, so that they share the nearest memory."""
+def prepared(text: Bitext, null: bool, memory_limit: int = ANY) -> Prepared:
+    """Return a corpus for many passes: the most frequent target words first, so that they share cache lines."""
     n_words = len(text.target_words)
     number = np.argsort(-np.bincount(text.target, minlength=n_words), kind="stable").astype(np.int32)
     rank = np.empty(n_words, dtype=np.int32)
     rank[number] = np.arange(n_words)
-    target = _array(len(text.target), np.int32, room)
-    np.take(rank, text.target, out=target, mode="clip")  # others would make the whole in memory before
+    target = _array(len(text.target), np.int32, memory_limit)
+    np.take(rank, text.target, out=target, mode="clip")  # other modes would need a copy in memory
     return Prepared(_sides(text, target, null), number)
 
 
-def _array(size: int, dtype: Any, room: int) -> NDArray[Any]:
-    """Return an array to be filled, in a temporary file if it takes more than so many bytes."""
-    return scratch((size,), dtype) if size * np.dtype(dtype).itemsize > room else np.empty(size, dtype)
+def _array(size: int, dtype: Any, memory_limit: int) -> NDArray[Any]:
+    """Return an empty array, in a temporary file if it takes more than `memory_limit` bytes."""
+    return scratch((size,), dtype) if size * np.dtype(dtype).itemsize > memory_limit else np.empty(size, dtype)
 
 
 def sides_of(text: Bitext, null: bool) -> Sides:
-    """Return a corpus in one direction, its words as they are."""
+    """Return a corpus in one direction, with unchanged word numbers."""
     return _sides(text, text.target, null)
 
 
@@ -126,7 +126,7 @@ def turned(ready: Prepared, table: Floats) -> tuple[Rows, Floats]:
 
 
 def with_cells(sides: Sides, kind: int) -> tuple[Sides, Any]:
-    """Return the pairs with the first cell of each in the statistics of a place, and what the cells are of."""
+    """Return the pairs with the first cell of each in the statistics of word order, and the meaning of the cells."""
     n, m = sides.pairs[:, 1], sides.pairs[:, 3]
     if kind == DIAGONAL:
         shapes, which = np.unique(np.stack([n, m], axis=1), axis=0, return_inverse=True)
@@ -143,14 +143,14 @@ def with_cells(sides: Sides, kind: int) -> tuple[Sides, Any]:
 
 
 def place_of(kind: int, cells: Any, width: int, p_null: float | None, null: bool) -> Diagonal | Jumps | None:
-    """Return the leaf of a place for given cells."""
+    """Return the leaf of word order for given cells."""
     if kind == DIAGONAL:
         return Diagonal(cells, p_null, null)
     return Jumps(cells, width, p_null, null) if kind == JUMPS else None
 
 
 def check_known(text: Bitext, known: Sequence[Any], where: Callable[[int], str]) -> None:
-    """Refuse known links of words that are not there, or that have none, also in pairs that have an empty side."""
+    """Refuse known links of words that do not exist or have no link, also in pairs with an empty side."""
     sizes = np.stack([np.diff(text.source_ends), np.diff(text.target_ends)], axis=1).tolist()
     for number, links in enumerate(known):
         for link in links or ():
@@ -164,22 +164,24 @@ def check_known(text: Bitext, known: Sequence[Any], where: Callable[[int], str])
 
 
 def _check_nulls(links: Iterable[Any], where: str) -> None:
-    """Refuse links of words that are said to have none."""
+    """Refuse links of words that are declared unlinked."""
     without = {link for link in links if None in link}
     if not without:
         return
     for one, two in sorted(set(links) - without):
         for side, index, said in (("source", one, (one, None)), ("target", two, (None, two))):
             if said in without:
-                raise DataError(f"{where}: {side} word {index} has none and a link, {one}-{two}. Leave one out.")
+                raise DataError(
+                    f"{where}: {side} word {index} is declared unlinked but has the link {one}-{two}. Remove one."
+                )
 
 
 def with_known(
-    sides: Sides, kept: Ints, known: Sequence[Any], back: bool, where: Callable[[int], str], room: int = ANY
+    sides: Sides, kept: Ints, known: Sequence[Any], back: bool, where: Callable[[int], str], memory_limit: int = ANY
 ) -> Sides:
-    """Return the pairs with links that the user knows: a word of either side that has some has no others."""
+    """Return the pairs with known links: a word with known links has no others."""
     pairs = sides.pairs
-    allowed = _array(int(((pairs[:, 1] + 1) * pairs[:, 3]).sum()), np.uint8, room)
+    allowed = _array(int(((pairs[:, 1] + 1) * pairs[:, 3]).sum()), np.uint8, memory_limit)
     allowed[:] = 1
     for number, (_, n, _, m, begin) in zip(kept.tolist(), pairs.tolist(), strict=True):
         if not known[number]:
@@ -188,12 +190,14 @@ def with_known(
         _allow(own, [(two, one) if back else (one, two) for one, two in known[number]])
         left = own[0 if sides.null else 1 :].any(axis=0)
         if not left.all():
-            raise DataError(f"{where(number)}: word {int(np.argmin(left))} has none, but there is no NULL: null=False.")
+            raise DataError(
+                f"{where(number)}: word {int(np.argmin(left))} is declared unlinked, which needs NULL, but null=False."
+            )
     return sides._replace(allowed=allowed)
 
 
 def _allow(own: NDArray[np.uint8], links: Sequence[Any]) -> None:
-    """Leave of the links of one pair, (n + 1, m), those that known ones leave possible."""
+    """Remove the links of one pair, (n + 1, m), that known links exclude."""
     for j in {two for _, two in links if two is not None}:
         own[:, j] = 0
         own[[0 if one is None else one + 1 for one, two in links if two == j], j] = 1
@@ -206,7 +210,7 @@ def _allow(own: NDArray[np.uint8], links: Sequence[Any]) -> None:
 def looked_up(
     text: Bitext, rows: Rows, known: Rows, source: Mapping[str, int], target: Mapping[str, int], table: Floats
 ) -> Floats:
-    """Return the table of `rows`, a new text's, from that of a lexicon; `FLOOR` where words never stood together."""
+    """Return the table of `rows` of a new text from that of a lexicon; `FLOOR` for words never seen together."""
     e = np.array([0, *(source.get(word, -2) + 1 for word in text.source_words)], dtype=np.int64)
     f = np.array([target.get(word, -1) for word in text.target_words], dtype=np.int64)
     own = np.repeat(np.arange(len(e)), rows.sizes)

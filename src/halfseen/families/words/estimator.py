@@ -51,12 +51,12 @@ log = logging.getLogger("halfseen")
 
 BEFORE = {"ibm1": ("ibm1",), "diagonal": ("ibm1", "diagonal"), "hmm": ("ibm1", "hmm")}
 PREFIXES = ("", "back_")  # of the names of leaves, where both directions are trained together
-SAID = 5  # places that a message names
+MOST_NAMED = 5  # positions that a message names
 STEP = 2  # bytes that the cell of a link takes
 
 
-class Known(NamedTuple):
-    """Links that the user knows, of every pair, and where those of a pair come from."""
+class KnownLinks(NamedTuple):
+    """Known links of every pair, and a function that gives their position for messages."""
 
     links: list[Any]
     where: Callable[[int], str]
@@ -96,7 +96,7 @@ class WordAligner(WordAlignerMethods):
     max_jump : int, default 7
         "hmm": wider jumps than this are alike.
     lowercase : bool, default False
-        Do not tell capitals from small letters.
+        Ignore case.
     assign : {"soft", "hard", "sample"}, default "soft"
         How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden
         are the links.
@@ -185,9 +185,9 @@ class WordAligner(WordAlignerMethods):
         for name in ("null", "lowercase"):
             options.flag(name, getattr(self, name))
         if self.p_null is not None and not options.number("p_null", self.p_null, 0, 1) > 0:
-            raise ParameterError("p_null=0: say null=False to have no NULL.")
+            raise ParameterError("p_null=0: use null=False for a model without NULL.")
         if self.p_null is not None and not self.null:
-            raise ParameterError("p_null= has no meaning with null=False.")
+            raise ParameterError("p_null= cannot be used with null=False.")
         options.whole("max_jump", self.max_jump)
         if self.agreement is not None and options.flag("agreement", self.agreement):
             if self.direction != "both":
@@ -196,12 +196,12 @@ class WordAligner(WordAlignerMethods):
                 raise ParameterError(f"agreement=True needs assign='soft', got {self.assign!r}.")
             if not self.null:
                 raise ParameterError(
-                    "agreement=True needs null=True: NULL has the words of which the directions do not agree. Say "
-                    "agreement=False to train them apart."
+                    "agreement=True needs null=True: NULL gets the words on which the directions disagree. Use "
+                    "agreement=False to train them separately."
                 )
 
     def _check_symmetry(self) -> None:
-        """Refuse a way to make one of two directions where one is fitted; model files of such fits can be read."""
+        """Refuse to combine directions if one is fitted; model files of such fits can be read."""
         if self.direction != "both" and self.symmetrize not in (self.direction, WordAligner().symmetrize):
             raise ParameterError(f"symmetrize={self.symmetrize!r} needs direction='both', got {self.direction!r}.")
 
@@ -214,7 +214,7 @@ class WordAligner(WordAlignerMethods):
 
     @property
     def _agrees(self) -> bool:
-        """Whether the directions are to agree; under a prior not in Model 1 alone, see `_agrees_in`."""
+        """Whether the directions are trained to agree; with a prior not in Model 1 alone, see `_agrees_in`."""
         if self.agreement is not None:
             return self.agreement
         several = self.dirichlet is None or len(self._sequence()) > 1
@@ -223,8 +223,8 @@ class WordAligner(WordAlignerMethods):
     def _agrees_in(self, number: int) -> bool:
         """Whether the directions agree in one model of the sequence.
 
-        In the first the product of two guesses is far below one, and a Dirichlet prior with many cells takes a use of
-        far below one for none: NULL would have everything. So under a prior they find a lexicon each before.
+        In the first model the product of two vague probabilities is far below one, and a Dirichlet prior with many
+        cells treats such a count as zero: NULL would get everything. So with a prior each first learns its lexicon.
         """
         return self._agrees and (self.dirichlet is None or number > 0 or len(self._sequence()) == 1)
 
@@ -244,7 +244,7 @@ class WordAligner(WordAlignerMethods):
         Parameters
         ----------
         pairs : list or path
-            Pairs (source, target), each a list of words or a text with blanks between; or lines `source ||| target`;
+            Pairs (source, target), each a list of words or a text separated by blanks; or lines `source ||| target`;
             or the path of a file of such lines. With `target`: source sentences, or the path of a file with one in
             each line. Files may be compressed (.gz).
         target : list or path, optional
@@ -253,25 +253,25 @@ class WordAligner(WordAlignerMethods):
             Links that are known, for each pair: None, or a list of (source index, target index) counted from 0, or a
             text `0-0 1-2`. A word with known links has no others; (None, j) says that target word j has none.
         sample_weight : (B,) array, optional
-            How often each pair counts.
+            Weight of each pair.
         """
         self._check_options()
         self._check_symmetry()
-        room = read_memory(self.memory)
-        text = encode_pairs(pairs, target, lowercase=self.lowercase, room=room // 8)
+        memory_limit = read_memory(self.memory)
+        text = encode_pairs(pairs, target, lowercase=self.lowercase, memory_limit=memory_limit // 8)
         weight = check_sequence_weight(sample_weight, text.n_pairs)[text.filled]
         if len(weight) and not weight.any():
-            raise DataError("sample_weight: all pairs with words on both sides are of weight 0: nothing is learned.")
-        known = None if links is None else Known(read_links(links, nulls=True), partial(where_links, links))
+            raise DataError("sample_weight: all pairs with words on both sides have weight 0: there is nothing to fit.")
+        known = None if links is None else KnownLinks(read_links(links, nulls=True), partial(where_links, links))
         self.events_: list[str] = []
         self._check_pairs(text, known, partial(where_pairs, pairs))
         seed = seed_of(self.random_state)
         self._origin = Origin.now(None, seed)
-        ready = {name: self._prepared(text, name, known, room // 8) for name in self._directions()}
+        ready = {name: self._prepared(text, name, known, memory_limit // 8) for name in self._directions()}
         self.source_words_, self.target_words_ = text.source_words, text.target_words
         self._n_pairs = text.n_pairs
         self._longest = {name: int(one.sides.pairs[:, 1].max()) for name, one in ready.items()}
-        del text  # what training needs of it is ready; the rest is memory
+        del text  # no longer needed: frees memory
         found = self._trained(ready, weight, options.plan(self, seed, accelerate=False))
         self._publish(found, ready)
         return self
@@ -279,15 +279,15 @@ class WordAligner(WordAlignerMethods):
     def _directions(self) -> tuple[str, ...]:
         return ("forward", "reverse") if self.direction == "both" else (self.direction,)
 
-    def _check_pairs(self, text: Bitext, known: Known | None, where: Callable[[Sequence[int]], str]) -> None:
-        """Refuse a corpus without pairs, and links that cannot be; note pairs with an empty side."""
+    def _check_pairs(self, text: Bitext, known: KnownLinks | None, where: Callable[[Sequence[int]], str]) -> None:
+        """Refuse a corpus without pairs, and invalid links; note pairs with an empty side."""
         kept = text.filled
         if not len(kept):
-            raise DataError(f"there are {text.n_pairs} pairs, and in none of them do both sides have words.")
+            raise DataError(f"there are {text.n_pairs} pairs, but none with words on both sides.")
         if len(kept) < text.n_pairs:
             empty = np.setdiff1d(np.arange(text.n_pairs), kept)
-            named = where(empty[:SAID].tolist()) + (", ..." if len(empty) > SAID else "")
-            self.events_.append(f"{len(empty)} of {text.n_pairs} pairs have an empty side and teach nothing: {named}")
+            named = where(empty[:MOST_NAMED].tolist()) + (", ..." if len(empty) > MOST_NAMED else "")
+            self.events_.append(f"{len(empty)} of {text.n_pairs} pairs have an empty side and are ignored: {named}")
         if known is None:
             return
         if len(known.links) != text.n_pairs:
@@ -296,11 +296,11 @@ class WordAligner(WordAlignerMethods):
             )
         check_known(text, *known)
 
-    def _prepared(self, text: Bitext, direction: str, known: Known | None, room: int = ANY) -> Prepared:
-        ready = prepared(text if direction == "forward" else reversed_text(text), self.null, room)
+    def _prepared(self, text: Bitext, direction: str, known: KnownLinks | None, memory_limit: int = ANY) -> Prepared:
+        ready = prepared(text if direction == "forward" else reversed_text(text), self.null, memory_limit)
         if known is None:
             return ready
-        sides = with_known(ready.sides, text.filled, known.links, direction == "reverse", known.where, room)
+        sides = with_known(ready.sides, text.filled, known.links, direction == "reverse", known.where, memory_limit)
         return ready._replace(sides=sides)
 
     def _lexicon(self, sides: Sides, run: Runner, spend: bool) -> Translations:
@@ -309,7 +309,7 @@ class WordAligner(WordAlignerMethods):
         return DirichletTranslations(sides.firsts, sides.n_words, self.dirichlet, run, spend)
 
     def _trained(self, ready: dict[str, Prepared], weight: Floats, plan: Plan) -> list[Stage]:
-        """Train the models in sequence, in each both directions together if they are to agree; return the last ones."""
+        """Train the models in sequence, both directions together if they must agree; return the last ones."""
         before: dict[str, Params] = dict.fromkeys(ready)
         self.stages_ = []
         last: list[Stage] = []
@@ -319,7 +319,7 @@ class WordAligner(WordAlignerMethods):
                 more = number + 1 < len(self._sequence()) or names[-1] != tuple(ready)[-1]
                 stage = self._trained_one(word, {name: ready[name] for name in names}, before, weight, plan, more)
                 before |= _lexicons(stage)
-                self.stages_.append(_told(stage))
+                self.stages_.append(_stage_record(stage))
                 last.append(stage)
                 del stage  # it is large
         return last
@@ -327,13 +327,13 @@ class WordAligner(WordAlignerMethods):
     def _trained_one(
         self, word: str, ready: dict[str, Prepared], before: dict[str, Params], weight: Floats, plan: Plan, more: bool
     ) -> Stage:
-        """Train one model in one direction, or in both together; takes what it begins with out of `before`.
+        """Train one model in one direction, or in both together; removes its start parameters from `before`.
 
-        Unless there are `more` to come, an interrupt keeps what was learned: it waits for the end of a pass, as passes
-        write over what was accepted before them.
+        Unless there are `more` to come, an interrupt keeps the model: it waits for the end of the pass, because a pass
+        overwrites the parameters accepted before it.
         """
         kind = KINDS[word]
-        # workers share every chunk, and chunks go one after the other
+        # workers share every chunk; chunks are processed in turn
         with deferred_interrupt(plan.plain and not more) as asked, runner(self.n_jobs, PARTS) as run:
             sides, leaves = self._leaves(kind, [one.sides for one in ready.values()], run, plan.plain)
             model = WordModel(Agreed(kind, run) if len(ready) > 1 else Links(kind, run), leaves)
@@ -348,13 +348,13 @@ class WordAligner(WordAlignerMethods):
             del first, position
             search = fit(model, data, starts, plan, trace)
             del starts
-            model.structure.room.clear()  # a worker of a pass that was cut short may still write there
+            model.structure.room.clear()  # a worker of an interrupted pass may still write there
             if (search.interrupted and more) or asked.times > 1:
                 raise KeyboardInterrupt  # no model of this kind yet, or a second interrupt
             search = replace(search, interrupted=search.interrupted or asked.times > 0)
             if search.interrupted and plan.plain and path.begun is not search.best.accepted.params:
-                _mend(search.best, model, data)
-            _forget(search.best)
+                _complete_pass(search.best, model, data)
+            _release(search.best)
             loglik = search.best.accepted.loglik
             if plan.assign.mode != "soft":
                 loglik = evaluate(model, data, [search.best.accepted.params], SOFT)[0].loglik
@@ -362,7 +362,7 @@ class WordAligner(WordAlignerMethods):
         return Stage(tuple(ready), word, model, search, loglik)
 
     def _chunks(self, sides: Sides | Both, kind: int, weight: Floats, plan: Plan, run: Runner) -> Sequence[Any]:
-        """Return the corpus in blocks; Model 1 in one direction has no chances of single links, and needs one."""
+        """Return the corpus in blocks; Model 1 in one direction needs no link probabilities, and one block."""
         one = sides if isinstance(sides, Sides) else sides.ahead
         n_links = int((one.pairs[:, 1] * one.pairs[:, 3]).sum())
         if isinstance(sides, Sides) and kind == UNIFORM and plan.assign.mode == "soft" and not len(sides.allowed):
@@ -371,17 +371,17 @@ class WordAligner(WordAlignerMethods):
         return pair_chunks(sides, weight, n_blocks(n_links, len(one.columns)))
 
     def _start(self, model: WordModel, data: Reduced, before: Sequence[Params]) -> Params:
-        """Return the parameters to begin with: the lexicons of the model before, or nothing known."""
+        """Return the start parameters: the lexicons of the previous model, or uniform."""
         if before[0] is None:
             return self._uniform(model, data)
         known = {f"{prefix}lexicon": lexicon for prefix, lexicon in zip(PREFIXES, before, strict=False)}
         return {name: known[name] if name in known else leaf.blank() for name, leaf in model.leaves.items()}
 
     def _uniform(self, model: WordModel, data: Reduced) -> Params:
-        """Return the parameters to begin with: every target word alike, whatever the source word.
+        """Return the start parameters: every target word equally probable for every source word.
 
-        Equal rows would not be that: a rare word stands together with few others, and would claim them. A variational
-        lexicon begins with what such a table leads to.
+        Uniform rows of the sparse table would differ: a rare word occurs with few others and would get all of their
+        probability. A variational lexicon starts with the posterior that such a table leads to.
         """
         if self.dirichlet is None:
             return model.blank()
@@ -396,7 +396,7 @@ class WordAligner(WordAlignerMethods):
     def _leaves(
         self, kind: int, ready: Sequence[Sides], run: Runner = map, spend: bool = False
     ) -> tuple[Sides | Both, dict[str, Leaf]]:
-        """Return the corpus for one kind of place, and the leaves of its model."""
+        """Return the corpus for one model of word order, and the leaves of its model."""
         found: list[Sides] = []
         leaves: dict[str, Leaf] = {}
         for prefix, one in zip(PREFIXES, ready, strict=False):
@@ -408,7 +408,7 @@ class WordAligner(WordAlignerMethods):
                 leaves[f"{prefix}place"] = place
         return (found[0] if len(found) == 1 else Both(*found)), leaves
 
-    # ---- what came out -------------------------------------------------------------------------------------------
+    # ---- results -------------------------------------------------------------------------------------------------
 
     def _publish(self, last: Sequence[Stage], ready: dict[str, Prepared]) -> None:
         self._learned: dict[str, Direction] = {}
@@ -424,7 +424,7 @@ class WordAligner(WordAlignerMethods):
         unsettled = [reason for reason in reasons if reason not in convergence.CONVERGED]
         n_iter = max(stage.search.best.n_passes for stage in last)
         convergence.record_end(self, trace, n_iter, (unsettled or reasons)[-1])
-        convergence.warn_of_end(self, last[-1].search.interrupted)  # before the last one an interrupt ends the fit
+        convergence.warn_of_end(self, last[-1].search.interrupted)  # an interrupt in an earlier model ends the fit
         log.info("aligned %d pairs: %s", self._n_pairs, self.stop_reason_)
 
 
@@ -438,17 +438,17 @@ class Stage(NamedTuple):
     loglik: float
 
 
-def _mend(run: EMRun, model: WordModel, data: Reduced) -> None:
-    """Accept the parameters of a pass that was cut short, by another pass: it wrote over those accepted before it.
+def _complete_pass(run: EMRun, model: WordModel, data: Reduced) -> None:
+    """Run one more pass to accept the parameters of an interrupted pass, which overwrote those accepted before it.
 
-    An interrupt that waits for the end of its pass needs none: this is for those that could not be held back.
+    Not needed for an interrupt that waited for the end of its pass.
     """
     [run.step] = evaluate(model, replace(data, path=PooledPath(model)), [run.params])
     run.trace.append(run.objective)
     run.n_passes += 1
 
 
-def _forget(run: EMRun) -> None:
+def _release(run: EMRun) -> None:
     """Release the memory of what is not needed once a run has stopped: its statistics and next parameters."""
     run.step = replace(run.accepted, expected=replace(run.accepted.expected, stats=np.zeros(0)))
     run.params = run.accepted.params
@@ -466,8 +466,8 @@ def _lexicons(stage: Stage) -> dict[str, Params]:
     return {name: params[f"{prefix}lexicon"] for prefix, name in zip(PREFIXES, stage.directions, strict=False)}
 
 
-def _told(stage: Stage) -> dict[str, Any]:
-    """Return what is kept of every stage; its parameters are large."""
+def _stage_record(stage: Stage) -> dict[str, Any]:
+    """Return the record of a stage, without its large parameters."""
     best = stage.search.best
     return {
         "model": stage.word,

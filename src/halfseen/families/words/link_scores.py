@@ -1,4 +1,4 @@
-"""How good links are: precision, recall and the alignment error rate against links made by hand."""
+"""Quality of links: precision, recall and the alignment error rate against links made by hand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["LinkScores", "score_links"]
 
 
 class LinkScores(NamedTuple):
-    """Figures over all pairs.
+    """Scores over all pairs.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ def score_links(found: Any, sure: Any, possible: Any = None) -> LinkScores:
     found : list of links of each pair, or path of a Pharaoh file
         Links are (source index, target index), counted from 0.
     sure : the same
-        Links that must be there.
+        Links that must be found.
     possible : the same, optional
-        Links that may be there; sure ones may always. By default there are no others.
+        Links that may be found, in addition to the sure ones. By default none.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def score_links(found: Any, sure: Any, possible: Any = None) -> LinkScores:
 
 
 def compared(found: Sequence[Collection[tuple[int, int]]], gold: Gold) -> LinkScores:
-    """Return the figures of links of the same pairs."""
+    """Return the scores of links of the same pairs."""
     n_found = n_sure = n_possible = hit_sure = hit_possible = 0
     for own, sure, possible in zip(map(set, found), gold.sure, gold.possible, strict=True):
         may = possible | sure

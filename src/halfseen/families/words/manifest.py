@@ -1,4 +1,4 @@
-"""What the rest of the library knows about word alignment."""
+"""The manifest of word alignment."""
 
 from halfseen.families.family import Family, Option
 
@@ -32,7 +32,7 @@ FAMILY = Family(
             ),
             Option("dirichlet", "Prior of the translation table, such as 0.01. Default: none.", "A", type=float),
             Option("lowercase", "Ignore case.", type=bool),
-            Option("links", "Known links, i-j, a line for each pair of sentences.", "FILE"),
+            Option("links", "KnownLinks links, i-j, a line for each pair of sentences.", "FILE"),
         ),
         "align": (
             Option("symmetrize", "How to combine both directions. Default: as in the fit.", "HOW"),

@@ -1,8 +1,8 @@
-"""Word alignment over a corpus: one or few blocks of pairs, one after the other, that add to the same statistics.
+"""Word alignment over a corpus: one or a few blocks of pairs, processed in turn, that add to the same statistics.
 
 A lexicon is nearly as large as the corpus, so its counts are the memory of a pass: there is one array of them, and
-workers share the work inside a block (`structures.links`). A block is as large as its chances of links take about as
-much memory as the lexicon, whatever the number of workers: the sums have the same bits.
+workers share the work inside a block (`structures.links`). The link probabilities of a block take about as much
+memory as the lexicon, with any number of workers: the sums have the same bits.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class WordModel(Model):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """Directions that must agree climb no common objective."""
+        """False for directions that must agree: they have no common objective."""
         return isinstance(self.structure, Links)
 
     def expected(self, prepared: Any, chunk: Any, assign: Assign = SOFT, out: Stats | None = None) -> Expected:
-        """Return the statistics of a chunk: what the structure finds, added where it stays (zeros, or `out`)."""
+        """Return the statistics of a chunk, added to `out` (by default zeros)."""
         stats = np.zeros(self.stats_shape) if out is None else out
         log_evidence, found = self.structure.add(prepared, chunk.weight, assign, chunk.blocks, self.view(stats))
         digest = hash((chunk.index, found)) if assign.mode == "hard" else 0
@@ -49,7 +49,7 @@ class WordModel(Model):
 
 @dataclass(frozen=True, eq=False)
 class PairChunk:
-    """Some pairs: what the engine maps over."""
+    """Some pairs: the unit of work of the engine."""
 
     index: int
     blocks: Block | BothBlocks
@@ -57,8 +57,8 @@ class PairChunk:
     log_evidence: None = None
 
     @property
-    def told(self) -> Block | BothBlocks:
-        """What fingerprints are of: cells of links are kept or not, as memory is at hand, and change no result."""
+    def fingerprinted(self) -> Block | BothBlocks:
+        """What is fingerprinted: not the cells of links, which are kept only if memory allows and change no result."""
         return self.blocks.without_steps if isinstance(self.blocks, Block) else self.blocks
 
     @property
@@ -68,21 +68,21 @@ class PairChunk:
 
 
 class Pooled(Expected):
-    """Statistics of chunks that were added to one array already: their sum is that array."""
+    """Statistics of chunks that are already added to one array: their sum is that array."""
 
     def __add__(self, other: Expected) -> Expected:
         return Pooled(other.stats, self.loglik + other.loglik)
 
 
 class PooledPath(ThreeStep):
-    """The three steps, with one array for the statistics of all chunks: they go one after the other.
+    """The three steps, with one array for the statistics of all chunks, which are processed in turn.
 
     Parameters
     ----------
     model : WordModel
-    spend : bool       whether parameters are made in the memory of statistics, and a pass may write over those that
+    spend : bool       whether parameters are computed in the memory of statistics, and a pass may write over those that
                        were accepted before it: then two arrays serve in turn
-    asked : Interrupts whether the user interrupted: then no pass begins
+    asked : Interrupts whether the user interrupted: then no further pass begins
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class PooledPath(ThreeStep):
         self.begun: Params | None = None
 
     def held(self, params: Params) -> Params:
-        """Return parameters to begin with in memory that a pass may write over."""
+        """Return start parameters in memory that a pass may overwrite."""
         if self._turns is None:
             return params
         parts = self.model.view(self._empty())
@@ -121,7 +121,7 @@ class PooledPath(ThreeStep):
         return self._turns[-1]
 
     def zero(self) -> Expected:
-        """Return nothing, to which anything is added."""
+        """Return the empty sum."""
         return Pooled(np.zeros(0), 0.0)
 
     def expected(self, prepared: Any, chunk: Any, assign: Assign) -> Expected:
@@ -144,12 +144,12 @@ class PooledPath(ThreeStep):
 
 
 def n_blocks(n_links: int, n_cells: int) -> int:
-    """Return how many blocks a corpus with so many links has where chances of links are kept."""
+    """Return how many blocks a corpus with `n_links` links has if link probabilities are kept."""
     return -(-n_links // max(n_cells, LEAST))
 
 
 def one_chunk(sides: Sides, weight: Floats, steps: Runner | None = None) -> list[PairChunk]:
-    """Return a corpus in one block without a matrix; the cell of every link is kept where `steps` says who finds it."""
+    """Return a corpus in one block without a matrix; cells of links are kept if `steps`, a runner, is given."""
     block = sides.block(matrix=False)
     return [PairChunk(0, block if steps is None else block.with_steps(steps), weight)]
 

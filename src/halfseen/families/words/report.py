@@ -1,4 +1,4 @@
-"""The report on word alignment: the answer, pairs with their links, the lexicon, word order, misfits."""
+"""The report on word alignment: summary, pairs with their links, lexicon, word order, pairs that fit badly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from halfseen.app.report.words import count, percent, plural
 from halfseen.families.words.bitext import read_pairs
 from halfseen.families.words.plots import plot_links
 
-MOST_PAIRS = 2000  # looked at
+MOST_PAIRS = 2000  # read
 DRAWN = 4  # pairs drawn
 LONGEST = 18  # words of a side that are drawn
 SHOWN = 40  # words of the lexicon
@@ -28,7 +28,7 @@ ODD = 5.0  # robust standard deviations below the other pairs
 
 
 class PairMaterial(Material):
-    """An aligner, some pairs, and what was found in them."""
+    """An aligner, some pairs, and what the sections of the report need."""
 
     @classmethod
     def gathered(cls, model: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *more: Any) -> Self:
@@ -72,13 +72,13 @@ def _lists(pair: Any) -> tuple[list[str], list[str]]:
 
 
 def answer(model: Any, material: PairMaterial) -> Section:
-    """Two sentences, and what to be careful about."""
+    """Two sentences, and checks of reliability."""
     n_links = sum(map(len, material.links))
     words = sum(len(pair[1]) for pair in material.X)
     linked = sum(len({j for _, j in links}) for links in material.links)
     sentences = [
         f"{count(n_links)} links were found in {plural(len(material.X), 'pair')}; "
-        f"{percent(linked / max(words, 1))} of the target words have one.",
+        f"{percent(linked / max(words, 1))} of the target words have a link.",
         f"The model ({model.model}) was fitted to {plural(model._n_pairs, 'pair')}, with "
         f"{count(len(model.source_words_))} source and {count(len(model.target_words_))} target words.",
     ]
@@ -91,12 +91,12 @@ def _checks(model: Any, material: PairMaterial) -> Iterator[Check]:
     shares = [proba[i, j] for links, proba in zip(material.links, material.proba, strict=True) for i, j in links]
     sure = float(np.mean(np.array(shares) > 0.9)) if shares else 0.0
     yield Check(sure > 0.5, "Sure links", f"{percent(sure)} of the links have a probability above 0.9.")
-    text = f"{plural(len(material.odd), 'pair')} fit far worse than the others; they may be no translations."
+    text = f"{plural(len(material.odd), 'pair')} fit far worse than the others; they may not be translations."
     yield Check(not len(material.odd), "Odd pairs", text)
-    strangers = sum(word not in model._numbers[0] for pair in material.X for word in _form(model, pair[0]))
+    unknown = sum(word not in model._numbers[0] for pair in material.X for word in _form(model, pair[0]))
     total = sum(len(pair[0]) for pair in material.X)
-    text = f"{percent(strangers / max(total, 1))} of the source words were not seen when fitting."
-    yield Check(strangers <= total / 20, "Unknown words", text)
+    text = f"{percent(unknown / max(total, 1))} of the source words were not seen when fitting."
+    yield Check(unknown <= total / 20, "Unknown words", text)
 
 
 def _form(model: Any, words: Any) -> list[str]:
@@ -122,14 +122,14 @@ def _drawn(source: list[str], target: list[str], links: Any, proba: Any, ax: Any
 
 
 def lexicon(model: Any, material: PairMaterial) -> Section:
-    """Translations of the words that stand together with most others."""
+    """Translations of the words that occur together with the most other words."""
     rows = [[word, ", ".join(f"{other} {p:.2f}" for other, p in found)] for word, found in model._frequent(SHOWN)]
     grid = Grid("Their most probable translations", ["word", "translations"], rows, "Lexicon", frozenset({1}))
-    return Section("lexicon", "The lexicon", "Words that stand together with most others.", [grid])
+    return Section("lexicon", "The lexicon", "Words that occur together with the most other words.", [grid])
 
 
 def order(model: Any, material: PairMaterial) -> Section | None:
-    """What was learned of word order."""
+    """The model of word order."""
     if model.model == "ibm1":
         return None
     names = list(model._learned)
@@ -141,8 +141,8 @@ def order(model: Any, material: PairMaterial) -> Section | None:
         widths = sorted(set().union(*made.values()))
         rows += [[f"jump {d:+d}", *(percent(made[name].get(d, 0.0)) for name in names)] for d in widths]
     lead = {
-        "diagonal": "How strongly words keep to the place of their source word in the sentence.",
-        "hmm": "How far a word's source lies from that of the word before it.",
+        "diagonal": "How closely target words follow the relative position of their source word in the sentence.",
+        "hmm": "Distance of the source word from that of the previous target word.",
     }
     grid = Grid("By direction", ["", *names], rows, "Word order")
     return Section("order", "Word order", lead[model.model], [grid])
@@ -158,8 +158,8 @@ def worst(model: Any, material: PairMaterial) -> Section | None:
     if not rows:
         return None
     head = ["line", "per word", "source", "target"]
-    grid = Grid("Log-likelihood per word, the lowest first", head, rows, "Pairs to look at", frozenset({2, 3}))
-    return Section("worst", "Pairs to look at", "They may be no translations of each other.", [grid])
+    grid = Grid("Log-likelihood per word, the lowest first", head, rows, "Pairs to check", frozenset({2, 3}))
+    return Section("worst", "Pairs to check", "They may not be translations of each other.", [grid])
 
 
 SECTIONS = [answer, pairs, lexicon, order, worst, reproduce]

@@ -1,7 +1,7 @@
-"""Links of two directions made into one set.
+"""Combining the links of two directions into one set.
 
 Links are (source index, target index). In one direction every target word has at most one source word, in the other
-every source word at most one target word; what both say is sure, what one says may be.
+every source word at most one target word; links of both are reliable, links of one less so.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ AROUND = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)] 
 
 
 def _grown(ahead: Set, back: Set) -> Set:
-    """Begin with what both say; add links of one that touch a link and cover a word, until there are none.
+    """Start with the intersection; add links of one direction that touch a link and cover a new word.
 
     The order decides where two links would cover the same word: rounds over all links, source word by source word, in
-    which new links count at once. Words stay covered, so what was refused is refused for good, and every link needs to
-    be looked at once.
+    which new links count at once. Words stay covered, so a refused link stays refused, and every link is
+    checked once.
     """
     found, union = ahead & back, ahead | back
     sources, targets = {i for i, _ in found}, {j for _, j in found}
@@ -41,7 +41,7 @@ def _grown(ahead: Set, back: Set) -> Set:
 
 
 def _finished(found: Set, ahead: Set, back: Set, enough: Callable[[Iterable[bool]], bool]) -> Set:
-    """Add what is left of either direction where words are uncovered: any of the two, or all."""
+    """Add the remaining links of either direction whose words are uncovered: any of the two, or both."""
     sources, targets = {i for i, _ in found}, {j for _, j in found}
     for link in (*sorted(ahead), *sorted(back)):
         if link not in found and enough((link[0] not in sources, link[1] not in targets)):
@@ -63,7 +63,7 @@ HEURISTICS: dict[str, Callable[[Set, Set], Set]] = {
 
 
 def symmetrized(how: str, ahead: Iterable[Link], back: Iterable[Link]) -> list[Link]:
-    """Return the links that a heuristic makes of those of two directions, sorted.
+    """Return the links of two directions combined by a heuristic, sorted.
 
     Examples
     --------
