@@ -107,7 +107,7 @@ def _n_rows(most: int):
 
 def column_of(column: Column, n_rows: int, holes: float, offset: float, rng: np.random.Generator):
     """Return one encoded column; one in ten of those with holes has no observed cell at all."""
-    hole = column.kind.hole
+    hole = column.kind.missing_mark
     if column.categories == () or rng.random() < holes / 5:
         return np.full(n_rows, hole)
     if column.kind.has_categories:
