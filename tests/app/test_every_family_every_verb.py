@@ -12,6 +12,8 @@ import halfseen as hs
 from halfseen import families
 from halfseen.app.cli import app
 
+pytestmark = pytest.mark.thorough
+
 COMMANDS = get_command(app).commands
 FAMILIES = pytest.mark.parametrize("family", families.FAMILIES, ids=lambda family: family.name)
 RULES = "S -> NP VP [1.0]\nNP -> 'dogs' [0.5] | 'cats' [0.5]\nVP -> 'bark' [0.6] | 'sleep' [0.4]\n"

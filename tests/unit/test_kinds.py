@@ -475,6 +475,7 @@ def test_models_of_every_kind_go_through_files_and_pickles(kind, classes, states
             assert again.describe() == model.describe()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_command_line_takes_every_kind(kind, tmp_path):
     testing = pytest.importorskip("typer.testing")

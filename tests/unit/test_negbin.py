@@ -221,6 +221,7 @@ def test_a_prior_alone_gives_its_own_mean_and_size():
 # ---- draws ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_draws_follow_their_density():
     """Means of draws, and by integration of exp(complete) over a grid of mean and 1 / size."""
     x = np.random.default_rng(2).negative_binomial(1.5, 1.5 / 5.5, 60).astype(float)[:, None]

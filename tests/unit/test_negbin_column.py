@@ -88,6 +88,7 @@ def test_states_emit_counts():
     assert (model.predict(x, lengths=[400, 400]) == order[states]).mean() > 0.9
 
 
+@pytest.mark.thorough
 def test_posterior_draws_cover_the_truth():
     model = hs.LatentClass(2, columns=KIND, random_state=0, n_init=2).fit(X)
     found = hs.posterior(model, X, n_draws=200, burn_in=50, random_state=0)

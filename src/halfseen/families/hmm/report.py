@@ -312,7 +312,8 @@ def missing_values(model: Any, material: ChainMaterial) -> Section:
         lead = f"{percent(found.total_share)} of the cells are missing ({count(found.n_missing)})."
         empty = int(material.seen.missing.all(axis=1).sum())
         if empty:
-            lead += f" At {plural(empty, 'step')} nothing was observed at all: the steps around it say what was likely."
+            verb = "has" if empty == 1 else "have"
+            lead += f" {plural(empty, 'step')} {verb} no observed value; the states there follow from the steps around."
         parts = [of_tables.missing_figure(material), Text(of_tables.ASSUMED)]
     parts.append(of_tables.hidden_grid(material))
     return Section("missing", "Missing values", lead, parts)
