@@ -19,7 +19,7 @@ FAMILY = Family(
             TIME,
             Option(
                 "emission",
-                "Kind of all columns: gaussian, categorical or poisson. Default: auto, inferred for each column.",
+                "Kind of all columns: gaussian, categorical, poisson, negbin. Default: auto, inferred for each.",
                 "KIND",
             ),
             COVARIANCE,
