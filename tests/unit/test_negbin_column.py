@@ -119,3 +119,13 @@ def test_the_whole_table_has_the_size_of_its_own_moments():
     drawn = model.sample(400_000, random_state=0)[0].ravel()
     assert whole["mean"] == pytest.approx(drawn.mean(), rel=0.01)
     assert whole["mean"] + whole["mean"] ** 2 / whole["size"] == pytest.approx(drawn.var(), rel=0.02)
+
+
+@pytest.mark.parametrize("prior", ["row", None, 1.0])
+@pytest.mark.parametrize("largest", [1e6, 1e9, 1e12, 1e15])
+def test_large_counts_are_fitted_without_a_fall(prior, largest):
+    """One count beyond all others: sums of events times logs would have no digits left."""
+    model = hs.LatentClass(1, columns={"x0": "negbin"}, prior=prior).fit([[largest], [3], [0], [7]])
+    assert model.converged_
+    assert model.params_["x0"]["mean"][0] == pytest.approx((largest + 10) / 4)
+    assert 0.02 < model.params_["x0"]["size"][0] < 0.2

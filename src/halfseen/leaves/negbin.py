@@ -210,8 +210,10 @@ class NegBin(Leaf):
         """events log(t / (1 + t)) + (events - shared) log size - mass size log(1 + t) + constants,  t = mean / size."""
         mass, events, joined, constant = stats
         mean, size = params
-        logs = np.log1p(mean / size)
-        return float(np.sum(xlogy(events, mean) - (events + mass * size) * logs - joined * np.log(size) + constant))
+        clusters = (events - joined) * np.log(size)  # as one: events log(size) alone has few digits left in large counts
+        with np.errstate(divide="ignore"):
+            each = np.where(events > 0, -events * np.log1p(size / mean), 0.0)
+        return float(np.sum(each + clusters - mass * size * np.log1p(mean / size) + constant))
 
     def prior(self, params: NegBinParams) -> Stats | None:
         """Return mass, events and shared events of the pseudo-rows."""
