@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, digamma, expit, gammaincinv, gammaln, logsumexp, xlogy
+from scipy.special import betaln, digamma, expit, gammaincinv, gammaln, logsumexp, xlog1py, xlogy
 
 from halfseen.assign import Assign
 from halfseen.errors import FitError
@@ -210,9 +210,9 @@ class NegBin(Leaf):
         """events log(t / (1 + t)) + (events - shared) log size - mass size log(1 + t) + constants,  t = mean / size."""
         mass, events, joined, constant = stats
         mean, size = params
-        clusters = (events - joined) * np.log(size)  # as one: events log(size) alone has few digits left in large counts
+        clusters = (events - joined) * np.log(size)  # events log(size) alone would have few digits in large counts
         with np.errstate(divide="ignore"):
-            each = np.where(events > 0, -events * np.log1p(size / mean), 0.0)
+            each = -xlog1py(events, size / mean)
         return float(np.sum(each + clusters - mass * size * np.log1p(mean / size) + constant))
 
     def prior(self, params: NegBinParams) -> Stats | None:
