@@ -27,9 +27,9 @@ def record(model: Any, search: Search) -> None:
     record_end(model, best.trace, best.n_passes, best.reason)
     model.restarts_ = {
         "n_init": search.n_starts,
-        "n_finalists": len(search.finalists),
-        "n_reached_best": search.n_best(within=max(10 * model.tol, 1e-9 * abs(best.objective))),
-        "objectives": [chain.objective for chain in search.finalists],
+        "n_finalists": len(search.objectives),
+        "n_reached_best": search.n_agree,
+        "objectives": search.objectives,
     }
 
 

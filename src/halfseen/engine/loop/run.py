@@ -40,6 +40,7 @@ class EMRun:
     extrapolating : whether `params` are extrapolated, not the result of a plain M-step
     extrapolated : whether the last accepted step was; rates are measured on plain steps only
     rates : the last few rates of convergence
+    left : estimate of the remaining gain of the objective; infinite while there is none
     """
 
     model: Model
@@ -57,6 +58,7 @@ class EMRun:
     extrapolating: bool = False
     extrapolated: bool = False
     rates: list[float] = field(default_factory=list)
+    left: float = np.inf
 
     @property
     def running(self) -> bool:
@@ -122,6 +124,7 @@ class EMRun:
         if before is None:
             return
         pair = self._remember(EMPair.of(self.model, before, step, self.params))
+        self.left = pair.left
         self.reason = self.rule(self.model, pair)
         if self.reason is None and self.squarem is not None:
             proposed = self.squarem.propose(self.model, pair, self.n_passes)

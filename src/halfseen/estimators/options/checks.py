@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from halfseen.assign import Assign
 from halfseen.engine.loop.em import Runner, serial
-from halfseen.engine.loop.search import STAGE, Plan
-from halfseen.engine.loop.stopping import read_rule
+from halfseen.engine.loop.search import NEARLY, STAGE, Plan, Starts
+from halfseen.engine.loop.stopping import never, read_rule
 from halfseen.errors import ParameterError
 from halfseen.estimators.options.shared import SHARED, Option
 from halfseen.estimators.options.values import temperatures
+from halfseen.leaves.limits import Params
 from halfseen.seeds import child
 
 
@@ -54,8 +56,18 @@ def plan(estimator: Any, seed: np.random.SeedSequence, runner: Runner = serial, 
         "method": own["method"],
         "anneal": _annealing(own["anneal"], assign.mode, own["max_iter"]),
     }
-    rule = read_rule(own["stop"], float(own["tol"]), assign.mode)
-    return Plan(assign, rule, runner=runner, seed=child(seed, 1), **values | fixed)
+    tol = float(own["tol"])
+    rule = read_rule(own["stop"], tol, assign.mode)
+    nearly = read_rule(own["stop"], NEARLY, assign.mode) if own["stop"] == "gain" and tol < NEARLY else None
+    nearly = None if rule is never else nearly
+    return Plan(assign, rule, runner=runner, seed=child(seed, 1), nearly=nearly, **values | fixed)
+
+
+def starts(estimator: Any, draw: Callable[[int], Params], only_one: bool) -> Starts:
+    """Return the starts of a fit: as many as `n_init` says; one where only one optimum is possible."""
+    n_init = estimator.n_init
+    number = None if isinstance(n_init, str) else int(n_init)
+    return Starts(draw, 1 if only_one else number)
 
 
 def _annealing(anneal: Any, mode: str, max_iter: int) -> tuple[float, ...]:

@@ -15,11 +15,10 @@ from halfseen.assign import SOFT
 from halfseen.data import Column, Schema, Source
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan as SearchPlan
-from halfseen.engine.loop.search import Search, fit
+from halfseen.engine.loop.search import Search, Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import convergence, options, selection
-from halfseen.estimators.starts import distinct
 from halfseen.families.network import reading
 from halfseen.families.network.methods import NetworkMethods
 from halfseen.families.network.model import (
@@ -97,7 +96,7 @@ class NetworkFit(NetworkMethods):
     start: Mapping[str, Any] | None
     fixed: Collection[str] | None
     tied: Collection[Collection[str]] | None
-    n_init: int
+    n_init: int | str
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -238,7 +237,7 @@ class NetworkFit(NetworkMethods):
         weight: Floats,
         given: Mapping[int, Floats],
         seed: np.random.SeedSequence,
-    ) -> list[Params]:
+    ) -> Starts:
         """Return the tables that the restarts begin with: estimates from observed families, perturbed at random."""
         assert data.known is not None
         leaf = Tables(graph.rows)
@@ -255,16 +254,17 @@ class NetworkFit(NetworkMethods):
             elif counts.sum() < total * (1 - 1e-12):
                 amount[0, own] = SLIGHT
         first = leaf.maximise(first, leaf.blank())
-        starts = []
-        for i in range(self.n_init if len(data.chunks) else 1):
+
+        def drawn(i: int) -> Params:
             rng = np.random.default_rng(child(seed, i))
             moves = amount if i or never.any() else 0.0
             table = np.array(leaf.maximise(first * np.exp(moves * rng.standard_normal(first.shape)), first))
             for v, own_table in given.items():
                 table[0, graph.slice(v)] = own_table.ravel()
             params = {"tables": frozen(table)}
-            starts.append(model.conform(params, params))
-        return distinct(model, starts)
+            return model.conform(params, params)
+
+        return options.starts(self, drawn, only_one=not data.chunks)
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -296,13 +296,13 @@ class NetworkFit(NetworkMethods):
 
 
 def _searched(
-    model: BayesianNetwork, data: Reduced, starts: Sequence[Params], plan: SearchPlan, parts: Split, rows: Any
+    model: BayesianNetwork, data: Reduced, starts: Starts, plan: SearchPlan, parts: Split, rows: Any
 ) -> Search:
     """Run the search; if a start gives a row probability zero, name the row."""
     try:
         return fit(model, data, starts, plan)
     except FitError as error:
-        for params in starts:
+        for params in starts.first():
             lost = np.flatnonzero(np.isneginf(logliks(log_table(model, params, parts), parts)))
             if len(lost):
                 raise FitError(
