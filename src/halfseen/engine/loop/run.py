@@ -22,6 +22,7 @@ from halfseen.leaves.limits import Params
 
 ROUNDING = 1e-9  # relative decrease of the objective that rounding explains; a larger one is a bug
 ON_FLOOR = 1e-6  # the same where a covariance is at its floor, which its entries give to a few digits only
+BLURRED = 1e-6  # the same while a run is polished: terms may be far larger than their sum, as with large counts
 MEMORY = 10  # rates remembered: after an extrapolation the slowest direction is hidden for a while
 
 
@@ -41,6 +42,7 @@ class EMRun:
     extrapolated : whether the last accepted step was; rates are measured on plain steps only
     rates : the last few rates of convergence
     left : estimate of the remaining gain of the objective; infinite while there is none
+    polishing : whether so little is left that a slight decrease of the objective is the end of its digits
     """
 
     model: Model
@@ -59,6 +61,7 @@ class EMRun:
     extrapolated: bool = False
     rates: list[float] = field(default_factory=list)
     left: float = np.inf
+    polishing: bool = False
 
     @property
     def running(self) -> bool:
@@ -109,6 +112,9 @@ class EMRun:
         """Accept a plain EM step and make the M-step; stop, extrapolate, or go on."""
         before, self.step = self.step, step
         if before is not None and self.assign.monotone and self.model.exact:
+            if self.polishing and ROUNDING < _fall(before, step) <= BLURRED:
+                self.step, self.reason = before, "rounding"
+                return
             _check_monotone(before, step, self)
         self.trace.append(step.objective)
         first = before is None
@@ -181,8 +187,13 @@ class Average:
         return model.improved(Step(self.about, (1 / self.n_steps) * self.total))
 
 
+def _fall(before: Step, after: Step) -> float:
+    """Return the relative decrease of the objective."""
+    return (before.objective - after.objective) / max(1.0, abs(before.objective))
+
+
 def _check_monotone(before: Step, after: Step, run: EMRun) -> None:
-    fall = (before.objective - after.objective) / max(1.0, abs(before.objective))
+    fall = _fall(before, after)
     if fall <= ROUNDING:
         return
     if not (fall <= ON_FLOOR and run.model.collapsed(after.params)):

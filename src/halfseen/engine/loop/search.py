@@ -23,7 +23,7 @@ from halfseen.engine.loop.gradient import METHODS, GradientRun
 from halfseen.engine.loop.model import Model, Reduced
 from halfseen.engine.loop.run import Average, EMRun
 from halfseen.engine.loop.squarem import Squarem
-from halfseen.engine.loop.stopping import Rule, never
+from halfseen.engine.loop.stopping import NEARLY, Rule, never
 from halfseen.engine.services.checkpoint import current, evaluate, stop_recording
 from halfseen.engine.services.progress import report
 from halfseen.errors import ParameterError
@@ -35,7 +35,7 @@ MOST_STARTS = 128
 ENOUGH = 3  # runs that agree: two often meet at a local maximum that is easily found
 AGREE = 1e-3  # objectives of runs that reached the same maximum differ by less than this,
 AGREE_SHARE = 1e-9  # or by less than this share of them, where they are large
-NEARLY = 1e-4  # estimated remaining gain at which runs are compared
+COMPARED = 1e-4  # estimated remaining gain at which runs are compared
 TRIAL = 15  # passes before a run may be dropped: ranks after 5 are nearly random
 EVERY = 5  # passes between two looks at which runs may be dropped
 HOPELESS = 30  # a run is dropped if not even this many times its estimated remaining gain takes it to the best
@@ -60,7 +60,7 @@ class Plan:
     anneal : sequence       rising inverse temperatures of deterministic annealing
     runner : Runner         maps tasks over chunks
     seed : SeedSequence     of annealing and of sampled completions
-    nearly : Rule or None   when runs can be compared, after which the best goes on to `rule`; None: `rule`
+    compared : Rule         when runs are compared, after which the best goes on to `rule`; None: `rule`
     """
 
     assign: Assign = SOFT
@@ -72,7 +72,7 @@ class Plan:
     anneal: Sequence[float] = ()
     runner: Runner = serial
     seed: np.random.SeedSequence = field(default_factory=lambda: np.random.SeedSequence(0))
-    nearly: Rule | None = None
+    compared: Rule | None = None
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -95,7 +95,7 @@ class Plan:
 
     def run(self, model: Model, params: Params, key: int) -> EMRun:
         """Return a run that follows this plan up to the point where runs are compared."""
-        passed, rule = STAGE * len(self.anneal), self.nearly or self.rule
+        passed, rule = STAGE * len(self.anneal), self.compared or self.rule
         if self.method != "em":
             return GradientRun(
                 model,
@@ -331,16 +331,17 @@ class Contest:
     def polish(self) -> None:
         """Let the best run go on to the tolerance asked for."""
         run, plan = self.best, self.plan
-        if run is None or run.reason != "tolerance" or plan.nearly is None:
+        if run is None or run.reason != NEARLY:
             return
-        run.rule, run.reason = plan.rule, None
+        run.rule, run.reason, run.polishing = plan.rule, None, True
         for _ in em(self._pass(plan.assign), [run]):
             self._report()
 
     def result(self, interrupted: bool) -> Search:
         """Return what was found."""
         assert self.best is not None
-        self.best.reason = self.best.reason or "interrupted"
+        if self.best.reason in (None, NEARLY):
+            self.best.reason = "interrupted"
         objectives = [objective for _, objective in sorted(self.ranks, reverse=True)]
         return Search(self.best, objectives, self.n_starts, self.n_agree, interrupted)
 

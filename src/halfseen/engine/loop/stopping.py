@@ -19,6 +19,7 @@ from halfseen.engine.loop.em_pair import EMPair
 from halfseen.engine.loop.model import Model
 from halfseen.errors import ParameterError
 
+NEARLY = "nearly"
 Rule = Callable[[Model, EMPair], str | None]
 
 NOISE = 4 * np.finfo(np.float64).eps  # relative change of a sum that cannot be told from rounding
@@ -43,6 +44,15 @@ def gain(tol: float) -> Rule:
         return "rounding" if not unsure and pair.gain <= NOISE * abs(pair.after.objective) else None
 
     return rule
+
+
+def nearly(rule: Rule, coarse: Rule) -> Rule:
+    """Stop by the rule, or ("nearly") by a coarser one, at which runs are compared."""
+
+    def either(model: Model, pair: EMPair) -> str | None:
+        return rule(model, pair) or (NEARLY if coarse(model, pair) else None)
+
+    return either
 
 
 def counts(tol: float) -> Rule:

@@ -9,8 +9,8 @@ import numpy as np
 
 from halfseen.assign import Assign
 from halfseen.engine.loop.em import Runner, serial
-from halfseen.engine.loop.search import NEARLY, STAGE, Plan, Starts
-from halfseen.engine.loop.stopping import never, read_rule
+from halfseen.engine.loop.search import COMPARED, STAGE, Plan, Starts
+from halfseen.engine.loop.stopping import nearly, never, read_rule
 from halfseen.errors import ParameterError
 from halfseen.estimators.options.shared import SHARED, Option
 from halfseen.estimators.options.values import temperatures
@@ -58,9 +58,9 @@ def plan(estimator: Any, seed: np.random.SeedSequence, runner: Runner = serial, 
     }
     tol = float(own["tol"])
     rule = read_rule(own["stop"], tol, assign.mode)
-    nearly = read_rule(own["stop"], NEARLY, assign.mode) if own["stop"] == "gain" and tol < NEARLY else None
-    nearly = None if rule is never else nearly
-    return Plan(assign, rule, runner=runner, seed=child(seed, 1), nearly=nearly, **values | fixed)
+    finer = own["stop"] == "gain" and tol < COMPARED and rule is not never
+    compared = nearly(rule, read_rule("gain", COMPARED, assign.mode)) if finer else None
+    return Plan(assign, rule, runner=runner, seed=child(seed, 1), compared=compared, **values | fixed)
 
 
 def starts(estimator: Any, draw: Callable[[int], Params], only_one: bool) -> Starts:

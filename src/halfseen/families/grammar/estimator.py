@@ -47,7 +47,7 @@ class WeightedSentences(NamedTuple):
 
 def _check_prior(name: str, value: Any) -> None:
     if not isinstance(value, Mapping):
-        options.pseudo_counts(name, value, words=())
+        options.pseudo_counts(name, value, words=("lhs",))
 
 
 @dataclass(eq=False, repr=False)
@@ -72,9 +72,10 @@ class PCFG(GrammarMethods):
         are the trees: "soft" is inside-outside, "hard" Viterbi training, and "sample" draws trees from the top down.
     draws : int, default 1
         With assign="sample": use the mean of this many draws (Monte Carlo EM).
-    prior : float, mapping or None, default None
-        Pseudo-counts added to the expected counts. A number: as many for each rule. A mapping: by rule or by left-hand
-        side. None: maximum likelihood. For example {"NP": 0.5, "VP -> V NP": 2}.
+    prior : float, "lhs", mapping or None, default "lhs"
+        Pseudo-counts added to the expected counts. A number: as many for each rule. "lhs": one for each left-hand side,
+        spread evenly over its rules. A mapping: by rule or by left-hand side. None: maximum likelihood. For example
+        {"NP": 0.5, "VP -> V NP": 2}. Rules with probability 0 in the grammar stay so.
     fixed : list of str, optional
         Parameters that keep their start value exactly, by name. Rules, or left-hand sides for all of their rules, with
         a probability in `grammar`.
@@ -140,14 +141,14 @@ class PCFG(GrammarMethods):
     (S (NP astronomers) (VP (V saw) (NP (NP stars) (PP (P with) (NP ears)))))
     >>> fitted = grammar.fit([sentence, "astronomers saw telescopes"])
     >>> round(fitted.probabilities_["VP -> VP PP"], 3)
-    0.333
+    0.357
     """
 
     grammar: Any = None
     _: KW_ONLY
     assign: str = "soft"
     draws: int = 1
-    prior: float | Mapping[str, float] | None = None
+    prior: float | str | Mapping[str, float] | None = "lhs"
     fixed: Collection[str] | None = ()
     unknown: str = "unparsable"
     on_unparsable: str = "error"
@@ -165,9 +166,11 @@ class PCFG(GrammarMethods):
     _deviations: ClassVar[options.Deviations] = {
         "prior": options.Deviation(
             "rules have no pseudo-row, and may have pseudo-counts of their own",
-            type="float, mapping or None",
-            text="Pseudo-counts added to the expected counts. A number: as many for each rule. A mapping: by rule or "
-            "by left-hand side. None: maximum likelihood.",
+            default="lhs",
+            type='float, "lhs", mapping or None',
+            text='Pseudo-counts added to the expected counts. A number: as many for each rule. "lhs": one for each '
+            "left-hand side, spread evenly over its rules. A mapping: by rule or by left-hand side. None: maximum "
+            "likelihood.",
             check=_check_prior,
         ),
     }

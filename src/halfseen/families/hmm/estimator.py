@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +19,7 @@ from halfseen.estimators.state import Origin
 from halfseen.estimators.table import covariance_types, emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import check_seen
 from halfseen.estimators.table.state import fingerprint
-from halfseen.families.hmm.fit import FittedHMM, HMMFit, RawSequences
+from halfseen.families.hmm.fit import PRIORS, FittedHMM, HMMFit, RawSequences
 from halfseen.families.hmm.state import HMMRecipe
 from halfseen.families.hmm.topology import Topology
 from halfseen.leaves.categorical import read_table
@@ -64,11 +65,13 @@ class HMM(HMMFit):
         the path of states: "soft" is Baum-Welch, "hard" Viterbi training, and "sample" draws paths backwards.
     draws : int, default 1
         With assign="sample": use the mean of this many draws (Monte Carlo EM).
-    prior : float, "row" or None, default None
+    prior : float, "categories", "row" or None, default "categories"
         Pseudo-counts added to the expected counts. A number: as many for each cell of a table of probabilities, and as
-        many pseudo-rows for numbers and counts. "row": one pseudo-row in all. None: maximum likelihood. Starts, allowed
-        transitions and categories get pseudo-counts. Pseudo-rows of numbers are about the mean of the state,
-        uncorrelated, with the variances of the columns (inverse Wishart, flat in the mean).
+        many pseudo-rows for numbers and counts. "row": one pseudo-row in all. "categories": one pseudo-row in all for
+        columns of categories, half of it spread as their values are and half evenly; all else is maximum likelihood.
+        None: maximum likelihood. With a number or "row", starts and allowed transitions get pseudo-counts too.
+        Pseudo-rows of numbers are about the mean of the state, uncorrelated, with the variances of the columns (inverse
+        Wishart, flat in the mean).
     init : {"mixed", "rows", "spread", "parameters", "posteriors", "kmeans"}, default "mixed"
         How random starts are made: see `halfseen.engine.tables.starts`. Starts are made of emissions. Where states have
         an order ("left-right"), every other start cuts each sequence into equal pieces instead.
@@ -151,7 +154,7 @@ class HMM(HMMFit):
     criterion: str = "bic"
     assign: str = "soft"
     draws: int = 1
-    prior: str | float | None = None
+    prior: str | float | None = "categories"
     init: str = "mixed"
     start: Mapping[str, Any] | None = None
     fixed: Collection[str] | None = ()
@@ -166,6 +169,19 @@ class HMM(HMMFit):
     variance_floor: float = 1e-8
     n_jobs: int | None = None
     random_state: Any = None
+
+    _deviations: ClassVar[options.Deviations] = {
+        "prior": options.Deviation(
+            "keeps unseen categories possible, and leaves all else to the data",
+            default="categories",
+            type='float, "categories", "row" or None',
+            text="Pseudo-counts added to the expected counts. A number: as many for each cell of a table of "
+            'probabilities, and as many pseudo-rows for numbers and counts. "row": one pseudo-row in all. '
+            '"categories": one pseudo-row in all for columns of categories, half of it spread as their values are and '
+            "half evenly; all else is maximum likelihood. None: maximum likelihood.",
+            check=partial(options.pseudo_counts, words=PRIORS),
+        ),
+    }
 
     @rollback_on_error
     def fit(

@@ -40,6 +40,7 @@ from halfseen.structures.independent import Independent
 
 log = logging.getLogger("halfseen")
 
+PRIORS = ("categories", "row")
 OWN = ("startprob", "transmat", "mixture")  # names in `start` in addition to those of columns
 
 
@@ -106,16 +107,16 @@ class HMMFit(HMMMethods):
         flat = self._flat(summary, n_components, covariance)
         if self.n_mix == 1:
             return flat
-        prior = emission_builder.read_prior(self.prior)
+        prior = emission_builder.read_prior(self.prior, PRIORS)
         pseudo = None
-        if prior is not None:
+        if prior is not None and prior != "categories":
             each = 1 / (n_components * self.n_mix) if prior == "row" else float(prior)
             pseudo = np.full((n_components, self.n_mix), each)
         return Mixture(Independent(n_components), {"mix": Cells(n_components, [self.n_mix], pseudo), "emit": flat})
 
     def _flat(self, summary: emission_builder.Summary, n_components: int, covariance: str) -> Leaf:
         """Return the emission without mixtures inside: one component for each of theirs."""
-        prior = emission_builder.read_prior(self.prior)
+        prior = emission_builder.read_prior(self.prior, PRIORS)
         size = n_components * self.n_mix
         shape = covariance_types.of_leaf(self._schema, covariance, size)
         recipe = emission_builder.Recipe(self._schema, summary, size, prior, self.variance_floor, covariance=shape)
@@ -126,7 +127,7 @@ class HMMFit(HMMMethods):
         self, summary: emission_builder.Summary, topology: Topology, covariance: str | None = None
     ) -> HiddenMarkov:
         """Return the model that the options describe; without `covariance`, of the shape that was chosen before."""
-        chain = topology.leaves(emission_builder.read_prior(self.prior), options.listed("fixed", self.fixed))
+        chain = topology.leaves(emission_builder.read_prior(self.prior, PRIORS), options.listed("fixed", self.fixed))
         emit = self._emission(summary, len(topology.begin), covariance or self._covariance)
         return HiddenMarkov(MarkovChain(topology.owner), {**chain, "emit": emit})
 
@@ -171,9 +172,7 @@ class HMMFit(HMMMethods):
             summary=summary,
         )
 
-    def _searched(
-        self, model: HiddenMarkov, data: Reduced, starts: Starts, plan: Plan, raw: RawSequences
-    ) -> Search:
+    def _searched(self, model: HiddenMarkov, data: Reduced, starts: Starts, plan: Plan, raw: RawSequences) -> Search:
         """Run the search; if a start gives a sequence probability zero, name the sequence and the step."""
         try:
             return fit(model, data, starts, plan)

@@ -51,10 +51,11 @@ class BayesNet(NetworkFit):
         all that is unobserved in a row, jointly.
     draws : int, default 1
         With assign="sample": use the mean of this many draws (Monte Carlo EM).
-    prior : float, "bdeu" or None, default None
-        Pseudo-counts added to the expected counts. A number: as many for each cell of every table. "bdeu":
-        `equivalent_sample_size` rows in all, spread evenly over the cells of each table. None: maximum likelihood. 1.0
-        is add one.
+    prior : float, "row", "bdeu" or None, default "row"
+        Pseudo-counts added to the expected counts. A number: as many for each cell of every table. "row": one row in
+        every table, spread evenly over the states of the parents, and within each half as the values of the variable
+        are and half evenly. "bdeu": `equivalent_sample_size` rows in all, spread evenly over the cells of each table.
+        None: maximum likelihood. 1.0 is add one. Zeros in a table of `start` stay.
     equivalent_sample_size : float, default 10
     start : mapping, optional
         Parameters to start from, by name, any subset. Tables by variable: an axis for each parent, the last for the
@@ -104,7 +105,7 @@ class BayesNet(NetworkFit):
     >>> rows = [["yes", "wet"], ["yes", None], ["no", "dry"], ["no", "dry"], [None, "wet"]]
     >>> net = hs.BayesNet([("x0", "x1")], random_state=0).fit(rows)
     >>> net.query("x0", {"x1": "wet"})["yes"].__round__(3)
-    1.0
+    0.896
     >>> net.counts_["x0"].round(2).tolist()
     [2.0, 3.0]
 
@@ -123,7 +124,7 @@ class BayesNet(NetworkFit):
     criterion: str = "bic"
     assign: str = "soft"
     draws: int = 1
-    prior: str | float | None = None
+    prior: str | float | None = "row"
     equivalent_sample_size: float = 10.0
     start: Mapping[str, Any] | None = None
     fixed: Collection[str] | None = ()
@@ -144,12 +145,14 @@ class BayesNet(NetworkFit):
             "ICL would need the entropy of all hidden variables together", **options.words("bic", "aic")
         ),
         "prior": options.Deviation(
-            "the usual prior of networks in place of a pseudo-row",
-            type='float, "bdeu" or None',
-            text='Pseudo-counts added to the expected counts. A number: as many for each cell of every table. "bdeu": '
-            "`equivalent_sample_size` rows in all, spread evenly over the cells of each table. None: maximum "
-            "likelihood.",
-            check=partial(options.pseudo_counts, words=("bdeu",)),
+            "a row in every table, so that what was not seen is not impossible",
+            default="row",
+            type='float, "row", "bdeu" or None',
+            text='Pseudo-counts added to the expected counts. A number: as many for each cell of every table. "row": '
+            "one row in every table, spread evenly over the states of the parents, and within each half as the values "
+            'of the variable are and half evenly. "bdeu": `equivalent_sample_size` rows in all, spread evenly over the '
+            "cells of each table. None: maximum likelihood.",
+            check=partial(options.pseudo_counts, words=("row", "bdeu")),
         ),
         "tied": options.Deviation(
             "variables share a table with each other, not among the components of one hidden variable",
