@@ -11,7 +11,7 @@ from typing import Any
 
 from halfseen.app import console, dispatch
 from halfseen.app.model_file import save
-from halfseen.engine.services.checkpoint import checkpoint
+from halfseen.engine.services.checkpoint import checkpoint, in_use
 from halfseen.engine.services.progress import watching
 from halfseen.errors import ParameterError
 
@@ -60,7 +60,7 @@ def _check_checkpoint(kept: Path | None, resume: bool) -> None:
         return
     if resume and not kept.exists():
         console.note(f"note: there is no checkpoint {kept}: the fit starts from the beginning")
-    if not resume and kept.exists():
+    if not resume and kept.exists() and not in_use(kept):  # else opening it says so
         raise ParameterError(
             f"{kept} is left from an interrupted fit. Add --resume to continue it, or delete it to start again."
         )
