@@ -147,12 +147,32 @@ MODELS = "; ".join(
 @app.callback(invoke_without_command=True)
 def _root(
     version: Annotated[bool, Option("--version", help="Print the version.", is_eager=True)] = False,
+    kinds: Annotated[
+        str | None,
+        Option("--kinds", metavar="NAMES", help="Kinds of columns of other packages that model files may use."),
+    ] = None,
 ) -> None:
     if version:
         from halfseen import __version__
 
         echo(__version__)
         raise Exit()
+    if kinds is not None:
+        _load_kinds(kinds)
+
+
+def _load_kinds(names: str) -> None:
+    """Load kinds of columns through their entry points: a model file alone never does."""
+    from halfseen.app import console, verbs
+    from halfseen.errors import ParameterError
+    from halfseen.registry import kinds
+
+    try:
+        for name in names.split(","):
+            kinds[name.strip()]
+    except ParameterError as error:
+        console.fail(f"--kinds: {error}")
+        raise Exit(verbs.WRONG_COMMAND) from None
 
 
 # ---- verbs -----------------------------------------------------------------------------------------------------------
