@@ -323,7 +323,7 @@ def test_max_iter_counts_every_pass_annealing_too(table):
 
 @pytest.mark.parametrize("when", [2, 9, 11])
 def test_an_interrupt_keeps_the_best_so_far(table, monkeypatch, when):
-    """Ctrl-C at the start, while runs are compared or polished: a model all the same, said by a warning and by its stop reason."""
+    """Ctrl-C while runs are compared or polished: a model all the same, said by a warning and by its stop reason."""
     passes = iter(range(1, 1000))
     whole_pass = search.evaluate
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from halfseen.engine.loop.search import Search
+from halfseen.engine.loop.search import MOST_STARTS, Search
 from halfseen.errors import CollapseWarning, InterruptedWarning, warn
 
 CONVERGED = ("tolerance", "rounding", "counts stable", "parameters stable", "assignments unchanged")
@@ -34,6 +34,11 @@ def record(model: Any, search: Search) -> None:
         "n_reached_best": search.n_agree,
         "objectives": search.objectives,
     }
+    if search.n_agree == 1 and search.n_starts > MOST_STARTS // 2 and isinstance(model.n_init, str):
+        model.events_.append(
+            f"only 1 of {search.n_starts} starts reached the best log-likelihood: a better solution may exist. Use "
+            f"fewer components or more data, or raise n_init above {MOST_STARTS}"
+        )
 
 
 def record_end(model: Any, trace: Sequence[float], n_iter: int, reason: str | None) -> None:

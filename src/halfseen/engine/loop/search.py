@@ -159,7 +159,7 @@ class Search:
     Attributes
     ----------
     best : EMRun            the winner; `best.step` has the parameters and their objective
-    objectives : list       of the runs that were not dropped, best first, as they were compared
+    objectives : list       of the runs that were not dropped, best first; the others as they were compared
     n_starts : int
     n_agree : int           runs that reached the best objective, the best one among them
     interrupted : bool
@@ -342,8 +342,8 @@ class Contest:
         assert self.best is not None
         if self.best.reason in (None, NEARLY):
             self.best.reason = "interrupted"
-        objectives = [objective for _, objective in sorted(self.ranks, reverse=True)]
-        return Search(self.best, objectives, self.n_starts, self.n_agree, interrupted)
+        others = [objective for _, objective in sorted(self.ranks, reverse=True)[1:]]
+        return Search(self.best, [self.best.objective, *others], self.n_starts, self.n_agree, interrupted)
 
     def _report(self) -> None:
         report(self._all(), self.n_starts, self.plan.max_iter)

@@ -17,6 +17,8 @@ from halfseen.estimators.options.values import temperatures
 from halfseen.leaves.limits import Params
 from halfseen.seeds import child
 
+CAUTION = 10  # the best run is polished to this share of the tolerance: the estimate of what is left may be too low
+
 
 def declared(estimator: Any) -> dict[str, Option]:
     """Return the shared options that an estimator (or its class) has, with its deviations, by name."""
@@ -57,9 +59,9 @@ def plan(estimator: Any, seed: np.random.SeedSequence, runner: Runner = serial, 
         "anneal": _annealing(own["anneal"], assign.mode, own["max_iter"]),
     }
     tol = float(own["tol"])
-    rule = read_rule(own["stop"], tol, assign.mode)
-    finer = own["stop"] == "gain" and tol < COMPARED and rule is not never
-    compared = nearly(rule, read_rule("gain", COMPARED, assign.mode)) if finer else None
+    finer = own["stop"] == "gain" and tol < COMPARED
+    rule = read_rule(own["stop"], tol / CAUTION if finer else tol, assign.mode)
+    compared = nearly(rule, read_rule("gain", COMPARED, assign.mode)) if finer and rule is not never else None
     return Plan(assign, rule, runner=runner, seed=child(seed, 1), compared=compared, **values | fixed)
 
 

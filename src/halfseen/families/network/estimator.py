@@ -107,7 +107,7 @@ class BayesNet(NetworkFit):
     >>> net.query("x0", {"x1": "wet"})["yes"].__round__(3)
     0.896
     >>> net.counts_["x0"].round(2).tolist()
-    [2.0, 3.0]
+    [2.1, 2.9]
 
     A hidden variable behind three columns:
 

@@ -376,7 +376,10 @@ def _shares(codes: NDArray[np.int64], weight: Floats, card: int) -> Floats:
 
 def compared(tried: Sequence[FittedNetwork], chosen: int, hidden: Sequence[str]) -> dict[str, list[Any]]:
     """Return the figures of all that was tried, with an entry for each choice of numbers of states."""
-    rows = [{name: len(one.states[name]) for name in hidden} | selection.information(one) for one in tried]
+    rows = [
+        {name: len(one.states[name]) for name in hidden} | selection.information(one) | selection.starts(one)
+        for one in tried
+    ]
     return selection.by_name(rows, chosen)
 
 

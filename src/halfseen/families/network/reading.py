@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,7 +151,7 @@ def read_prior(prior: Any, sample_size: Any, graph: Graph, shares: Sequence[Floa
     if prior is None:
         return None
     if prior == "row":
-        rows = [int(np.prod(shape[:-1])) for shape in graph.shapes]
+        rows = [prod(shape[:-1]) for shape in graph.shapes]
         return np.concatenate([np.tile(own / n_rows, n_rows) for own, n_rows in zip(shares, rows, strict=True)])[None]
     if prior == "bdeu":
         size = options.number("equivalent_sample_size", sample_size)
