@@ -75,9 +75,11 @@ class NaiveBayes(MixtureClassifier):
         rule is chosen to stop by.
     max_iter : int, default 1000
         Maximum number of iterations (passes over the data) for each start.
-    variance_floor : float, default 1e-8
-        Smallest variance, as a share of the variance of the column. A run that ends on it has collapsed onto a few
-        rows: it ranks behind every other run, and a warning says so if there is no other.
+    variance_floor : float or "resolution", default "resolution"
+        Smallest variance. "resolution": where the numbers of a column lie on a grid of step h (whole numbers, 0.1),
+        h^2 / (2 pi), so that no density exceeds 1 / h; of other columns 1e-8 of their variance. A number: that share of
+        the variance of every column. A run that ends on such a share has collapsed onto a few rows: it ranks behind
+        every other run, and a warning says so if there is no other.
     n_jobs : int, optional
         Number of threads; -1 is all cores. Results are the same, bit for bit, with any number.
     random_state : int, RandomState or Generator, optional
@@ -120,7 +122,7 @@ class NaiveBayes(MixtureClassifier):
     n_init: int = 16
     tol: float = 1e-4
     max_iter: int = 1000
-    variance_floor: float = 1e-8
+    variance_floor: float | str = "resolution"
     n_jobs: int | None = None
     random_state: Any = None
 

@@ -206,6 +206,10 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
             str(label) if inside == 1 else f"{label} ({i + 1})" for label in self.classes_ for i in range(inside)
         )
 
+    @property
+    def _called(self) -> list[str]:
+        return [f"class {name!r}" for name in self.class_names_]
+
     @available_if(_one_component)
     @rollback_on_error
     def partial_fit(
@@ -242,7 +246,7 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
             self._recipe = self._recipe_for(summary, len(self.classes_), self._covariance)
             self._model = self._recipe.model()
             self._params = self._model.blank()
-            self.events_ = column_notes(schema, summary, self._params["emit"])
+            self.events_ = column_notes(schema, summary, self._params["emit"], table.mass)
             self._stats = np.zeros(self._model.stats_shape)
         self._check_settled(table)
         self._add(table)
@@ -274,7 +278,10 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
             for chunk in rest.chunks():
                 batch = self._model.expected(prepared, chunk, SOFT).stats
                 stats = stats + self._model.recentre(batch, self._params, pivot)
-        summary = emission_builder.summary_of(self._model, stats, pivot, self._schema)
+        scanned = emission_builder.scan(table)
+        if hasattr(self, "n_rows_seen_") or hasattr(self, "loglik_"):  # the first batch is in the recipe already
+            scanned = emission_builder.joined(self._schema, self._recipe.summary, scanned)
+        summary = emission_builder.summary_of(self._model, stats, pivot, self._schema, scanned)
         if summary is None:
             raise ParameterError(
                 "partial_fit: a column is of a kind whose statistics do not hold what its leaf must know of the whole "
