@@ -22,7 +22,6 @@ from halfseen.kinds.kind import (
     ColumnProfile,
     Figures,
     Fitted,
-    Floor,
     Kind,
     apart,
     check_moments,
@@ -35,6 +34,7 @@ from halfseen.leaves.leaf import Floats, Stats
 COVARIANCES = ("full", "tied", "diag", "spherical", "fixed", "identity")
 PLAIN_FLOOR = 1e-8  # share of a column's variance, where its resolution says nothing
 RESOLUTION = "resolution"
+LARGEST_FLOOR = 0.25  # share of a column's variance: of two values it is all that distinguishes the components
 SMALL_RATIO = 1e-3  # of variances of two components of one column, from which the smaller is suspect
 
 
@@ -114,7 +114,7 @@ class GaussianKind(Kind):
         mean, var, shape = summary["mean"], summary["var"], "diag" if block.treatment else build.covariance
         pseudo = None if build.pseudo_rows is None else PseudoRows(build.pseudo_rows, var)
         given = shape in ("fixed", "identity") or block.treatment == "fixed"
-        floor, least = (0.0, None) if given else _floors(build.variance_floor, summary)
+        floor, least = (0.0, None) if given else _floors(build, summary)
         inside: Gaussian | Normal
         if shape in ("full", "tied", "fixed"):
             inside = Normal(build.n_components, mean, np.sqrt(var), pseudo, shape == "tied", least)
@@ -189,9 +189,11 @@ class GaussianKind(Kind):
     def degenerate(self, fitted: Fitted) -> Iterator[tuple[int, str]]:
         """Yield components with at most D + 1 rows, or with a variance far below that of another component.
 
-        Of covariances the smallest eigenvalue in units of the columns' scale is compared.
+        D is the number of columns of a covariance, 1 where columns are independent. Of covariances the smallest
+        eigenvalue in units of the columns' scale is compared.
         """
-        leaf, params, n_columns = fitted.leaf, fitted.params, len(fitted.block.members)
+        leaf, params = fitted.leaf, fitted.params
+        n_columns = len(fitted.block.members) if isinstance(leaf, Normal) else 1
         if fitted.stats is None or len(params.mean) < 2 or (np.ptp(params.var, axis=0) == 0).all():
             return  # a variance that all components share is not that of a few rows
         rows, spread = _rows(leaf, fitted.stats), _spreads(leaf, params)
@@ -216,16 +218,20 @@ class GaussianKind(Kind):
             yield {"mass": (mass + pseudo)[:, d], "sum": total[:, d], "squares": squares[:, d]}
 
 
-def _floors(variance_floor: Floor, summary: Figures) -> tuple[float, Floats | None]:
+def _floors(build: Build, summary: Figures) -> tuple[float, Floats | None]:
     """Return the smallest variance as a share of that of the column, and that by the resolution, (D,).
 
-    step^2 / (2 pi) is the variance of a normal density that is nowhere above 1 / step. A grid so fine that the plain
-    floor is higher is as good as none.
+    step^2 / (2 pi) is the variance of a normal density that is nowhere above 1 / step; never more than a quarter of the
+    variance of the column. A grid so fine that the plain floor is higher is as good as none. A single component takes
+    the whole table and cannot come to rest on one number.
     """
-    if variance_floor != RESOLUTION:
-        return float(variance_floor), None
-    least = summary["step"] ** 2 / (2 * np.pi)
-    least = np.where(least > PLAIN_FLOOR * summary["var"], np.minimum(least, summary["var"]), 0.0)
+    if build.variance_floor != RESOLUTION:
+        return float(build.variance_floor), None
+    if build.n_components == 1:
+        return PLAIN_FLOOR, None
+    var = summary["var"]
+    least = np.minimum(summary["step"] ** 2 / (2 * np.pi), LARGEST_FLOOR * var)
+    least = np.where(least > PLAIN_FLOOR * var, least, 0.0)
     return PLAIN_FLOOR, least if least.any() else None
 
 

@@ -10,6 +10,7 @@ from halfseen.kinds.kind import Figures, Fitted
 from halfseen.leaves.limits import Params
 
 
+SHOWN = 5  # columns named
 REPEATED = 2  # rows for each distinct value, on average, from which values are few: otherwise only rows are
 
 
@@ -20,11 +21,22 @@ def column_notes(schema: Schema, summary: Mapping[str, Figures], emit: Params, n
         for block in schema.each_block()
         for note in block.kind.notes(block, summary[block.name], emit[block.name])
     ]
-    return found + [
-        f"column {name!r} holds only {count} distinct values but is taken as a quantity ({schema.kind_names[name]}): "
-        f"classes may settle on single values; columns={{{name!r}: 'categorical'}} takes them as categories"
-        for name, count in few_values(schema, summary, n_rows).items()
-    ]
+    few = few_values(schema, summary, n_rows)
+    return found if not few else [*found, _few_values_note(schema, few)]
+
+
+def _few_values_note(schema: Schema, few: Mapping[str, int]) -> str:
+    """Name the columns of numbers with few distinct values, and say what to do."""
+    first = next(iter(few))
+    if len(few) == 1:
+        what = f"column {first!r} holds only {few[first]} distinct values but is taken as a quantity"
+    else:
+        shown = ", ".join(map(repr, list(few)[:SHOWN])) + (" ..." if len(few) > SHOWN else "")
+        what = f"{len(few)} columns hold at most {max(few.values())} distinct values but are taken as quantities: {shown}"
+    return (
+        f"{what} ({schema.kind_names[first]}), and classes may settle on single values; "
+        f"columns={{{first!r}: 'categorical'}} takes them as categories"
+    )
 
 
 def few_values(schema: Schema, summary: Mapping[str, Figures], n_rows: float) -> dict[str, int]:
@@ -37,14 +49,10 @@ def few_values(schema: Schema, summary: Mapping[str, Figures], n_rows: float) ->
     }
 
 
-def degenerate_notes(blocks: Iterable[Fitted], names: Sequence[str], fewer: str) -> list[str]:
-    """Name the components that rest on next to nothing.
-
-    `names` is what to call each component, `fewer` what there should be less of.
-    """
+def degenerate_notes(blocks: Iterable[Fitted], names: Sequence[str], advice: str) -> list[str]:
+    """Name the components that rest on next to nothing; `names` is what to call each, `advice` what to do."""
     return [
-        f"{names[k]}: {words}: it may be spurious, an accident of a few rows rather than a group; use fewer {fewer}, "
-        "or a prior"
+        f"{names[k]}: {words}: it may be spurious, an accident of a few rows; {advice}"
         for fitted in blocks
         for k, words in fitted.block.kind.degenerate(fitted)
     ]

@@ -289,7 +289,7 @@ class HMMFit(HMMMethods):
         empty = np.flatnonzero(self._topology.occupancy(parts["start"], parts["trans"]) < NO_MASS)
         if len(empty):
             self.events_.append(f"states without any expected steps kept their last parameters: {empty.tolist()}")
-        self.events_ += degenerate_notes(self._fitted_blocks(), self._component_names, "states")
+        self.events_ += degenerate_notes(self._fitted_blocks(), self._component_names, "use fewer states, or a prior")
         same = np.argwhere(np.triu(self._model.overlap(self._params, self._params) > -1e-12, k=1))
         self.events_ += [f"states {i} and {j} have the same emissions" for i, j in same.tolist()]
         if not search.best.healthy:

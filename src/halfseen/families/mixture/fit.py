@@ -271,9 +271,9 @@ class MixtureFit(TableMixture):
         self._note_events(found.search)
 
     @property
-    def _called(self) -> list[str]:
-        """What to call each component in a message."""
-        return list(self.class_names_)
+    def _called(self) -> tuple[list[str], str]:
+        """What to call each component in a message, and what to do about one that is spurious."""
+        return list(self.class_names_), "use fewer classes, or a prior"
 
     def _drop_figures(self) -> None:
         """Drop what only a fit to a whole table has, once rows come in pieces."""
@@ -286,7 +286,7 @@ class MixtureFit(TableMixture):
         empty = np.flatnonzero(mass < NO_MASS).tolist()
         if empty:
             self.events_.append(f"classes without any mass kept their last parameters: {len(empty)} of {len(mass)}")
-        self.events_ += degenerate_notes(fitted_blocks(self), self._called, "classes")
+        self.events_ += degenerate_notes(fitted_blocks(self), *self._called)
         with one_blas_thread():  # a product of long rows, which threads in waiting would hold up
             self.events_ += _twins(self._model.overlap(self._params, self._params))
         if not best.healthy:

@@ -81,7 +81,7 @@ class GaussianClassifier(MixtureClassifier):
     prior: str | float | None = None
     class_prior: Sequence[float] | None = None
     components_per_class: int = 1
-    unlabeled_weight: float = 1.0
+    unlabeled_weight: float | str = "auto"
     guard: bool = True
     assign: str = "soft"
     n_init: int = 16

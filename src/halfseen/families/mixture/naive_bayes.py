@@ -58,13 +58,15 @@ class NaiveBayes(MixtureClassifier):
         pseudo-counts, as in scikit-learn.
     components_per_class : int, default 1
         Number of components of each class: with more than one, a class is a mixture.
-    unlabeled_weight : float in [0, 1] or "cv", default 1.0
+    unlabeled_weight : float in [0, 1] or "auto", default "auto"
         Weight of a row without a label (Nigam's lambda); rows with candidates or soft labels count in full. 0 leaves
-        such rows out. "cv" tries 0, 0.01, 0.03, 0.1, 0.3 and 1 and keeps the best in cross-validation on the labelled
-        rows, the largest among equals: `unlabeled_weight_`.
+        such rows out. "auto" tries 0, 0.03, 0.3 and 1 by cross-validation on the labelled rows, and leaves unlabelled
+        rows out unless they are clearly better: by two standard errors of the squared error, with an accuracy that is
+        not lower. `unlabeled_weight_` is the weight used.
     guard : bool, default True
-        Compare a fit with unlabelled rows to one without, by cross-validation on the labelled rows, and warn when they
-        make it worse. `guard_` has the scores.
+        Cross-validate, where labels are missing: choose the weight of unlabelled rows ("auto"), or warn if a number makes
+        the classifier clearly worse than labelled rows alone. `guard_` has the scores. False: make one fit, in which
+        "auto" counts unlabelled rows in full.
     assign : {"soft", "hard", "sample"}, default "soft"
         How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden
         are missing labels; "hard" is self-training.
@@ -91,7 +93,8 @@ class NaiveBayes(MixtureClassifier):
     class_prior_ : (C,) array        shares of the classes
     class_count_ : (C,) array        expected number of training rows in each class
     unlabeled_weight_ : float        what a row without a label counts as
-    guard_ : dict or None            cross-validated accuracy with and without the unlabelled rows
+    guard_ : dict or None            cross-validated accuracy of what was kept ("accuracy"), of labelled rows alone
+        ("labelled_only") and with the best weight of unlabelled rows ("with_unlabeled"), and squared errors
     loglik_, objective_, trace_, n_iter_, converged_, stop_reason_, events_, columns_ : as in `LatentClass`
 
     Examples
@@ -116,7 +119,7 @@ class NaiveBayes(MixtureClassifier):
     prior: str | float | None = 1.0
     class_prior: Sequence[float] | str | None = None
     components_per_class: int = 1
-    unlabeled_weight: float | str = 1.0
+    unlabeled_weight: float | str = "auto"
     guard: bool = True
     assign: str = "soft"
     n_init: int = 16

@@ -136,12 +136,15 @@ def _guarded(model: Any) -> Iterator[Check]:
     scores = getattr(model, "guard_", None)
     if not scores:
         return
-    helped = scores["with_unlabeled"] >= scores["labelled_only"]
     text = (
         f"Cross-validated accuracy is {scores['with_unlabeled']:.1%} with the unlabelled rows and "
         f"{scores['labelled_only']:.1%} without ({plural(scores['n_labelled'], 'labelled row')})."
     )
-    yield Check(helped, "Unlabelled rows", text)
+    if not model.unlabeled_weight_:
+        yield Check(True, "Unlabelled rows", f"{text} Unlabelled rows are not clearly better, so they are left out.")
+    else:
+        worse = scores["with_unlabeled"] < scores["labelled_only"]
+        yield Check(not worse, "Unlabelled rows", f"{text} They count {model.unlabeled_weight_:g} of a labelled row.")
 
 
 def _concerns(pairs: list[Any], column: str) -> bool:

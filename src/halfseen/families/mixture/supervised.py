@@ -40,6 +40,7 @@ def _one_component(model: MixtureClassifier) -> bool:
     return True
 
 
+AUTO = "auto"
 FEW_STARTS = options.Deviation(
     "labels say what a class is: there is nothing to start from at random within one component",
     text="Number of starts with several components per class; with one the labelled rows are the only start.",
@@ -87,22 +88,43 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         evidence, names = read_target(target_of(y, source), source.n_rows, classes, unlabeled)
         self._begin(names)
         self._check_rule(evidence)
-        if self.unlabeled_weight == "cv":
-            self.unlabeled_weight_ = semi_supervised_check.best_weight(self, source, weight, evidence)
+        choice = self._unlabeled_choice(source, weight, evidence)
         source, weight, evidence = self._weighed(source, weight, evidence)
         self._fit_rows(source, weight, evidence)
-        self._check_seen()  # not within: of the rows that the guard leaves in, a column may have no cell
-        self.guard_ = None
-        if self.guard and not evidence.complete:
-            self.guard_ = semi_supervised_check.compare(self, source, weight, evidence)
+        self._check_seen()  # not within: of the rows of a fold, a column may have no cell
+        self.guard_ = choice.scores
+        self.events_ += [] if choice.note is None else [choice.note]
         return self
+
+    def _unlabeled_choice(
+        self, source: Source, weight: NDArray[np.float64], evidence: Evidence
+    ) -> semi_supervised_check.Choice:
+        """Set the weight of unlabelled rows: the best in cross-validation, or the one given, with a warning if worse."""
+        if not self.guard:
+            return semi_supervised_check.Choice(self.unlabeled_weight_)
+        if self.unlabeled_weight == AUTO:
+            choice = semi_supervised_check.choose(self, source, weight, evidence)
+            self.unlabeled_weight_ = choice.weight
+            return choice
+        if not self.unlabeled_weight_:
+            return semi_supervised_check.Choice(0.0)
+        both = (0.0, self.unlabeled_weight_)
+        choice = semi_supervised_check.choose(self, source, weight, evidence, both)
+        if choice.scores is None:
+            return choice
+        if choice.worse:
+            semi_supervised_check.warn_worse(choice.scores, self.unlabeled_weight_)
+        kept = {"accuracy": choice.scores["with_unlabeled"]}
+        return choice._replace(weight=self.unlabeled_weight_, scores=choice.scores | kept)
 
     def _check_options(self) -> None:
         super()._check_options()
         options.whole("components_per_class", self.components_per_class)
         options.flag("guard", self.guard)
-        if self.unlabeled_weight == "cv":
+        if isinstance(self.unlabeled_weight, str) and self.unlabeled_weight == AUTO:
             return
+        if isinstance(self.unlabeled_weight, str):
+            raise ParameterError(f"unlabeled_weight={self.unlabeled_weight!r} is not {AUTO!r} or a number from 0 to 1.")
         if not options.number("unlabeled_weight", self.unlabeled_weight) <= 1:
             raise ParameterError(f"unlabeled_weight={self.unlabeled_weight!r} is above 1. Use a number from 0 to 1.")
 
@@ -207,8 +229,8 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         )
 
     @property
-    def _called(self) -> list[str]:
-        return [f"class {name!r}" for name in self.class_names_]
+    def _called(self) -> tuple[list[str], str]:
+        return [f"class {name!r}" for name in self.class_names_], "label more of its rows, or use a prior"
 
     @available_if(_one_component)
     @rollback_on_error
@@ -353,10 +375,20 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         return Table(table.schema, table.blocks, weight, evidence.repeated(int(self.components_per_class)))
 
     def _out_of_fold(
-        self, source: Source, weight: Floats, evidence: Evidence, train: NDArray[np.int64], test: NDArray[np.int64]
+        self,
+        source: Source,
+        weight: Floats,
+        evidence: Evidence,
+        train: NDArray[np.int64],
+        test: NDArray[np.int64],
+        coarse: float = 0.0,
     ) -> Floats:
-        """Return the posterior of each class for rows `test`, (T, C), by a copy fitted to rows `train`."""
-        fitted = semi_supervised_check.fitted_to(self, source.take(train), weight[train], evidence.take(train))
+        """Return the posterior of each class for rows `test`, (T, C), by a copy fitted to rows `train`.
+
+        `coarse` is the tolerance of the fit, where that of the model is finer.
+        """
+        part = source.take(train), weight[train], evidence.take(train)
+        fitted = semi_supervised_check.fitted_to(self, *part, coarse)
         table = semi_supervised_check.encoded_rows(fitted, source, test)
         return self._by_class(np.concatenate(fitted._infer(table, lambda part: part.usage["emit"])))
 
