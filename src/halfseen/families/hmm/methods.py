@@ -18,7 +18,7 @@ from halfseen.data import Cut, Schema, SequenceChunk, Sequences, Source, frame_f
 from halfseen.data.sequences import column_names, fill_sequences
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators import options
+from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, NamedComponents, SelectsModels
 from halfseen.estimators.selection import aic, bic
 from halfseen.estimators.table import covariance_types, numeric_schema, profile
@@ -285,7 +285,7 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
         for k, name in enumerate(self.state_names_):
             own = traits[k * inside : (k + 1) * inside]
             lines.append(f"{name} ({self._stay(k)}): {' | '.join(own)}")
-        return "\n".join(lines)
+        return convergence.described(self, "\n".join(lines))
 
     def _stay(self, k: int) -> str:
         onward = self.transmat_[k].copy()
