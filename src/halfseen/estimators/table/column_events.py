@@ -9,7 +9,6 @@ from halfseen.errors import DataError
 from halfseen.kinds.kind import Figures, Fitted
 from halfseen.leaves.limits import Params
 
-
 SHOWN = 5  # columns named
 REPEATED = 2  # rows for each distinct value, on average, from which values are few: otherwise only rows are
 
@@ -17,9 +16,7 @@ REPEATED = 2  # rows for each distinct value, on average, from which values are 
 def column_notes(schema: Schema, summary: Mapping[str, Figures], emit: Params, n_rows: float) -> list[str]:
     """Return the notes of the kinds about their columns; `emit` are the parameters by block."""
     found = [
-        note
-        for block in schema.each_block()
-        for note in block.kind.notes(block, summary[block.name], emit[block.name])
+        note for block in schema.each_block() for note in block.kind.notes(block, summary[block.name], emit[block.name])
     ]
     few = few_values(schema, summary, n_rows)
     return found if not few else [*found, _few_values_note(schema, few)]
@@ -32,7 +29,9 @@ def _few_values_note(schema: Schema, few: Mapping[str, int]) -> str:
         what = f"column {first!r} holds only {few[first]} distinct values but is taken as a quantity"
     else:
         shown = ", ".join(map(repr, list(few)[:SHOWN])) + (" ..." if len(few) > SHOWN else "")
-        what = f"{len(few)} columns hold at most {max(few.values())} distinct values but are taken as quantities: {shown}"
+        what = (
+            f"{len(few)} columns hold at most {max(few.values())} distinct values but are taken as quantities: {shown}"
+        )
     return (
         f"{what} ({schema.kind_names[first]}), and classes may settle on single values; "
         f"columns={{{first!r}: 'categorical'}} takes them as categories"

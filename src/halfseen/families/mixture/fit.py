@@ -129,7 +129,10 @@ class MixtureFit(TableMixture):
         self, summary: emission_builder.Summary, n_components: int, covariance: str = "diag"
     ) -> emission_builder.Recipe:
         """Return the recipe of the mixture that the options describe."""
-        prior, floor = emission_builder.read_prior(self.prior), options.variance_floor("variance_floor", self.variance_floor)
+        prior, floor = (
+            emission_builder.read_prior(self.prior),
+            options.variance_floor("variance_floor", self.variance_floor),
+        )
         fixed, ridge = options.listed("fixed", self.fixed), float(self.reg_covar)
         return emission_builder.Recipe(
             self._schema, summary, n_components, prior, floor, fixed, None, covariance, ridge

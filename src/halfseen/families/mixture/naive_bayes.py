@@ -64,9 +64,9 @@ class NaiveBayes(MixtureClassifier):
         rows out unless they are clearly better: by two standard errors of the squared error, with an accuracy that is
         not lower. `unlabeled_weight_` is the weight used.
     guard : bool, default True
-        Cross-validate, where labels are missing: choose the weight of unlabelled rows ("auto"), or warn if a number makes
-        the classifier clearly worse than labelled rows alone. `guard_` has the scores. False: make one fit, in which
-        "auto" counts unlabelled rows in full.
+        Cross-validate, where labels are missing: choose the weight of unlabelled rows ("auto"), or warn if a number
+        makes the classifier clearly worse than labelled rows alone. `guard_` has the scores. False: make one fit, in
+        which "auto" counts unlabelled rows in full.
     assign : {"soft", "hard", "sample"}, default "soft"
         How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden
         are missing labels; "hard" is self-training.

@@ -67,6 +67,9 @@ def choose(
     found: dict[float, Errors] = {}
     for share in candidates:
         try:
+            if not share:  # what will be fitted if nothing else is better
+                known = folds.labelled
+                fitted_to(model, source.take(known), weight[known], evidence.take(known), COARSE)._check_seen()
             proba = _out_of_fold(model, source, weight, evidence, folds, share)
         except DataError as error:  # a column that was seen in other rows only
             return Choice(1.0, note=f"some labelled rows cannot be fitted alone, so unlabelled ones are used: {error}")

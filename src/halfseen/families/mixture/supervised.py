@@ -54,6 +54,7 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
     components_per_class: int
     unlabeled_weight: float | str
     guard: bool
+    unlabeled_weight_: float
     _covariance: str
 
     # ---- fitting -------------------------------------------------------------------------------------------------
@@ -99,7 +100,7 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
     def _unlabeled_choice(
         self, source: Source, weight: NDArray[np.float64], evidence: Evidence
     ) -> semi_supervised_check.Choice:
-        """Set the weight of unlabelled rows: the best in cross-validation, or the one given, with a warning if worse."""
+        """Set the weight of unlabelled rows: the best in cross-validation, or that given, with a warning if worse."""
         if not self.guard:
             return semi_supervised_check.Choice(self.unlabeled_weight_)
         if self.unlabeled_weight == AUTO:

@@ -102,7 +102,8 @@ class TranscriptAligner(Estimator):
         Frames that are examples of some units, to start from. For example {"sil": (n, D) array}. Silence that is known
         from the start shows where words can be, which long recordings need; `AudioFolder.quiet` finds some.
     variance_floor : float or "resolution", default 0.01
-        Smallest variance of a feature in a state, as a share of its variance over all frames. "resolution" is as in `HMM`.
+        Smallest variance of a feature in a state, as a share of its variance over all frames. "resolution" is as in
+        `HMM`.
     too_short : {"raise", "skip"}, default "raise"
         What to do with an utterance that has fewer frames than its transcript has states: an error that says which, or
         leave it out and note it in `events_`.

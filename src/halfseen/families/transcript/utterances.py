@@ -119,13 +119,13 @@ def _lazy_summary(corpus: Corpus, schema: Schema) -> emission_builder.Summary:
             off = cells - pivots[block]
             sums = weight * np.array([(off == off).sum(axis=0), np.nansum(off, axis=0), np.nansum(off**2, axis=0)])
             total[block] = total.get(block, 0.0) + sums
-    summary: dict[str, dict[str, Floats]] = {}
+    summary: emission_builder.Summary = {}
     for block, (mass, first, second) in total.items():
         mean = first / np.maximum(mass, 1e-300)
         var = np.maximum(second / np.maximum(mass, 1e-300) - mean**2, 0.0)
-        summary[block] = {"mean": pivots[block] + mean, "var": var}
         pieces = (corpus.encoded(schema, b).blocks[block] for b in range(len(corpus.transcripts)))
-        summary[block] |= schema.block(block).kind.scan_pieces(pieces, len(mean))
+        scanned = schema.block(block).kind.scan_pieces(pieces, len(mean))
+        summary[block] = {"mean": pivots[block] + mean, "var": var, **scanned}
     return summary
 
 
