@@ -2,7 +2,8 @@
 
 A *scan* is a table outside memory that can be read any number of times, batch by batch and in the order of its rows.
 DuckDB runs inside the process, on a connection that is opened for one read and closed after it: in memory, read-only
-for database files, and never fetching an extension.
+for database files, and never fetching an extension. A connection can read the files that the user named and no others:
+a data file is not trusted, and a database may contain a view of any file. File names are literal, not patterns.
 """
 
 from __future__ import annotations
@@ -44,11 +45,13 @@ class Scan(ABC):
     ----------
     title : str                 what to call it in messages
     columns : tuple of ScanColumn
+    files : tuple of str        files that are read
     size : int                  bytes of its file, about the least that the table takes in memory; 0: unknown
     """
 
     title: str
     columns: tuple[ScanColumn, ...]
+    files: tuple[str, ...] = ()
     size: int = 0
 
     @abstractmethod
@@ -88,6 +91,8 @@ class DuckScan(Scan):
         A DuckDB file, opened for reading only.
     before : str, optional
         SQL that is run first, such as the definition of a view.
+    files : sequence of str
+        The files that may be read in addition to the database.
     """
 
     def __init__(
@@ -98,8 +103,10 @@ class DuckScan(Scan):
         text: Sequence[str] = (),
         database: str | None = None,
         before: str = "",
+        files: Sequence[str] = (),
     ) -> None:
         self.title = title
+        self.files = tuple(files)
         self._relation = relation
         self._missing = tuple(missing)
         self._text = tuple(text)
@@ -155,7 +162,7 @@ class DuckScan(Scan):
     def grouped(self, names: Sequence[str]) -> Scan:
         selected = ", ".join(f"{self._expressions[name]} AS {quoted_name(name)}" for name in names)
         relation = f"(SELECT {selected}, count(*) AS {COUNT} FROM {self._relation} GROUP BY ALL)"
-        return DuckScan(self.title, relation, (), (), self._database, self._before)
+        return DuckScan(self.title, relation, (), (), self._database, self._before, self.files)
 
     def _rows(self, query: str, memory_limit: int | None = None) -> list[tuple[Any, ...]]:
         with self._connected(memory_limit) as connection:
@@ -164,15 +171,17 @@ class DuckScan(Scan):
 
     @contextmanager
     def _connected(self, memory_limit: int | None = None) -> Iterator[Any]:
-        with connected(self._database, memory_limit, self.title) as connection:
+        with connected(self._database, memory_limit, self.title, self.files) as connection:
             if self._before:
                 connection.execute(self._before)
             yield connection
 
 
 @contextmanager
-def connected(database: str | None, memory_limit: int | None, title: str, guessed: bool = False) -> Iterator[Any]:
-    """Open a connection, and turn DuckDB's errors into ours.
+def connected(
+    database: str | None, memory_limit: int | None, title: str, files: Sequence[str] = (), guessed: bool = False
+) -> Iterator[Any]:
+    """Open a connection that can read one database and some files, and turn DuckDB's errors into ours.
 
     With `guessed` types a cell that does not fit them is not the user's error: `WrongTypeGuess` is raised.
     """
@@ -188,14 +197,96 @@ def connected(database: str | None, memory_limit: int | None, title: str, guesse
         }
         if memory_limit is not None:
             config |= {"memory_limit": f"{max(memory_limit, SMALL)}B", "threads": "1"}
+        place = ":memory:" if database is None else os.path.abspath(database)
         try:
-            with duckdb.connect(database or ":memory:", read_only=database is not None, config=config) as connection:
+            with duckdb.connect(place, read_only=database is not None, config=config) as connection:
                 connection.execute("SET enable_progress_bar = false")
                 if memory_limit is not None:
                     connection.execute(f"SET streaming_buffer_size = '{min(max(memory_limit, 1 << 20), 10 << 20)}B'")
-                yield connection
+                restrict(connection, files)
+                try:
+                    yield connection
+                except duckdb.PermissionException as error:
+                    raise _reads_elsewhere(connection, str(error), title, database) from None
         except (duckdb.Error, pyarrow.ArrowException, OSError) as error:  # the latter two from a reader of Arrow
             raise explained(error, title, guessed) from None
+
+
+def restrict(connection: Any, files: Sequence[str]) -> None:
+    """Let a connection read these files and its own temporary folder only, for good."""
+    spelled = [each for file in files for each in (file, os.path.abspath(file))]  # before 1.5 they were not the same
+    allowed = dict.fromkeys([*spelled, *map(without_patterns, spelled)])
+    connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, allowed))}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+QUOTED = re.compile(r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)"|\$(\w*)\$(.*?)\$\3\$""", re.DOTALL)  # strings and names of SQL
+
+
+def named_files(sql: str) -> list[str]:
+    """Return the files that a query may read: those written in it as text, patterns with the files that match them.
+
+    Examples
+    --------
+    >>> named_files("SELECT * FROM 'a.csv' JOIN read_parquet('it''s.parquet') USING (id) WHERE x = 'y'")
+    ['a.csv', "it's.parquet", 'y']
+    """
+    duckdb = optional("duckdb", "Reading files")
+    found = []
+    for text, name, _, plain in QUOTED.findall(sql):
+        found.append(text.replace("''", "'") or name.replace('""', '"') or plain)
+    patterns = [each for each in found if re.search(r"[\[*?]", each) and re.search(r"[./]", each)]
+    if patterns:
+        with duckdb.connect(":memory:") as connection:
+            for pattern in patterns:
+                found += [file for (file,) in connection.execute("SELECT file FROM glob(?)", [pattern]).fetchall()]
+    return found
+
+
+def check_query(sql: str, title: str) -> None:
+    """Refuse what is not a query by itself, such as one that closes the brackets that will be around it."""
+    duckdb = optional("duckdb", "Reading files")
+    try:
+        duckdb.extract_statements(sql)
+    except duckdb.Error as error:
+        raise explained(error, title) from None
+
+
+def _reads_elsewhere(connection: Any, said: str, title: str, database: str | None) -> DataError:
+    """The error for a query or a view that reads a file that the user did not name; views are named."""
+    found = re.search(r'access file "(.*?)(/\*\*/\*\.\w+)?"', said, re.DOTALL)
+    if found and found[2] and not os.path.exists(found[1]):  # DuckDB looks whether it is a folder
+        return DataError(f"{title}: there is no file {found[1]}.")
+    other = f"the file {found[1]}" if found else "another file"
+    views = [] if database is None else [name for name in _views(connection) if not _binds(connection, name)]
+    if views:
+        which = f"view {views[0]!r}" if len(views) == 1 else f"views {', '.join(map(repr, views[:5]))}"
+        return DataError(
+            f"{title}: its {which} would read {other}. A database file may read itself only. If you trust it, copy the "
+            "rows that you need into a table of it, or into a CSV file."
+        )
+    return DataError(
+        f"{title}: the query would read {other}. With a path it may read that file only; without one, the files that "
+        "are written in it as text, such as 'a.csv'."
+    )
+
+
+def _views(connection: Any) -> list[str]:
+    return [name for (name,) in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()]
+
+
+def _binds(connection: Any, view: str) -> bool:
+    """Whether a view can be used without reading a forbidden file."""
+    import duckdb
+
+    try:
+        connection.execute(f"DESCRIBE SELECT * FROM {quoted_name(view)}")
+    except duckdb.PermissionException:
+        return False
+    except duckdb.Error:
+        pass
+    return True
 
 
 def arrow_tables(connection: Any, query: str, rows: int) -> Iterator[Any]:
@@ -236,7 +327,7 @@ class Dialect:
         more = f", encoding = {quoted_text(self.encoding)}" if self.encoding != "utf-8" else ""
         more += f", buffer_size = {PER_THREAD}" if memory_limit is not None else ""
         return (
-            f"read_csv({quoted_text(path)}, auto_detect = false, header = true, quote = '\"', escape = '\"', "
+            f"read_csv({quoted_file(path)}, auto_detect = false, header = true, quote = '\"', escape = '\"', "
             f"delim = {quoted_text(self.delimiter)}, decimal_separator = '{self.decimal}', "
             f"nullstr = [{', '.join(map(quoted_text, markers))}], columns = {{{columns}}}{more})"
         )
@@ -250,6 +341,7 @@ class CsvScan(Scan):
 
     def __init__(self, title: str, path: str, dialect: Dialect, text: Sequence[str] = ()) -> None:
         self.title = title
+        self.files = (path,)
         self.size = Path(path).stat().st_size
         self._path = path
         self._text = tuple(text)
@@ -276,7 +368,7 @@ class CsvScan(Scan):
         limit, memory_limit = ("", None) if rows is None else (f" LIMIT {rows}", SMALL)
         every = "\n, ".join(", ".join(_questions(quoted_name(name), self._dialect.decimal)) for name in names)
         query = f"SELECT {every} FROM (SELECT * FROM {self._dialect.relation(self._path, {}, memory_limit)}{limit})"
-        with connected(None, memory_limit, self.title, guessed=True) as connection:
+        with connected(None, memory_limit, self.title, self.files, guessed=True) as connection:
             answers = connection.execute(query).fetchone()
         width = len(_CellTests.__dataclass_fields__)
         return {name: _CellTests(*map(bool, answers[i * width : (i + 1) * width])) for i, name in enumerate(names)}
@@ -285,7 +377,7 @@ class CsvScan(Scan):
         if not self._known:
             try:
                 counts = ", ".join(f"count({self._expression(column)})" for column in self.columns)
-                with connected(None, memory_limit, self.title, guessed=True) as connection:
+                with connected(None, memory_limit, self.title, self.files, guessed=True) as connection:
                     found = connection.execute(
                         f"SELECT count(*), {counts} FROM {self._relation(memory_limit)}"
                     ).fetchone()
@@ -297,7 +389,7 @@ class CsvScan(Scan):
         return self
 
     def batches(self, names: Sequence[str], rows: int = BATCH, memory_limit: int | None = None) -> Iterator[Any]:
-        with connected(None, memory_limit, self.title, guessed=True) as connection:
+        with connected(None, memory_limit, self.title, self.files, guessed=True) as connection:
             query = f"SELECT {self._selected(names)} FROM {self._relation(memory_limit)}"
             yield from arrow_tables(connection, query, rows)
         if len(names) == len(self.columns):
@@ -305,7 +397,7 @@ class CsvScan(Scan):
 
     def count(self, memory_limit: int | None = None) -> int:
         if self._n_rows is None:
-            with connected(None, memory_limit, self.title, guessed=True) as connection:
+            with connected(None, memory_limit, self.title, self.files, guessed=True) as connection:
                 self._n_rows = connection.execute(f"SELECT count(*) FROM {self._relation(memory_limit)}").fetchone()[0]
         return int(self._n_rows)
 
@@ -315,7 +407,7 @@ class CsvScan(Scan):
 
     def grouped(self, names: Sequence[str]) -> Scan:
         relation = f"SELECT {self._selected(names)}, count(*) AS {COUNT} FROM {self._relation(SMALL)} GROUP BY ALL"
-        return DuckScan(self.title, f"({relation})")
+        return DuckScan(self.title, f"({relation})", files=self.files)
 
     def _relation(self, memory_limit: int | None = None) -> str:
         types = {column.name: "DOUBLE" for column in self.columns if column.kind == "number"}
@@ -380,6 +472,22 @@ def _questions(name: str, decimal: str) -> list[str]:
 def quoted_text(text: str) -> str:
     """Return a string of SQL."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def quoted_file(path: str) -> str:
+    """Return the name of a file as a string of SQL, to be taken literally."""
+    return quoted_text(without_patterns(os.path.abspath(path)))
+
+
+def without_patterns(path: str) -> str:
+    """Return a path in which no character stands for others.
+
+    Examples
+    --------
+    >>> without_patterns("data[1]*.csv")
+    'data[[]1][*].csv'
+    """
+    return re.sub(r"[\[*?]", r"[\g<0>]", path)
 
 
 def quoted_name(name: str) -> str:

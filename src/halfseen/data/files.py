@@ -39,9 +39,11 @@ from halfseen.data.duckdb_reader import (
     Scan,
     ScanColumn,
     WrongTypeGuess,
+    check_query,
     connected,
+    named_files,
+    quoted_file,
     quoted_name,
-    quoted_text,
 )
 from halfseen.data.frames import CodedColumn, RawColumn, Source, read
 from halfseen.data.stream import loaded, no_rows
@@ -124,7 +126,8 @@ def open_table(
     if source is None:
         if not isinstance(sql, str):
             raise ParameterError("open_table: give a path, or a query as sql=.")
-        scan: Scan = DuckScan("the query", _subquery(sql), markers, as_text)
+        check_query(sql, "the query")
+        scan: Scan = DuckScan("the query", _subquery(sql), markers, as_text, files=named_files(sql))
     else:
         scan = _scan(source, title, sql, markers, as_text, delimiter, encoding)
     table = FileTable(scan, memory=read_memory(memory), weight=weight, target=target, keep=keep)
@@ -308,7 +311,25 @@ def _located(path: Any) -> tuple[str | None, str, Any]:
         raise DataError(f"there is no file {path}." + (f" Did you mean {found.parent / near[0]}?" if near else ""))
     if not found.stat().st_size:
         raise DataError(f"{path} is empty.")
-    return str(found), str(path), None
+    title = str(path).encode(errors="backslashreplace").decode()
+    return (str(found), title, None) if _can_be_written(str(found)) else _linked(found, title)
+
+
+def _can_be_written(path: str) -> bool:
+    """Whether DuckDB can be given a path as it is: text, without a backslash, which it takes for a slash."""
+    return path.encode(errors="replace").decode() == path and (os.sep == "\\" or "\\" not in path)
+
+
+def _linked(path: Path, title: str) -> tuple[str, str, Any]:
+    """Give a file a name that can be written: a link, or a copy of a database, as DuckDB follows links by name."""
+    folder = _Folder()
+    suffix = _known_suffix(path.name)
+    named = Path(folder.name, f"data{suffix}")
+    if suffix in OF_DATABASES:
+        shutil.copyfile(path, named)
+    else:
+        named.symlink_to(path.absolute())
+    return str(named), title, folder
 
 
 def _neighbours(folder: Path) -> list[str]:
@@ -326,11 +347,15 @@ class _Folder:
         weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
 
 
+def _known_suffix(name: str) -> str:
+    """The longest of our extensions that a name ends with."""
+    return max((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), key=len, default="")
+
+
 def _spooled(stream: Any, title: str) -> tuple[str, str, Any]:
     """Copy a stream into a temporary file: a table is read more than once."""
     folder = _Folder()
-    suffix = "".join(Path(title).suffixes[-2:])
-    path = Path(folder.name, "data" + (suffix if suffix in SUFFIXES else ".csv"))
+    path = Path(folder.name, "data" + (_known_suffix(title) or ".csv"))
     first = stream.read(HEAD_BYTES)
     with path.open("wb") as file:
         if isinstance(first, str):
@@ -365,14 +390,14 @@ def _scan(
         scan: Scan = CsvScan(title, path, dialect, text)
         return scan if sql is None else _view(scan, sql, missing, text)
     if name.endswith((".parquet", ".pq")):
-        relation = f"read_parquet({quoted_text(path)})"
+        relation = f"read_parquet({quoted_file(path)})"
     elif name.endswith((".jsonl", ".ndjson")):
-        relation = f"read_json({quoted_text(path)}, format = 'newline_delimited', sample_size = -1)"
+        relation = f"read_json({quoted_file(path)}, format = 'newline_delimited', sample_size = -1)"
     elif name.endswith(".json"):
-        relation = f"read_json({quoted_text(path)}, sample_size = -1)"
+        relation = f"read_json({quoted_file(path)}, sample_size = -1)"
     else:
         raise DataError(f"{title}: the extension is not one of: {', '.join(SUFFIXES)}. Rename the file.")
-    scan = DuckScan(title, relation, missing, text)
+    scan = DuckScan(title, relation, missing, text, files=[path])
     scan.size = Path(path).stat().st_size
     return scan if sql is None else _view(scan, sql, missing, text)
 
@@ -380,8 +405,10 @@ def _scan(
 def _view(scan: Scan, sql: str, missing: tuple[str, ...], text: tuple[str, ...]) -> Scan:
     """A query over one file, the table `data`."""
     assert isinstance(scan, DuckScan | CsvScan)
+    check_query(sql, scan.title)
     scan.settled()
-    return DuckScan(scan.title, _subquery(sql), missing, text, before=f"CREATE TEMP VIEW data AS {scan.selection()}")
+    view = f"CREATE TEMP VIEW data AS {scan.selection()}"
+    return DuckScan(scan.title, _subquery(sql), missing, text, before=view, files=scan.files)
 
 
 def _database(path: str, title: str, sql: str | None, missing: tuple[str, ...], text: tuple[str, ...]) -> Scan:
@@ -394,7 +421,10 @@ def _database(path: str, title: str, sql: str | None, missing: tuple[str, ...], 
         raise DataError(f"{title} is neither a DuckDB nor a SQLite file: its first bytes are {magic[:8]!r}.")
     with connected(path, None, title) as connection:
         found = connection.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
-    return DuckScan(title, _relation(sql, [name for (name,) in found], title), missing, text, database=path)
+    tables = [name for (name,) in found]
+    if sql is not None and sql not in tables:
+        check_query(sql, title)
+    return DuckScan(title, _relation(sql, tables, title), missing, text, database=path)
 
 
 def _relation(sql: str | None, tables: Sequence[str], title: str) -> str:
