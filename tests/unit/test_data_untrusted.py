@@ -211,7 +211,12 @@ def test_the_configuration_cannot_be_changed(tmp_path):
         for change in ("SET enable_external_access = true", "SET memory_limit = '1TB'", "RESET lock_configuration"):
             with pytest.raises(duckdb.Error, match=r"locked|[Cc]annot"):
                 connection.execute(change)
-        for statement in ("ATTACH 'x.duckdb'", f"COPY (SELECT 1) TO '{tmp_path}/x.csv'", "INSTALL httpfs", "LOAD httpfs"):
+        for statement in (
+            "ATTACH 'x.duckdb'",
+            f"COPY (SELECT 1) TO '{tmp_path}/x.csv'",
+            "INSTALL httpfs",
+            "LOAD httpfs",
+        ):
             with pytest.raises(duckdb.Error):
                 connection.execute(statement)
     assert not list(tmp_path.iterdir())

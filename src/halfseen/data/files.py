@@ -12,18 +12,14 @@
 
 from __future__ import annotations
 
-import codecs
-import csv
 import difflib
-import gzip
-import io
 import os
 import re
 import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +27,9 @@ import numpy as np
 
 from halfseen.data import sqlite
 from halfseen.data.columns import MAX_DISTINCT, is_whole
+from halfseen.data.csv_file import HEAD_BYTES, CsvScan, read_dialect
 from halfseen.data.duckdb_reader import (
     BATCH,
-    CsvScan,
-    Dialect,
     DuckScan,
     Scan,
     ScanColumn,
@@ -53,8 +48,6 @@ from halfseen.errors import DataError, ParameterError
 __all__ = ["FileTable", "identifiers", "open_table"]
 
 EXAMPLE = "example:"  # before the name of a table that comes with the library
-DELIMITERS = ",;\t|"
-HEAD_BYTES = 1 << 16  # of a CSV file, read to detect its delimiter and decimal sign
 OF_TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 OF_DATABASES = (".duckdb", ".sqlite", ".sqlite3", ".db")
 SUFFIXES = (*OF_TEXT, ".parquet", ".pq", ".jsonl", ".ndjson", ".json", *OF_DATABASES)
@@ -359,15 +352,24 @@ def _spooled(stream: Any, title: str) -> tuple[str, str, Any]:
     first = stream.read(HEAD_BYTES)
     with path.open("wb") as file:
         if isinstance(first, str):
-            file.write(first.encode())
+            file.write(_encoded(first, title))
             while more := stream.read(HEAD_BYTES):
-                file.write(more.encode())
+                file.write(_encoded(more, title))
         else:
             file.write(first)
             shutil.copyfileobj(stream, file)
     if not path.stat().st_size:
         raise DataError(f"{title} is empty.")
     return str(path), title, folder
+
+
+def _encoded(text: str, title: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{title}: {text[error.start]!a} is not valid text: half of a pair (a lone surrogate)."
+        ) from None
 
 
 def _scan(
@@ -398,8 +400,30 @@ def _scan(
     else:
         raise DataError(f"{title}: the extension is not one of: {', '.join(SUFFIXES)}. Rename the file.")
     scan = DuckScan(title, relation, missing, text, files=[path])
+    _check_names(scan, path)
     scan.size = Path(path).stat().st_size
     return scan if sql is None else _view(scan, sql, missing, text)
+
+
+def _check_names(scan: DuckScan, path: str) -> None:
+    """Refuse names that differ in case only, of which DuckDB renames one in silence: a and A become a and A_1."""
+    names = [column.name for column in scan.columns]
+    lower = {name.lower(): name for name in names}
+    renamed = [name for name in names if (base := re.fullmatch(r"(.+)_\d+", name)) and base[1].lower() in lower]
+    if not renamed:
+        return
+    if path.lower().endswith((".parquet", ".pq")):
+        from pyarrow import parquet
+
+        own = list(parquet.read_schema(path).names)
+    else:
+        keys = f"SELECT unnest(json_keys(json)) AS name FROM read_json_objects({quoted_file(path)})"
+        own = [name for (name,) in scan.rows_of(f"SELECT DISTINCT name FROM ({keys})")]
+    for name in renamed:
+        other = lower[re.sub(r"_\d+$", "", name).lower()]
+        if name not in own:
+            same = next(each for each in own if each.lower() == other.lower() and each != other)
+            raise DataError(f"{scan.title}: its columns {other!r} and {same!r} differ in case only. Rename one.")
 
 
 def _view(scan: Scan, sql: str, missing: tuple[str, ...], text: tuple[str, ...]) -> Scan:
@@ -453,67 +477,6 @@ def _listed(option: str, values: Any) -> list[Any]:
     if isinstance(values, str):
         raise ParameterError(f"{option}={values!r}: give a list, [{values!r}].")
     return list(values)
-
-
-# ------------------------------------------------------------------------------------------------- format of CSV files
-
-
-def read_dialect(path: str, title: str, missing: tuple[str, ...], delimiter: str | None, encoding: str) -> Dialect:
-    """Detect the format of a CSV file from its first lines."""
-    head = _first_text(path, title, encoding)
-    first = head.partition("\n")[0]
-    if delimiter is None:
-        delimiter = max(DELIMITERS, key=lambda each: _fits(head, each))
-    elif len(delimiter) != 1:
-        raise ParameterError(f"delimiter={delimiter!r} is not one character.")
-    names = next(csv.reader(io.StringIO(head), delimiter=delimiter), [])
-    if not any(name.strip() for name in names):
-        raise DataError(f"{title}: the first line, {first[:80]!r}, has no column names.")
-    names = [name if name.strip() else f"column{j}" for j, name in enumerate(names)]
-    for j, name in enumerate(names):
-        if name in names[:j]:
-            raise DataError(
-                f"{title}: the header has {name!r} twice (columns {names.index(name)} and {j}). Rename one."
-            )
-    return Dialect(tuple(names), delimiter, ".", encoding.lower(), missing)
-
-
-def _first_text(path: str, title: str, encoding: str) -> str:
-    """The beginning of a file of text, cut after a whole line where there is one."""
-    try:
-        opened: Callable[..., Any] = gzip.open if path.endswith(".gz") else open
-        with opened(path, "rb") as file:
-            raw = file.read(HEAD_BYTES)
-    except (OSError, EOFError) as error:
-        raise DataError(f"{title} cannot be read: {error}.") from None
-    try:
-        head = codecs.getincrementaldecoder(encoding)().decode(raw)
-    except LookupError:
-        raise ParameterError(f"encoding={encoding!r} is not known. Try 'utf-8', 'latin-1' or 'utf-16'.") from None
-    except UnicodeDecodeError as error:
-        if b"\0" not in raw:
-            line = raw[: error.start].count(b"\n") + 1
-            raise DataError(
-                f"{title}, line {line} is not in {encoding.upper()}. Set the encoding of the file, for "
-                "example encoding='latin-1'."
-            ) from None
-        head = "\0"
-    if "\0" in head:
-        advice = " It may be encoding='utf-16'." if raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else ""
-        raise DataError(f"{title} is not a text file: its beginning contains zero bytes.{advice}")
-    whole = head.rpartition("\n")[0] if len(raw) == HEAD_BYTES and "\n" in head else head
-    return whole.removeprefix("\ufeff")
-
-
-def _fits(head: str, delimiter: str) -> tuple[int, int]:
-    """How well a delimiter fits the first lines: how many have as many cells as the first, and how many cells."""
-    try:
-        widths = [len(row) for row in csv.reader(io.StringIO(head), delimiter=delimiter) if row][:100]
-    except csv.Error:
-        return 0, 0
-    if not widths or widths[0] < 2:
-        return 0, 0
-    return widths.count(widths[0]), widths[0]
 
 
 # --------------------------------------------------------------------------------------------------------- identifiers
