@@ -17,8 +17,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,7 +41,9 @@ from halfseen.data.duckdb_reader import (
 from halfseen.data.frames import CodedColumn, RawColumn, Source, read
 from halfseen.data.stream import loaded, no_rows
 from halfseen.datasets import path_of
+from halfseen.disk import enough_space, size_text
 from halfseen.errors import DataError, ParameterError
+from halfseen.temporary import ADVICE, TemporaryFolder
 
 __all__ = ["FileTable", "identifiers", "open_table"]
 
@@ -315,7 +315,7 @@ def _can_be_written(path: str) -> bool:
 
 def _linked(path: Path, title: str) -> tuple[str, str, Any]:
     """Give a file a name that can be written: a link, or a copy of a database, as DuckDB follows links by name."""
-    folder = _Folder()
+    folder = TemporaryFolder()
     suffix = _known_suffix(path.name)
     named = Path(folder.name, f"data{suffix}")
     if suffix in OF_DATABASES:
@@ -332,14 +332,6 @@ def _neighbours(folder: Path) -> list[str]:
         return []
 
 
-class _Folder:
-    """A temporary folder that is removed with the last object that refers to it."""
-
-    def __init__(self) -> None:
-        self.name = tempfile.mkdtemp(prefix="halfseen-")
-        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
-
-
 def _known_suffix(name: str) -> str:
     """The longest of our extensions that a name ends with."""
     return max((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), key=len, default="")
@@ -347,10 +339,14 @@ def _known_suffix(name: str) -> str:
 
 def _spooled(stream: Any, title: str) -> tuple[str, str, Any]:
     """Copy a stream into a temporary file: a table is read more than once."""
-    folder = _Folder()
+    folder = TemporaryFolder()
     path = Path(folder.name, "data" + (_known_suffix(title) or ".csv"))
     first = stream.read(HEAD_BYTES)
-    with path.open("wb") as file:
+
+    def needed() -> str:
+        return f"a copy of {title} needs more than {size_text(path.stat().st_size if path.exists() else 0)}"
+
+    with enough_space(os.path.dirname(folder.name), needed, ADVICE), path.open("wb") as file:
         if isinstance(first, str):
             file.write(_encoded(first, title))
             while more := stream.read(HEAD_BYTES):
