@@ -24,6 +24,7 @@ from halfseen.estimators.options.values import (
     pseudo_counts,
     some_of,
     temperatures,
+    variance_floor,
     whole,
 )
 
@@ -46,6 +47,7 @@ __all__ = [
     "some_words",
     "starts",
     "temperatures",
+    "variance_floor",
     "whole",
     "words",
 ]
