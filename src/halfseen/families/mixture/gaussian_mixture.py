@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Schema, Source
 from halfseen.data.columns import Column
+from halfseen.engine.loop.search import Starts
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import AbsentError, ParameterError
 from halfseen.estimators import options
@@ -265,9 +266,9 @@ class GaussianMixture(UnsupervisedMixture):
             block = numeric_schema.set_covariances(block, np.tile(np.eye(len(members)), (n_components, 1, 1)))
         return map_arrays(frozen, block)
 
-    def _starts(self, model: Mixture, *args: Any) -> list[Params]:
+    def _starts(self, model: Mixture, *args: Any) -> Starts:
         if self.warm_start and self._fits(model):
-            return [self._params]
+            return Starts.given([self._params])
         return super()._starts(model, *args)
 
     def _fits(self, model: Mixture) -> bool:
