@@ -8,7 +8,7 @@ import sys
 
 __all__ = ["same_file", "take"]
 
-BEYOND = 1 << 62  # byte that is locked on Windows, where others cannot read what is locked: behind every content
+BEYOND = (1 << 31) - 2  # byte that is locked on Windows, where others cannot read what is locked: the last possible
 
 
 def take(descriptor: int) -> bool:
