@@ -7,6 +7,7 @@ if any case failed. ``make faults`` runs all campaigns in full.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib import import_module
 
@@ -30,13 +31,14 @@ def main(arguments: list[str] | None = None) -> int:
             raise SystemExit(f"{name} has no {', '.join(sorted(unknown))}. It has: {', '.join(campaign.subjects)}.")
         subjects = given.subjects or campaign.subjects
         if given.case is not None:
+            _ready(name)
             n_failed += sum(_show(run_case(campaign, subject, given.case)) for subject in subjects)
             continue
         tally = run_campaign(campaign, subjects, given.n, given.workers, given.first, progress=True)
         print(tally.table())
         if given.reasons:
             for subject, reasons in tally.reasons.items():
-                print(f"refusals of {subject}")
+                print(f"answers of {subject}")
                 print("\n".join(f"{n:8,} x {reason}" for reason, n in reasons.most_common(given.reasons)))
         if tally.failures:
             print(tally.account())
@@ -44,6 +46,14 @@ def main(arguments: list[str] | None = None) -> int:
         n_failed += len(tally.failures)
         print(flush=True)
     return 1 if n_failed else 0
+
+
+def _ready(name: str) -> None:
+    """Prepare what a campaign needs for a case in this process, which may have to start once more for it."""
+    prepare = getattr(import_module(f"tests.faults.{name}"), "prepare", None)
+    if prepare is not None and not os.environ.get("LD_PRELOAD"):
+        prepare()
+        os.execv(sys.executable, [sys.executable, "-m", "tests.faults", *sys.argv[1:]])
 
 
 def _show(outcome: Outcome) -> int:
@@ -61,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--first", type=int, default=0, metavar="NUMBER", help="the first case")
     parser.add_argument("--case", type=int, metavar="NUMBER", help="run this case alone, in this process")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--reasons", type=int, default=0, metavar="N", help="also show the N most frequent refusals")
+    parser.add_argument("--reasons", type=int, default=0, metavar="N", help="also show the N most frequent answers")
     return parser
 
 

@@ -149,7 +149,7 @@ def _cause(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if "/halfseen/" in frame.filename] or list(frames)
     at = f"{Path(ours[-1].filename).name}:{ours[-1].lineno} {ours[-1].name}" if ours else ""
-    return f"{type(error).__name__} at {at}: {str(error).splitlines()[0] if str(error) else ''}"[:160]
+    return f"{type(error).__name__} at {at}"
 
 
 # ---- many cases ------------------------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class Tally:
 
     def add(self, outcome: Outcome) -> None:
         self.counts[outcome.subject][outcome.result] += 1
-        if outcome.result == REFUSED:
+        if outcome.result != "failed" and outcome.cause:
             self.reasons[outcome.subject][outcome.cause[:90]] += 1
         if outcome.result == "failed":
             self.failures.append(outcome)
@@ -312,7 +312,8 @@ class Tally:
         """Every cause of failures with the commands that show some of them; all are in the file that is named."""
         lines = []
         for cause, failures in self.causes():
-            lines.append(f"FAILED {len(failures):,} x {cause}")
+            last = failures[0].detail.strip().rpartition("\n")[2]
+            lines.append(f"FAILED {len(failures):,} x {cause}\n    for instance {last:.200}")
             lines += [f"    {self.command(failure)}" for failure in failures[:SHOWN]]
         return "\n".join(lines)
 
@@ -341,6 +342,7 @@ def run_campaign(
     begun = shown = time.monotonic()
     blocks = blocks_of(campaign, subjects, size, first)
     n_cases = sum(len(block.numbers) for block in blocks)
+    getattr(import_module(campaign.case.__module__), "prepare", lambda: None)()
     crew = Crew(campaign.case.__module__, campaign, n_workers)
     try:
         for n, outcome in enumerate(crew.outcomes(blocks), 1):
