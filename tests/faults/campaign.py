@@ -11,9 +11,13 @@ Worker processes take the cases in blocks. Which case goes to which worker chang
 
 from __future__ import annotations
 
+import atexit
+import os
 import resource
+import shutil
 import signal
 import sys
+import tempfile
 import time
 import traceback
 import warnings
@@ -22,6 +26,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -34,9 +39,11 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from halfseen.errors import HalfseenError, HalfseenWarning, ObjectiveFell
 
 FINE, REFUSED = "fine", "refused"
+NO_CASE = "no case"  # where a subject has fewer cases than were asked for; not counted
 BLOCK = 20  # cases that a worker takes at a time
 PATIENCE = 30  # times the limit of processor time, after which a case that does not come back is ended
 SHOWN = 3  # failures printed of those that have one cause
+FOLDER = "HALFSEEN_FAULTS"  # the variable that names the folder of a campaign
 ROOT = Path(__file__).parents[2]
 
 
@@ -62,6 +69,21 @@ class Campaign:
 
     def size_of(self, subject: str) -> int:
         return self.sizes.get(subject, self.size)
+
+
+def new_folder() -> str:
+    """A folder for files of cases; in memory where there is one: a campaign syncs more often than a disk likes."""
+    memory = Path("/dev/shm")
+    inside = os.environ.get(FOLDER) or (str(memory) if memory.is_dir() else None)
+    return tempfile.mkdtemp(prefix="halfseen-faults-", dir=inside)
+
+
+@cache
+def folder() -> Path:
+    """The folder of this process; that of the campaign is removed in the end, with those of workers that were lost."""
+    made = new_folder()
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)
 
 
 def case_rng(subject: str, number: int) -> np.random.Generator:
@@ -282,6 +304,8 @@ class Tally:
     seconds: float = 0.0
 
     def add(self, outcome: Outcome) -> None:
+        if outcome.result == NO_CASE:
+            return
         self.counts[outcome.subject][outcome.result] += 1
         if outcome.result != "failed" and outcome.cause:
             self.reasons[outcome.subject][outcome.cause[:90]] += 1
@@ -343,6 +367,8 @@ def run_campaign(
     blocks = blocks_of(campaign, subjects, size, first)
     n_cases = sum(len(block.numbers) for block in blocks)
     getattr(import_module(campaign.case.__module__), "prepare", lambda: None)()
+    os.environ["MALLOC_ARENA_MAX"] = "2"  # address space that threads only reserve would count as memory
+    os.environ[FOLDER] = new_folder()
     crew = Crew(campaign.case.__module__, campaign, n_workers)
     try:
         for n, outcome in enumerate(crew.outcomes(blocks), 1):
@@ -358,5 +384,6 @@ def run_campaign(
         print("interrupted: what was done so far", file=sys.stderr)
     finally:
         crew.close()
+        shutil.rmtree(os.environ.pop(FOLDER), ignore_errors=True)
     tally.seconds = time.monotonic() - begun
     return tally

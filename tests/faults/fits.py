@@ -10,14 +10,10 @@ Of each fit: it is refused in words, or
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -27,7 +23,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import halfseen as hs
-from tests.faults.campaign import FINE, REFUSED, Campaign, Failed, answer, case_rng
+from tests.faults.campaign import FINE, REFUSED, Campaign, Failed, answer, case_rng, folder
 from tests.faults.uses import has_nan, use
 
 SAMPLED = 5  # one case in so many is also fitted with two threads, and with its units in another order
@@ -408,7 +404,9 @@ def words(rng: Rng) -> Trial:
     if chance(rng, 0.2):
         named["links"] = [_links(rng, pair) for pair in pairs]
     model = hs.WordAligner(pick(rng, "ibm1", "diagonal", "hmm"), **options)
-    agrees = options.get("agreement", options["direction"] == "both" and options["assign"] == "soft" and options["null"])
+    agrees = options.get(
+        "agreement", options["direction"] == "both" and options["assign"] == "soft" and options["null"]
+    )
     return Trial(model, (pairs,), named, climbs=not agrees, scores="links" not in named and "dirichlet" not in options)
 
 
@@ -526,17 +524,6 @@ def check_scores(trial: Trial, model: Any) -> None:
         raise Failed(f"scores sum to something else than loglik_: {found!r}, {told!r}")
 
 
-@cache
-def folder() -> Path:
-    """A folder for model files, in memory where there is one: a campaign syncs more often than a disk likes."""
-    memory = Path("/dev/shm")
-    return Path(tempfile.mkdtemp(prefix="halfseen-faults-", dir=memory if memory.is_dir() else None))
-
-
-def clear() -> None:
-    shutil.rmtree(folder(), ignore_errors=True)
-
-
 def check_file(trial: Trial, model: Any) -> None:
     """A saved and loaded model gives the same bits, and the same file again."""
     one, two = folder() / "one.halfseen", folder() / "two.halfseen"
@@ -571,8 +558,9 @@ def learned(model: Any) -> tuple[Any, ...]:
 @contextmanager
 def small_chunks() -> Iterator[None]:
     """Cut tables and sequences into chunks of a few rows, so that tiny ones have work for two threads."""
-    with mock.patch.multiple(import_module("halfseen.data.table"), CHUNK=3, LARGEST=3), mock.patch.multiple(
-        import_module("halfseen.data.sequences"), CHUNK=3, LARGEST=3
+    with (
+        mock.patch.multiple(import_module("halfseen.data.table"), CHUNK=3, LARGEST=3),
+        mock.patch.multiple(import_module("halfseen.data.sequences"), CHUNK=3, LARGEST=3),
     ):
         yield
 

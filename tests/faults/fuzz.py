@@ -68,7 +68,7 @@ def fuzz(target: str) -> None:
 def _target(target: str) -> tuple[Callable[[Path], Any], Path, list[bytes]]:
     """What is done with an input, the file that it is put into, and inputs to begin with."""
     from tests.faults import model_files, readers
-    from tests.faults.fits import folder
+    from tests.faults.campaign import folder
 
     home = folder()
     if target in readers.READERS:

@@ -21,8 +21,8 @@ import pandas as pd
 
 import halfseen as hs
 from halfseen.engine.services import checkpoint as checkpoints
-from tests.faults.campaign import FINE, Campaign, Failed, answer, case_rng, watched_warnings
-from tests.faults.fits import folder, learned
+from tests.faults.campaign import FINE, Campaign, Failed, answer, case_rng, folder, watched_warnings
+from tests.faults.fits import learned
 
 RNG = np.random.default_rng(0)
 N = 1500

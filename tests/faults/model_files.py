@@ -18,8 +18,8 @@ import numpy as np
 import halfseen as hs
 from halfseen.app import model_file
 from halfseen.families import ESTIMATORS
-from tests.faults.campaign import FINE, REFUSED, ROOT, Campaign, Failed, answer, case_rng, watched_warnings
-from tests.faults.fits import TRIALS, folder
+from tests.faults.campaign import FINE, REFUSED, ROOT, Campaign, Failed, answer, case_rng, folder, watched_warnings
+from tests.faults.fits import TRIALS
 from tests.faults.mutate import BYTES, Rng, damaged_array, edited, mutant
 from tests.faults.uses import use
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from copy import deepcopy
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,19 @@ import numpy as np
 Rng = np.random.Generator
 
 LONG = 50_000  # characters of a token that is repeated: what is quadratic takes minutes
-ODD_BYTES = (b"\x00", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\r", b"\r\n", b"\x1a", b"\\", b'"', b"'")
+ODD_BYTES = (
+    b"\x00",
+    b"\xff",
+    b"\xfe\xff",
+    b"\xef\xbb\xbf",
+    b"\xed\xa0\x80",
+    b"\r",
+    b"\r\n",
+    b"\x1a",
+    b"\\",
+    b'"',
+    b"'",
+)
 ODD_TOKENS = (
     b"NaN", b"inf", b"-inf", b"-1", b"0", b"1e999", b"1e-999", b"99999999999999999999", b"-0.0", b"0x10", b"1_000",
     b"\xc2\xb2", b"\xd9\xa3", b"None", b"null", b"true", b"{}", b"[]", b"()", b"<", b">", b"&", b"%s", b"../../x",

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import halfseen as hs
-from tests.faults.campaign import FINE, REFUSED, ROOT, Campaign, Failed, answer, case_rng
-from tests.faults.fits import folder
+from tests.faults.campaign import FINE, REFUSED, ROOT, Campaign, Failed, answer, case_rng, folder
 from tests.faults.mutate import BYTES, TEXT, Rng, mutant
 from tests.faults.uses import has_nan, use
 
@@ -358,7 +357,10 @@ def packed(make: Callable[[], bytes]) -> Callable[[], bytes]:
 
 READERS = {
     "csv": Reader(
-        (".csv", ".txt", "read_dialect"), "a.csv", (lambda: delimited(","), lambda: delimited(";"), lambda: delimited("|")), a_table
+        (".csv", ".txt", "read_dialect"),
+        "a.csv",
+        (lambda: delimited(","), lambda: delimited(";"), lambda: delimited("|")),
+        a_table,
     ),
     "tsv": Reader((".tsv",), "a.tsv", (lambda: delimited("\t"),), a_table),
     "csv_gz": Reader(
@@ -383,7 +385,12 @@ READERS = {
     "captions": Reader(("read_captions",), "a.srt", (SRT, VTT), some_captions),
     "textgrid": Reader(("read_textgrid",), "a.TextGrid", (LONG_GRID, SHORT_GRID), a_grid),
     "wav": Reader(("read_wav",), "a.wav", (wav, lambda: wav(3, 2), lambda: wav(1), float_wav), a_sound, BYTES),
-    "audio_folder": Reader(("AudioFolder",), "a.srt", ("1\n00:00:00,000 --> 00:00:00,200\nHello\n\n2\n00:00:00,300 --> 00:00:00,450\nday\n",), an_audio_folder),
+    "audio_folder": Reader(
+        ("AudioFolder",),
+        "a.srt",
+        ("1\n00:00:00,000 --> 00:00:00,200\nHello\n\n2\n00:00:00,300 --> 00:00:00,450\nday\n",),
+        an_audio_folder,
+    ),
     "transcripts": Reader(("read_transcript_file",), "a.csv", (TRANSCRIPTS,), some_transcripts),
     "costs": Reader(("read_costs",), "a.csv", (COSTS,), some_costs),
     "checkpoint": Reader(("checkpoint",), "a.checkpoint", (checkpoint_file,), a_checkpoint, BYTES),
