@@ -6,7 +6,7 @@
 - *limits*: of processor time and of memory, for each case; a case that ends its process or does not come back is a
   failure like any other.
 
-Worker processes take the cases in blocks. Which case goes to which worker changes nothing: a case knows its number alone.
+Worker processes take the cases in blocks. Which worker takes a case changes nothing: a case knows its number alone.
 """
 
 from __future__ import annotations
@@ -191,6 +191,7 @@ class Worker:
     block: Block | None = None
     done: int = 0  # cases of the block that were reported
     since: float = 0.0  # when the last one was
+    ready: bool = False  # whether it has imported all it needs
 
     @property
     def case(self) -> tuple[str, int] | None:
@@ -205,14 +206,20 @@ def _serve(pipe: Connection, module: str, memory: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
     campaign: Campaign = import_module(module).CAMPAIGN
     run_case(campaign, campaign.subjects[0], 0)  # import what a case needs, before memory is limited
-    resource.setrlimit(resource.RLIMIT_AS, (_address_space() + memory,) * 2)
+    limit_memory(memory)
+    pipe.send(None)  # ready
     while (block := pipe.recv()) is not None:
         for number in block.numbers:
             pipe.send(run_case(campaign, block.subject, number))
 
 
-def _address_space() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+def limit_memory(more: int) -> tuple[int, int]:
+    """Let this process take so many bytes more than it has, and return the limits before; only where Linux tells."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    if Path("/proc/self/statm").exists():
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + more, before[1]))
+    return before
 
 
 class Crew:
@@ -242,7 +249,7 @@ class Crew:
             for worker in busy:
                 if worker.pipe in ready:
                     yield from self._reports(worker, waiting)
-                elif time.monotonic() - worker.since > PATIENCE * self.campaign.seconds:
+                elif worker.ready and time.monotonic() - worker.since > PATIENCE * self.campaign.seconds:
                     yield self._lost(worker, "hang: the case does not come back", waiting)
 
     def _feed(self, worker: Worker, waiting: list[Block]) -> None:
@@ -254,7 +261,11 @@ class Crew:
         try:
             while worker.case and worker.pipe.poll():
                 outcome = worker.pipe.recv()
-                worker.done, worker.since = worker.done + 1, time.monotonic()
+                worker.since = time.monotonic()
+                if outcome is None:
+                    worker.ready = True
+                    continue
+                worker.done += 1
                 yield outcome
         except (EOFError, ConnectionError):
             worker.process.join()
@@ -273,7 +284,7 @@ class Crew:
         if rest:
             waiting.append(Block(subject, rest))
         fresh = self._new()
-        worker.process, worker.pipe = fresh.process, fresh.pipe
+        worker.process, worker.pipe, worker.ready = fresh.process, fresh.pipe, False
         self._feed(worker, waiting)
         return Outcome(subject, number, "failed", why, why)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 from unittest import mock
 
@@ -486,7 +487,7 @@ def check_climb(trial: Trial, model: Any) -> None:
         return
     if isinstance(model, hs.KMeans):
         trace = [-inertia for inertia in trace]
-    for i, (before, after) in enumerate(zip(trace, trace[1:], strict=False)):
+    for i, (before, after) in enumerate(pairwise(trace)):
         if after < before - FALL * max(1.0, abs(before)):
             raise Failed(f"the objective falls: from {before!r} to {after!r} after step {i} of {len(trace)}")
 

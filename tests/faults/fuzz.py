@@ -36,7 +36,7 @@ def fuzz(target: str) -> None:
     sys.path.insert(0, str(ROOT / "src"))
     with atheris.instrument_imports(include=["halfseen"]):
         action, path, seeds = _target(target)
-        from tests.faults.campaign import _cause, in_words, watched_warnings
+        from tests.faults.campaign import _cause, in_words, limit_memory, watched_warnings
 
         for seed in seeds:  # what is imported only when it is used must be imported here
             path.write_bytes(seed)
@@ -48,6 +48,8 @@ def fuzz(target: str) -> None:
         each.mkdir(parents=True, exist_ok=True)
     for i, seed in enumerate(seeds):
         (corpus / f"seed{i}").write_bytes(seed)
+
+    limit_memory(MEGABYTES << 20)
 
     def one_input(data: bytes) -> None:
         path.write_bytes(data)

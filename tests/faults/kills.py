@@ -1,4 +1,4 @@
-"""kill -9 at random moments: every family that keeps a checkpoint resumes to the result of an undisturbed fit, bit by bit.
+"""kill -9 at random moments: every family that keeps a checkpoint resumes to the bits of an undisturbed fit.
 
 A fit runs in a process of its own and is killed after a random share of the time that it takes, up to three times; then
 it is resumed to its end. Records are flushed after every pass, so that there is something to resume from.

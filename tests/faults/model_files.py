@@ -1,7 +1,7 @@
 """Mutants of model files: `load` refuses them in words, or the model that it gives works.
 
-Half of the mutants keep a right checksum: their record or arrays were changed by someone who can compute one. Nothing is
-executed, nothing written and no connection opened by loading; `Watch` sees to it.
+Most mutants have a right checksum: their record or arrays were changed by someone who can compute one. Loading executes
+nothing, writes nothing and opens no connection; `Watch` sees to it.
 """
 
 from __future__ import annotations

@@ -148,8 +148,8 @@ def mutant(rng: Rng, data: bytes, ways: tuple[Callable[[Rng, bytes], bytes], ...
 
 ODD_VALUES: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2, 1e308, -1e308, 1e-320, 0.5, 10**9, 10**30, -(10**18), "", "a", "nan", "weights",
-    "gaussian", "categorical", "poisson", "text", "full", "\u0000", "\ud800", "x" * 10_000, [], {}, [[]], [None], [1, 2],
-    {"$float": "nan"}, {"$float": "inf"}, {"$float": "x"}, {"$tuple": []}, {"$tuple": 3}, {"$set": [[1]]},
+    "gaussian", "categorical", "poisson", "text", "full", "\u0000", "\ud800", "x" * 10_000, [], {}, [[]], [None],
+    [1, 2], {"$float": "nan"}, {"$float": "inf"}, {"$float": "x"}, {"$tuple": []}, {"$tuple": 3}, {"$set": [[1]]},
     {"$range": [0, 10**15, 1]}, {"$range": [0, 5, 0]}, {"$array": [1.0, 2.0], "dtype": "float64"},
     {"$array": [1], "dtype": "object"}, {"$array": "x", "dtype": "int64"}, {"$dict": [[1, 2]]}, {"$dict": [[[], 1]]},
     {"$unknown": 1}, {"a": {"b": {"c": []}}},

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import halfseen as hs
-from tests.faults.campaign import FINE, REFUSED, ROOT, Campaign, Failed, answer, case_rng, folder
+from tests.faults.campaign import FINE, REFUSED, ROOT, Campaign, Failed, answer, case_rng, folder, watched_warnings
 from tests.faults.mutate import BYTES, TEXT, Rng, mutant
 from tests.faults.uses import has_nan, use
 
@@ -69,8 +69,32 @@ XML = """\
 <DEFINITION><FOR>wet</FOR><GIVEN>rain</GIVEN><TABLE>0.9 0.1 <!-- no --> 0.2 0.8</TABLE></DEFINITION>
 </NETWORK></BIF>
 """
-SRT = "1\n00:00:01,000 --> 00:00:02,500\nHello <i>there</i>.\n\n2\n00:00:03,000 --> 00:00:04,000\n{\\an8}Good\nday &amp; night\n"
-VTT = "WEBVTT\n\nNOTE a note\n\nSTYLE\n::cue {}\n\n00:01.000 --> 00:02.500 align:left\n<v Ann>Hello.\n\nid\n01:00:03.000 --> 01:00:04.000\nBye\n"
+SRT = """\
+1
+00:00:01,000 --> 00:00:02,500
+Hello <i>there</i>.
+
+2
+00:00:03,000 --> 00:00:04,000
+{\\an8}Good
+day &amp; night
+"""
+VTT = """\
+WEBVTT
+
+NOTE a note
+
+STYLE
+::cue {}
+
+00:01.000 --> 00:02.500 align:left
+<v Ann>Hello.
+
+id
+01:00:03.000 --> 01:00:04.000
+Bye
+"""
+SHORT_SRT = "1\n00:00:00,000 --> 00:00:00,200\nHello\n\n2\n00:00:00,300 --> 00:00:00,450\nday\n"
 LONG_GRID = '''File type = "ooTextFile"
 Object class = "TextGrid"
 
@@ -103,7 +127,22 @@ item []:
             number = 1.5
             mark = "ding"
 '''
-SHORT_GRID = 'File type = "ooTextFile"\nObject class = "TextGrid"\n\n0\n1\n<exists>\n1\n"IntervalTier"\n"words"\n0\n1\n1\n0\n1\n"a"\n'
+SHORT_GRID = """File type = "ooTextFile"
+Object class = "TextGrid"
+
+0
+1
+<exists>
+1
+"IntervalTier"
+"words"
+0
+1
+1
+0
+1
+"a"
+"""
 DICTIONARY = "the\tdh ah\nthe(2)\tdh iy\ncat  k ae t\n;;; a comment\nread 0.4 r eh d\nread 0.6 r iy d\n1\tw ah n\n"
 BITEXT = "das Haus ||| the house\ndas Buch ||| the book\nein Buch ||| a book\n ||| \n"
 LINKS = "0-0 1-1\n0-0\n\n1-0 0-1:0.93\n"
@@ -197,7 +236,8 @@ def checkpoint_file() -> bytes:
 
 def _checkpointed() -> Any:
     X = [["a", 1.0], ["b", 2.5], ["a", None], ["b", 0.5], [None, 1.5]] * 3
-    return hs.LatentClass(2, n_init=2, max_iter=4, random_state=0).fit(X)
+    with watched_warnings(strict=True):
+        return hs.LatentClass(2, n_init=2, max_iter=4, random_state=0).fit(X)
 
 
 # ---- what is done with a file ----------------------------------------------------------------------------------------

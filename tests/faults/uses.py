@@ -1,4 +1,4 @@
-"""What can be done with a fitted model of each class: walked through after a fit, and after a damaged file was loaded."""
+"""What can be done with a fitted model of each class: done after every fit, and with what damaged files give."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ Afterwards
 - the error says in words what could not be written, and where;
 - the same command works when the disk does, and a fit resumes to the result of an undisturbed one.
 
-The calls fail in libc: `failing.c`, compiled when it is first needed and loaded before it. Needs Linux and a C compiler.
+The calls fail before they reach libc: `failing.c`, compiled when it is first needed. Needs Linux and a C compiler.
 """
 
 from __future__ import annotations
