@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -244,13 +245,13 @@ def _checkpointed() -> Any:
 
 
 def a_table(path: Path) -> None:
-    """Open, read, and fit."""
+    """Open and read; fit to one in eight, which takes longer than the rest."""
     opened = hs.open_table(path)
     repr(opened)
     assert opened.n_rows >= 0
     opened.unreadable()
     frame = opened.__halfseen_frame__()
-    if frame.num_rows > 1:
+    if frame.num_rows > 1 and crc32(path.read_bytes()) % 8 == 0:
         hs.LatentClass(1, n_init=1, max_iter=2, tol=1.0, random_state=0).fit(opened)
 
 
