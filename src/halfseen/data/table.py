@@ -488,6 +488,11 @@ class Table:
             return self._canonical_in_files(evidence, self.memory_limit)
         return self._merged(evidence, overwrite)
 
+    def content_order(self) -> NDArray[np.intp]:
+        """An order of the rows that their content, labels and weights alone decide."""
+        evidence = None if self.evidence is None else self.evidence.canonical()
+        return canonical.content_order(canonical.hash_rows(self._content(evidence), self.n_rows), self.weight)
+
     def _content(self, evidence: Evidence | None) -> list[NDArray[Any]]:
         """The columns by which rows are compared."""
         columns = [column for block in self.blocks.values() for column in _key_columns(block)]
