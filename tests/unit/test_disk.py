@@ -83,9 +83,11 @@ def test_the_error_names_folder_space_and_remedy(tmp_path, number):
 
 
 def test_a_faulty_disk_is_named_too(tmp_path):
-    with pytest.raises(DiskError, match="cannot be written: no. Check the disk, or go elsewhere") as caught:
-        with disk.enough_space(tmp_path, str, "go elsewhere"):
-            raise OSError(errno.EIO, "no")
+    with (
+        pytest.raises(DiskError, match=r"cannot be written: no\. Check the disk, or go elsewhere") as caught,
+        disk.enough_space(tmp_path, str, "go elsewhere"),
+    ):
+        raise OSError(errno.EIO, "no")
     assert str(tmp_path) in str(caught.value)
     assert not isinstance(caught.value, DiskFullError)
 
