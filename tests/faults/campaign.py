@@ -383,7 +383,10 @@ def run_campaign(
     crew = Crew(campaign.case.__module__, campaign, n_workers)
     try:
         for n, outcome in enumerate(crew.outcomes(blocks), 1):
+            new = outcome.result == "failed" and all(outcome.cause != known.cause for known in tally.failures)
             tally.add(outcome)
+            if progress and new:
+                print(f"  FAILED {tally.command(outcome)}: {outcome.cause}", file=sys.stderr, flush=True)
             if progress and time.monotonic() - shown > 10:
                 shown = time.monotonic()
                 print(
