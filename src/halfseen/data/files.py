@@ -323,10 +323,15 @@ def _linked(path: Path, title: str) -> tuple[str, str, Any]:
     suffix = _known_suffix(path.name)
     named = Path(folder.name, f"data{suffix}")
     if suffix in OF_DATABASES:
-        shutil.copyfile(path, named)
+        with enough_space(os.path.dirname(folder.name), lambda: _needs(path), ADVICE):
+            shutil.copyfile(path, named)
     else:
         named.symlink_to(path.absolute())
     return str(named), title, folder
+
+
+def _needs(path: Path) -> str:
+    return f"a copy of {path.name} needs {size_text(path.stat().st_size)}"
 
 
 def _neighbours(folder: Path) -> list[str]:
