@@ -18,8 +18,10 @@ import pytest
 from typer.testing import CliRunner
 
 import halfseen as hs
+from halfseen.app import signals
 from halfseen.app.cli import app
 from halfseen.datasets import path_of
+from halfseen.engine.services.interrupt import deferred_interrupt
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(sys.executable).with_name("halfseen")
@@ -532,6 +534,22 @@ def test_a_closed_pipe_is_no_mistake(votes):
     assert done.stdout.startswith("party,")
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("-k", "1..1000000000000", "at most 10,000 numbers of classes"),
+        ("-k", "1" * 5000, "is not a number of classes"),
+        ("--missing", "a\nb", "is not a list of names"),
+        ("--ignore", "a" * 200_000, "is not a list of names"),
+    ],
+)
+def test_options_that_would_fill_the_memory_or_cannot_be_read(votes, option, value, words):
+    done = CliRunner().invoke(app, ["fit", str(votes[1]), option, value])
+    assert done.exit_code == 2, done.output[:500]
+    assert words in done.stderr
+    assert len(done.stderr) < 300
+
+
 # ---- interruption ----------------------------------------------------------------------------------------------------
 
 SEVERAL = ["--ignore", "party", "--restarts", "2", "-k", "1..4", "--jobs", "1"]
@@ -609,6 +627,8 @@ def test_an_interrupted_fit_says_so_first_and_is_no_result(votes, tmp_path, numb
     shown = halfseen("info", out).stdout
     assert shown.startswith(stdout)
     assert "class 0" not in shown
+    for verb in ("score", "predict"):
+        assert f"note: {out}: {stdout.strip()}" in halfseen(verb, out, votes[1]).stderr
     text = re.sub("<[^>]*>", "", page.read_text().split("<body>")[1])
     assert text.lstrip().startswith(stdout.strip())
     done = halfseen("fit", votes[1], *arguments, "--resume")
@@ -637,6 +657,21 @@ def test_terminated_while_it_reads(tmp_path):
     assert process.returncode == 143
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tmp"]
     assert list(temporary.iterdir()) == []
+
+
+def test_sigterm_waits_for_the_end_of_a_pass_where_ctrl_c_does(monkeypatch):
+    monkeypatch.setattr(signals, "_received", [])
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        signals.handle()
+        with deferred_interrupt() as asked:
+            signal.raise_signal(signal.SIGTERM)
+            assert asked.times == 1
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+        assert signals.exit_code() == 143
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_the_library_handles_no_sigterm():
@@ -685,3 +720,60 @@ def test_interrupted_keeps_the_best_so_far(votes, tmp_path, background):
     assert "interrupted" in stderr
     assert "best model so far" in stderr
     assert hs.load(out).n_components_ < 4  # larger ones were not tried any more
+
+
+# ---- data that are not what they seem --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def survey(tmp_path):
+    """A table with a mistake, codes for missing values, counts and a formula."""
+    rng = np.random.default_rng(0)
+    rows = [
+        [20 + i % 60, rng.lognormal(10, 0.5), rng.negative_binomial(1, 0.1), ["x", "=1+1"][i % 2]] for i in range(400)
+    ]
+    for i in range(0, 400, 40):
+        rows[i][1] = -99
+    rows[15][0] = "n.a."
+    with (tmp_path / "-survey[1].csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["age", "income", "visits", "=note"], *rows])
+    (tmp_path / "-survey1.csv").write_text("other\n1\n2\n")
+    return tmp_path / "-survey[1].csv"
+
+
+def test_a_column_that_is_nearly_all_numbers_is_refused_in_flags(survey):
+    done = halfseen("fit", survey, "-k", 1, code=1)
+    said = "age: 1 of 400 cells is not a number ('n.a.', line 17). Add --missing n.a., or --columns age=categorical."
+    assert said in done.stderr
+    assert "age          categorical" not in done.stderr
+    halfseen("fit", survey, "-k", 1, "--columns", "age=categorical")
+
+
+def test_codes_and_counts_are_noted_in_flags(survey, tmp_path):
+    page = tmp_path / "page.html"
+    done = halfseen("fit", survey, "-k", 1, "--missing", "n.a.", "--report", page)
+    assert "note: column 'income': -99 (10 cells) lies far" in done.stderr
+    assert "if so, set --missing -99\n" in done.stderr
+    assert "--columns visits=negbin may fit better" in done.stderr
+    assert "Column &#39;income&#39;: -99 (10 cells) lies far" in page.read_text()
+    done = halfseen("fit", survey, "-k", 1, "--missing", "-99,n.a.", "--columns", "visits=negbin")
+    assert "lies far" not in done.stderr
+    assert "may fit better" not in done.stderr
+
+
+def test_a_name_with_a_dash_first_is_a_file_after_two_dashes(survey, monkeypatch):
+    monkeypatch.chdir(survey.parent)
+    halfseen("fit", "-k", 1, "--missing", "n.a.", "-o", "m.halfseen", "--", survey.name)
+    assert hs.load("m.halfseen").columns_["age"] == "gaussian"
+
+
+def test_safe_csv_guards_texts_of_every_verb_that_writes_rows(survey, tmp_path):
+    model = tmp_path / "m.halfseen"
+    halfseen("fit", survey, "-k", 1, "--missing", "n.a.", "-o", model)
+    verbs = (("predict", model, survey), ("impute", model, survey), ("sample", model, "-n", 20))
+    for verb in verbs:
+        plain, safe = (table(halfseen(*verb, *more).stdout) for more in ((), ("--safe-csv",)))
+        assert {row["=note"] for row in plain} == {"x", "=1+1"}
+        assert {row["'=note"] for row in safe} == {"x", "'=1+1"}
+        assert [row["income"] for row in safe] == [row["income"] for row in plain]
+    assert "takes --ignore class" in halfseen("sample", model).stderr

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from halfseen.data import sqlite
-from halfseen.data.columns import MAX_DISTINCT, is_whole
+from halfseen.data.columns import MAX_DISTINCT, are_quantity, is_whole
 from halfseen.data.csv_file import HEAD_BYTES, CsvScan, read_dialect
 from halfseen.data.duckdb_reader import (
     BATCH,
@@ -39,6 +39,7 @@ from halfseen.data.duckdb_reader import (
     quoted_name,
 )
 from halfseen.data.frames import CodedColumn, RawColumn, Source, read
+from halfseen.data.nearly_numbers import OtherCells
 from halfseen.data.stream import loaded, no_rows
 from halfseen.datasets import path_of
 from halfseen.disk import enough_space, size_text
@@ -47,6 +48,7 @@ from halfseen.temporary import ADVICE, TemporaryFolder
 
 __all__ = ["FileTable", "identifiers", "open_table"]
 
+MIXED = ("holds JSON", "holds integer and text", "holds real and text", "holds integer and real and text")
 EXAMPLE = "example:"  # before the name of a table that comes with the library
 OF_TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 OF_DATABASES = (".duckdb", ".sqlite", ".sqlite3", ".db")
@@ -275,6 +277,8 @@ class FileTable:
             name, why = unreadable[0]
             more = f" (and {len(unreadable) - 1} more such columns)" if len(unreadable) > 1 else ""
             advice = f"Leave it out: ignore=[{name!r}]"
+            if why in MIXED:
+                advice += "; if some of its cells mean missing, name them: missing=[...]"
             if why == "holds dates or times":
                 advice += f"; read it as categories: text=[{name!r}]; or convert it to numbers in a query: sql="
             raise DataError(f"{self._scan.title}: column {name!r} {why}{more}. {advice}.")
@@ -319,10 +323,15 @@ def _linked(path: Path, title: str) -> tuple[str, str, Any]:
     suffix = _known_suffix(path.name)
     named = Path(folder.name, f"data{suffix}")
     if suffix in OF_DATABASES:
-        shutil.copyfile(path, named)
+        with enough_space(os.path.dirname(folder.name), lambda: _needs(path), ADVICE):
+            shutil.copyfile(path, named)
     else:
         named.symlink_to(path.absolute())
     return str(named), title, folder
+
+
+def _needs(path: Path) -> str:
+    return f"a copy of {path.name} needs {size_text(path.stat().st_size)}"
 
 
 def _neighbours(folder: Path) -> list[str]:
@@ -513,12 +522,20 @@ def identifiers(X: Any) -> list[tuple[str, str]]:
     return found
 
 
+def _is_number_with_mistakes(raw: RawColumn) -> bool:
+    cells = OtherCells()
+    cells.add(raw)
+    return are_quantity(cells, raw.seen if isinstance(raw, CodedColumn) else raw.values[~raw.missing])
+
+
 def _names_rows(raw: RawColumn, name: str) -> str | None:
     """Why a column is an identifier; None if it is not."""
     if raw.levels is not None or raw.missing.any() or raw.type == "bool":
         return None
     cells = raw.values[:LOOK]
     if raw.type == "text":
+        if _is_number_with_mistakes(raw):
+            return None
         distinct = len(raw.texts) if isinstance(raw, CodedColumn) else len(set(cells))
         return "is text that differs in every row" if distinct == len(raw.values) else None
     if not is_whole(cells).all():

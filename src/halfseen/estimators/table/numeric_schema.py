@@ -33,7 +33,7 @@ def number_schema(source: Source, keep_constants: bool = False) -> Schema:
     keep_constants : bool
         Treat columns that never vary as numbers too: their variance is given, not estimated.
     """
-    schema = Schema.learn(source)
+    schema = Schema.learn(source, by_choice=False)
     for j, column in enumerate(schema.columns):
         if not source.streams and any(isinstance(value, str | bool) for value in column.categories or ()):
             raise DataError(numbers_only(source.column(j), column.name))
