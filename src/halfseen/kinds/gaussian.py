@@ -203,7 +203,9 @@ class GaussianKind(Kind):
             d = int(np.nanargmin(ratio[k]))
             if rows[k] > n_columns + 1 and ratio[k, d] >= SMALL_RATIO:
                 continue
-            few = f"on {number(rows[k])} rows" + (f" for {n_columns} columns" if n_columns > 1 else "")
+            few = f"on {number(rows[k])} row{'' if number(rows[k]) == '1' else 's'}" + (
+                f" for {n_columns} columns" if n_columns > 1 else ""
+            )
             yield k, f"{_spread_in_words(fitted, k, d)} {few}" + _relative(float(ratio[k, d]))
 
     def counted(self, block: Block, leaf: Leaf, stats: Stats, about: Any) -> Iterator[dict[Any, Floats]]:
