@@ -212,15 +212,13 @@ class GaussianKind(Kind):
             return  # a variance that all components share is not that of a few rows
         rows, spread = _rows(leaf, fitted.stats), _spreads(leaf, params)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = spread / spread.max(axis=0)
+            ratio = np.nan_to_num(spread / spread.max(axis=0), nan=1.0)
         for k in range(len(rows)):
-            d = int(np.nanargmin(ratio[k]))
+            d = int(ratio[k].argmin())
             if rows[k] > n_columns + 1 and ratio[k, d] >= SMALL_RATIO:
                 continue
             few = f"on {number(rows[k])} {'row' if number(rows[k]) == '1' else 'rows'}"
             few += f" for {n_columns} columns" if n_columns > 1 else ""
-                f" for {n_columns} columns" if n_columns > 1 else ""
-            )
             yield k, f"{_spread_in_words(fitted, k, d)} {few}" + _relative(float(ratio[k, d]))
 
     def counted(self, block: Block, leaf: Leaf, stats: Stats, about: Any) -> Iterator[dict[Any, Floats]]:
