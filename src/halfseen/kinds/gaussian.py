@@ -30,7 +30,7 @@ from halfseen.kinds.kind import (
 )
 from halfseen.kinds.wording import number
 from halfseen.leaves import Floored, Frozen, Gaussian, GaussianParams, Leaf, Normal, PseudoRows, Ridged, Spherical
-from halfseen.leaves.leaf import Floats, Stats
+from halfseen.leaves.leaf import NO_MASS, Floats, Stats
 
 COVARIANCES = ("full", "tied", "diag", "spherical", "fixed", "identity")
 PLAIN_FLOOR = 1e-8  # share of a column's variance, where its resolution says nothing
@@ -215,7 +215,8 @@ class GaussianKind(Kind):
             ratio = np.nan_to_num(spread / spread.max(axis=0), nan=1.0)
         for k in range(len(rows)):
             d = int(ratio[k].argmin())
-            if rows[k] > n_columns + 1 and ratio[k, d] >= SMALL_RATIO:
+            healthy = rows[k] > n_columns + 1 and ratio[k, d] >= SMALL_RATIO
+            if healthy or rows[k] < NO_MASS:  # one without rows is noted elsewhere
                 continue
             few = f"on {number(rows[k])} {'row' if number(rows[k]) == '1' else 'rows'}"
             few += f" for {n_columns} columns" if n_columns > 1 else ""
