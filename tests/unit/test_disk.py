@@ -21,7 +21,7 @@ from halfseen.data import open_table
 from halfseen.data.duckdb_reader import arrow_tables, connected
 from halfseen.data.spill import scratch
 from halfseen.data.write import TableWriter, write_table
-from halfseen.errors import DiskFullError
+from halfseen.errors import DiskError, DiskFullError
 from halfseen.temporary import LOCK, TemporaryFolder, clear_dead
 
 ROWS = [["a", 1]] * 5 + [["b", 0]] * 4
@@ -80,6 +80,16 @@ def test_the_error_names_folder_space_and_remedy(tmp_path, number):
     assert isinstance(caught.value, OSError)
     again = pickle.loads(pickle.dumps(caught.value))
     assert (str(again), again.errno) == (str(caught.value), errno.ENOSPC)
+
+
+def test_a_faulty_disk_is_named_too(tmp_path):
+    with (
+        pytest.raises(DiskError, match=r"cannot be written: no\. Check the disk, or go elsewhere") as caught,
+        disk.enough_space(tmp_path, str, "go elsewhere"),
+    ):
+        raise OSError(errno.EIO, "no")
+    assert str(tmp_path) in str(caught.value)
+    assert not isinstance(caught.value, DiskFullError)
 
 
 def test_other_errors_of_the_system_stay(tmp_path):
