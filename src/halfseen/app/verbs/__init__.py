@@ -45,9 +45,8 @@ def run(verb: str, request: Mapping[str, Any]) -> int:
 def use(verb: str, request: Mapping[str, Any]) -> None:
     """Load a model and let its family run the verb."""
     from halfseen.app import dispatch
-    from halfseen.app.model_file import load
 
-    model = load(request["model"])
+    model = dispatch.load_model(request["model"])
     act = dispatch.command(model, "check" if request.get("check") else verb)
     dispatch.check_use(model, verb, request)
     act(model, dispatch.reading_of(model), request)
