@@ -21,6 +21,7 @@ from scipy.special import betaincinv, xlogy
 from halfseen.assign import Assign
 from halfseen.errors import ParameterError
 from halfseen.kernels import active as kernels
+from halfseen.leaves.exact import Shares, Weights
 from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, Floats, Leaf, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
 
@@ -86,6 +87,12 @@ class Categorical(Leaf):
     def count(self, component: NDArray[np.int64], weight: Floats, prepared: Any, data: Any, out: Stats) -> None:
         """out[component[n], s] += weight[n] for every cell s that row n holds."""
         kernels.categorical_count(np.ascontiguousarray(data), self.offsets[:-1], component, weight, out)
+
+    def tally(
+        self, component: NDArray[np.int64], weight: Floats, cut: Weights, prepared: Any, data: Any
+    ) -> Shares | None:
+        """Return the counts without rounding."""
+        return cut.sums(weight, self.stats_shape, lambda part, out: self.count(component, part, prepared, data, out))
 
     def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
         """params[k, s] = stats[k, s] / sum of stats[k] over the row of s; a row without mass keeps its old values.

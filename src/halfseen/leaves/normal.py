@@ -31,13 +31,15 @@ from halfseen.errors import FitError, ParameterError
 from halfseen.kernels import active as kernels
 from halfseen.kernels.missing_cells import complete_rows, patterns
 from halfseen.leaves.gaussian import PseudoRows
-from halfseen.leaves.leaf import NO_MASS, Floats, Latent, Leaf, Stats, frozen
+from halfseen.leaves.leaf import NO_MASS, ROUNDING, Floats, Latent, Leaf, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
 
 LOG_2PI = float(np.log(2 * np.pi))
 NEAR_FLOOR = 1e-7  # an eigenvalue this close to its floor, relatively, is on it
 DIGITS = 1e-14  # of the largest eigenvalue: what rounding moves the smallest by
 TRIES = 1000  # draws before a floor that cuts nearly all of them off is reported
+EPS = 100 * np.finfo(np.float64).eps  # of sums of a few entries
+COARSE = 1e-9  # distance of a mean from the nearest float, in units of the scale, that matters
 LEAST_FREEDOM = 0.1  # beyond D - 1 of an inverse Wishart density: at 0 it has no integral
 
 
@@ -234,7 +236,7 @@ class Normal(Leaf):
         """
         fixed = self._fixed(limits)
         parts = self.parts(stats)
-        shift = self._shift(parts, fixed)
+        shift = self._representable(self._shift(parts, fixed), params)
         scatter = self._scatter(parts, shift)
         total = parts.mass + parts.pseudo
         if self.tied:
@@ -250,6 +252,20 @@ class Normal(Leaf):
         mass = parts.mass[:, None]
         shift = np.divide(parts.first, mass, out=np.zeros_like(parts.first), where=mass > NO_MASS)
         return np.where(fixed.mean[:, None], 0.0, shift)
+
+    def _representable(self, shift: Floats, params: NormalParams) -> Floats:
+        """Return shifts that lead to floats; 0 where the nearest float is farther from the best mean than the old mean.
+
+        Numbers near 1e18 are 128 apart. Distances are those under the current covariance, so that a step to the mean
+        and then one to the best covariance about it do not lower the objective.
+        """
+        moved = (params.mean + shift) - params.mean
+        for k in np.flatnonzero((np.abs(moved - shift) > COARSE * self.scale).any(axis=1)):
+            own = params.cov[k] / self._unit
+            off, before = ((moved[k] - shift[k]) / self.scale, shift[k] / self.scale)
+            if off @ np.linalg.lstsq(own, off)[0] > before @ np.linalg.lstsq(own, before)[0]:
+                moved[k] = 0.0
+        return moved
 
     def _scatter(self, parts: Parts, shift: Floats) -> Floats:
         """Return the second moments about a mean `shift` away from the current one, (K, D, D)."""
@@ -280,6 +296,14 @@ class Normal(Leaf):
         prepared = self.prepare(params)
         traces = np.einsum("kde,kde->k", prepared.precision, scatter)
         return float(np.sum((parts.mass + parts.pseudo) * prepared.offset - 0.5 * traces))
+
+    def rounding(self, stats: Stats, params: NormalParams) -> float:
+        """As the terms of `complete`; entries of a covariance near singular say its inverse to a few digits only."""
+        parts, prepared = self.parts(stats), self.prepare(params)
+        mass = parts.mass + parts.pseudo
+        traces = np.einsum("kde,kde->k", np.abs(prepared.precision), np.abs(parts.second))
+        lost = np.einsum("kde,kde->k", np.abs(prepared.precision), np.abs(params.cov)) * EPS / ROUNDING
+        return ROUNDING * float(np.sum(mass * (1 + np.abs(prepared.offset) + lost) + 0.5 * traces))
 
     def _fixed(self, limits: Limits) -> _Fixed:
         """Return what is fixed, by component; refuse parts of a mean or of a covariance."""
