@@ -56,8 +56,18 @@ class Moments:
         return np.where(wanted >= 0, found, 0.0)
 
     def total(self) -> Floats:
-        """Return the sums, rounded: (P, K, D)."""
-        return (self.folds[:, 2] + self.folds[:, 1]) + self.folds[:, 0]
+        """Return the sums, rounded: (P, K, D).
+
+        A number may be 1 in a bin and -0.4 in the next, or 0.6 in the next: which, depends on the numbers before it.
+        Carried upwards, what is left in a bin is from 0 to 1 of the unit above.
+        """
+        high, middle, low = self.folds[:, 0], self.folds[:, 1], self.folds[:, 2]
+        with np.errstate(invalid="ignore"):  # of numbers too large for their squares
+            unit = np.ldexp(1.0, (BITS * self.tops).astype(np.int32))
+            carried = np.floor(low / unit * 2.0**BITS) * (unit * 2.0**-BITS)
+            middle, low = middle + carried, low - carried
+            carried = np.floor(middle / unit) * unit
+            return (low + (middle - carried)) + (high + carried)
 
 
 @dataclass(frozen=True)
@@ -70,7 +80,7 @@ class Shares:
         return Shares(self.folds + other.folds)
 
     def total(self) -> Floats:
-        """Return the sums, rounded."""
+        """Return the sums, rounded: each bin has one sum, whatever the order of the rows."""
         return self.folds.sum(axis=0)
 
 
