@@ -4,9 +4,10 @@ A number is cut into slices of BITS bits. *Bin* t holds multiples of 2^(BITS t),
 
     x = slice(t) + slice(t - 1) + slice(t - 2) + a remainder below 2^(BITS (t - 2) - 1),     |x| < 2^(BITS (t + 1)),
 
-where a slice is what rounding to a multiple gives. Up to 2^27 slices of one bin add up without rounding. A sum keeps the
-FOLDS highest bins, from that of its largest number on, its *top*; what lies below is dropped from every number alike. So
-the result is a function of the set of numbers: to at least 53 bits of the largest one (Demmel and Nguyen 2015).
+where a slice is what rounding to a multiple gives. Up to 2^27 slices of one bin add up without rounding. A sum keeps
+the FOLDS highest bins, from that of its largest number on, its *top*; what lies below is dropped from every number
+alike. So the result is a function of the set of numbers, to at least 53 bits of the largest one (Demmel and Nguyen
+2015).
 """
 
 from __future__ import annotations

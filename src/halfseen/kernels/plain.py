@@ -31,6 +31,7 @@ from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a fi
     chain_soft,
     chain_soft_log,
 )
+from halfseen.kernels.exact import exact_moments  # noqa: F401 - and so have sums without rounding
 from halfseen.kernels.links import (  # noqa: F401 - so have those of word alignment
     links_agree,
     links_best,
@@ -48,7 +49,6 @@ from halfseen.kernels.links import (  # noqa: F401 - so have those of word align
     links_uniform,
 )
 from halfseen.kernels.network import network_soft  # noqa: F401 - so have those of networks
-from halfseen.kernels.exact import exact_moments  # noqa: F401 - and so have sums without rounding
 from halfseen.kernels.text import (  # noqa: F401 - and so have those of sparse counts
     counts_best,
     counts_count,

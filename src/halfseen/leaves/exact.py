@@ -59,7 +59,7 @@ class Moments:
         """Return the sums, rounded: (P, K, D).
 
         A number may be 1 in a bin and -0.4 in the next, or 0.6 in the next: which, depends on the numbers before it.
-        Carried upwards, what is left in a bin is from 0 to 1 of the unit above.
+        Carried upwards, what is left in a bin is from 0 to 1 of the unit above. A sum of numbers too large is infinite.
         """
         high, middle, low = self.folds[:, 0], self.folds[:, 1], self.folds[:, 2]
         with np.errstate(invalid="ignore"):  # of numbers too large for their squares
@@ -67,7 +67,8 @@ class Moments:
             carried = np.floor(low / unit * 2.0**BITS) * (unit * 2.0**-BITS)
             middle, low = middle + carried, low - carried
             carried = np.floor(middle / unit) * unit
-            return (low + (middle - carried)) + (high + carried)
+            found = (low + (middle - carried)) + (high + carried)
+        return np.where(np.isnan(found), np.inf, found)
 
 
 @dataclass(frozen=True)

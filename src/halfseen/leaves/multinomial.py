@@ -221,7 +221,9 @@ class Bernoulli(Multinomial):
         """Return the numbers of documents without rounding; slices of weights may be below zero, sums are not."""
 
         def add(part: Floats, out: Floats) -> None:
-            kernels.counts_count(*data.arrays, component, np.ascontiguousarray(part), there := np.zeros_like(out[:, 1::2]))
+            kernels.counts_count(
+                *data.arrays, component, np.ascontiguousarray(part), there := np.zeros_like(out[:, 1::2])
+            )
             mass = np.bincount(component, part, minlength=self.n_components)
             out[:, 1::2], out[:, 0::2] = there, mass[:, None] - there
 

@@ -47,7 +47,8 @@ ENOUGH_STEPS = 200  # of a root finder that halves at worst
 DIGITS = 1e-15  # of log size
 EACH = 1000  # counts that are summed one by one
 SHARES = expit(np.linspace(-30, 30, 1000))  # of a distribution, tails included
-MANY_CLUSTERS = 10_000  # from here their number is as good as binomial
+MANY_EVENTS = 10_000.0  # from here shared events are as good as binomial
+MOST_DRAWS = 1 << 40  # beyond, each draw counts for more
 CELLS = 1000  # of a grid over log size
 FAR = 40.0  # log-density below its peak that no draw comes from
 NEGLIGIBLE = 10.0  # the same at a size without a posterior mean: no more than 5e-5 of the peak
@@ -469,39 +470,45 @@ def _overlap(one: list[float], other: list[float]) -> float:
 
 
 def _drawn(used: Floats, counts: Floats, size: Floats, rng: np.random.Generator) -> Floats:
-    """Draw the shared events of all uses of each count, (V, K); a fraction of a use is one more draw."""
+    """Draw the shared events of all uses of each count, (V, K); see `structures.draws` for fractions and for many."""
     out = np.zeros(used.shape)
     for v, k in np.argwhere((used > 0) & (counts > 1)[:, None]):
-        times = int(np.ceil(used[v, k]))
-        joined = _draw_shared(np.full(times, counts[v]), float(size[k]), rng)
-        joined[-1] *= used[v, k] - (times - 1)
-        out[v, k] = joined.sum()
+        whole = float(np.floor(used[v, k]))
+        times, one = int(min(whole, MOST_DRAWS)), float(size[k])
+        if times:
+            out[v, k] = whole / times * _draw_sum(float(counts[v]), one, times, rng)
+        if used[v, k] > whole:
+            out[v, k] += (used[v, k] - whole) * _draw_sum(float(counts[v]), one, 1, rng)
     return out
 
 
-def _draw_shared(x: Floats, size: float, rng: np.random.Generator) -> Floats:
-    """Draw x less a number of clusters, for equal counts x.
+def _draw_sum(x: float, size: float, times: int, rng: np.random.Generator) -> float:
+    """Draw the shared events of a count, many times, and add them up.
 
-    Clusters are taken off one by one: the first event's has a share Beta(1, size) of the others. Where there are many,
-    shared events, a sum of independent draws of 0 or 1, are drawn as a binomial of the same mean and variance.
+    They are a sum of independent draws of 0 or 1, event j with probability j / (size + j). So are all of `times` draws;
+    in a large count they are drawn as a binomial of the same mean and variance.
     """
-    expected = float(shared(x[0], size))
-    if x[0] - expected > MANY_CLUSTERS:
-        return _draw_binomial(x, size, expected, rng)
-    left, clusters = x.astype(np.int64), np.zeros(len(x))
-    while (some := left > 0).any():
-        clusters[some] += 1
-        left[some] = rng.binomial(left[some] - 1, rng.random(int(some.sum())) ** (1 / size))
-    return x - clusters
+    if x <= MANY_EVENTS:
+        j = np.arange(1, x)
+        return float(rng.binomial(times, j / (size + j)).sum(dtype=np.float64))
+    trials, chance = _as_binomial(x, size)
+    return float(sum(rng.binomial(part, chance) for part in _parts(trials, times)))
 
 
-def _draw_binomial(x: Floats, size: float, expected: float, rng: np.random.Generator) -> Floats:
-    """Draw shared events, j / (size + j) each, as a binomial: sum of squares / sum is its probability."""
-    step = 1e-4  # relative
-    above, below = (float(shared(x[0], size * factor)) for factor in (1 + step, 1 - step))
+def _parts(trials: int, times: int) -> list[int]:
+    """Return trials * times as numbers that NumPy can draw for; beyond 2^62 in equal parts."""
+    total = trials * times
+    n_parts = -(-total // (1 << 62))
+    return [total // n_parts] * n_parts
+
+
+def _as_binomial(x: float, size: float) -> tuple[int, float]:
+    """Return trials and chance of a binomial like a large count's shared events: 1 - variance / mean is the chance."""
+    expected, step = float(shared(x, size)), 1e-4  # relative
+    above, below = (float(shared(x, size * factor)) for factor in (1 + step, 1 - step))
     squares = expected + (above - below) / (2 * step)
     trials = max(round(expected / np.clip(squares / max(expected, 1e-300), 1e-9, 1.0)), 1)
-    return rng.binomial(trials, min(expected / trials, 1.0), len(x)).astype(np.float64)
+    return trials, min(expected / trials, 1.0)
 
 
 def _draw_size(stats: Stats, mean: float | None, most: float, place: str, rng: np.random.Generator) -> float:

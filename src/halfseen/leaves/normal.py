@@ -38,6 +38,7 @@ LOG_2PI = float(np.log(2 * np.pi))
 NEAR_FLOOR = 1e-7  # an eigenvalue this close to its floor, relatively, is on it
 DIGITS = 1e-14  # of the largest eigenvalue: what rounding moves the smallest by
 TRIES = 1000  # draws before a floor that cuts nearly all of them off is reported
+SEVERAL = 1000  # draws of the missing cells of a row that are made one by one
 EPS = 100 * np.finfo(np.float64).eps  # of sums of a few entries
 COARSE = 1e-9  # distance of a mean from the nearest float, in units of the scale, that matters
 LEAST_FREEDOM = 0.1  # beyond D - 1 of an inverse Wishart density: at 0 it has no integral
@@ -174,14 +175,46 @@ class Normal(Leaf):
         return 0
 
     def _expect_drawn(self, usage: Floats, prepared: Factors, data: Any, rng: np.random.Generator, out: Stats) -> None:
-        """Add the moments of rows whose missing cells are drawn anew for each of their uses."""
+        """Add the moments of rows whose missing cells are drawn anew for each of their uses.
+
+        Up to SEVERAL uses are drawn one by one, a fraction of a use as one more draw. Of many the sums are drawn: their
+        mean is normal, and what they scatter about it Wishart.
+        """
+        hidden = np.isnan(data).any(axis=1)
         for k in range(self.n_components):
-            whole = np.ceil(usage[:, k]).astype(np.int64)  # a fraction of a use is one more draw
+            one, many = slice(k, k + 1), hidden & (usage[:, k] > max(SEVERAL, 2 * self._width))
+            seen = np.where(hidden, 0.0, usage[:, k])
+            kernels.normal_expect(
+                np.ascontiguousarray(data), prepared.mean[one], prepared.precision[one], seen[:, None], out[one]
+            )
+            single = np.where(many, 0.0, usage[:, k] - seen)
+            whole = np.ceil(single).astype(np.int64)
             rows = np.repeat(np.arange(len(data)), whole)
-            share = np.minimum(usage[rows, k] - _places(whole), 1.0)
+            share = np.minimum(single[rows] - _places(whole), 1.0)
             drawn = self._filled(prepared, data[rows], k, rng)
-            one = slice(k, k + 1)
             kernels.normal_expect(drawn, prepared.mean[one], prepared.precision[one], share[:, None], out[one])
+            for n in np.flatnonzero(many):
+                self._add_drawn(float(usage[n, k]), prepared, data[n : n + 1], k, rng, out[one])
+
+    def _add_drawn(
+        self, used: float, prepared: Factors, row: Any, k: int, rng: np.random.Generator, out: Stats
+    ) -> None:
+        """Add the moments of one row whose missing cells are drawn many times."""
+        missing = np.isnan(row[0])
+        if missing.all():
+            return
+        deviation, inner = complete_rows(row, missing, prepared.mean[k], prepared.precision[k])
+        parts, middle = self.parts(out), deviation[0]
+        if missing.any():  # with inner inner' the precision of the missing cells, inner'^-1 z has their covariance
+            spread = np.linalg.inv(inner).T
+            middle = middle.copy()
+            middle[missing] += spread @ rng.standard_normal(len(inner)) / np.sqrt(used)
+            triangle = np.tril(rng.standard_normal(inner.shape), -1)
+            triangle += np.diag(np.sqrt(rng.chisquare(used - 1 - np.arange(len(inner)))))
+            parts.second[0][np.ix_(missing, missing)] += spread @ triangle @ triangle.T @ spread.T
+        parts.mass[0] += used
+        parts.first[0] += used * middle
+        parts.second[0] += used * np.outer(middle, middle)
 
     def count(self, component: NDArray[np.int64], weight: Floats, prepared: Factors, data: Any, out: Stats) -> None:
         """Add the moments of rows of a known component."""

@@ -20,7 +20,7 @@ from halfseen.errors import FitError, ObjectiveFell
 from halfseen.leaves.leaf import ROUNDING, arrays
 from halfseen.leaves.limits import Params
 
-ON_FLOOR = 1e-6  # relative decrease of the objective that rounding explains where a covariance is at its floor, which its entries give to a few digits only
+ON_FLOOR = 1e-6  # relative fall that is rounding where a covariance, at its floor, is given to a few digits only
 MEMORY = 10  # rates remembered: after an extrapolation the slowest direction is hidden for a while
 
 

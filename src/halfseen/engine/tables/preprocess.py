@@ -120,7 +120,8 @@ def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Exp
 
 def _components(table: Table, chunk: Chunk) -> NDArray[np.int64]:
     """Return the component of each row of a chunk whose components are known."""
-    assert table.evidence is not None and chunk.evidence is not None
+    assert table.evidence is not None
+    assert chunk.evidence is not None
     component = np.empty(chunk.n_rows, dtype=np.int64)
     owner = table.evidence.patterns.argmax(axis=1)
     kernels.components_of(owner, np.ascontiguousarray(chunk.evidence.index, np.int32), component)

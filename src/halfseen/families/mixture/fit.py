@@ -208,7 +208,7 @@ class MixtureFit(TableMixture):
     def _counted(
         self, table: Table, rough: emission_builder.Summary, n_components: int, covariance: str, run: Runner
     ) -> tuple[emission_builder.Summary | None, Reduced]:
-        """Count rows of known components about the means of `rough`, and read the summary of the table off the counts."""
+        """Count rows of known components about the means of `rough`; read the summary of the table off the counts."""
         model = self._recipe_for(rough, n_components, covariance).model()
         with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are named below
             data = reduce(model, table, run)
