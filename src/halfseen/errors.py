@@ -9,7 +9,8 @@
         ├── ParameterError (ValueError)     an argument is not valid: says which values are
         │   └── AbsentError (AttributeError)    an attribute that only a model fitted to data has
         ├── ModelFileError (ValueError)     a model file cannot be read or written: says what is wrong with which file
-        ├── CheckpointError (ValueError)    a checkpoint cannot be used: it is of another run, or damaged
+        ├── CheckpointError (ValueError)    a checkpoint cannot be used: it is of another run, in use, or damaged
+        ├── DiskFullError  (OSError)        too little space on a disk: says in which folder, and how much is needed
         └── FitError       (RuntimeError)   a fit cannot continue: says at which step
             └── ObjectiveFell               the objective fell: a bug in halfseen, please report it
 
@@ -37,6 +38,7 @@ __all__ = [
     "CollapseWarning",
     "DataError",
     "DataTypeError",
+    "DiskFullError",
     "FitError",
     "HalfseenError",
     "HalfseenWarning",
@@ -78,6 +80,21 @@ class ModelFileError(HalfseenError, ValueError):
 
 class CheckpointError(HalfseenError, ValueError):
     """A checkpoint cannot be used."""
+
+
+class DiskFullError(HalfseenError, OSError):
+    """There is too little space on a disk. Nothing half-written is left, and an older file of that name is intact.
+
+    Examples
+    --------
+    >>> raise DiskFullError(28, "/tmp: the disk is full")
+    Traceback (most recent call last):
+        ...
+    halfseen.errors.DiskFullError: /tmp: the disk is full
+    """
+
+    def __str__(self) -> str:
+        return str(self.strerror)
 
 
 class FitError(HalfseenError, RuntimeError):

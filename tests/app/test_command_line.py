@@ -4,10 +4,12 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -535,12 +537,19 @@ def test_a_closed_pipe_is_no_mistake(votes):
 SEVERAL = ["--ignore", "party", "--restarts", "2", "-k", "1..4", "--jobs", "1"]
 
 
-def held(n_passes, *arguments, background=False):
+def held(n_passes, *arguments, background=False, environment=None):
     """Start the command in a process of its own; return the process once it has made so many passes and waits."""
     command = [sys.executable, "-m", "tests.app.held", str(n_passes), *map(str, arguments)]
     if background:  # as a shell starts them there: with SIGINT ignored
         command = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *command]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | (environment or {}),
+    )
     assert process.stdout.readline() == "held\n", process.communicate()[1]
     return process
 
@@ -576,6 +585,91 @@ def test_another_fit_does_not_resume(votes, tmp_path):
     done = halfseen("fit", votes[1], *SEVERAL, "--seed", 5, "-o", out, "--resume", code=1)
     assert "checkpoint" in done.stderr
     assert Path(f"{out}.checkpoint").exists()
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(os.name == "nt", reason="no SIGTERM to a process on Windows")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_an_interrupted_fit_says_so_first_and_is_no_result(votes, tmp_path, number):
+    """Its model is written and can be continued; it is not described as if it were final."""
+    out, page = tmp_path / "m.halfseen", tmp_path / "r.html"
+    arguments = ["--ignore", "party", "--restarts", "2", "-k", "3", "--jobs", "1", "-o", out, "--report", page]
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    with held(1, "fit", votes[1], *arguments, environment={"TMPDIR": str(temporary)}) as process:
+        process.send_signal(number)
+        stdout, stderr = process.communicate()
+    assert process.returncode == 128 + number, stderr
+    assert list(temporary.iterdir()) == []
+    assert stdout.startswith("Interrupted after ")
+    assert "not converged." in stdout
+    assert "class 0" not in stdout + stderr
+    assert f"unfinished model: {out}" in stderr
+    assert "--resume" in stderr
+    shown = halfseen("info", out).stdout
+    assert shown.startswith(stdout)
+    assert "class 0" not in shown
+    text = re.sub("<[^>]*>", "", page.read_text().split("<body>")[1])
+    assert text.lstrip().startswith(stdout.strip())
+    done = halfseen("fit", votes[1], *arguments, "--resume")
+    assert done.stdout.startswith("class 0")
+    assert hs.load(out).converged_
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(os.name == "nt", reason="no SIGTERM to a process on Windows")
+def test_terminated_while_it_reads(tmp_path):
+    """There is no model yet; the temporary folder is removed all the same."""
+    line = [sys.executable, "-m", "halfseen", "fit", "-", "-o", tmp_path / "m.halfseen"]
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    with subprocess.Popen(
+        line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        process.stdin.write(b"a,b\n1,2\n" * 20_000)
+        process.stdin.flush()
+        while not list(temporary.glob("halfseen-*/data.csv")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+    assert process.returncode == 143
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tmp"]
+    assert list(temporary.iterdir()) == []
+
+
+def test_the_library_handles_no_sigterm():
+    code = (
+        "import signal, halfseen as hs\nhs.LatentClass(2, random_state=0).fit([['a', 1]] * 5 + [['b', 0]] * 4)\n"
+        "assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("resume", [False, True])
+def test_two_commands_on_one_checkpoint(votes, tmp_path, resume):
+    out = tmp_path / "m.halfseen"
+    with held(5, "fit", votes[1], *SEVERAL, "-o", out) as process:
+        more = ["--resume"] if resume else []
+        done = halfseen("fit", votes[1], *SEVERAL, "-o", out, *more, code=1)
+        process.kill()
+        process.communicate()
+    assert f"{out}.checkpoint: another fit that is still running" in done.stderr
+    halfseen("fit", votes[1], *SEVERAL, "-o", out, "--resume")  # the lock has ended with the process
+
+
+@pytest.mark.thorough
+def test_a_model_that_cannot_be_written_leaves_the_checkpoint(votes, tmp_path):
+    """Hours of fitting are not lost because the folder went away meanwhile."""
+    out = tmp_path / "m.halfseen"
+    out.mkdir()
+    halfseen("fit", votes[1], *SEVERAL, "-o", out, code=1)
+    assert Path(f"{out}.checkpoint").exists()
+    out.rmdir()
+    halfseen("fit", votes[1], *SEVERAL, "-o", out, "--resume")
+    assert not Path(f"{out}.checkpoint").exists()
 
 
 @pytest.mark.thorough

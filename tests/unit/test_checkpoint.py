@@ -1,5 +1,6 @@
 """Checkpoints: a fit that was cut off anywhere goes on to the identical result; other files are refused."""
 
+import errno
 import json
 import os
 import signal
@@ -317,4 +318,53 @@ def test_a_process_killed_outright_goes_on(path):
 def test_a_fit_that_never_began_leaves_nothing(path):
     with pytest.raises(ValueError, match="fewer than"), hs.checkpoint(path):
         hs.LatentClass(9, random_state=0).fit([["a"], ["b"]])
+    assert not path.exists()
+
+
+# ---------------------------------------------------------------------------------------------------------------- locks
+
+
+def test_a_checkpoint_in_use_is_refused_by_name(path):
+    with hs.checkpoint(path):
+        FITS["soft"]()
+        with pytest.raises(CheckpointError, match="another fit that is still running"), hs.checkpoint(path):
+            pass
+        assert path.exists()  # whose end was not that of the file
+        assert checkpoints.in_use(path)
+    assert not path.exists()
+
+
+def test_a_checkpoint_that_ends_while_another_opens_it(path, monkeypatch):
+    """It was opened before it was removed: a new one is made."""
+    from halfseen import locks
+
+    real, removed = locks.take, []
+
+    def take(descriptor):
+        if not removed:
+            removed.append(path.unlink())
+        return real(descriptor)
+
+    monkeypatch.setattr(locks, "take", take)
+    with hs.checkpoint(path):
+        assert path.exists()
+        FITS["soft"]()
+    assert not path.exists()
+
+
+def test_a_checkpoint_where_there_are_no_locks(path, monkeypatch):
+    def refused(descriptor):
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr("halfseen.locks._lock", refused)
+    with hs.checkpoint(path) as record:
+        FITS["soft"]()
+    assert record.n_recorded > 0
+
+
+def test_an_empty_file_is_a_new_checkpoint(path):
+    """As a process that was killed at once leaves it; it does not stay."""
+    path.touch()
+    with pytest.raises(KeyError), hs.checkpoint(path):
+        raise KeyError
     assert not path.exists()

@@ -265,6 +265,30 @@ def test_an_entry_point_is_loaded_when_its_kind_is_named_and_not_otherwise(monke
     assert Entry.loaded == 1
 
 
+def test_the_command_line_loads_a_kind_of_another_package_that_is_named(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(registry, "entry_points", lambda group, name: [Entry()] if name == "delay" else [])
+    model = hs.LatentClass(1, columns={"v": "delay"}).fit(TABLES["waiting"])
+    hs.save(model, tmp_path / "m.halfseen")
+    registry.kinds.remove("delay")
+    try:
+        assert _command("info", str(tmp_path / "m.halfseen")) == 1
+        assert "halfseen --kinds NAME" in capsys.readouterr().err
+        assert _command("--kinds", "delay", "info", str(tmp_path / "m.halfseen")) == 0
+        assert _command("--kinds", "delays", "info", str(tmp_path / "m.halfseen")) == 2
+        assert "--kinds: unknown kind 'delays'" in capsys.readouterr().err
+    finally:
+        registry.kinds.remove("delay")
+
+
+def _command(*words):
+    """Return the exit code of a command."""
+    from halfseen.app.cli import app
+
+    with pytest.raises(SystemExit) as ended:
+        app(words, prog_name="halfseen")
+    return ended.value.code
+
+
 def test_a_model_file_of_an_unregistered_kind_is_refused_by_name(tmp_path, classes):
     hs.save(classes["waiting"], tmp_path / "m.halfseen")
     registry.kinds.remove("waiting")

@@ -71,6 +71,55 @@ def test_a_watcher_may_interrupt():
     assert model.n_iter_ == 3
 
 
+def at_pass(number):
+    def interrupt(progress):
+        if progress.n_passes == number:
+            raise KeyboardInterrupt
+
+    return watching(interrupt)
+
+
+SERIES = np.random.default_rng(1).normal(size=(60, 2))
+UNFINISHED = {
+    "LatentClass": lambda: hs.LatentClass(2, random_state=0).fit(ROWS),
+    "GaussianMixture": lambda: hs.GaussianMixture(2, random_state=0).fit(SERIES),
+    "HMM": lambda: hs.HMM(2, random_state=0).fit(SERIES),
+    "BayesNet": lambda: hs.BayesNet([("C", "x0"), ("C", "x1")], hidden={"C": 2}, random_state=0).fit(ROWS[:, :2]),
+    "PCFG": lambda: hs.PCFG.random(2, ["a", "b"], random_state=0).fit(["a b a", "b b a", "a a"]),
+    "WordAligner": lambda: hs.WordAligner("ibm1", max_iter=5).fit(["a b ||| c d", "b ||| d"] * 3),
+    "TranscriptAligner": lambda: hs.TranscriptAligner(1).fit([SERIES[:30], SERIES[30:]], ["u v u", "v u v"]),
+}
+
+
+@pytest.mark.parametrize("fit", UNFINISHED.values(), ids=UNFINISHED)
+def test_an_interrupted_fit_says_so_first(fit, tmp_path):
+    with pytest.warns(InterruptedWarning), at_pass(2):
+        model = fit()
+    assert not model.converged_
+    hs.save(model, tmp_path / "m.halfseen")
+    for each in (model, hs.load(tmp_path / "m.halfseen")):
+        first = f"Interrupted after {each.n_iter_} iterations; not converged."
+        assert each.describe().startswith(f"{first}\n")
+        assert repr(each).startswith(f"{first} {type(model).__name__}(")
+        if hasattr(each, "_repr_html_") and hasattr(each, "class_names_"):
+            assert first in each._repr_html_().split("<table")[0]
+    assert "Interrupted" not in fit().describe()
+
+
+def test_a_search_that_was_interrupted_between_numbers_says_so_first():
+    def interrupt(progress):
+        if progress.n_components == 3:
+            raise KeyboardInterrupt
+
+    with pytest.warns(InterruptedWarning), watching(interrupt):
+        model = hs.LatentClass(range(1, 5), random_state=0, tol=1e9).fit(ROWS)
+    assert model.describe().startswith("Interrupted before all numbers of classes were tried.\nclass 0")
+
+
+def test_a_finished_fit_has_the_repr_of_scikit_learn():
+    assert repr(hs.LatentClass(3).fit(ROWS)) == repr(hs.LatentClass(3)) == "LatentClass(n_components=3)"
+
+
 def test_nobody_watches_afterwards_nor_in_another_thread():
     seen = []
     with watching(seen.append):

@@ -5,13 +5,12 @@ its docstring is the help. Options that only some families of models have come f
 in the help under the name of the family. The code of a verb is in `verbs`, imported when it is used: help stays fast.
 Results go to standard output or a file, everything else to standard error.
 
-Exit codes: 0 success, 1 error in data or files, 2 error in the command, 130 interrupted.
+Exit codes: 0 success, 1 error in data or files, 2 error in the command, 130 interrupted by Ctrl-C, 143 by SIGTERM.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
@@ -21,6 +20,7 @@ from typer import Argument, Context, Exit, Option, Typer, echo
 from typer.core import TyperCommand
 
 from halfseen import families
+from halfseen.app import signals
 from halfseen.families.family import Family
 from halfseen.families.family import Option as FamilyOption
 
@@ -99,7 +99,11 @@ def _run(verb: str, context: Context) -> None:
     typed = {name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")}
     options = [param for param in context.command.params if param.param_type_name == "option"]
     flags = {param.name: max(param.opts, key=len) for param in options}
-    raise Exit(verbs.run(verb, context.params | {"given": typed, "flags": flags}))
+    try:
+        code = verbs.run(verb, context.params | {"given": typed, "flags": flags})
+    except KeyboardInterrupt:  # while it loads what it needs, or a second one while it ends
+        code = signals.exit_code()
+    raise Exit(code)
 
 
 # ---- arguments and options that several verbs share ------------------------------------------------------------------
@@ -143,12 +147,32 @@ MODELS = "; ".join(
 @app.callback(invoke_without_command=True)
 def _root(
     version: Annotated[bool, Option("--version", help="Print the version.", is_eager=True)] = False,
+    kinds: Annotated[
+        str | None,
+        Option("--kinds", metavar="NAMES", help="Kinds of columns of other packages that model files may use."),
+    ] = None,
 ) -> None:
     if version:
         from halfseen import __version__
 
         echo(__version__)
         raise Exit()
+    if kinds is not None:
+        _load_kinds(kinds)
+
+
+def _load_kinds(names: str) -> None:
+    """Load kinds of columns through their entry points: a model file alone never does."""
+    from halfseen.app import console, verbs
+    from halfseen.errors import ParameterError
+    from halfseen.registry import kinds
+
+    try:
+        for name in names.split(","):
+            kinds[name.strip()]
+    except ParameterError as error:
+        console.fail(f"--kinds: {error}")
+        raise Exit(verbs.WRONG_COMMAND) from None
 
 
 # ---- verbs -----------------------------------------------------------------------------------------------------------
@@ -384,8 +408,7 @@ def doctor(json: Json = False) -> None:
 
 def main() -> None:
     """Run from the shell."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a script's `halfseen fit ... &`: kill -INT ends it too
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signals.handle()
     try:
         app(prog_name="halfseen")
     except BrokenPipeError:  # the reader has closed the pipe, as in `halfseen predict ... | head`

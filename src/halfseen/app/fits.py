@@ -8,7 +8,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from halfseen.app import console
-from halfseen.estimators.convergence import CONVERGED
+from halfseen.estimators.convergence import ended
 
 
 def outcome(model: Any) -> str:
@@ -21,24 +21,6 @@ def outcome(model: Any) -> str:
         agree = f"; {restarts['n_reached_best']} of the last {restarts['n_finalists']} starts agree"
     end = ended(model.stop_reason_, model.n_iter_)
     return f"log-likelihood {model.loglik_:,.1f}, BIC {model.bic():,.1f}; {end}{agree}"
-
-
-def ended(reason: str | None, n_iter: int) -> str:
-    """Return how a fit ended, as text.
-
-    Examples
-    --------
-    >>> ended("tolerance", 12)
-    'converged after 12 iterations (tolerance)'
-    >>> ended("interrupted", 1)
-    'interrupted after 1 iteration; not converged'
-    """
-    iterations = f"{n_iter:,} iteration{'' if n_iter == 1 else 's'}"
-    if reason in CONVERGED:
-        return f"converged after {iterations} ({reason})"
-    if reason == "interrupted":
-        return f"interrupted after {iterations}; not converged"
-    return f"not converged after {iterations}" if reason == "max_iter" else f"stopped after {iterations}"
 
 
 def of_fit(model: Any) -> dict[str, Any]:

@@ -38,7 +38,7 @@ import safetensors
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.app import plain_values
-from halfseen.errors import ModelFileError, ParameterError
+from halfseen.errors import DiskFullError, ModelFileError, ParameterError
 from halfseen.estimators.state import State
 from halfseen.families import ESTIMATORS
 from halfseen.leaves.leaf import Floats, frozen
@@ -68,6 +68,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ------
     ModelFileError
         The file cannot be written, or an option of the model cannot be saved.
+    DiskFullError
+        There is no room for it. An older file of this name stays as it was.
 
     Examples
     --------
@@ -278,5 +280,7 @@ def _write(path: Path, content: bytes) -> None:
     try:
         with whole_file(path) as file:
             file.write(content)
+    except DiskFullError:
+        raise
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be written: {error.strerror}. Use another path.") from error

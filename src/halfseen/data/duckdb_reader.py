@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,8 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
+from halfseen.disk import disk_full, size_text
 from halfseen.errors import DataError
 from halfseen.optional import optional
+from halfseen.temporary import ADVICE, TemporaryFolder
 
 CellKind: TypeAlias = Literal["number", "bool", "text", "date", "other"]
 
@@ -178,7 +179,8 @@ def connected(database: str | None, memory_limit: int | None, title: str, guesse
     """
     duckdb = optional("duckdb", "Reading files")
     pyarrow = optional("pyarrow", "Reading files")
-    with tempfile.TemporaryDirectory(prefix="halfseen-") as folder:
+    spilled = TemporaryFolder()
+    with spilled as folder:
         config = {
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
@@ -195,7 +197,16 @@ def connected(database: str | None, memory_limit: int | None, title: str, guesse
                     connection.execute(f"SET streaming_buffer_size = '{min(max(memory_limit, 1 << 20), 10 << 20)}B'")
                 yield connection
         except (duckdb.Error, pyarrow.ArrowException, OSError) as error:  # the latter two from a reader of Arrow
-            raise explained(error, title, guessed) from None
+            raise _full_disk(error, spilled) or explained(error, title, guessed) from None
+
+
+def _full_disk(error: Exception, spilled: TemporaryFolder) -> Exception | None:
+    """Return the error for a disk on which DuckDB has no room for its temporary files."""
+    said = str(error)
+    if "max_temp_directory_size" not in said and "No space left on device" not in said:
+        return None
+    used = size_text(spilled.space_used())
+    return disk_full(os.path.dirname(spilled.name), f"DuckDB's temporary files need more than {used}", ADVICE)
 
 
 def arrow_tables(connection: Any, query: str, rows: int) -> Iterator[Any]:

@@ -21,8 +21,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,7 +44,9 @@ from halfseen.data.duckdb_reader import (
 from halfseen.data.frames import CodedColumn, RawColumn, Source, read
 from halfseen.data.stream import loaded, no_rows
 from halfseen.datasets import path_of
+from halfseen.disk import enough_space, size_text
 from halfseen.errors import DataError, ParameterError
+from halfseen.temporary import ADVICE, TemporaryFolder
 
 __all__ = ["FileTable", "identifiers", "open_table"]
 
@@ -318,21 +318,17 @@ def _neighbours(folder: Path) -> list[str]:
         return []
 
 
-class _Folder:
-    """A temporary folder that is removed with the last object that refers to it."""
-
-    def __init__(self) -> None:
-        self.name = tempfile.mkdtemp(prefix="halfseen-")
-        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
-
-
 def _spooled(stream: Any, title: str) -> tuple[str, str, Any]:
     """Copy a stream into a temporary file: a table is read more than once."""
-    folder = _Folder()
+    folder = TemporaryFolder()
     suffix = "".join(Path(title).suffixes[-2:])
     path = Path(folder.name, "data" + (suffix if suffix in SUFFIXES else ".csv"))
     first = stream.read(HEAD_BYTES)
-    with path.open("wb") as file:
+
+    def needed() -> str:
+        return f"a copy of {title} needs more than {size_text(path.stat().st_size if path.exists() else 0)}"
+
+    with enough_space(os.path.dirname(folder.name), needed, ADVICE), path.open("wb") as file:
         if isinstance(first, str):
             file.write(first.encode())
             while more := stream.read(HEAD_BYTES):

@@ -10,12 +10,16 @@ buckets equal the result of sorting all rows, bit for bit.
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from halfseen.disk import enough_space, reserve, size_text
+from halfseen.temporary import ADVICE, PREFIX
 
 Arrays = list[NDArray[Any]]  # (N, ...) each
 
@@ -24,10 +28,19 @@ MOST_BITS = 12  # of the hash, for 4096 buckets at most
 
 
 def scratch(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Return an array of zeros in a temporary file (in the folder that TMPDIR names)."""
+    """Return an array of zeros in a temporary file (in the folder that TMPDIR names).
+
+    Its space is reserved: `DiskFullError` is raised here, or not at all.
+    """
     if 0 in shape:
         return np.zeros(shape, dtype)
-    with tempfile.TemporaryFile(prefix="halfseen-") as file:
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+
+    def needed() -> str:
+        return f"temporary files need {size_text(size)} more"
+
+    with enough_space(tempfile.gettempdir(), needed, ADVICE), tempfile.TemporaryFile(prefix=PREFIX) as file:
+        reserve(file.fileno(), size)
         return np.asarray(np.memmap(file, dtype=dtype, mode="w+", shape=shape))
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from halfseen.data.duckdb_reader import BATCH, COUNT, CellKind, Scan, ScanColumn, is_number, quoted_name, quoted_text
+from halfseen.disk import disk_full
 from halfseen.errors import DataError
 from halfseen.optional import optional
+from halfseen.temporary import ADVICE
 
 
 class SqliteScan(Scan):
@@ -102,6 +106,9 @@ def opened(path: str, title: str) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
             yield connection
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            folder = os.environ.get("SQLITE_TMPDIR") or tempfile.gettempdir()
+            raise disk_full(folder, "SQLite's temporary files need more space", ADVICE) from None
         raise DataError(f"{title}: {error}") from None
 
 

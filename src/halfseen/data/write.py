@@ -9,13 +9,15 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 import narwhals as nw
 
-from halfseen.errors import DataError
+from halfseen.disk import is_full
+from halfseen.errors import DataError, DiskFullError
 from halfseen.optional import optional
 from halfseen.whole_file import whole_file
 
@@ -69,6 +71,7 @@ class TableWriter:
         self._file: Any = None
         self._schema: Any = None
         self._sink: Any = None
+        self._open = ExitStack()
 
     def __enter__(self) -> Self:
         optional("pyarrow", "Writing tables")
@@ -77,9 +80,10 @@ class TableWriter:
             return self
         if self._path.is_dir():
             raise DataError(f"{self._path} is a folder. Give the name of a file in it.")
-        self._whole = whole_file(self._path)
         try:
-            self._file = self._whole.__enter__()
+            self._file = self._open.enter_context(whole_file(self._path))
+        except DiskFullError:
+            raise
         except OSError as error:
             raise DataError(f"{self._path} cannot be written: {error.strerror}. Choose another path.") from None
         return self
@@ -90,24 +94,26 @@ class TableWriter:
         if self._schema is None:
             self._schema = table.schema
             self._sink = _sink(self._path, self._file, table.schema)
+            if self._path is not None:
+                self._open.callback(self._sink.close)
         elif table.schema != self._schema:
             table = _cast(table, self._schema)
         try:
             self._sink.write(table)
-        except BrokenPipeError:
-            raise
         except OSError as error:
+            if isinstance(error, BrokenPipeError) or is_full(error):  # which the file itself explains
+                raise
             raise DataError(f"{self._path or 'standard output'} cannot be written: {error.strerror}.") from None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._sink is not None and (kind is None or self._path is not None):
+        if self._path is not None:
+            self._open.__exit__(kind, error, trace)
+            return
+        if self._sink is not None and kind is None:
             self._sink.close()
-        if self._path is None:
-            self._file.close()
-        else:
-            self._whole.__exit__(kind, error, trace)
+        self._file.close()
 
 
 class _StandardOutput:

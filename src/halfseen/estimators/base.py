@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen import __version__
 from halfseen.data import Schema, Source, frame_from_dict
 from halfseen.errors import AbsentError, ParameterError, VersionWarning, warn
-from halfseen.estimators import options, selection
+from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.selection import Fitted, aic, bic
 from halfseen.estimators.state import Origin, State
 from halfseen.leaves.leaf import Floats
@@ -63,6 +63,11 @@ class Estimator(BaseEstimator):
         """Return the estimator that `_state` was taken of; refuse what cannot be one."""
         model: Self = cls._state_module.restored(cls, found)
         return model
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        first = convergence.unfinished(self)
+        shown: str = super().__repr__(N_CHAR_MAX)
+        return f"{first} {shown}" if first else shown
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_halfseen_version": __version__}

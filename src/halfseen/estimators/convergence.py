@@ -3,7 +3,9 @@
 `record`             a search, with its restarts
 `record_end`         objectives, iterations and the reason to stop
 `warn_of_end`        warn of a fit that was interrupted or has not converged
-`warn_interrupted`   warn of a fit that was interrupted
+`warn_search_interrupted`   note and warn that other fits were not made, or not finished
+`ended`, `unfinished`       how a fit ended in words; what to say first of one that was interrupted
+`described`          a description, with that sentence first
 `warn_collapsed`     warn of a fit in which every run ended with a variance on its floor
 """
 
@@ -18,6 +20,7 @@ from halfseen.engine.loop.search import Search
 from halfseen.errors import CollapseWarning, InterruptedWarning, warn
 
 CONVERGED = ("tolerance", "rounding", "counts stable", "parameters stable", "assignments unchanged")
+INTERRUPTED = "Interrupted"  # how the event of a search that was interrupted begins
 
 
 def record(model: Any, search: Search) -> None:
@@ -43,8 +46,10 @@ def record_end(model: Any, trace: Sequence[float], n_iter: int, reason: str | No
 
 def warn_of_end(model: Any, interrupted: bool, objective: str = "objective_") -> None:
     """Warn of a fit that was interrupted, or that has not converged; `objective` names the attribute with its value."""
-    if interrupted:
-        warn_interrupted()
+    if interrupted and model.stop_reason_ != "interrupted":
+        warn_search_interrupted(model, "before all starts had converged")
+    elif interrupted:
+        _warn_interrupted()
     elif model.stop_reason_ == "max_iter":
         warn(
             f"no convergence after max_iter={model.max_iter} iterations ({objective}={getattr(model, objective):.6f}). "
@@ -53,9 +58,45 @@ def warn_of_end(model: Any, interrupted: bool, objective: str = "objective_") ->
         )
 
 
-def warn_interrupted() -> None:
-    """Warn of a fit that was interrupted."""
+def warn_search_interrupted(model: Any, when: str) -> None:
+    """Note and warn that a search was interrupted: the fit that is kept has ended, others had not."""
+    model.events_ = [f"{INTERRUPTED} {when}.", *model.events_]
+    _warn_interrupted()
+
+
+def _warn_interrupted() -> None:
     warn("the fit was interrupted; the best model so far is kept.", InterruptedWarning)
+
+
+def ended(reason: str | None, n_iter: int) -> str:
+    """Return how a fit ended, as text.
+
+    Examples
+    --------
+    >>> ended("tolerance", 12)
+    'converged after 12 iterations (tolerance)'
+    >>> ended("interrupted", 1)
+    'interrupted after 1 iteration; not converged'
+    """
+    iterations = f"{n_iter:,} iteration{'' if n_iter == 1 else 's'}"
+    if reason in CONVERGED:
+        return f"converged after {iterations} ({reason})"
+    if reason == "interrupted":
+        return f"interrupted after {iterations}; not converged"
+    return f"not converged after {iterations}" if reason == "max_iter" else f"stopped after {iterations}"
+
+
+def unfinished(model: Any) -> str:
+    """Return what must be said first of a model whose fit was interrupted; nothing of others."""
+    if getattr(model, "stop_reason_", None) == "interrupted":
+        return f"{ended('interrupted', model.n_iter_).capitalize()}."
+    return next((event for event in getattr(model, "events_", ()) if event.startswith(INTERRUPTED)), "")
+
+
+def described(model: Any, text: str) -> str:
+    """Return the description of a model, after a line that says if its fit was interrupted."""
+    first = unfinished(model)
+    return f"{first}\n{text}" if first else text
 
 
 def warn_collapsed(model: Any, what: str, advice: str) -> None:

@@ -38,7 +38,7 @@ class NegBinKind(Counting):
         """Name the columns that vary no more than Poisson counts."""
         for column, alike in zip(block.columns, equidispersed(params).T, strict=True):
             if alike.any():
-                where = "" if alike.all() else f" in class {', '.join(map(str, np.flatnonzero(alike)))}"
+                where = "" if alike.all() else f" in component {', '.join(map(str, np.flatnonzero(alike)))}"
                 yield (
                     f"column {column.name!r}: no overdispersion{where}: its counts vary no more than Poisson counts, "
                     f"and its size has no upper limit; columns={{{column.name!r}: 'poisson'}} needs no size"

@@ -19,6 +19,7 @@ from halfseen.analysis.missing_values import MissingValues, count, missing_value
 from halfseen.analysis.scored_table import check_mixture, look
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
+from halfseen.estimators.convergence import ended
 from halfseen.kinds.kind import Contrast
 from halfseen.kinds.wording import percent
 from halfseen.leaves.leaf import Floats
@@ -184,7 +185,7 @@ def plot_trace(model: Any, ax: Axes | None = None) -> Axes:
     if not getattr(model, "trace_", None):
         raise ParameterError("plot_trace: this model has no trace, as it was not fitted to a whole table by fit.")
     ax = draw_trace(model.trace_, axes(ax, "plot_trace", (7, 4)))
-    ax.set_title(f"Objective of the best start; stopped by {model.stop_reason_!r}")
+    ax.set_title(f"Objective of the best start; {ended(model.stop_reason_, model.n_iter_)}")
     return ax
 
 

@@ -31,8 +31,13 @@ def converged(model: Any) -> Check:
     return Check(
         False,
         "Convergence",
-        f"The fit stopped after {iterations} without converging ({model.stop_reason_}). Raise max_iter.",
+        f"The fit stopped after {iterations} without converging ({model.stop_reason_}). {advice(model)}",
     )
+
+
+def advice(model: Any) -> str:
+    """Return what to do about a fit that has not converged."""
+    return "Run it to the end." if model.stop_reason_ == "interrupted" else "Raise max_iter."
 
 
 def starts(model: Any) -> Iterator[Check]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from halfseen import families
 from halfseen.app.report.parts import Section
 from halfseen.errors import ParameterError
+from halfseen.estimators.convergence import unfinished
 from halfseen.families.family import Family
 from halfseen.optional import optional
 from halfseen.whole_file import whole_file
@@ -104,7 +105,7 @@ def report(
     own = family.module("report")
     material = own.MATERIAL(model, X, y, sample_weight, cost, command)
     sections = [section for build in own.SECTIONS if (section := build(model, material)) is not None]
-    html = render(sections, title or own_title)
+    html = render(sections, title or own_title, unfinished(model))
     return html if path is None else write(html, path)
 
 
@@ -117,8 +118,8 @@ def _registered(model: Any) -> tuple[Family, str]:
     return family, family.reports[name]
 
 
-def render(sections: list[Section], title: str) -> str:
-    """Fill the template."""
+def render(sections: list[Section], title: str, first: str = "") -> str:
+    """Fill the template; `first` is said before everything else."""
     from halfseen import __version__
 
     jinja2 = optional("jinja2", "report")
@@ -127,7 +128,9 @@ def render(sections: list[Section], title: str) -> str:
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.filters["short"] = _short
-    page: str = environment.get_template("report.html").render(sections=sections, title=title, version=__version__)
+    page: str = environment.get_template("report.html").render(
+        sections=sections, title=title, first=first, version=__version__
+    )
     return page
 
 

@@ -12,6 +12,7 @@ from halfseen.app.report.figures import svg
 from halfseen.app.report.material import MOST_PAIRED, TableMaterial
 from halfseen.app.report.parts import Beside, Figure, Grid, Part, Section, Text
 from halfseen.app.report.words import count, listed, percent, plural
+from halfseen.estimators.convergence import ended
 from halfseen.plots import tables as table_plots
 
 
@@ -105,7 +106,8 @@ def trace_figure(model: Any) -> Figure | None:
         return None
     label = f"Objective after each of {len(trace)} steps, rising to {trace[-1]:,.1f}."
     drawing = svg(partial(table_plots.draw_trace, trace), "trace", (5.6, 3.6), label)
-    return Figure(drawing, f"Objective of the best start by iteration; stopped by “{model.stop_reason_}”.", "Objective")
+    end = ended(model.stop_reason_, model.n_iter_)
+    return Figure(drawing, f"Objective of the best start by iteration; {end}.", "Objective")
 
 
 def starts_text(model: Any) -> list[Part]:

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-DONE, WRONG_DATA, WRONG_COMMAND, INTERRUPTED = 0, 1, 2, 130
+from halfseen.app import signals
+
+DONE, WRONG_DATA, WRONG_COMMAND = 0, 1, 2
 OWN = ("compare", "doctor", "explain", "fit", "info", "query", "report", "score")  # those with a file
 
 
@@ -26,7 +28,7 @@ def run(verb: str, request: Mapping[str, Any]) -> int:
                 import_module(f"halfseen.app.verbs.{verb}").run({**request, "translate": translate})
             else:
                 use(verb, request)
-        return INTERRUPTED if InterruptedWarning in seen else DONE
+        return signals.exit_code() if InterruptedWarning in seen else DONE
     except ParameterError as error:
         console.fail(translate(str(error)))
         return WRONG_COMMAND
@@ -37,7 +39,7 @@ def run(verb: str, request: Mapping[str, Any]) -> int:
         return WRONG_DATA
     except KeyboardInterrupt:
         console.fail("interrupted")
-        return INTERRUPTED
+        return signals.exit_code()
 
 
 def use(verb: str, request: Mapping[str, Any]) -> None:
@@ -53,6 +55,11 @@ def use(verb: str, request: Mapping[str, Any]) -> None:
 
 def _words(error: Exception) -> str:
     """Return the message of an error; those of the system with the name of the file."""
+    from halfseen.disk import is_full
+    from halfseen.errors import DiskFullError
+
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and is_full(error) and not isinstance(error, DiskFullError):
+        return f"standard output: {error.strerror}"  # files have a name
     return str(error)

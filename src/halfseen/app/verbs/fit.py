@@ -11,9 +11,10 @@ from typing import Any
 
 from halfseen.app import console, dispatch
 from halfseen.app.model_file import save
-from halfseen.engine.services.checkpoint import checkpoint
+from halfseen.engine.services.checkpoint import checkpoint, in_use
 from halfseen.engine.services.progress import watching
 from halfseen.errors import ParameterError
+from halfseen.estimators.convergence import unfinished
 
 
 def run(request: Mapping[str, Any]) -> None:
@@ -25,21 +26,29 @@ def run(request: Mapping[str, Any]) -> None:
     kept = Path(f"{output}.checkpoint") if output is not None and family.resumes else None
     _check_checkpoint(kept, request["resume"])
     commands = family.module("cli")
-    with console.progress() as watch, watching(watch), nullcontext() if kept is None else checkpoint(kept):
-        fitted = commands.fit(request)
     command = _command()
-    fitted.model._origin = fitted.model._origin._replace(command=command, reading=fitted.reading)
-    if output is not None:
-        save(fitted.model, output)
+    with nullcontext() if kept is None else checkpoint(kept):  # which is kept until the model is in its file
+        with console.progress() as watch, watching(watch):
+            fitted = commands.fit(request)
+        fitted.model._origin = fitted.model._origin._replace(command=command, reading=fitted.reading)
+        if output is not None:
+            save(fitted.model, output)
+    first = unfinished(fitted.model)
     if request["json"]:
         console.show_json(commands.summary(fitted.model))
+    elif first:  # no description: what was found so far may change much
+        console.show(first)
     else:
         commands.describe(fitted.model)
+    if not request["json"]:
         console.note(commands.outcome(fitted.model))
     for event in fitted.model.events_:
-        console.note(f"note: {request['translate'](event)}")
+        if event != first:
+            console.note(f"note: {request['translate'](event)}")
     if output is not None:
-        console.note(f"model: {output}")
+        console.note(f"{'unfinished model' if first else 'model'}: {output}")
+    if first:
+        console.note(_how_to_continue(kept, family.resumes))
     if request["report"] is not None:
         from halfseen.app.report.page import report
 
@@ -60,10 +69,18 @@ def _check_checkpoint(kept: Path | None, resume: bool) -> None:
         return
     if resume and not kept.exists():
         console.note(f"note: there is no checkpoint {kept}: the fit starts from the beginning")
-    if not resume and kept.exists():
+    if not resume and kept.exists() and not in_use(kept):  # else opening it says so
         raise ParameterError(
             f"{kept} is left from an interrupted fit. Add --resume to continue it, or delete it to start again."
         )
+
+
+def _how_to_continue(kept: Path | None, resumes: bool) -> str:
+    if kept is not None and kept.exists():
+        return f"To continue the fit, add --resume to the command: {kept} has what was done so far."
+    if resumes:
+        return "The fit cannot be continued: a checkpoint is kept with -o only."
+    return "The fit cannot be continued: this model has no checkpoints."
 
 
 def _command() -> str:

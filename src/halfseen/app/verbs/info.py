@@ -7,8 +7,8 @@ from typing import Any
 
 from halfseen.app import console, dispatch
 from halfseen.app.code import python_of
-from halfseen.app.fits import ended
 from halfseen.app.model_file import load, read_record
+from halfseen.estimators.convergence import ended, unfinished
 
 
 def run(request: Mapping[str, Any]) -> None:
@@ -29,12 +29,18 @@ def run(request: Mapping[str, Any]) -> None:
 
 
 def _show(model: Any, record: dict[str, Any]) -> None:
+    first = unfinished(model)
+    if first:
+        console.show(f"{first}\n")
     console.show_facts([(name, value) for name, value in _facts(model, record) if value is not None])
     console.show()
     if record.get("columns"):
         console.show_table(("column", "kind", "categories"), [_column(column) for column in record["columns"]], left=3)
         console.show()
-    dispatch.reporter_of(model, "describe")(model)
+    if first:
+        console.note("The parameters may change much before the fit converges; info --parameters shows them.")
+    else:
+        dispatch.reporter_of(model, "describe")(model)
 
 
 def _facts(model: Any, record: dict[str, Any]) -> list[tuple[str, Any]]:

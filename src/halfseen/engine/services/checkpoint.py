@@ -33,10 +33,11 @@ import json
 import logging
 import os
 import struct
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from hashlib import blake2b
@@ -48,13 +49,15 @@ import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
+from halfseen import locks
 from halfseen.assign import SOFT, Assign
 from halfseen.data.counts import Counts
+from halfseen.disk import enough_space, size_text
 from halfseen.engine.loop import em
 from halfseen.engine.loop.em import Runner, serial
 from halfseen.engine.loop.expected import Expected, Step
 from halfseen.engine.loop.model import Model, Reduced
-from halfseen.errors import CheckpointError
+from halfseen.errors import CheckpointError, DiskFullError
 from halfseen.leaves.leaf import Leaf, arrays, frozen
 from halfseen.leaves.limits import Params
 from halfseen.seeds import seed_of
@@ -142,8 +145,10 @@ def checkpoint(path: str | os.PathLike[str]) -> Iterator[Checkpoint]:
     Raises
     ------
     CheckpointError
-        The file belongs to another fit (other data, options or seed) or to another version, is damaged before its
-        end, or cannot be written.
+        The file belongs to another fit (other data, options or seed) or to another version, is in use by a fit that
+        is still running, is damaged before its end, or cannot be written.
+    DiskFullError
+        There is no room for the record. What is recorded is kept; the fit can be resumed once there is room.
 
     Notes
     -----
@@ -209,20 +214,16 @@ class Checkpoint:
         self._position_of: Callable[[], Any] = lambda: None  # the data of the run whose position is saved, weakly
         self._position_about = ""  # their fingerprint
         self._took = self._saved_at = 0.0
-        self._new = not os.path.exists(path)
+        self._file = _locked_file(path)
+        self._new = not os.fstat(self._file.fileno()).st_size
+        self._writing = False
         try:
-            self._file: BinaryIO = open(path, "w+b" if self._new else "r+b", buffering=BUFFER)  # noqa: SIM115
-        except OSError as error:
-            raise CheckpointError(
-                f"{path}: cannot be opened for writing: {error.strerror}. Use another path."
-            ) from error
-        try:
-            self._check_header()
+            with self._enough_space(len(_header())):
+                self._check_header()
             self._end = self._check_records()
         except BaseException:
-            self._file.close()
+            self.close()
             raise
-        self._writing = False
 
     # ---- opening and closing -------------------------------------------------------------------------------------
 
@@ -259,13 +260,26 @@ class Checkpoint:
 
     def close(self, done: bool = False) -> None:
         """Close the file; remove it if all is done, or if nothing was begun."""
+        needless = done or (self._new and not self.n_recorded)
+        if needless and sys.platform != "win32":  # where open files cannot be removed
+            self._remove()  # while it is locked, so that it is not the file of another run
         try:
             self._file.close()
         except OSError as error:
-            raise CheckpointError(f"{self.path}: cannot be written: {error.strerror}.") from error
-        if done or (self._new and not self.n_recorded):
-            for path in (Path(self.path), *self._position_files):
-                path.unlink(missing_ok=True)
+            if not needless:  # the last records are lost, and no more: a model or another error is on its way
+                log.warning("%s: its last second is lost: %s", self.path, error.strerror)
+        if needless and sys.platform == "win32":
+            self._remove()
+
+    def _remove(self) -> None:
+        for path in (Path(self.path), *self._position_files):
+            path.unlink(missing_ok=True)
+
+    def _enough_space(self, size: int) -> AbstractContextManager[None]:
+        """Turn errors about a full disk into words."""
+        folder, name = os.path.split(os.path.realpath(self.path))
+        kept = ": what is recorded is kept, and the fit can be resumed" if self.n_recorded else ""
+        return enough_space(folder, lambda: f"{name} needs {size_text(size)} more", f"use another folder{kept}")
 
     def stop(self) -> None:
         """Leave the file as it is: a fit was interrupted, and fits after it in the block are not recorded."""
@@ -348,13 +362,10 @@ class Checkpoint:
             return
         tensors = {name: np.ascontiguousarray(part) for name, part in params.items()}
         tensors["trace"] = np.array(trace, dtype=np.float64)
-        try:
+        with self._writes(sum(part.nbytes for part in tensors.values())):
             self._file.flush()  # records that lead to the run come before its position
             with whole_file(self._position_files[-1]) as file:
                 file.write(safetensors.numpy.save(tensors, {"about": self._position_about}))
-        except OSError as error:
-            self.stop()
-            raise CheckpointError(f"{self.path}: cannot be written: {error.strerror}. The fit was ended.") from error
         self._saved_at = time.monotonic()
         self._took = self._saved_at - begun
 
@@ -398,17 +409,62 @@ class Checkpoint:
         if self.stopped:
             return
         head = HEAD.pack(MARK, kind, len(payload))
-        try:
+        with self._writes(max(len(payload), BUFFER)):
             self._file.write(head + CRC.pack(_checksum(head, payload)) + payload)
             if time.monotonic() - self._flushed > FLUSH_AFTER:
                 self._file.flush()
                 self._flushed = time.monotonic()
+
+    @contextmanager
+    def _writes(self, size: int) -> Iterator[None]:
+        """Record nothing more after an error or an interrupt, which may leave a part of a record; say what is wrong."""
+        try:
+            with self._enough_space(size):
+                yield
+        except DiskFullError:
+            self.stop()
+            raise
         except OSError as error:
             self.stop()
             raise CheckpointError(f"{self.path}: cannot be written: {error.strerror}. The fit was ended.") from error
-        except BaseException:  # an interrupt, maybe in the middle of a record: nothing may follow it
+        except BaseException:
             self.stop()
             raise
+
+
+def in_use(path: str | os.PathLike[str]) -> bool:
+    """Whether a fit is running that records in this file."""
+    try:
+        with open(path, "rb") as file:
+            return not locks.take(file.fileno())
+    except OSError:
+        return False
+
+
+def _locked_file(path: str) -> BinaryIO:
+    """Open a checkpoint for reading and writing, for this process alone."""
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        except OSError as error:
+            raise CheckpointError(
+                f"{path}: cannot be opened for writing: {error.strerror}. Use another path."
+            ) from error
+        file = open(descriptor, "r+b", buffering=BUFFER)  # noqa: SIM115
+        try:
+            free = locks.take(descriptor)
+        except OSError as error:
+            log.info("%s: not locked, because the file system has no locks: %s", path, error.strerror)
+            return file
+        if not free:
+            file.close()
+            raise CheckpointError(
+                f"{path}: another fit that is still running uses this checkpoint. Wait until it has ended, or use "
+                "another path."
+            )
+        if locks.same_file(descriptor, path):
+            return file
+        file.close()  # the fit that used it has just ended and removed it
 
 
 def _header() -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from halfseen.estimators.convergence import ended, unfinished
 from halfseen.estimators.table import profile
 
 if TYPE_CHECKING:
@@ -30,10 +31,16 @@ def card(model: TableMixture) -> str:
     ]
     left_out = f"<p>and {len(rows) - MOST} more classes</p>" if len(rows) > MOST else ""
     return (
-        f'<div style="{_BOX}"><strong>{type(model).__name__}</strong>, fitted: {len(rows)} '
+        f'<div style="{_BOX}">{_first(model)}<strong>{type(model).__name__}</strong>, fitted: {len(rows)} '
         f"class{'es' if len(rows) > 1 else ''}{_state(model)}"
         f'<table style="margin-top:.5em;border:0"><tbody>{"".join(rows[:MOST])}</tbody></table>{left_out}</div>'
     )
+
+
+def _first(model: TableMixture) -> str:
+    """Say first if the fit was interrupted."""
+    text = unfinished(model)
+    return f"<p><strong>{escape(text)}</strong></p>" if text else ""
 
 
 def _state(model: TableMixture) -> str:
@@ -42,7 +49,7 @@ def _state(model: TableMixture) -> str:
         return ""
     if model._schema.rule:  # which has no likelihood
         return ""
-    return escape(f", log-likelihood {model.loglik_:,.1f}, ended by {model.stop_reason_!r}")
+    return escape(f", log-likelihood {model.loglik_:,.1f}, {ended(model.stop_reason_, model.n_iter_)}")
 
 
 def _cut(text: str, longest: int) -> str:

@@ -128,7 +128,8 @@ def _read_column(record: Any) -> Column:
     if kind is None:  # entry points are not loaded: to read a file is to run no code
         raise ModelFileError(
             f"column {name!r} is of no known kind: {record['kind']!r:.80}. Install and import the package that has it, "
-            f"register it with halfseen.register_kind, and load the file again. Known: {', '.join(kinds.names)}."
+            "register it with halfseen.register_kind, and load the file again; at the command line, name it: "
+            f"halfseen --kinds NAME predict ... Known: {', '.join(kinds.names)}."
         )
     return kind.from_record(name, record)
 

@@ -26,7 +26,7 @@ from halfseen.engine.tables.fused import FusedMixture
 from halfseen.engine.tables.fused_text import FusedText
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
-from halfseen.estimators import options
+from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, NamedComponents
 from halfseen.estimators.selection import bic, relative_entropy
 from halfseen.estimators.table import html_repr, profile, why
@@ -101,7 +101,7 @@ class TableMixture(InformationCriteria, NamedComponents):
         class 1 (35%): x0 = blue in 90% (all 34%)
         """
         check_is_fitted(self)
-        return profile.describe(self, options.whole("top", top))
+        return convergence.described(self, profile.describe(self, options.whole("top", top)))
 
     # ---- rows in, answers out ------------------------------------------------------------------------------------
 

@@ -16,9 +16,10 @@ import numpy as np
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
-from halfseen.app.fits import ended, of_fit
+from halfseen.app.fits import of_fit
 from halfseen.data.encodings import read_text
 from halfseen.errors import DataError, ParameterError
+from halfseen.estimators.convergence import ended
 from halfseen.families.grammar.estimator import PCFG
 from halfseen.families.grammar.methods import Parse
 from halfseen.structures.trees import read_brackets

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen.assign import SOFT
 from halfseen.data import check_sequence_weight, frame_from_dict
 from halfseen.errors import AbsentError, DataError, FitError, ImpossibleRowWarning, ParameterError, warn
-from halfseen.estimators import options
+from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria
 from halfseen.families.grammar import reading
 from halfseen.families.grammar.model import ContextFree, SentenceChunk, cut_sentences
@@ -127,7 +127,7 @@ class GrammarMethods(InformationCriteria):
             listed = [f"{' '.join(map(str, grammar.rules[c][1]))} {table[c]:.0%}" for c in ranked[:top].tolist()]
             more = f", ... {len(own)} rules in all" if len(own) > top else ""
             lines.append(f"{left}: {', '.join(listed)}{more}")
-        return "\n".join(lines)
+        return convergence.described(self, "\n".join(lines))
 
     # ---- sentences in, answers out -------------------------------------------------------------------------------
 

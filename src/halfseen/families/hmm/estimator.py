@@ -234,7 +234,7 @@ class HMM(HMMFit):
         self._publish(best, known(best.n_components)[1])
         self._origin = Origin.now(fingerprint(self._schema, best.summary, best.n_rows, raw.cut.lengths), seed)
         if interrupted:
-            convergence.warn_interrupted()
+            convergence.warn_search_interrupted(self, "before all numbers of states were tried")
         return self
 
     def _opened(

@@ -17,7 +17,7 @@ from halfseen.assign import SOFT
 from halfseen.data import Cut, Schema, SequenceChunk, Sequences, Source, frame_from_dict, read_sequences
 from halfseen.data.sequences import column_names, fill_sequences
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators import options
+from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, NamedComponents, SelectsModels
 from halfseen.estimators.selection import aic, bic
 from halfseen.estimators.table import covariance_types, numeric_schema, profile
@@ -280,7 +280,7 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
         for k, name in enumerate(self.state_names_):
             own = traits[k * inside : (k + 1) * inside]
             lines.append(f"{name} ({self._stay(k)}): {' | '.join(own)}")
-        return "\n".join(lines)
+        return convergence.described(self, "\n".join(lines))
 
     def _stay(self, k: int) -> str:
         onward = self.transmat_[k].copy()

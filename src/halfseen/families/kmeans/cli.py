@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
-from halfseen.app.fits import ended
 from halfseen.app.tables import (
     batches,
     check,
@@ -25,6 +24,7 @@ from halfseen.app.tables import (
 )
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
+from halfseen.estimators.convergence import ended
 from halfseen.families.kmeans.centers import RULES, names_of, ruler
 from halfseen.families.kmeans.estimator import KMeans
 from halfseen.families.kmeans.rows import nearest

@@ -338,7 +338,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         cluster 1 (33%): x0 9 (all 3.83); x1 7 (all 6)
         """
         check_is_fitted(self, "_centred")
-        return centers.describe(self, options.whole("top", top))
+        return convergence.described(self, centers.describe(self, options.whole("top", top)))
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the nearest centre of each row; the lowest index among equals, and for a row without any cell."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from halfseen.analysis.imputation_check import HiddenCells, check_imputation
 from halfseen.analysis.missing_values import MissingByClass, MissingValues, missing_by_class_of
 from halfseen.analysis.missing_values import count as count_missing
-from halfseen.app.report.checks import FAR, MOST_HEAT_ROWS, N_TRAITS, events, missing_check
+from halfseen.app.report.checks import FAR, MOST_HEAT_ROWS, N_TRAITS, advice, events, missing_check
 from halfseen.app.report.figures import svg
 from halfseen.app.report.material import MOST_ROWS, TOP_ROWS, Material
 from halfseen.app.report.missing_values import hidden_grid, missing_figure, missing_grid
@@ -35,6 +35,7 @@ from halfseen.app.report.parts import (
 from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, listed, number, percent, plural
 from halfseen.data import read
+from halfseen.estimators.convergence import ended
 from halfseen.families.kmeans import rows as centred
 from halfseen.families.kmeans.centers import RULES, contrast, names_of, overall, ruler, traits_of
 from halfseen.families.kmeans.imputation_check import ClusterCells
@@ -129,7 +130,7 @@ def _converged(model: Any) -> Check:
     if model.converged_:
         text = f"The fit converged after {iterations} ({model.stop_reason_}). Other starts may end elsewhere."
         return Check(True, "Convergence", text)
-    text = f"The fit stopped after {iterations} without converging ({model.stop_reason_}). Raise max_iter."
+    text = f"The fit stopped after {iterations} without converging ({model.stop_reason_}). {advice(model)}"
     return Check(False, "Convergence", text)
 
 
@@ -247,7 +248,8 @@ def _trace_figure(model: Any) -> Figure:
 
     label = f"Inertia before each of {plural(model.n_iter_, 'iteration')}, decreasing to {model.trace_[-1]:,.1f}."
     drawing = svg(draw, "trace", (5.6, 3.6), label)
-    return Figure(drawing, f"Inertia of the best start by iteration; stopped by: {model.stop_reason_}.", "Convergence")
+    end = ended(model.stop_reason_, model.n_iter_)
+    return Figure(drawing, f"Inertia of the best start by iteration; {end}.", "Convergence")
 
 
 def _gap_figure(model: Any, material: ClusterMaterial) -> Figure:

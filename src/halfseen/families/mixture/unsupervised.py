@@ -110,7 +110,7 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         self.n_components_ = best.n_components
         self._publish(best, known(best.n_components)[1])
         if interrupted:
-            convergence.warn_interrupted()
+            convergence.warn_search_interrupted(self, "before all numbers of classes were tried")
         return self
 
     def _begin_without_data(self, n_columns: int) -> None:

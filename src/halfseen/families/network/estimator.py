@@ -212,7 +212,7 @@ class BayesNet(NetworkFit):
         self._publish(best)
         self._origin = Origin.now(digested(schema, np.array([best.n_rows]), _frequencies(schema, rows)), seed)
         if interrupted and not best.search.interrupted:
-            convergence.warn_interrupted()
+            convergence.warn_search_interrupted(self, "before all numbers of hidden states were tried")
         return self
 
     @classmethod

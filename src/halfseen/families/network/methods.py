@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen.data import Column, Schema, Source, frame_from_dict, read, row_weight
 from halfseen.engine.loop.model import weighted_sum
 from halfseen.errors import AbsentError, DataError, ImpossibleRowWarning, ParameterError, warn
-from halfseen.estimators import options
+from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, SelectsModels
 from halfseen.families.network.model import (
     BayesianNetwork,
@@ -149,7 +149,7 @@ class NetworkMethods(SelectsModels, InformationCriteria):
             shown = ", ".join(words[:6]) + (f", ... {len(words)} states" if len(words) > 6 else "")
             parents = "" if not self.parents_[name] else f" <- {', '.join(self.parents_[name])}"
             lines.append(f"{name}{' (hidden)' if name in hidden else ''}{parents}: {shown}")
-        return "\n".join(lines)
+        return convergence.described(self, "\n".join(lines))
 
     # ---- what follows from the graph ---------------------------------------------------------------------------------
 

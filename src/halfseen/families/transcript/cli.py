@@ -18,11 +18,11 @@ import pyarrow as pa
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
-from halfseen.app.fits import ended
 from halfseen.app.tables import column, open_rows
 from halfseen.data.encodings import read_text
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
+from halfseen.estimators.convergence import ended
 from halfseen.families.transcript.alignment import FORMATS, Segment, write
 from halfseen.families.transcript.audio_folder import AudioFolder, Recording, read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner

@@ -626,7 +626,7 @@ class TranscriptAligner(Estimator):
         ]
         for word, ways in self.pronunciations_.items():
             lines.append(f"{word}: " + ", ".join(f"{way} {share:.0%}" for way, share in ways.items()))
-        return "\n".join(lines)
+        return convergence.described(self, "\n".join(lines))
 
 
 def _any_number(emission: str) -> bool:

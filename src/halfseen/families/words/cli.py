@@ -16,8 +16,8 @@ from typing import Any, TextIO
 from halfseen.app import console
 from halfseen.app.code import call
 from halfseen.app.dispatch import Fitted
-from halfseen.app.fits import ended
 from halfseen.errors import DataError, ParameterError
+from halfseen.estimators.convergence import ended
 from halfseen.families.words.bitext import open_lines, read_gold
 from halfseen.families.words.estimator import WordAligner
 from halfseen.families.words.link_scores import LinkScores, compared

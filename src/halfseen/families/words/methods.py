@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import frame_from_dict
 from halfseen.errors import DataError, DataTypeError, ParameterError
-from halfseen.estimators import options
+from halfseen.estimators import convergence, options
 from halfseen.estimators.base import Estimator
 from halfseen.families.words.bitext import Bitext, encode_pairs, read_pairs
 from halfseen.families.words.corpus import Rows, looked_up, reversed_text, sides_of
@@ -253,7 +253,7 @@ class WordAlignerMethods(Estimator):
                 shares = ", ".join(f"{d:+d} {c:.0%}" for d, c in self._made(name).items() if c >= SHOWN_JUMP)
                 lines.append(f"{name}: jumps {shares}; {one.place[0]:.0%} of the words have no source")
         lines += [f"{word}: {', '.join(f'{f} {p:.2f}' for f, p in found)}" for word, found in self._frequent()]
-        return "\n".join(lines)
+        return convergence.described(self, "\n".join(lines))
 
     def _frequent(self, n: int = 10) -> list[tuple[str, list[tuple[str, float]]]]:
         """Return the words that stand together with most others, each with its best translations."""
