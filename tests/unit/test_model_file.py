@@ -417,7 +417,7 @@ def test_the_old_file_stays_until_the_new_one_is_whole(path, monkeypatch):
     for step in ("fsync", "replace"):
         with monkeypatch.context() as patch:
             patch.setattr(os, step, fail)
-            with pytest.raises(ModelFileError, match="Input.output error"):
+            with pytest.raises(ModelFileError, match=r"Input.output error"):
                 hs.save(latent(NUMBERS)[0], path)
     assert path.read_bytes() == old
     assert os.listdir(path.parent) == [path.name]

@@ -488,8 +488,11 @@ class Table:
             return self._canonical_in_files(evidence, self.memory_limit)
         return self._merged(evidence, overwrite)
 
+    def content(self) -> list[NDArray[Any]]:
+        """The columns by which rows are compared, with the patterns of canonical evidence."""
+        return self._content(self.evidence)
+
     def _content(self, evidence: Evidence | None) -> list[NDArray[Any]]:
-        """The columns by which rows are compared."""
         columns = [column for block in self.blocks.values() for column in _key_columns(block)]
         return columns if evidence is None else [*columns, evidence.index]  # canonical: equal numbers, equal patterns
 
