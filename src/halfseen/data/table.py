@@ -33,6 +33,7 @@ from halfseen.kernels import active as kernels
 
 __all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight", "row_weight"]
 
+WEIGHTS = (1e-100, 1e100)  # between these must lie the largest weight
 CHUNK = 4096  # rows; with K = 8 doubles each their scores take 256 KB and stay in L2
 READ = 16  # uses of the statistics of a chunk of text for each time they are added to the others
 LARGEST = 16384  # rows; larger chunks save little in scheduling, and their scores no longer fit into the cache
@@ -594,7 +595,7 @@ def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     Parameters
     ----------
     weight : (N,) array-like, number or None
-        Finite, not negative, not all zero. A number counts for every row; None is 1.
+        Finite, not negative, the largest from 1e-100 to 1e100. A number counts for every row; None is 1.
     n_rows : int
         N.
 
@@ -629,6 +630,12 @@ def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
             )
     if not values.any():
         raise DataError("Sample weights must contain at least one non-zero number.")
+    largest = values.max()
+    if not WEIGHTS[0] <= largest <= WEIGHTS[1]:
+        raise DataError(
+            f"sample_weight: the largest weight is {largest:g}. It must lie between {WEIGHTS[0]:g} and {WEIGHTS[1]:g}, or "
+            "sums of weights and squares would not be numbers. Multiply all weights by one factor."
+        )
     return values
 
 

@@ -255,6 +255,16 @@ class Categorical(Leaf):
         free = params if limits.fixed is None else params[~np.asarray(limits.fixed)]
         return bool(free.min(initial=np.inf) >= (limits.floor or 0.0))
 
+    def unpack(self, vector: Floats, like: Floats) -> Floats:
+        """Return the cells of a vector, with the sums that rows of `like` have.
+
+        The sums of an extrapolation are off by rounding times the square of its length, which a weight of 1e9 would
+        make a gain.
+        """
+        cells = vector.reshape(like.shape)
+        sums = self._spread(cells)
+        return frozen(np.divide(cells * self._spread(like), sums, out=np.array(cells), where=sums > 0))
+
     def flaw(self, params: Floats) -> str | None:
         """Probabilities must be at least 0 and sum to one in each row."""
         if (flaw := super().flaw(params)) is not None:

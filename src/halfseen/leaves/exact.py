@@ -99,6 +99,11 @@ class Joined:
         return np.concatenate([np.ravel(part.total()) for part in self.parts])
 
 
+def unit_of(weight: Floats) -> float:
+    """Return the power of two just below the largest weight."""
+    return float(np.ldexp(0.5, int(np.frexp(weight.max())[1])))
+
+
 class Weights:
     """The bins that the weights of a table need: weights of 1 one, others as many as they have bits for.
 
@@ -112,9 +117,8 @@ class Weights:
     True
     """
 
-    def __init__(self, weight: Floats) -> None:
-        if weight.strides == (0,):  # one number for all rows
-            weight = weight[:1]
+    def __init__(self, weight: Floats, unit: float = 1.0) -> None:
+        weight = weight / unit
         if weight.max() < 2.0**BITS and (weight == np.rint(weight)).all():
             self.bins = [0]
             return

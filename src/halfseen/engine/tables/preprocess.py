@@ -20,7 +20,7 @@ from halfseen.engine.tables.fused_normal import FusedNormal
 from halfseen.engine.tables.fused_text import FusedText
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.kernels import active as kernels
-from halfseen.leaves.exact import Joined, Weights
+from halfseen.leaves.exact import Joined, Weights, unit_of
 from halfseen.leaves.limits import Params
 
 
@@ -96,12 +96,15 @@ def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Exp
     """Return the statistics of rows whose components are known: the same bits in any order of the rows.
 
     Their sums have no rounding, so that rows are counted in the order in which they come. Where a leaf has no such
-    sums, rows are put in order first.
+    sums, rows are put in order first. Weights are measured in a power of two near the largest: so all weights times a
+    power of two give the same bits.
     """
-    prepared, cut = model.prepare(about), Weights(table.weight)
+    unit = unit_of(table.weight)
+    prepared, cut = model.prepare(about), Weights(table.weight[:1] if _alike(table) else table.weight, unit)
 
     def tally(chunk: Chunk) -> Joined | None:
-        return model.tallied(prepared, chunk, _components(table, chunk), cut)
+        own = chunk if unit == 1 else replace(chunk, weight=chunk.weight / unit)
+        return model.tallied(prepared, own, _components(table, chunk), cut)
 
     sums: Joined | None = None
     for part in runner(tally, table.chunks(light=True)):
@@ -110,12 +113,17 @@ def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Exp
         sums = part if sums is None else sums + part
     else:
         assert sums is not None
-        return Expected(sums.total(), 0.0)
+        return Expected(sums.total() * unit, 0.0)
     ordered = table.canonical()
     parts: Iterable[Expected] = runner(
         lambda chunk: model.known(prepared, chunk, _components(ordered, chunk)), ordered.chunks(light=True)
     )
     return fold(add, parts)
+
+
+def _alike(table: Table) -> bool:
+    """Whether all weights are one number."""
+    return table.weight.strides == (0,)
 
 
 def _components(table: Table, chunk: Chunk) -> NDArray[np.int64]:
