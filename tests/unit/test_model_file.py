@@ -28,7 +28,7 @@ from sklearn.pipeline import make_pipeline
 
 import halfseen as hs
 from halfseen.app import model_file, plain_values
-from halfseen.errors import HalfseenWarning, ModelFileError, ParameterError, VersionWarning
+from halfseen.errors import FitError, HalfseenError, HalfseenWarning, ModelFileError, ParameterError, VersionWarning
 from halfseen.families import ESTIMATORS
 
 FORMAT_1 = Path(__file__).with_name("format_1")
@@ -877,3 +877,56 @@ def test_pickles_of_centres_and_chains_carry_the_version():
         state = pickle.dumps(model)
         np.testing.assert_array_equal(pickle.loads(state).predict([[1.0]]), model.predict([[1.0]]))
         _warns_of_another_version(state)
+
+
+# ------------------------------------------------------------------------------ results that could not be loaded again
+
+
+EXTREME = {
+    "counts of 1e60": lambda: hs.LatentClass(2, columns={0: "poisson"}, **QUICK).fit([[0.0], [1e60], [3e60], [5]] * 5),
+    "numbers of 1e155": lambda: hs.GaussianMixture(3, variance_floor=0.0, **QUICK).fit(NUMBERS * 1e155),
+    "the same column twice": lambda: hs.GaussianMixture(2, **QUICK).fit(NUMBERS[:, [0, 0, 1]]),
+    "numbers of 1e-160": lambda: hs.HMM(2, random_state=0, n_init=2).fit(NUMBERS * 1e-160),
+}
+
+
+@pytest.mark.parametrize("name", EXTREME)
+def test_a_fit_gives_a_model_that_can_be_saved_or_none(path, name):
+    """What the fit gives, `save` takes: it is not called damaged there."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = EXTREME[name]()
+        except HalfseenError:
+            return
+    hs.save(model, path)
+    hs.load(path)
+
+
+def test_what_is_no_model_is_refused_at_the_fit_and_an_earlier_one_stays(monkeypatch):
+    model = hs.GaussianMixture(2, **QUICK).fit(NUMBERS)
+    before = model.means_
+    monkeypatch.setattr(type(model._model), "flaw", lambda self, params: "emit: a variance is not above 0.")
+    with pytest.raises(FitError, match=r"cannot be used: emit: a variance is not above 0\. .* Rescale"):
+        model.fit(NUMBERS * 2)
+    assert model.means_ is before or (model.means_ == before).all()
+
+
+def test_linear_algebra_that_fails_is_an_error_in_words(monkeypatch):
+    def fails(*_, **__):
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+
+    monkeypatch.setattr(hs.GaussianMixture, "_search", fails)
+    with pytest.raises(FitError, match=r"a covariance could not be computed \(Eigenvalues did not converge\)"):
+        hs.GaussianMixture(2, **QUICK).fit(NUMBERS)
+
+
+@pytest.mark.parametrize("rows", [1e-300, 1e-9])
+def test_documents_of_endless_length_are_not_drawn(path, rows):
+    model = hs.LatentClass(2, columns={"body": "text"}, **QUICK).fit(DOCUMENTS)
+    hs.save(model, path)
+    counts = parts(path.read_bytes())[2]["summary/text/counts"].copy()
+    counts[-1] = rows  # texts of 1e9 words and more, on average
+    path.write_bytes(tampered(path.read_bytes(), tensors={"summary/text/counts": counts}))
+    with pytest.raises(ParameterError, match=r"5 texts of .* words on average are too many to draw"):
+        hs.load(path).sample(5)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import halfseen as hs
+from halfseen.app import console
+from halfseen.app.console import progress_line
 from halfseen.engine.services.progress import Progress, watching
 from halfseen.errors import InterruptedWarning
 
@@ -133,3 +135,28 @@ def test_nobody_watches_afterwards_nor_in_another_thread():
 def test_watching_changes_nothing():
     alone = hs.LatentClass(2, random_state=0, n_init=6).fit(ROWS)
     assert watched()[0].trace_ == alone.trace_
+
+
+@pytest.mark.parametrize("width", [200, 80, 60, 40, 20, 5])
+@pytest.mark.parametrize("objective", [-123.4, -1.2e9, None])
+def test_the_line_on_a_terminal_is_never_cut_inside_a_number(width, objective):
+    seen = Progress(12, 16, 128, 1000, 1000, objective)
+    line = progress_line(seen, width)
+    parts = line.split(", ")
+    whole = progress_line(seen, 1000).split(", ")
+    assert [part for part in whole if part in parts] == parts
+    assert len(line) <= width - 3 or len(parts) == 1
+    if width >= 80:
+        assert "iteration 1000 of at most 1000" in line
+
+
+def test_progress_of_rows(capsys, monkeypatch):
+    monkeypatch.setattr(console, "QUIET", -1.0)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    with console.status() as show_line:
+        show_line("1,000 rows")
+    with console.status(wanted=False) as show_line:
+        show_line("2,000 rows")
+    shown = capsys.readouterr().err
+    assert "1,000 rows" in shown
+    assert "2,000 rows" not in shown

@@ -429,6 +429,48 @@ def test_a_model_without_a_report_is_refused():
 # --------------------------------------------------------------------------------------------------------------- to see
 
 
+POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">\n?')
+
+
+def test_pages_allow_no_scripts_and_no_network(classes):
+    """A second defence, behind the escaping of all text: before anything else that the page holds."""
+    X, _ = birds()
+    small = hs.explain(hs.LatentClass(2, random_state=0), [["a", 1], ["b", 0], ["a", 0]], n_iter=1)
+    for html in (hs.report(classes, X), small.html()):
+        policy = POLICY.search(html)[1].split("; ")
+        assert policy[:3] == ["default-src 'none'", "style-src 'unsafe-inline'", "img-src data:"]
+        assert html.index("Content-Security-Policy") < html.index("<title>") < html.index("<style>")
+        assert "<script" not in html
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium found to draw the page")
+def test_a_browser_runs_no_script_in_a_page_and_draws_it_all_the_same(tmp_path, classes):
+    X, _ = birds()
+    html = hs.report(classes, X)
+    assert POLICY.search(html)
+    run = "<script>document.title = 'it ran'</script></body>"
+    pages = {"with": html, "without": POLICY.sub("", html)}
+    shots, titles = {}, {}
+    for name, text in pages.items():
+        path = tmp_path / f"{name}.html"
+        command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'chrome'}"]
+        path.write_text(text)
+        shot = tmp_path / f"{name}.png"
+        subprocess.run(
+            [*command, f"--screenshot={shot}", "--window-size=1200,1600", path.as_uri()],
+            check=True,
+            capture_output=True,
+            timeout=120,
+        )
+        shots[name] = shot.read_bytes()
+        path.write_text(text.replace("</body>", run))
+        done = subprocess.run([*command, "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=120)
+        titles[name] = "<title>it ran</title>" in done.stdout
+    assert titles == {"with": False, "without": True}
+    assert shots["with"] == shots["without"]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium found to draw the page")
 @pytest.mark.parametrize(("scheme", "width"), [(1, 1200), (0, 1200), (1, 420)])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from halfseen.engine.services.progress import Progress
 
 QUIET = 1.5  # seconds before progress is shown
+SPINNER = 3  # columns that the sign of a running program takes before the line, and one after it
 
 
 def errors() -> Console:
@@ -107,27 +108,39 @@ def shown_warnings(translate: Callable[[str], str]) -> Iterator[set[type[Warning
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[Progress], None]]:
-    """Yield a function that shows the progress of a long fit on a terminal, and nothing elsewhere."""
+def status(wanted: bool = True) -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows a line of progress on a terminal, once some time has passed; nothing elsewhere."""
     console = errors()
-    if not console.is_terminal:
-        yield lambda seen: None
+    if not (wanted and console.is_terminal):
+        yield lambda text: None
         return
     began = monotonic()
-    with console.status("") as status:
-        status.stop()
+    with console.status("") as line:
+        line.stop()
 
-        def watch(seen: Progress) -> None:
+        def show_line(text: str) -> None:
             if monotonic() - began > QUIET:
-                status.start()
-                status.update(_line(seen))
+                line.start()
+                line.update(text)
 
-        yield watch
+        yield show_line
 
 
-def _line(seen: Progress) -> str:
-    best = "" if seen.objective is None else f", objective {seen.objective:,.1f}"
-    return (
-        f"{seen.n_components} components, {seen.n_running} of {seen.n_starts} starts running, "
-        f"iteration {seen.n_passes} of at most {seen.max_iter}{best}"
-    )
+@contextmanager
+def progress() -> Iterator[Callable[[Progress], None]]:
+    """Yield a function that shows the progress of a long fit on a terminal, and nothing elsewhere."""
+    with status() as show_line:
+        yield lambda seen: show_line(progress_line(seen, errors().width))
+
+
+def progress_line(seen: Progress, width: int) -> str:
+    """Return the state of a fit in a line that is not cut: what matters least is left out where there is no room."""
+    parts = [
+        f"{seen.n_components} components",
+        f"{seen.n_running} of {seen.n_starts} starts running",
+        f"iteration {seen.n_passes} of at most {seen.max_iter}",
+        *([] if seen.objective is None else [f"objective {seen.objective:,.1f}"]),
+    ]
+    while len(parts) > 1 and len(", ".join(parts)) > width - SPINNER:
+        del parts[min(1, len(parts) - 2)]
+    return ", ".join(parts)

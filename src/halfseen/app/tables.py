@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -67,9 +68,12 @@ def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> 
 def batches(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[tuple[pa.Table, pa.Table]]:
     """Yield batches of rows: with all columns, and with those of the model."""
     table, n_rows = opened(reading, request), 0
-    for batch in table.batches(everything=True):
-        n_rows += batch.num_rows
-        yield batch, features(model, batch, request["data"])
+    on_screen = request.get("output") == "-" and sys.stdout.isatty()  # where the rows themselves are to be seen
+    with console.status(wanted=not on_screen) as show_line:
+        for batch in table.batches(everything=True):
+            yield batch, features(model, batch, request["data"])
+            n_rows += batch.num_rows
+            show_line(f"{n_rows:,} rows")
     if not n_rows:
         raise DataError(f"{request['data'] or 'the query'} has no rows.")
 

@@ -2,7 +2,8 @@
 
 A *scan* is a table outside memory that can be read any number of times, batch by batch and in the order of its rows.
 DuckDB runs inside the process, on a connection that is opened for one read and closed after it: in memory, read-only
-for database files, and never fetching an extension.
+for database files, and never fetching an extension. A connection can read the files that the user named and no others:
+a data file is not trusted, and a database may contain a view of any file. File names are literal, not patterns.
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias
 
 from halfseen.disk import disk_full, size_text
@@ -25,7 +25,7 @@ CellKind: TypeAlias = Literal["number", "bool", "text", "date", "other"]
 
 BATCH = 1 << 16  # rows read at a time
 SMALL = 64 << 20  # bytes; DuckDB needs at least this much
-PER_THREAD = 4 << 20  # bytes of a CSV file that a thread holds while memory is short
+PER_COLUMN = 160 << 10  # bytes; and this much for each column: vectors of 2,048 texts, and their copies
 COUNT = "halfseen_count"  # column of a scan with equal rows merged
 
 
@@ -45,11 +45,13 @@ class Scan(ABC):
     ----------
     title : str                 what to call it in messages
     columns : tuple of ScanColumn
+    files : tuple of str        files that are read
     size : int                  bytes of its file, about the least that the table takes in memory; 0: unknown
     """
 
     title: str
     columns: tuple[ScanColumn, ...]
+    files: tuple[str, ...] = ()
     size: int = 0
 
     @abstractmethod
@@ -61,8 +63,12 @@ class Scan(ABC):
         """Number of rows."""
 
     @abstractmethod
-    def grouped(self, names: Sequence[str]) -> Scan:
-        """The same rows with equal ones merged, and how many there were in one more column, COUNT."""
+    def grouped(self, names: Sequence[str]) -> Scan | None:
+        """The same rows with equal ones merged, and their number in one more column, COUNT; None if it cannot."""
+
+    def line_of(self, row: int) -> int | None:
+        """The line of a row in a file of text; None where there are no lines."""
+        return None
 
     def settled(self, memory_limit: int | None = None) -> Self:
         """The same scan with the types of its columns confirmed on all rows; most scans need no check."""
@@ -89,6 +95,8 @@ class DuckScan(Scan):
         A DuckDB file, opened for reading only.
     before : str, optional
         SQL that is run first, such as the definition of a view.
+    files : sequence of str
+        The files that may be read in addition to the database.
     """
 
     def __init__(
@@ -99,8 +107,10 @@ class DuckScan(Scan):
         text: Sequence[str] = (),
         database: str | None = None,
         before: str = "",
+        files: Sequence[str] = (),
     ) -> None:
         self.title = title
+        self.files = tuple(files)
         self._relation = relation
         self._missing = tuple(missing)
         self._text = tuple(text)
@@ -110,7 +120,7 @@ class DuckScan(Scan):
         self.columns = tuple(self._described())
 
     def _described(self) -> Iterator[ScanColumn]:
-        for name, of_type in self._rows(
+        for name, of_type in self.rows_of(
             f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {self._relation})"
         ):
             kind = "text" if name in self._text else kind_of(of_type)
@@ -128,7 +138,7 @@ class DuckScan(Scan):
         """A JSON column whose cells are of several types: one type may remain without the missing ones."""
         cell = f"({quoted_name(name)} ->> '$')"
         markers = ", ".join(map(quoted_text, ("", *self._missing)))
-        found = self._rows(
+        found = self.rows_of(
             f"SELECT DISTINCT json_type({quoted_name(name)}) FROM {self._relation} "
             f"WHERE {cell} IS NOT NULL AND trim({cell}) NOT IN ({markers})"
         )
@@ -150,30 +160,39 @@ class DuckScan(Scan):
         return f"SELECT {selected} FROM {self._relation}"
 
     def count(self, memory_limit: int | None = None) -> int:
-        [(count,)] = self._rows(f"SELECT count(*) FROM {self._relation}", memory_limit)
+        [(count,)] = self.rows_of(f"SELECT count(*) FROM {self._relation}", memory_limit)
         return int(count)
 
     def grouped(self, names: Sequence[str]) -> Scan:
         selected = ", ".join(f"{self._expressions[name]} AS {quoted_name(name)}" for name in names)
         relation = f"(SELECT {selected}, count(*) AS {COUNT} FROM {self._relation} GROUP BY ALL)"
-        return DuckScan(self.title, relation, (), (), self._database, self._before)
+        return DuckScan(self.title, relation, (), (), self._database, self._before, self.files)
 
-    def _rows(self, query: str, memory_limit: int | None = None) -> list[tuple[Any, ...]]:
+    def rows_of(self, query: str, memory_limit: int | None = None) -> list[tuple[Any, ...]]:
+        """The rows of another query on the same files."""
         with self._connected(memory_limit) as connection:
             found: list[tuple[Any, ...]] = connection.execute(query).fetchall()
             return found
 
     @contextmanager
     def _connected(self, memory_limit: int | None = None) -> Iterator[Any]:
-        with connected(self._database, memory_limit, self.title) as connection:
+        n_columns = len(getattr(self, "columns", ()))
+        with connected(self._database, memory_limit, self.title, self.files, n_columns=n_columns) as connection:
             if self._before:
                 connection.execute(self._before)
             yield connection
 
 
 @contextmanager
-def connected(database: str | None, memory_limit: int | None, title: str, guessed: bool = False) -> Iterator[Any]:
-    """Open a connection, and turn DuckDB's errors into ours.
+def connected(
+    database: str | None,
+    memory_limit: int | None,
+    title: str,
+    files: Sequence[str] = (),
+    guessed: bool = False,
+    n_columns: int = 0,
+) -> Iterator[Any]:
+    """Open a connection that can read one database and some files, and turn DuckDB's errors into ours.
 
     With `guessed` types a cell that does not fit them is not the user's error: `WrongTypeGuess` is raised.
     """
@@ -189,13 +208,19 @@ def connected(database: str | None, memory_limit: int | None, title: str, guesse
             "threads": str(os.cpu_count() or 1),
         }
         if memory_limit is not None:
-            config |= {"memory_limit": f"{max(memory_limit, SMALL)}B", "threads": "1"}
+            needed = SMALL + PER_COLUMN * n_columns
+            config |= {"memory_limit": f"{max(memory_limit, needed)}B", "threads": "1"}
+        place = ":memory:" if database is None else os.path.abspath(database)
         try:
-            with duckdb.connect(database or ":memory:", read_only=database is not None, config=config) as connection:
+            with duckdb.connect(place, read_only=database is not None, config=config) as connection:
                 connection.execute("SET enable_progress_bar = false")
                 if memory_limit is not None:
                     connection.execute(f"SET streaming_buffer_size = '{min(max(memory_limit, 1 << 20), 10 << 20)}B'")
-                yield connection
+                restrict(connection, files)
+                try:
+                    yield connection
+                except duckdb.PermissionException as error:
+                    raise _reads_elsewhere(connection, str(error), title, database) from None
         except (duckdb.Error, pyarrow.ArrowException, OSError) as error:  # the latter two from a reader of Arrow
             raise _full_disk(error, spilled) or explained(error, title, guessed) from None
 
@@ -209,6 +234,87 @@ def _full_disk(error: Exception, spilled: TemporaryFolder) -> Exception | None:
     return disk_full(os.path.dirname(spilled.name), f"DuckDB's temporary files need more than {used}", ADVICE)
 
 
+def restrict(connection: Any, files: Sequence[str]) -> None:
+    """Let a connection read these files and its own temporary folder only, for good."""
+    spelled = [each for file in files for each in (file, os.path.abspath(file))]  # before 1.5 they were not the same
+    allowed = dict.fromkeys([*spelled, *map(without_patterns, spelled)])
+    connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, allowed))}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+QUOTED = re.compile(
+    r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)"|\$(\w*)\$(.*?)\$\3\$""", re.DOTALL
+)  # strings and names of SQL
+
+
+def named_files(sql: str) -> list[str]:
+    """Return the files that a query may read: those written in it as text, patterns with the files that match them.
+
+    Examples
+    --------
+    >>> named_files("SELECT * FROM 'a.csv' JOIN read_parquet('it''s.parquet') USING (id) WHERE x = 'y'")
+    ['a.csv', "it's.parquet", 'y']
+    """
+    duckdb = optional("duckdb", "Reading files")
+    found = []
+    for text, name, _, plain in QUOTED.findall(sql):
+        found.append(text.replace("''", "'") or name.replace('""', '"') or plain)
+    patterns = [each for each in found if re.search(r"[\[*?]", each) and re.search(r"[./]", each)]
+    if patterns:
+        with duckdb.connect(":memory:") as connection:
+            for pattern in patterns:
+                found += [file for (file,) in connection.execute("SELECT file FROM glob(?)", [pattern]).fetchall()]
+    return found
+
+
+def check_query(sql: str, title: str) -> None:
+    """Refuse what is not a query by itself, such as one that closes the brackets that will be around it."""
+    duckdb = optional("duckdb", "Reading files")
+    try:
+        duckdb.extract_statements(sql)
+    except duckdb.Error as error:
+        raise explained(error, title) from None
+
+
+def _reads_elsewhere(connection: Any, said: str, title: str, database: str | None) -> DataError:
+    """The error for a query or a view that reads a file that the user did not name; views are named."""
+    found = re.search(r'access file "(.*?)(/\*\*/\*\.\w+)?"', said, re.DOTALL)
+    if found and found[2] and not os.path.exists(found[1]):  # DuckDB looks whether it is a folder
+        return DataError(f"{title}: there is no file {found[1]}.")
+    other = f"the file {found[1]}" if found else "another file"
+    views = [] if database is None else [name for name in _views(connection) if not _binds(connection, name)]
+    if views:
+        which = f"view {views[0]!r}" if len(views) == 1 else f"views {', '.join(map(repr, views[:5]))}"
+        return DataError(
+            f"{title}: its {which} would read {other}. A database file may read itself only. If you trust it, copy the "
+            "rows that you need into a table of it, or into a CSV file."
+        )
+    return DataError(
+        f"{title}: the query would read {other}. With a path it may read that file only; without one, the files that "
+        "are written in it as text, such as 'a.csv'."
+    )
+
+
+def _views(connection: Any) -> list[str]:
+    return [
+        name for (name,) in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+    ]
+
+
+def _binds(connection: Any, view: str) -> bool:
+    """Whether a view can be used without reading a forbidden file."""
+    import duckdb
+
+    try:
+        connection.execute(f"DESCRIBE SELECT * FROM {quoted_name(view)}")
+    except duckdb.PermissionException:
+        return False
+    except duckdb.Error:
+        pass
+    return True
+
+
 def arrow_tables(connection: Any, query: str, rows: int) -> Iterator[Any]:
     """Run a query and give its rows as Arrow tables."""
     import pyarrow as pa
@@ -219,178 +325,28 @@ def arrow_tables(connection: Any, query: str, rows: int) -> Iterator[Any]:
         yield pa.Table.from_batches([batch])
 
 
-# --------------------------------------------------------------------------------------------------------------- CSV
-
-HEAD = 20_480  # rows from which the types of a CSV file are inferred; a later cell that disagrees changes the type
-NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(?i:inf|infinity)|(?i:nan)"
-CODE = r"[+-]?0\d+"  # 007 is a name, not a number
-COMMA = r"[+-]?\d+,\d+"
-DATE = r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2})([ T]\d{1,2}:\d{2}.*)?"
-TIME = r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?"
-TRUTH = ("true", "false", "True", "False", "TRUE", "FALSE")
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a CSV file is written."""
-
-    names: tuple[str, ...]
-    delimiter: str = ","
-    decimal: str = "."
-    encoding: str = "utf-8"
-    missing: tuple[str, ...] = ()
-
-    def relation(self, path: str, types: Mapping[str, str], memory_limit: int | None = None) -> str:
-        """The file in DuckDB's SQL; columns without a type are text."""
-        columns = ", ".join(f"{quoted_text(name)}: '{types.get(name, 'VARCHAR')}'" for name in self.names)
-        markers = ["", *self.missing, *(f" {marker}" for marker in self.missing)]
-        more = f", encoding = {quoted_text(self.encoding)}" if self.encoding != "utf-8" else ""
-        more += f", buffer_size = {PER_THREAD}" if memory_limit is not None else ""
-        return (
-            f"read_csv({quoted_text(path)}, auto_detect = false, header = true, quote = '\"', escape = '\"', "
-            f"delim = {quoted_text(self.delimiter)}, decimal_separator = '{self.decimal}', "
-            f"nullstr = [{', '.join(map(quoted_text, markers))}], columns = {{{columns}}}{more})"
-        )
-
-
-class CsvScan(Scan):
-    """A CSV file; types of columns are inferred from their cells.
-
-    Numbers are read as float64: DuckDB would round a late 1.5 in a column of whole numbers.
-    """
-
-    def __init__(self, title: str, path: str, dialect: Dialect, text: Sequence[str] = ()) -> None:
-        self.title = title
-        self.size = Path(path).stat().st_size
-        self._path = path
-        self._text = tuple(text)
-        self._known = False
-        self._n_rows: Any = None
-        self._dialect = dialect
-        found = self._inspect(dialect.names, HEAD)
-        commas = any(seen.comma for seen in found.values()) and dialect.delimiter != ","
-        if commas and not any(seen.point for seen in found.values()):
-            self._dialect = replace(dialect, decimal=",")
-            found = self._inspect(dialect.names, HEAD)
-        empty = [name for name, seen in found.items() if not seen.any]
-        if empty:
-            found |= self._inspect(empty)
-        self.columns = tuple(self._cells(name, found[name]) for name in dialect.names)
-
-    def _cells(self, name: str, seen: _CellTests) -> ScanColumn:
-        return ScanColumn(name, "text") if name in self._text else ScanColumn(name, seen.kind, "dates or times")
-
-    def _inspect(self, names: Sequence[str], rows: int | None = None) -> dict[str, _CellTests]:
-        """Test the cells of columns as they are written."""
-        if not names:
-            return {}
-        limit, memory_limit = ("", None) if rows is None else (f" LIMIT {rows}", SMALL)
-        every = "\n, ".join(", ".join(_questions(quoted_name(name), self._dialect.decimal)) for name in names)
-        query = f"SELECT {every} FROM (SELECT * FROM {self._dialect.relation(self._path, {}, memory_limit)}{limit})"
-        with connected(None, memory_limit, self.title, guessed=True) as connection:
-            answers = connection.execute(query).fetchone()
-        width = len(_CellTests.__dataclass_fields__)
-        return {name: _CellTests(*map(bool, answers[i * width : (i + 1) * width])) for i, name in enumerate(names)}
-
-    def settled(self, memory_limit: int | None = None) -> CsvScan:
-        if not self._known:
-            try:
-                counts = ", ".join(f"count({self._expression(column)})" for column in self.columns)
-                with connected(None, memory_limit, self.title, guessed=True) as connection:
-                    found = connection.execute(
-                        f"SELECT count(*), {counts} FROM {self._relation(memory_limit)}"
-                    ).fetchone()
-                self._n_rows = found[0]
-            except WrongTypeGuess:
-                seen = self._inspect(self._dialect.names)
-                self.columns = tuple(self._cells(name, seen[name]) for name in self._dialect.names)
-            self._known = True
-        return self
-
-    def batches(self, names: Sequence[str], rows: int = BATCH, memory_limit: int | None = None) -> Iterator[Any]:
-        with connected(None, memory_limit, self.title, guessed=True) as connection:
-            query = f"SELECT {self._selected(names)} FROM {self._relation(memory_limit)}"
-            yield from arrow_tables(connection, query, rows)
-        if len(names) == len(self.columns):
-            self._known = True
-
-    def count(self, memory_limit: int | None = None) -> int:
-        if self._n_rows is None:
-            with connected(None, memory_limit, self.title, guessed=True) as connection:
-                self._n_rows = connection.execute(f"SELECT count(*) FROM {self._relation(memory_limit)}").fetchone()[0]
-        return int(self._n_rows)
-
-    def selection(self) -> str:
-        """The query that gives all columns, with missing cells as NULL."""
-        return f"SELECT {self._selected(self._dialect.names)} FROM {self._relation()}"
-
-    def grouped(self, names: Sequence[str]) -> Scan:
-        relation = f"SELECT {self._selected(names)}, count(*) AS {COUNT} FROM {self._relation(SMALL)} GROUP BY ALL"
-        return DuckScan(self.title, f"({relation})")
-
-    def _relation(self, memory_limit: int | None = None) -> str:
-        types = {column.name: "DOUBLE" for column in self.columns if column.kind == "number"}
-        return self._dialect.relation(self._path, types, memory_limit)
-
-    def _selected(self, names: Sequence[str]) -> str:
-        by_name = {column.name: column for column in self.columns}
-        return ", ".join(f"{self._expression(by_name[name])} AS {quoted_name(name)}" for name in names)
-
-    def _expression(self, column: ScanColumn) -> str:
-        name = quoted_name(column.name)
-        if column.kind == "bool":
-            stray = f"CASE WHEN {name} IS NOT NULL THEN error('Could not convert ' || {name}) END"
-            return f"CASE lower({name}) WHEN 'true' THEN true WHEN 'false' THEN false ELSE {stray} END"
-        return without_markers(name, column.kind, self._dialect.missing)
-
-
-@dataclass(frozen=True)
-class _CellTests:
-    """Tests that hold for all observed cells of a column (`any`, `code`, `comma`, `point`: for some)."""
-
-    any: bool
-    number: bool
-    code: bool
-    comma: bool
-    point: bool
-    truth: bool
-    date: bool
-
-    @property
-    def kind(self) -> CellKind:
-        if not self.any or (self.number and not self.code):
-            return "number"
-        return "bool" if self.truth else "date" if self.date else "text"
-
-
-def _questions(name: str, decimal: str) -> list[str]:
-    """The SQL of the tests of a column, in the order of `_CellTests`."""
-    cell = f"trim({name})"
-    number = f"replace({cell}, ',', '.')" if decimal == "," else cell
-
-    def all_match(expression: str, pattern: str) -> str:
-        return f"coalesce(bool_and(regexp_full_match({expression}, {quoted_text(pattern)})), false)"
-
-    def some_match(pattern: str) -> str:
-        return f"coalesce(bool_or(regexp_full_match({cell}, {quoted_text(pattern)})), false)"
-
-    return [
-        f"count({name}) > 0",
-        f"{all_match(number, NUMBER)} AND bool_and({name} IS NULL OR TRY_CAST({number} AS DOUBLE) IS NOT NULL)",
-        some_match(CODE),
-        some_match(COMMA),
-        some_match(r"[+-]?\d+\.\d+"),
-        f"coalesce(bool_and({cell} IN ({', '.join(map(quoted_text, TRUTH))})), false)",
-        all_match(cell, f"{DATE}|{TIME}"),
-    ]
-
-
 # --------------------------------------------------------------------------------------------------------- helpers
 
 
 def quoted_text(text: str) -> str:
     """Return a string of SQL."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def quoted_file(path: str) -> str:
+    """Return the name of a file as a string of SQL, to be taken literally."""
+    return quoted_text(without_patterns(os.path.abspath(path)))
+
+
+def without_patterns(path: str) -> str:
+    """Return a path in which no character stands for others.
+
+    Examples
+    --------
+    >>> without_patterns("data[1]*.csv")
+    'data[[]1][*].csv'
+    """
+    return re.sub(r"[\[*?]", r"[\g<0>]", path)
 
 
 def quoted_name(name: str) -> str:
@@ -443,6 +399,16 @@ def explained(error: Exception, title: str, guessed: bool = False) -> Exception:
         )
     if "unicode" in said.lower() or "utf-8" in said:
         return DataError(f"{where} is not in UTF-8. Set the encoding of the file, for example encoding='latin-1'.")
+    if size := re.search(r"Maximum line size of (\d+) bytes exceeded", said):
+        return DataError(
+            f'{where} is longer than {int(size[1]) / 1e6:.3g} MB. Is a quote (") opened and never closed? Leave out '
+            "long texts, or keep them in a Parquet file."
+        )
+    if "state machine reached an invalid state" in said:
+        return DataError(
+            f'{where}: a line breaks the rules of CSV: different ends of lines in one file, or a quote (") inside a '
+            "quoted cell that is not doubled. Write the file anew."
+        )
     if "unterminated quote" in said:
         return DataError(f'{where}: a quote (") is opened and never closed. Correct the line.')
     if extension := re.search(r"extension \W?(\w+)\W? to be loaded|Extension \W?([\w]+)", said):

@@ -12,16 +12,12 @@
 
 from __future__ import annotations
 
-import codecs
-import csv
 import difflib
-import gzip
-import io
 import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +25,18 @@ import numpy as np
 
 from halfseen.data import sqlite
 from halfseen.data.columns import MAX_DISTINCT, is_whole
+from halfseen.data.csv_file import HEAD_BYTES, CsvScan, read_dialect
 from halfseen.data.duckdb_reader import (
     BATCH,
-    CsvScan,
-    Dialect,
     DuckScan,
     Scan,
     ScanColumn,
     WrongTypeGuess,
+    check_query,
     connected,
+    named_files,
+    quoted_file,
     quoted_name,
-    quoted_text,
 )
 from halfseen.data.frames import CodedColumn, RawColumn, Source, read
 from halfseen.data.stream import loaded, no_rows
@@ -51,8 +48,6 @@ from halfseen.temporary import ADVICE, TemporaryFolder
 __all__ = ["FileTable", "identifiers", "open_table"]
 
 EXAMPLE = "example:"  # before the name of a table that comes with the library
-DELIMITERS = ",;\t|"
-HEAD_BYTES = 1 << 16  # of a CSV file, read to detect its delimiter and decimal sign
 OF_TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 OF_DATABASES = (".duckdb", ".sqlite", ".sqlite3", ".db")
 SUFFIXES = (*OF_TEXT, ".parquet", ".pq", ".jsonl", ".ndjson", ".json", *OF_DATABASES)
@@ -124,7 +119,8 @@ def open_table(
     if source is None:
         if not isinstance(sql, str):
             raise ParameterError("open_table: give a path, or a query as sql=.")
-        scan: Scan = DuckScan("the query", _subquery(sql), markers, as_text)
+        check_query(sql, "the query")
+        scan: Scan = DuckScan("the query", _subquery(sql), markers, as_text, files=named_files(sql))
     else:
         scan = _scan(source, title, sql, markers, as_text, delimiter, encoding)
     table = FileTable(scan, memory=read_memory(memory), weight=weight, target=target, keep=keep)
@@ -308,7 +304,25 @@ def _located(path: Any) -> tuple[str | None, str, Any]:
         raise DataError(f"there is no file {path}." + (f" Did you mean {found.parent / near[0]}?" if near else ""))
     if not found.stat().st_size:
         raise DataError(f"{path} is empty.")
-    return str(found), str(path), None
+    title = str(path).encode(errors="backslashreplace").decode()
+    return (str(found), title, None) if _can_be_written(str(found)) else _linked(found, title)
+
+
+def _can_be_written(path: str) -> bool:
+    """Whether DuckDB can be given a path as it is: text, without a backslash, which it takes for a slash."""
+    return path.encode(errors="replace").decode() == path and (os.sep == "\\" or "\\" not in path)
+
+
+def _linked(path: Path, title: str) -> tuple[str, str, Any]:
+    """Give a file a name that can be written: a link, or a copy of a database, as DuckDB follows links by name."""
+    folder = TemporaryFolder()
+    suffix = _known_suffix(path.name)
+    named = Path(folder.name, f"data{suffix}")
+    if suffix in OF_DATABASES:
+        shutil.copyfile(path, named)
+    else:
+        named.symlink_to(path.absolute())
+    return str(named), title, folder
 
 
 def _neighbours(folder: Path) -> list[str]:
@@ -318,11 +332,15 @@ def _neighbours(folder: Path) -> list[str]:
         return []
 
 
+def _known_suffix(name: str) -> str:
+    """The longest of our extensions that a name ends with."""
+    return max((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), key=len, default="")
+
+
 def _spooled(stream: Any, title: str) -> tuple[str, str, Any]:
     """Copy a stream into a temporary file: a table is read more than once."""
     folder = TemporaryFolder()
-    suffix = "".join(Path(title).suffixes[-2:])
-    path = Path(folder.name, "data" + (suffix if suffix in SUFFIXES else ".csv"))
+    path = Path(folder.name, "data" + (_known_suffix(title) or ".csv"))
     first = stream.read(HEAD_BYTES)
 
     def needed() -> str:
@@ -330,15 +348,24 @@ def _spooled(stream: Any, title: str) -> tuple[str, str, Any]:
 
     with enough_space(os.path.dirname(folder.name), needed, ADVICE), path.open("wb") as file:
         if isinstance(first, str):
-            file.write(first.encode())
+            file.write(_encoded(first, title))
             while more := stream.read(HEAD_BYTES):
-                file.write(more.encode())
+                file.write(_encoded(more, title))
         else:
             file.write(first)
             shutil.copyfileobj(stream, file)
     if not path.stat().st_size:
         raise DataError(f"{title} is empty.")
     return str(path), title, folder
+
+
+def _encoded(text: str, title: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{title}: {text[error.start]!a} is not valid text: half of a pair (a lone surrogate)."
+        ) from None
 
 
 def _scan(
@@ -361,23 +388,47 @@ def _scan(
         scan: Scan = CsvScan(title, path, dialect, text)
         return scan if sql is None else _view(scan, sql, missing, text)
     if name.endswith((".parquet", ".pq")):
-        relation = f"read_parquet({quoted_text(path)})"
+        relation = f"read_parquet({quoted_file(path)})"
     elif name.endswith((".jsonl", ".ndjson")):
-        relation = f"read_json({quoted_text(path)}, format = 'newline_delimited', sample_size = -1)"
+        relation = f"read_json({quoted_file(path)}, format = 'newline_delimited', sample_size = -1)"
     elif name.endswith(".json"):
-        relation = f"read_json({quoted_text(path)}, sample_size = -1)"
+        relation = f"read_json({quoted_file(path)}, sample_size = -1)"
     else:
         raise DataError(f"{title}: the extension is not one of: {', '.join(SUFFIXES)}. Rename the file.")
-    scan = DuckScan(title, relation, missing, text)
+    scan = DuckScan(title, relation, missing, text, files=[path])
+    _check_names(scan, path)
     scan.size = Path(path).stat().st_size
     return scan if sql is None else _view(scan, sql, missing, text)
+
+
+def _check_names(scan: DuckScan, path: str) -> None:
+    """Refuse names that differ in case only, of which DuckDB renames one in silence: a and A become a and A_1."""
+    names = [column.name for column in scan.columns]
+    lower = {name.lower(): name for name in names}
+    renamed = [name for name in names if (base := re.fullmatch(r"(.+)_\d+", name)) and base[1].lower() in lower]
+    if not renamed:
+        return
+    if path.lower().endswith((".parquet", ".pq")):
+        from pyarrow import parquet
+
+        own = list(parquet.read_schema(path).names)
+    else:
+        keys = f"SELECT unnest(json_keys(json)) AS name FROM read_json_objects({quoted_file(path)})"
+        own = [name for (name,) in scan.rows_of(f"SELECT DISTINCT name FROM ({keys})")]
+    for name in renamed:
+        other = lower[re.sub(r"_\d+$", "", name).lower()]
+        if name not in own:
+            same = next(each for each in own if each.lower() == other.lower() and each != other)
+            raise DataError(f"{scan.title}: its columns {other!r} and {same!r} differ in case only. Rename one.")
 
 
 def _view(scan: Scan, sql: str, missing: tuple[str, ...], text: tuple[str, ...]) -> Scan:
     """A query over one file, the table `data`."""
     assert isinstance(scan, DuckScan | CsvScan)
+    check_query(sql, scan.title)
     scan.settled()
-    return DuckScan(scan.title, _subquery(sql), missing, text, before=f"CREATE TEMP VIEW data AS {scan.selection()}")
+    view = f"CREATE TEMP VIEW data AS {scan.selection()}"
+    return DuckScan(scan.title, _subquery(sql), missing, text, before=view, files=scan.files)
 
 
 def _database(path: str, title: str, sql: str | None, missing: tuple[str, ...], text: tuple[str, ...]) -> Scan:
@@ -390,7 +441,10 @@ def _database(path: str, title: str, sql: str | None, missing: tuple[str, ...], 
         raise DataError(f"{title} is neither a DuckDB nor a SQLite file: its first bytes are {magic[:8]!r}.")
     with connected(path, None, title) as connection:
         found = connection.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
-    return DuckScan(title, _relation(sql, [name for (name,) in found], title), missing, text, database=path)
+    tables = [name for (name,) in found]
+    if sql is not None and sql not in tables:
+        check_query(sql, title)
+    return DuckScan(title, _relation(sql, tables, title), missing, text, database=path)
 
 
 def _relation(sql: str | None, tables: Sequence[str], title: str) -> str:
@@ -419,67 +473,6 @@ def _listed(option: str, values: Any) -> list[Any]:
     if isinstance(values, str):
         raise ParameterError(f"{option}={values!r}: give a list, [{values!r}].")
     return list(values)
-
-
-# ------------------------------------------------------------------------------------------------- format of CSV files
-
-
-def read_dialect(path: str, title: str, missing: tuple[str, ...], delimiter: str | None, encoding: str) -> Dialect:
-    """Detect the format of a CSV file from its first lines."""
-    head = _first_text(path, title, encoding)
-    first = head.partition("\n")[0]
-    if delimiter is None:
-        delimiter = max(DELIMITERS, key=lambda each: _fits(head, each))
-    elif len(delimiter) != 1:
-        raise ParameterError(f"delimiter={delimiter!r} is not one character.")
-    names = next(csv.reader(io.StringIO(head), delimiter=delimiter), [])
-    if not any(name.strip() for name in names):
-        raise DataError(f"{title}: the first line, {first[:80]!r}, has no column names.")
-    names = [name if name.strip() else f"column{j}" for j, name in enumerate(names)]
-    for j, name in enumerate(names):
-        if name in names[:j]:
-            raise DataError(
-                f"{title}: the header has {name!r} twice (columns {names.index(name)} and {j}). Rename one."
-            )
-    return Dialect(tuple(names), delimiter, ".", encoding.lower(), missing)
-
-
-def _first_text(path: str, title: str, encoding: str) -> str:
-    """The beginning of a file of text, cut after a whole line where there is one."""
-    try:
-        opened: Callable[..., Any] = gzip.open if path.endswith(".gz") else open
-        with opened(path, "rb") as file:
-            raw = file.read(HEAD_BYTES)
-    except (OSError, EOFError) as error:
-        raise DataError(f"{title} cannot be read: {error}.") from None
-    try:
-        head = codecs.getincrementaldecoder(encoding)().decode(raw)
-    except LookupError:
-        raise ParameterError(f"encoding={encoding!r} is not known. Try 'utf-8', 'latin-1' or 'utf-16'.") from None
-    except UnicodeDecodeError as error:
-        if b"\0" not in raw:
-            line = raw[: error.start].count(b"\n") + 1
-            raise DataError(
-                f"{title}, line {line} is not in {encoding.upper()}. Set the encoding of the file, for "
-                "example encoding='latin-1'."
-            ) from None
-        head = "\0"
-    if "\0" in head:
-        advice = " It may be encoding='utf-16'." if raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else ""
-        raise DataError(f"{title} is not a text file: its beginning contains zero bytes.{advice}")
-    whole = head.rpartition("\n")[0] if len(raw) == HEAD_BYTES and "\n" in head else head
-    return whole.removeprefix("\ufeff")
-
-
-def _fits(head: str, delimiter: str) -> tuple[int, int]:
-    """How well a delimiter fits the first lines: how many have as many cells as the first, and how many cells."""
-    try:
-        widths = [len(row) for row in csv.reader(io.StringIO(head), delimiter=delimiter) if row][:100]
-    except csv.Error:
-        return 0, 0
-    if not widths or widths[0] < 2:
-        return 0, 0
-    return widths.count(widths[0]), widths[0]
 
 
 # --------------------------------------------------------------------------------------------------------- identifiers

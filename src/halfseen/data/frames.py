@@ -25,6 +25,7 @@ from __future__ import annotations
 import datetime
 import numbers
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -387,13 +388,20 @@ class _FrameSource(Source):
     def __init__(self, frame: nw.DataFrame[Any]) -> None:
         self._frame = frame
         self._codes: dict[int, CodedColumn] | None = None
-        self.names = tuple(str(name) for name in frame.columns)
+        self._labels = frame.columns
+        self.names = tuple(map(str, self._labels))
         self.named = True
         self.backend = frame.implementation
         self.n_rows = len(frame)
         if len(set(self.names)) < len(self.names):
-            twice = next(name for j, name in enumerate(self.names) if name in self.names[:j])
+            twice = Counter(self.names).most_common(1)[0][0]
             raise DataError(f"Expected unique column names, got {twice!r} twice. Rename or drop one of them.")
+        for j, name in enumerate(self.names):
+            if not name.isascii() and name.encode(errors="replace").decode() != name:
+                raise DataError(
+                    f"the name of column {j}, {name!a}, is not valid text: it has half of a pair (a lone surrogate). "
+                    "Rename it."
+                )
         for size, what in ((self.n_rows, "sample(s)"), (len(self.names), "feature(s)")):
             if not size:  # the wording of scikit-learn
                 raise DataError(
@@ -406,7 +414,7 @@ class _FrameSource(Source):
         return self._frame
 
     def column(self, j: int) -> RawColumn:
-        series, where = self._frame[:, j], f"column {self.names[j]!r}"
+        series, where = self._series(j), f"column {self.names[j]!r}"
         dtype = series.dtype
         if dtype.is_numeric() or dtype == nw.Boolean:
             numbers = series.cast(nw.Float64) if isinstance(dtype, _BY_CAST) else series
@@ -423,6 +431,10 @@ class _FrameSource(Source):
         raw = _from_objects(series.to_list(), where, if_empty=declared.type)
         return replace(raw, levels=levels, ordered=ordered)
 
+    def _series(self, j: int) -> nw.Series[Any]:
+        """Column `j`, by its label: by its position it would take longer the more columns there are."""
+        return self._frame.get_column(self._labels[j])
+
     def keep_codes(self) -> Source:
         """Cache the codes of text, for a table that is read twice: to infer its columns and to encode it."""
         self._codes = {}
@@ -430,8 +442,8 @@ class _FrameSource(Source):
 
     def _coded(self, j: int) -> CodedColumn | None:
         if self._codes is None:
-            return _coded(self._frame[:, j])
-        if j not in self._codes and (coded := _coded(self._frame[:, j])) is not None:
+            return _coded(self._series(j))
+        if j not in self._codes and (coded := _coded(self._series(j))) is not None:
             self._codes[j] = coded
         return self._codes.get(j)
 
@@ -448,7 +460,7 @@ class _FrameSource(Source):
     def like(self, columns: Sequence[Sequence[Any] | NDArray[Any]]) -> Any:
         out = []
         for j, (label, values) in enumerate(zip(self._frame.columns, columns, strict=True)):
-            template = self._frame[:, j]
+            template = self._series(j)
             if _fits(_plain(values), template.dtype):
                 series = nw.from_native(_values_like(template, values), series_only=True).alias(label)
             else:
@@ -460,7 +472,7 @@ class _FrameSource(Source):
         frame = self._frame.clone()
         native = frame.to_native()
         for j, (rows, values) in cells.items():
-            series = self._frame[:, j]
+            series = self._series(j)
             rows = np.asarray(rows, dtype=np.intp)
             new = _values_like(series, values)
             if frame.implementation.is_pandas_like():

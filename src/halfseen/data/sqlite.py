@@ -1,8 +1,13 @@
-"""SQLite files as scans, through Python's own sqlite3."""
+"""SQLite files as scans, through Python's own sqlite3.
+
+A file is not trusted: a connection runs queries on its own file and nothing else. It attaches no other file, loads no
+extension, changes no setting, and reads virtual tables only of modules that keep their rows in the file.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -98,18 +103,66 @@ class SqliteScan(Scan):
             yield connection
 
 
+INSIDE = ("fts3", "fts4", "fts5", "rtree", "rtree_i32", "geopoly")  # modules whose tables are in the file itself
+VIRTUAL = re.compile(r"CREATE\s+VIRTUAL\s+TABLE\s.*?\sUSING\s+[\"'`\[]?(\w+)", re.IGNORECASE | re.DOTALL)
+READING = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE)
+PREPARED = (sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE)  # by modules; the file is read-only
+ASKED = ("page_size", "data_version")  # settings that modules read
+
+
 @contextmanager
 def opened(path: str, title: str) -> Iterator[sqlite3.Connection]:
-    """Open a read-only connection, and turn SQLite's errors into ours."""
-    address = f"{Path(path).resolve().as_uri()}?mode=ro"
+    """Open a connection for queries on one file, and turn SQLite's errors into ours."""
+    outside: dict[str, str] = {}
     try:
-        with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
+        with closing(sqlite3.connect(_address(path), uri=True, check_same_thread=False)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")  # views call no function with side effects
+            outside |= _virtual(connection)
+            connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+            connection.set_authorizer(_authorized)
             yield connection
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
             folder = os.environ.get("SQLITE_TMPDIR") or tempfile.gettempdir()
             raise disk_full(folder, "SQLite's temporary files need more space", ADVICE) from None
-        raise DataError(f"{title}: {error}") from None
+        module = re.search(r"no such module: (\w+)", str(error))
+        names = [name for name, of in outside.items() if module is None or of == module[1]]
+        if names and (module or "authoriz" in str(error) or "prohibited" in str(error)):
+            raise DataError(
+                f"{title}: its table {names[0]!r} is virtual (module {outside[names[0]]}) and may read other files. "
+                "If you trust it, copy its rows into an ordinary table."
+            ) from None
+        more = " A query may only read the tables of its own file." if "authoriz" in str(error) else ""
+        raise DataError(f"{title}: {error}.{more}" if more else f"{title}: {error}") from None
+
+
+def _address(path: str) -> str:
+    """The file as SQLite is to open it: for reading, and without leaving files beside it.
+
+    A file in write-ahead mode whose log is gone has no writer now, and is opened without locks, which would be files.
+    """
+    with open(path, "rb") as file:
+        logs = file.read(20)[18:20] == b"\2\2"
+    alone = logs and not os.path.exists(f"{path}-wal")
+    return f"{Path(path).resolve().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
+
+
+def _virtual(connection: sqlite3.Connection) -> dict[str, str]:
+    """The virtual tables whose rows are not in the file, with their modules."""
+    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL")
+    found = ((name, VIRTUAL.match(sql)) for name, sql in rows)
+    return {name: match[1] for name, match in found if match and match[1].lower() not in INSIDE}
+
+
+def _authorized(action: int, first: str | None, second: str | None, *where: str | None) -> int:
+    """Whether SQLite may do something: read, and call functions other than load_extension."""
+    if action == sqlite3.SQLITE_FUNCTION:
+        fine = second not in ("load_extension", "fts3_tokenizer")
+    elif action == sqlite3.SQLITE_PRAGMA:
+        fine = first in ASKED and second is None
+    else:
+        fine = action in READING or (action in PREPARED and where[0] == "main")
+    return sqlite3.SQLITE_OK if fine else sqlite3.SQLITE_DENY
 
 
 def tables(path: str, title: str) -> list[str]:

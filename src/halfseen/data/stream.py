@@ -21,6 +21,7 @@ from halfseen.errors import DataError
 MOST_TEXTS = 1_000_000  # the most distinct texts of a categorical column
 PART = 4  # 1 / PART of the memory is for reading
 LEAST = 1 << 13  # rows of a batch; with fewer, calls take more time than rows
+LEAST_CELLS = 1 << 20  # cells of a batch of a wide table, for the same reason
 FEW = 1 << 16  # rows that may be loaded into memory when selected by number
 
 
@@ -69,9 +70,8 @@ class StreamSource(Source):
     def _tables(self, names: Sequence[str]) -> Iterator[Any]:
         """The rows in use, as Arrow tables."""
         wide = max(1, len(names))
-        size = int(
-            np.clip(self.memory_limit // (64 * 8 * wide), LEAST, BATCH)
-        )  # a batch and its copies are a small part
+        least = max(1, min(LEAST, LEAST_CELLS // wide))
+        size = int(np.clip(self.memory_limit // (64 * 8 * wide), least, BATCH))  # a batch and copies: a small part
         first = 0
         for table in self._scan.batches(names, size, self.memory_limit // PART):
             last = first + table.num_rows
@@ -86,6 +86,8 @@ class StreamSource(Source):
         if self._rows is not None:
             return None
         scan = self._scan.grouped(self.names)
+        if scan is None:
+            return None
         return loaded(scan, self.names, self.memory_limit, COUNT, None, self._keep, self.memory_limit // 2)
 
     def column(self, j: int) -> RawColumn:

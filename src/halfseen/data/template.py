@@ -43,7 +43,7 @@ def described(source: Source) -> dict[str, Any]:
     words = {"pandas": _describe_pandas, "polars": _describe_polars, "pyarrow": _describe_arrow}.get(
         library, _no_description
     )
-    columns = [source.frame[:, j] for j in range(len(source.names))]
+    columns = [source.frame.get_column(label) for label in source.frame.columns]
     return {
         "library": library,
         "columns": [

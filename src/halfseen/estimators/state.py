@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfseen.errors import ParameterError
+from halfseen.errors import FitError, ParameterError
 from halfseen.estimators import options
 from halfseen.leaves import Leaf, Normal
 from halfseen.leaves.leaf import Floats, frozen
@@ -135,6 +135,37 @@ def named_stats(name: str, leaf: Leaf, stats: Floats) -> dict[str, Floats]:
         return {name: stats}
     parts = [named_stats(f"{name}/{part}", leaf.leaves[part], own) for part, own in leaf.view(stats).items()]
     return {key: array for part in parts for key, array in part.items()}
+
+
+def check_sound(model: Any) -> None:
+    """Refuse the result of a fit that could not be used again: what a model file may not hold."""
+    wrong = _unsound(model)
+    if wrong is not None:
+        raise unusable(wrong)
+
+
+def unusable(what: str) -> FitError:
+    """Return the error for a fit that ends at what is no model."""
+    return FitError(
+        f"the fit ended at a result that cannot be used: {what.rstrip('.')}. Numbers or weights of extreme size, or "
+        "columns that repeat each other, lead there. Rescale or leave out such columns, or raise the variance floor."
+    )
+
+
+def _unsound(model: Any) -> str | None:
+    """Return what is wrong with the result of a fit, if anything is."""
+    arrays = model._state().tensors
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            return f"{name} has entries that are not finite"
+    params = getattr(model, "_params", None)
+    flaw = None if params is None else model._model.flaw(params)
+    if flaw is not None:
+        return flaw
+    for name in ("loglik_", "objective_", "inertia_"):
+        if not is_number(vars(model).get(name, 0.0)):
+            return f"{name.rstrip('_')} is {getattr(model, name)!r}"
+    return None
 
 
 # ---- in ----------------------------------------------------------------------------------------------------------

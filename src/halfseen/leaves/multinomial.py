@@ -29,6 +29,7 @@ from halfseen.leaves.leaf import NO_MASS, Floats, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
 
 PIECE = 1_000_000  # cells drawn at once
+MOST_WORDS = 1e8  # drawn in one call: each takes some bytes while it is drawn
 
 
 class Multinomial(Categorical):
@@ -110,6 +111,12 @@ class Multinomial(Categorical):
 
     def sample(self, params: Floats, components: NDArray[np.int64], rng: np.random.Generator) -> Counts:
         """Draw documents, their lengths Poisson."""
+        words = max(self.lengths, default=0.0) * len(components)
+        if not words <= MOST_WORDS:
+            raise ParameterError(
+                f"{len(components):,} texts of {max(self.lengths):,.6g} words on average are too many to draw: "
+                f"{words:.3g} words, at most {MOST_WORDS:.0e}. Draw fewer."
+            )
         lengths = [rng.poisson(mean, len(components)) for mean in self.lengths]
         return self.documents(params, components, np.reshape(lengths, (len(self.lengths), len(components))), rng)
 

@@ -24,7 +24,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from halfseen.errors import ParameterError
-from halfseen.structures.rules import Right, rule_text
+from halfseen.structures.rules import MOST_PARTS, Right, rule_text
 from halfseen.structures.trees import Tree, Word
 
 Floats = NDArray[np.float64]
@@ -111,6 +111,10 @@ class Grammar:
         by_left: dict[str, dict[Right, None]] = {}
         for left, right in rules:
             by_left.setdefault(left, {})[tuple(right)] = None
+        for left, right in ((left, right) for left, own in by_left.items() for right in own if len(right) > MOST_PARTS):
+            raise ParameterError(
+                f"a right-hand side of {left} has {len(right):,} symbols; at most {MOST_PARTS:,} are possible."
+            )
         unknown = sorted(
             {
                 part
@@ -121,7 +125,7 @@ class Grammar:
             }
         )
         if unknown:
-            listed = ", ".join(map(repr, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
+            listed = ", ".join(f"{name!r:.40}" for name in unknown[:5]) + (" ..." if len(unknown) > 5 else "")
             raise ParameterError(
                 f"{len(unknown)} of the symbols of the grammar stand on the right of rules and never on the left: "
                 f"{listed}. Words are quoted: N -> 'dog'."

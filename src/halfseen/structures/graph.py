@@ -18,6 +18,26 @@ from numpy.typing import NDArray
 from halfseen.errors import ParameterError
 
 Ints = NDArray[np.int64]
+MOST_CELLS = 1 << 24  # of a table: 24 parents with two states, 128 MB
+MOST_AXES = 32  # of a table: those of an array
+
+
+def oversized(shape: Sequence[int]) -> str:
+    """Return what is wrong with a table of this shape, if it is too large, as the end of a sentence.
+
+    Examples
+    --------
+    >>> oversized([2] * 40)
+    'would have 1.1e+12 cells, of 39 parents; at most 16,777,216 are possible. Use fewer parents, or fewer states.'
+    >>> oversized([2] * 10)
+    ''
+    """
+    size = prod(shape)
+    if size <= MOST_CELLS and len(shape) <= MOST_AXES:
+        return ""
+    number = f"{size:,}" if size < 1e9 else f"{size:.2g}" if size < 1e300 else "more than 1e300"
+    limit = f"at most {MOST_CELLS:,} are possible" if size > MOST_CELLS else f"at most {MOST_AXES - 1} are possible"
+    return f"would have {number} cells, of {len(shape) - 1} parents; {limit}. Use fewer parents, or fewer states."
 
 
 @dataclass(frozen=True)
@@ -36,6 +56,12 @@ class Graph:
     names: tuple[str, ...]
     cards: tuple[int, ...]
     parents: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        for name, shape in zip(self.names, self.shapes, strict=True):
+            wrong = oversized(shape)
+            if wrong:
+                raise ParameterError(f"the table of {name!r} {wrong}")
 
     def __len__(self) -> int:
         return len(self.names)

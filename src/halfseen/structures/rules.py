@@ -9,6 +9,7 @@ from halfseen.structures.trees import Word
 
 __all__ = ["Right", "rule_text", "symbol_text"]
 
+MOST_PARTS = 1000  # symbols on the right of a rule: all their beginnings are symbols of the chart
 _SPECIAL = re.compile(r"""['"\[\]|#]|^%""")
 
 Right = tuple["str | Word", ...]

@@ -18,6 +18,7 @@ __all__ = ["Tree", "Word", "read_brackets", "read_trees"]
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 DEEPEST = 10_000  # brackets within brackets; deeper ones are taken for a mistake
+HIGHEST = 200  # levels of a picture
 _LETTER, _LEVEL, _GAP = 8.0, 44.0, 14.0  # of pictures: width of a letter, height of a level, space between words
 
 
@@ -136,15 +137,21 @@ class Tree:
             level = [child for node in level for child in node.children if isinstance(child, Tree)]
         return deepest
 
+    def _drawable_height(self) -> int:
+        height = self.height()
+        if height > HIGHEST:
+            raise DataError(f"the tree has {height:,} levels; a picture has at most {HIGHEST}. Write it in brackets.")
+        return height
+
     def picture(self) -> str:
         """Return the tree as a drawing of lines and letters, the words in one row at the bottom."""
-        lines, _ = _drawn(self, self.height())
+        lines, _ = _drawn(self, self._drawable_height())
         return "\n".join(line.rstrip() for line in lines)
 
     def to_svg(self) -> str:
         """Return the tree as a drawing in SVG, which takes its colours from the page around it."""
         shapes: list[str] = []
-        bottom = self.height()
+        bottom = self._drawable_height()
         width, _ = _placed(self, 0, 0.0, bottom, shapes)
         size = f'width="{width + 2 * _GAP:.0f}" height="{_LEVEL * bottom + 40:.0f}"'
         box = f'viewBox="{-_GAP:.0f} -20 {width + 2 * _GAP:.0f} {_LEVEL * bottom + 40:.0f}"'

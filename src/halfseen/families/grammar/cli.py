@@ -146,7 +146,9 @@ def _write_svg(output: str, corpus: Corpus, listed: Sequence[Sequence[Parse]]) -
         return
     body = "".join(f"<p>log-probability {one.log_probability:.4f}</p>{one.tree.to_svg()}" for one in trees)
     _save(
-        output, f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Trees</title><body>{body}</body></html>'
+        output,
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
+        f"content=\"default-src 'none'\"><title>Trees</title><body>{body}</body></html>",
     )
 
 

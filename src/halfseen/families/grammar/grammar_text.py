@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from halfseen.errors import DataError
-from halfseen.structures.rules import Right
+from halfseen.structures.rules import MOST_PARTS, Right
 from halfseen.structures.trees import Word
 
 __all__ = ["GrammarText", "read_grammar", "read_rule"]
@@ -26,7 +26,7 @@ __all__ = ["GrammarText", "read_grammar", "read_rule"]
 _PART = re.compile(
     r"""\s*(?:("[^"]*"|'[^']*')|(\[[^\]]*\])|(\|)|((?:->|→)(?=\s|$|['"\[|]))|((?:\\['"\[\]|#%]|[^\s'"\[\]|])+)|(.))"""
 )
-_PROBABILITY = re.compile(r"^\d*\.?\d+(?:[eE][+-]?\d+)?$|^\d+\.$")
+_PROBABILITY = re.compile(r"(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?")
 
 _ESCAPED = re.compile(r"""\\(['"\[\]|#%])""")
 
@@ -119,7 +119,11 @@ def _without_comment(line: str) -> str:
 
 def _rules(line: str, where: str) -> Iterator[tuple[str, Right, float | None]]:
     """Yield the alternatives of a line."""
-    parts = [match for match in _PART.finditer(line) if match.lastindex is not None]
+    parts = []
+    for found in _PART.finditer(line):
+        parts.append(found)
+        if found.lastindex == 6:  # an error, reported below; to go on would search the line for the end of each bracket
+            break
     if len(parts) < 2 or parts[0].lastindex != 5 or parts[1].lastindex != 4:
         raise DataError(f"{where}: {line!r:.60} is not a rule. Write LEFT -> RIGHT, words in quotes: NP -> Det 'dog'.")
     left = _symbol(parts[0].group(5))
@@ -133,6 +137,11 @@ def _rules(line: str, where: str) -> Iterator[tuple[str, Right, float | None]]:
                 raise DataError(
                     f"{where}: {left} has an empty right-hand side, and empty productions are not supported. Write the "
                     "rules that use it twice, with and without it."
+                )
+            if len(right) > MOST_PARTS:
+                raise DataError(
+                    f"{where}: a right-hand side of {left} has {len(right):,} symbols; at most {MOST_PARTS:,} are "
+                    "possible."
                 )
             yield left, tuple(right), probability
             right, probability = [], None
@@ -151,6 +160,6 @@ def _rules(line: str, where: str) -> Iterator[tuple[str, Right, float | None]]:
 
 
 def _probability(text: str, where: str) -> float:
-    if not _PROBABILITY.match(text) or not 0 <= float(text) <= 1:
-        raise DataError(f"{where}: [{text}] is not a probability between 0 and 1.")
+    if not _PROBABILITY.fullmatch(text) or not 0 <= float(text) <= 1:
+        raise DataError(f"{where}: [{text:.60}] is not a probability between 0 and 1.")
     return float(text)

@@ -9,7 +9,10 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from halfseen.data.files import free_memory
+from halfseen.disk import size_text
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
 from halfseen.estimators import options
 from halfseen.families.grammar.grammar_text import read_grammar, read_rule
@@ -22,6 +25,7 @@ Spans = tuple[tuple[int, int], ...]
 Tags = tuple["frozenset[str] | None", ...]
 
 SUM_OFF = 0.01  # tolerance of the sum of probabilities of a left-hand side, as in NLTK: they are divided by it
+CHART_BYTES = 16  # of a symbol over a span: its inside and outside probabilities
 POLICIES = ("unparsable", "missing")
 
 
@@ -78,29 +82,29 @@ def _read(text: str) -> GivenGrammar:
     found = read_grammar(text)
     grammar = Grammar.of(found.start, found.rules)
     given = np.array([np.nan if (p := found.rules[rule]) is None else p for rule in grammar.rules])
-    for m, left in enumerate(grammar.full):
-        own = grammar.owner == m
-        total, whole = float(np.nansum(given[own])), not np.isnan(given[own]).any()
-        if total > 1 + SUM_OFF or (whole and total < 1 - SUM_OFF):
-            raise ParameterError(
-                f"the probabilities of {left} sum to {total:.6g}, not 1 ({int(own.sum())} rules). Correct them, or "
-                "leave some out to have them learned."
-            )
-        if total > 1 or (whole and abs(total - 1) > 1e-12):
-            given[own] /= total
+    totals = _sums(grammar, np.nan_to_num(given))
+    whole = _sums(grammar, np.isnan(given)) == 0
+    for m in np.flatnonzero((totals > 1 + SUM_OFF) | (whole & (totals < 1 - SUM_OFF))).tolist():
+        raise ParameterError(
+            f"the probabilities of {grammar.full[m]} sum to {totals[m]:.6g}, not 1 ({grammar.rows[m]} rules). Correct "
+            "them, or leave some out to have them learned."
+        )
+    off = (totals > 1) | (whole & (np.abs(totals - 1) > 1e-12))
+    given /= np.where(off, totals, 1.0)[grammar.owner]
     return GivenGrammar(grammar, frozen(given))
 
 
 def filled(given: GivenGrammar, rng: np.random.Generator) -> Floats:
     """Return probabilities: those not given share what is left at random, (1, C)."""
-    table = given.probabilities.copy()
-    draws = rng.standard_gamma(1.0, len(table)) + 1e-12
-    for m in range(len(given.grammar.full)):
-        own = np.flatnonzero((given.grammar.owner == m) & np.isnan(given.probabilities))
-        if len(own):
-            left = 1.0 - float(np.nansum(given.probabilities[given.grammar.owner == m]))
-            table[own] = max(left, 0.0) * draws[own] / draws[own].sum()
-    return table[None]
+    draws, free = rng.standard_gamma(1.0, given.grammar.n_cells) + 1e-12, np.isnan(given.probabilities)
+    left = np.maximum(1.0 - _sums(given.grammar, np.nan_to_num(given.probabilities)), 0.0)
+    share = draws / np.maximum(_sums(given.grammar, draws * free), 1e-300)[given.grammar.owner]
+    return np.where(free, left[given.grammar.owner] * share, given.probabilities)[None]
+
+
+def _sums(grammar: Grammar, values: Floats | NDArray[np.bool_]) -> Floats:
+    """Return the sum over the rules of each left-hand side."""
+    return np.bincount(grammar.owner, values, minlength=len(grammar.full)).astype(np.float64)
 
 
 def read_cells(what: str, names: Any, grammar: Grammar) -> list[int]:
@@ -182,8 +186,21 @@ def _word(word: Any, s: int) -> str | None:
 def read_corpus(grammar: Grammar, sentences: Any, brackets: Any, tags: Any, unknown: str) -> Corpus:
     """Read sentences for a grammar."""
     words = read_words(sentences)
+    _check_charts(grammar, words)
     tokens = _known(grammar, words, unknown)
     return Corpus(words, tokens, _brackets(brackets, words), _tags(tags, words, grammar))
+
+
+def _check_charts(grammar: Grammar, words: Sequence[Words]) -> None:
+    """Refuse a sentence whose chart does not fit into memory."""
+    longest = max(range(len(words)), key=lambda s: len(words[s]))
+    length, n_symbols = len(words[longest]), grammar.forms.n_symbols
+    size = length * (length + 1) // 2 * n_symbols * CHART_BYTES
+    if size > free_memory():
+        raise DataError(
+            f"sentence {longest} has {length:,} words; its chart, with {n_symbols:,} symbols, needs {size_text(size)}, "
+            f"and {size_text(free_memory())} of memory is free. Cut it into sentences."
+        )
 
 
 def check_unknown(grammar: Grammar, unknown: Any) -> str:
@@ -242,11 +259,20 @@ def _spans(own: Any, words: Words, s: int) -> Spans | None:
         raise DataError(f"brackets of sentence {s}: {own!r:.40} is neither a list of spans nor a text with brackets.")
     else:
         spans = [_span(pair, words, s) for pair in own]
-    for a, b in spans:
-        for c, d in spans:
-            if a < c < b < d:
-                raise DataError(f"brackets of sentence {s}: ({a}, {b}) and ({c}, {d}) cross each other.")
+    _check_nested(spans, s)
     return tuple(sorted({(a, b) for a, b in spans if 1 < b - a < len(words)}))
+
+
+def _check_nested(spans: Sequence[tuple[int, int]], s: int) -> None:
+    """Refuse spans that cross each other."""
+    around: list[tuple[int, int]] = []  # those that the next one may lie in, the smallest last
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        while around and around[-1][1] <= start:
+            around.pop()
+        if around and around[-1][1] < end:
+            a, b = around[-1]
+            raise DataError(f"brackets of sentence {s}: ({a}, {b}) and ({start}, {end}) cross each other.")
+        around.append((start, end))
 
 
 def _span(pair: Any, words: Words, s: int) -> tuple[int, int]:

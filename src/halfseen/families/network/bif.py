@@ -24,12 +24,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfseen.errors import DataError
+from halfseen.structures.graph import oversized
 
 __all__ = ["BifNetwork", "bif_text", "check_family", "check_row", "parse_bif"]
 
 _TOKEN = re.compile(
     r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/)|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<sign>[{}()\[\],;|])"""
-    r"""|(?P<word>[^\s{}()\[\],;|"]+)|(?P<bad>.)""",
+    r"""|(?P<comment>/\*)|(?P<word>[^\s{}()\[\],;|"]+)|(?P<bad>.)""",
     re.DOTALL,
 )
 _PLAIN = re.compile(r"""(?!//|/\*)[^\s{}()\[\],;|"\\]+""")
@@ -61,6 +62,8 @@ class _Reader:
             kind, found = match.lastgroup, match.group()
             if kind == "quoted":
                 self.tokens.append(_Token(re.sub(r"\\(.)", r"\1", found[1:-1]), match.start(), False))
+            elif kind == "comment":
+                raise self.error("a comment begins here, /*, that does not end.", match.start())
             elif kind == "bad":
                 raise self.error(f"{found!r} begins a quoted name that does not end.", match.start())
             elif kind != "blank":
@@ -239,14 +242,17 @@ def _network_of(
 
 
 def check_family(
-    child: str, parents: Sequence[str], states: Mapping[str, object], error: Callable[[str], DataError]
+    child: str, parents: Sequence[str], states: Mapping[str, tuple[str, ...]], error: Callable[[str], DataError]
 ) -> None:
-    """Refuse a family with an undefined or repeated variable; `error` adds the position."""
+    """Refuse a family with an undefined or repeated variable, or a table too large; `error` adds the position."""
     for name in (child, *parents):
         if name not in states:
             raise error(f"there are probabilities of {name!r}, but no variable of that name.")
     if len({child, *parents}) <= len(parents):
         raise error(f"a parent of {child!r} is repeated, or is {child!r} itself.")
+    too_large = oversized([len(states[name]) for name in (*parents, child)])
+    if too_large:
+        raise error(f"the table of {child!r} {too_large}")
 
 
 def _table(reader: _Reader, child: str, states: Sequence[tuple[str, ...]]) -> Any:

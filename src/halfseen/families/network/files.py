@@ -52,7 +52,8 @@ def write_bif(model: BayesNet, path: str | os.PathLike[str]) -> None:
     """Write a Bayesian network as a BIF file that bnlearn, pgmpy and pyAgrum read.
 
     If the name ends in ``.xmlbif``, ``.bifxml`` (pyAgrum's) or ``.xml`` it is an XMLBIF file. States become text.
-    Numbers are written so that they are read back to the last bit.
+    Numbers are written so that they are read back to the last bit. A name with the extension of another format, such as
+    ``.xdsl``, ``.net`` or ``.uai``, is refused.
     """
     if not isinstance(model, BayesNet):
         raise ParameterError(f"a {type(model).__name__} is not a BayesNet: only networks have BIF files.")

@@ -70,6 +70,10 @@ class _Reader:
         except expat.ExpatError as error:
             what = expat.ErrorString(error.code)
             raise DataError(f"{where}, line {error.lineno}: this is not well-formed XML: {what}.") from error
+        except (LookupError, ValueError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(f"{where}, line 1: its encoding cannot be read: {error}. Save it in UTF-8.") from error
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         found = _Element(name, self.parser.CurrentLineNumber, attributes.get("xml:space") == "preserve")

@@ -29,6 +29,8 @@ QUIET = 1e-10  # of the loudest band: floor for digital silence
 LIFTER = 22.0  # cepstra are weighted to have spreads of one order
 BANDS = 26
 PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE  # formats of WAV; EXTENSIBLE gives the format later in the header
+FORM = 40  # bytes of a format that mean something; a damaged file may declare 4 GB
+FASTEST = 10_000_000  # samples per second; sound has 768,000 at most, and windows take memory in proportion
 KINDS = {(PCM, 8), (PCM, 16), (PCM, 24), (PCM, 32), (FLOAT, 32), (FLOAT, 64)}  # (format, bits per sample)
 
 
@@ -67,7 +69,9 @@ def _opened(file: BinaryIO) -> tuple[int, int, int, int, bytes]:
     while len(head := file.read(8)) == 8:
         name, size = struct.unpack("<4sI", head)
         if name == b"fmt ":
-            form = _form(file.read(size))
+            raw = file.read(min(size, FORM))
+            form = _form(raw)
+            file.seek(size - len(raw), os.SEEK_CUR)
         elif name == b"data":
             if form is None:
                 raise ValueError("samples come before the header that describes them")
@@ -87,8 +91,8 @@ def _form(raw: bytes) -> tuple[int, int, int, int]:
         kind = struct.unpack("<H", raw[24:26])[0]
     if (kind, bits) not in KINDS:
         raise ValueError(f"format {kind} with {bits} bits")
-    if not n_channels or not rate:
-        raise ValueError(f"{n_channels} channels, {rate} samples per second")
+    if not n_channels or not 0 < rate <= FASTEST:
+        raise ValueError(f"{n_channels} channels, {rate:,} samples per second")
     return kind, n_channels, rate, bits // 8
 
 

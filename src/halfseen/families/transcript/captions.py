@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +14,9 @@ from halfseen.whole_file import whole_file
 
 __all__ = ["Caption", "read_captions", "write_captions"]
 
-TIMES = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})\s*-->\s*(?:(\d+):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})")
-MARKUP = re.compile(r"<[^>]*>|\{\\[^}]*\}|&nbsp;")
+TIME = r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})"
+TIMES = re.compile(rf"(?<![\d:]){TIME}\s*+-->\s*+{TIME}(?!\d)")
+MARKUP = re.compile(r"<[^<>]*+>|\{\\[^{}]*+\}|&nbsp;")  # each letter is looked at once
 ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
 
@@ -38,19 +39,17 @@ def read_captions(path: str | os.PathLike[str]) -> list[Caption]:
     >>> read_captions(path)
     [Caption(start=1.5, end=2.25, text='Hello there.')]
     """
-    text = read_text(path)
     found: list[Caption] = []
-    for block in re.split(r"\r?\n(?:[ \t]*\r?\n)+", text.strip()):
-        lines = block.splitlines()
+    for number, lines in _blocks(read_text(path)):
         at = next((i for i, line in enumerate(lines) if "-->" in line), None)
         if at is None:
             continue
-        times = TIMES.search(lines[at])
+        where, times = f"{os.fspath(path)}, line {number + at}", TIMES.search(lines[at])
         if times is None:
-            raise DataError(f"{os.fspath(path)}: {lines[at]!r} is not of the form 00:00:01,000 --> 00:00:02,500.")
+            raise DataError(f"{where}: {lines[at]!r:.80} is not of the form 00:00:01,000 --> 00:00:02,500.")
         start, end = _seconds(times.groups()[:4]), _seconds(times.groups()[4:])
         if end < start:
-            raise DataError(f"{os.fspath(path)}: a caption ends before it begins: {lines[at]!r}.")
+            raise DataError(f"{where}: a caption ends before it begins: {lines[at]!r:.80}.")
         words = MARKUP.sub(" ", " ".join(lines[at + 1 :]))
         for entity, character in ENTITIES:
             words = words.replace(entity, character)
@@ -58,6 +57,17 @@ def read_captions(path: str | os.PathLike[str]) -> list[Caption]:
     if not found:
         raise DataError(f"{os.fspath(path)}: there is no caption in it: no line with -->.")
     return found
+
+
+def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines between empty ones, with the number of the first."""
+    block: list[str] = []
+    for number, line in enumerate([*text.splitlines(), ""], start=1):
+        if line.strip(" \t"):
+            block.append(line)
+        elif block:
+            yield number - len(block), block
+            block = []
 
 
 def _seconds(parts: Sequence[str | None]) -> float:

@@ -18,7 +18,8 @@ from halfseen.whole_file import whole_file
 
 __all__ = ["Interval", "read_textgrid", "write_textgrid"]
 
-TOKEN = re.compile(r'"(?:[^"]|"")*"|<\w+>|(?<![\w\[.+-])[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?(?![\w\]])')
+NUMBER = r"(?<![\w\[.+-])[-+]?\d++(?:\.\d*+)?(?:[eE][-+]?\d++)?(?![\w\]])"  # each digit is looked at once
+TOKEN = re.compile(rf'"(?:[^"]|"")*+"|<\w++>|{NUMBER}')
 
 
 class Interval(NamedTuple):
@@ -41,7 +42,17 @@ def read_textgrid(path: str | os.PathLike[str]) -> dict[str, list[Interval]]:
     [(0.0, 0.25, ''), (0.25, 0.5, 'say "a"'), (0.5, 1.0, '')]
     """
     name = os.fspath(path)
-    tokens = iter(TOKEN.findall(read_text(name)))
+    text = read_text(name)
+    at = 0
+
+    def read() -> Iterator[str]:
+        nonlocal at
+        for match in TOKEN.finditer(text):
+            at = match.start()
+            yield match[0]
+        at = len(text)
+
+    tokens = read()
     try:
         if (next(tokens), next(tokens)) != ('"ooTextFile"', '"TextGrid"'):
             raise DataError(f"{name}: this is not a TextGrid file: it does not begin with ooTextFile and TextGrid.")
@@ -53,7 +64,8 @@ def read_textgrid(path: str | os.PathLike[str]) -> dict[str, list[Interval]]:
         if isinstance(error, DataError):
             raise
         raise DataError(
-            f"{name}: the TextGrid ends too early, or has another token where a number is expected."
+            f"{name}, line {text.count(chr(10), 0, at) + 1}: the TextGrid ends too early, or has another token where a "
+            "number or a text is expected."
         ) from None
 
 

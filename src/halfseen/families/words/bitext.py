@@ -17,6 +17,7 @@ import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,9 @@ Link = tuple[int, int]
 
 BARS = "|||"
 CONFIDENCE = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?")
+DIGITS = 9  # of an index in a file
+LONGEST = 1 << 28  # bytes of a line: a compressed file may hold one that fills the memory
+MOST_PER_LINE = 1000  # sentences for each line of a file of numbered links; more are a mistake
 PIECE = 1 << 20  # words of a side buffered before they are stored
 
 
@@ -57,7 +61,11 @@ def open_lines(path: str | os.PathLike[str]) -> Iterator[str]:
     with gzip.open(name, "rb") if name.suffix == ".gz" else open(name, "rb") as file:
         number = 0
         try:
-            for number, raw in enumerate(file, 1):
+            for number, raw in enumerate(iter(partial(file.readline, LONGEST), b""), 1):
+                if len(raw) == LONGEST:
+                    raise DataError(
+                        f"{path}, line {number}: it has more than {LONGEST:,} bytes. Are there no line ends?"
+                    )
                 text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
                 yield text.rstrip("\r\n")
         except UnicodeDecodeError as error:
@@ -211,9 +219,13 @@ def where_pairs(pairs: Any, numbers: Iterable[int]) -> str:
 def _pharaoh(item: str, where: str) -> Link:
     """Read `i-j`, with or without a probability, `i-j:0.9`."""
     one, dash, two = item.partition(":")[0].partition("-")
-    if not dash or not one.isdecimal() or not two.isdecimal():
-        raise DataError(f"{where}: {item!r} is not a link i-j of two word indices, counted from 0.")
+    if not dash or not _is_index(one) or not _is_index(two):
+        raise DataError(f"{where}: {item!r:.60} is not a link i-j of two word indices, counted from 0.")
     return int(one), int(two)
+
+
+def _is_index(text: str) -> bool:
+    return text.isdecimal() and len(text) <= DIGITS
 
 
 def _link(item: Any, where: str, nulls: bool) -> Any:
@@ -270,6 +282,8 @@ def _numbered(path: Any, lines: Sequence[str], n_pairs: int | None) -> Gold:
         if "P" not in parts[3:]:
             sure.setdefault(pair, set()).update(own)
     size = max(possible, default=-1) + 1 if n_pairs is None else n_pairs
+    if size > MOST_PER_LINE * len(lines) and n_pairs is None:
+        raise DataError(f"{path} has a link of sentence {size:,}, but {len(lines):,} lines. Number sentences from 1.")
     if possible and max(possible) >= size:
         raise DataError(f"{path} has links of sentence {max(possible) + 1:,}; there are {size:,} sentences.")
     return Gold([sure.get(p, set()) for p in range(size)], [possible.get(p, set()) for p in range(size)])
@@ -277,7 +291,7 @@ def _numbered(path: Any, lines: Sequence[str], n_pairs: int | None) -> Gold:
 
 def _is_numbered(parts: Sequence[str]) -> bool:
     numbers, more = parts[:3], [part for part in parts[3:] if part not in ("S", "P")]
-    good = len(numbers) == 3 and all(item.isdecimal() for item in numbers) and int(numbers[0]) > 0
+    good = len(numbers) == 3 and all(map(_is_index, numbers)) and int(numbers[0]) > 0
     return good and len(more) <= 1 and all(CONFIDENCE.fullmatch(part) for part in more)
 
 
