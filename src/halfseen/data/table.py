@@ -633,8 +633,8 @@ def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     largest = values.max()
     if not WEIGHTS[0] <= largest <= WEIGHTS[1]:
         raise DataError(
-            f"sample_weight: the largest weight is {largest:g}. It must lie between {WEIGHTS[0]:g} and {WEIGHTS[1]:g}, or "
-            "sums of weights and squares would not be numbers. Multiply all weights by one factor."
+            f"sample_weight: the largest weight is {largest:g}. It must lie between {WEIGHTS[0]:g} and {WEIGHTS[1]:g}: "
+            "sums of other weights would not be numbers. Multiply all weights by one factor."
         )
     return values
 

@@ -34,7 +34,9 @@ def excess(d: Any) -> Floats:
     small = np.abs(d) < SERIES
     near = np.where(small, d, 0.0)
     with np.errstate(divide="ignore"):  # d = -1: no event where one was seen
-        return np.where(small, near**2 * np.polynomial.polynomial.polyval(near, TERMS), d - np.log1p(np.maximum(d, -1.0)))
+        return np.where(
+            small, near**2 * np.polynomial.polynomial.polyval(near, TERMS), d - np.log1p(np.maximum(d, -1.0))
+        )
 
 
 @dataclass(frozen=True, eq=False)
