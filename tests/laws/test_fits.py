@@ -336,16 +336,17 @@ def some_moments(leaf, rng):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("tied", [False, True])
-@pytest.mark.parametrize("floor", [0.05, 0.5])
+@pytest.mark.parametrize(("floor", "least"), [(0.05, None), (0.5, None), (0.05, [0.3, 0.0, 1.5])])
 @examples(2)
 @given(rng=generators)
-def test_the_covariance_on_a_floor_beats_an_optimiser(tied, floor, rng):
+def test_the_covariance_on_a_floor_beats_an_optimiser(tied, floor, least, rng):
     """cov = floor unit + L L' obeys the floor by construction: no L does better than lifted eigenvalues."""
-    inside = Normal(K, np.zeros(3), np.array([1.0, 0.5, 2.0]), tied=tied)
+    least = None if least is None else np.array(least)
+    inside = Normal(K, np.zeros(3), np.array([1.0, 0.5, 2.0]), tied=tied, least=least)
     leaf, about = Floored(inside, floor), inside.jitter(inside.blank(), 0.3, rng)
     stats = some_moments(inside, rng)
     count = 1 if tied else K
-    unit = floor * np.diag(inside.scale**2)
+    unit = np.diag(np.maximum(floor * inside.scale**2, 0.0 if least is None else least))
 
     def point(u):
         lower = np.zeros((count, 3, 3))
@@ -358,4 +359,4 @@ def test_the_covariance_on_a_floor_beats_an_optimiser(tied, floor, rng):
         start = 0.5 * rng.normal(size=9 + 6 * count)
         found = minimize(lambda u: -inside.complete(stats, about, point(u)), start, method="BFGS")
         assert best >= -found.fun - OPTIMISER * max(1.0, abs(best))
-    assert leaf.collapsed(leaf.maximise(stats, about))
+    assert leaf.collapsed(leaf.maximise(stats, about)) or least is not None

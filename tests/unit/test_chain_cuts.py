@@ -183,7 +183,7 @@ def test_a_model_finds_the_state_that_explains_the_rest():
         assert model.score(rows) == pytest.approx(log_joint[1], rel=1e-12)
         np.testing.assert_allclose(model.predict_proba(rows)[:, 1], 1.0)
         np.testing.assert_allclose(model.forecast(rows).states[0, 0], [0.0, 1.0], atol=1e-12)
-        how = {"covariance_type": "diag", "max_iter": 1, "stop": "iterations", "n_init": 1}
+        how = {"covariance_type": "diag", "max_iter": 1, "stop": "iterations", "n_init": 1, "variance_floor": 1e-8}
         again = hs.HMM(2, "auto", start=model.params_, **how).fit(rows)
         assert again.loglik_ == pytest.approx(log_joint[1], rel=1e-12)
 

@@ -181,20 +181,50 @@ def test_the_weight_of_unlabelled_rows_is_not_that_of_candidates():
     assert light.class_count_.sum() == pytest.approx(300)
 
 
-def test_the_guard_warns_when_classes_are_not_clusters():
+def not_clusters():
     """The label follows one weak column; three others form strong clusters that have nothing to do with it."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 500)
     cluster = rng.integers(0, 2, 500)
     X = np.column_stack([rng.normal(1.5 * y), *[rng.normal(8.0 * cluster) for _ in range(3)]])
-    labels = np.where(np.arange(500) < 60, y, -1).astype(object)
+    labels = y.astype(object)
     labels[60:] = None
-    with pytest.warns(UnlabeledWarning, match=r"worse.*unlabeled_weight"):
+    return X, y, labels
+
+
+def test_unlabelled_rows_that_make_it_worse_are_left_out():
+    X, y, labels = not_clusters()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         model = hs.NaiveBayes().fit(X, labels)
-    assert model.guard_["with_unlabeled"] < model.guard_["labelled_only"]
+    alone = hs.NaiveBayes(unlabeled_weight=0).fit(X, labels)
+    assert model.unlabeled_weight_ == 0
+    assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
+    assert model.guard_["accuracy"] == model.guard_["labelled_only"]
+    assert abs(model.guard_["accuracy"] - model.score(X[60:], y[60:])) < 0.1  # cross-validated, not its own certainty
+
+
+def test_a_weight_that_the_user_chose_is_kept_and_warned_of_where_it_is_worse():
+    X, _, labels = not_clusters()
+    with pytest.warns(UnlabeledWarning, match=r"unlabeled_weight=1 makes .* worse.*unlabeled_weight='auto'"):
+        model = hs.NaiveBayes(unlabeled_weight=1.0).fit(X, labels)
+    assert model.unlabeled_weight_ == 1
+    assert model.guard_["accuracy"] == model.guard_["with_unlabeled"] < model.guard_["labelled_only"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert hs.NaiveBayes(guard=False).fit(X, labels).guard_ is None
+        assert hs.NaiveBayes(unlabeled_weight=0).fit(X, labels).guard_ is None
+    with pytest.raises(ParameterError, match="unlabeled_weight='cv' is not 'auto' or a number from 0 to 1"):
+        hs.NaiveBayes(unlabeled_weight="cv").fit(X, labels)
+
+
+@pytest.mark.parametrize("cls", [hs.NaiveBayes, hs.GaussianClassifier])
+def test_the_choice_depends_on_neither_row_order_nor_threads(cls):
+    X, _, labels = not_clusters()
+    order = np.random.default_rng(1).permutation(500)
+    first, other = cls().fit(X, labels), cls(n_jobs=2).fit(X[order], labels[order])
+    assert first.guard_ == other.guard_
+    assert first.unlabeled_weight_ == other.unlabeled_weight_
 
 
 def test_the_guard_is_silent_when_they_help_and_says_when_it_cannot_tell():

@@ -322,14 +322,16 @@ def test_unlabelled_documents_help():
 
 def test_the_weight_of_unlabelled_documents_is_chosen_by_cross_validation():
     X, _, some = few_labels()
-    model = hs.NaiveBayes(unlabeled_weight="cv", guard=False).fit(X, some)
-    assert model.unlabeled_weight_ in (0.01, 0.03, 0.1, 0.3, 1.0)
+    model = hs.NaiveBayes().fit(X, some)
+    assert model.unlabeled_weight_ in (0.03, 0.3, 1.0)
+    assert model.guard_["accuracy"] == model.guard_["with_unlabeled"] >= model.guard_["labelled_only"]
     same = hs.NaiveBayes(unlabeled_weight=model.unlabeled_weight_, guard=False).fit(X, some)
     assert_array_equal(model.feature_log_prob_, same.feature_log_prob_)
     shuffled = np.where(some >= 0, np.random.default_rng(0).permutation(some % 3), -1)
-    worse = hs.NaiveBayes(unlabeled_weight="cv", guard=False).fit(X, shuffled)
-    assert 0 <= worse.unlabeled_weight_ <= 1
-    assert hs.NaiveBayes(unlabeled_weight="cv").fit(X, some.clip(0)).unlabeled_weight_ == 1.0
+    worse = hs.NaiveBayes().fit(X, shuffled)
+    assert worse.guard_["accuracy"] >= worse.guard_["labelled_only"]
+    assert worse.guard_["squared_error"] <= worse.guard_["squared_error_labelled_only"]
+    assert hs.NaiveBayes().fit(X, some.clip(0)).unlabeled_weight_ == 1.0
 
 
 def test_classes_of_several_kinds_and_documents_of_one_length():

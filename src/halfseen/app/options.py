@@ -20,6 +20,12 @@ def of_every_fit(request: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def of_numbers(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of columns of numbers, those that are given, under the names of parameters."""
+    floor = request["variance_floor"]
+    return {} if floor is None else {"variance_floor": _number(floor)}
+
+
 def names(text: str | None) -> list[str]:
     """Read a list of names; a name with a comma is quoted, as in CSV.
 

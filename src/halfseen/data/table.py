@@ -493,6 +493,11 @@ class Table:
         """The columns by which rows are compared, with the patterns of canonical evidence."""
         return self._content(self.evidence)
 
+    def content_order(self) -> NDArray[np.intp]:
+        """An order of the rows that their content, labels and weights alone decide."""
+        evidence = None if self.evidence is None else self.evidence.canonical()
+        return canonical.content_order(canonical.hash_rows(self._content(evidence), self.n_rows), self.weight)
+
     def _content(self, evidence: Evidence | None) -> list[NDArray[Any]]:
         columns = [column for block in self.blocks.values() for column in _key_columns(block)]
         return columns if evidence is None else [*columns, evidence.index]  # canonical: equal numbers, equal patterns

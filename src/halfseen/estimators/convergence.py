@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from halfseen.engine.loop.search import Search
 from halfseen.errors import CollapseWarning, InterruptedWarning, warn
+from halfseen.kinds.gaussian import PLAIN_FLOOR, RESOLUTION
 
 CONVERGED = ("tolerance", "rounding", "counts stable", "parameters stable", "assignments unchanged")
 INTERRUPTED = "Interrupted"  # how the event of a search that was interrupted begins
@@ -102,8 +103,9 @@ def described(model: Any, text: str) -> str:
 def warn_collapsed(model: Any, what: str, advice: str) -> None:
     """Note and warn that every run ended with a variance on its floor; `what` collapsed, `advice` says what to do."""
     model.events_.append(f"{what}: its variance is on the floor")
+    floor = PLAIN_FLOOR if model.variance_floor == RESOLUTION else model.variance_floor
     warn(
-        f"every start ended with a variance on its floor ({model.variance_floor:g} of the column's variance): {what}, "
+        f"every start ended with a variance on its floor ({floor:g} of the column's variance): {what}, "
         f"so that loglik_={model.loglik_:.6g} is not meaningful. {advice}",
         CollapseWarning,
     )

@@ -14,6 +14,11 @@ COVARIANCE = Option(
 )
 GROUP = Option("group", "Column with the sequence that a row belongs to.", "COLUMN")
 TIME = Option("time", "Column that orders the rows of a sequence. Default: the order of the file.", "COLUMN")
+VARIANCE_FLOOR = Option(
+    "variance_floor",
+    "Smallest variance of numbers: resolution (the step in which a column was recorded), or a share of its variance.",
+    "F",
+)
 UNKNOWN = Option("unknown", "Name for words not seen in training.", "NAME")
 
 

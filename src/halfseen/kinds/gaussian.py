@@ -6,13 +6,14 @@ or "identity". Columns that are fixed or tied one by one are independent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from halfseen.data.columns import Block, Column, numbers_of
 from halfseen.data.frames import RawColumn
+from halfseen.data.resolution import FEW, resolution
 from halfseen.errors import DataError, ParameterError
 from halfseen.kinds.kind import (
     POSITIVE,
@@ -26,10 +27,15 @@ from halfseen.kinds.kind import (
     check_moments,
     read_numbers,
 )
+from halfseen.kinds.wording import number
 from halfseen.leaves import Floored, Frozen, Gaussian, GaussianParams, Leaf, Normal, PseudoRows, Ridged, Spherical
 from halfseen.leaves.leaf import Floats, Stats
 
 COVARIANCES = ("full", "tied", "diag", "spherical", "fixed", "identity")
+PLAIN_FLOOR = 1e-8  # share of a column's variance, where its resolution says nothing
+RESOLUTION = "resolution"
+LARGEST_FLOOR = 0.25  # share of a column's variance: of two values it is all that distinguishes the components
+SMALL_RATIO = 1e-3  # of variances of two components of one column, from which the smaller is suspect
 
 
 class GaussianKind(Kind):
@@ -38,6 +44,7 @@ class GaussianKind(Kind):
     name = "gaussian"
     parameters = {"mean": REAL, "sd": POSITIVE}  # noqa: RUF012
     any_number = True
+    scanned = ("step", "distinct")
 
     def recognises(self, raw: RawColumn) -> bool:
         """Numbers that are no categories."""
@@ -56,6 +63,34 @@ class GaussianKind(Kind):
 
     # ---- the whole table -----------------------------------------------------------------------------------------
 
+    def scan_pieces(self, pieces: Iterable[Any], n_columns: int) -> Figures:
+        """Return the resolution of each column and the number of its distinct values, (D,) each."""
+        return resolution(pieces, n_columns)._asdict()
+
+    def joined(self, before: Figures, scanned: Figures) -> Figures:
+        """Return the finer resolution; none once a piece has none. Values are counted in the piece with most.
+
+        A piece with less than two distinct values has no say in it.
+        """
+        old, new = (np.where(part["distinct"] < 2, np.inf, part["step"]) for part in (before, scanned))
+        step = np.minimum(old, new)
+        distinct = np.maximum(before["distinct"], scanned["distinct"])
+        return {"step": np.where(np.isfinite(step), step, 0.0), "distinct": distinct}
+
+    def unit_summary(self, block: Block) -> Figures:
+        """Return mean 0, variance 1, and no resolution."""
+        none = np.zeros(len(block.members))
+        return {**super().unit_summary(block), "step": none, "distinct": none}
+
+    def filled(self, summary: Figures) -> Figures:
+        """Return a summary that can be used as it is: the resolution always can."""
+        return {**super().filled(summary), "step": summary["step"], "distinct": summary["distinct"]}
+
+    def few_values(self, block: Block, summary: Figures) -> dict[str, int]:
+        """Return the columns with at most 20 distinct values."""
+        counts = zip(block.columns, summary["distinct"].tolist(), strict=True)
+        return {column.name: int(count) for column, count in counts if 1 < count <= FEW}
+
     def summary_from(self, block: Block, leaf: Leaf, stats: Stats, about: Any, mass: float) -> Figures:
         """mean = about + first / mass,  var = second / mass - (first / mass)^2, from moments about `about`."""
         seen, first, second = _sums(leaf, stats)
@@ -70,8 +105,8 @@ class GaussianKind(Kind):
             return bool(np.any((summary["mean"] - rough["mean"]) ** 2 > 100 * summary["var"]))
 
     def legal_summary(self, summary: Figures) -> bool:
-        """Whether all variances are above 0."""
-        return bool((summary["var"] > 0).all())
+        """Whether all variances are above 0, and no step is below."""
+        return bool((summary["var"] > 0).all()) and not (summary["step"] < 0).any()
 
     # ---- the leaf, and parameters given by the user --------------------------------------------------------------
 
@@ -79,18 +114,20 @@ class GaussianKind(Kind):
         """Return the leaf by the shape of the covariance."""
         mean, var, shape = summary["mean"], summary["var"], "diag" if block.treatment else build.covariance
         pseudo = None if build.pseudo_rows is None else PseudoRows(build.pseudo_rows, var)
+        given = shape in ("fixed", "identity") or block.treatment == "fixed"
+        floor, least = (0.0, None) if given else _floors(build, summary)
         inside: Gaussian | Normal
         if shape in ("full", "tied", "fixed"):
-            inside = Normal(build.n_components, mean, np.sqrt(var), pseudo, tied=shape == "tied")
+            inside = Normal(build.n_components, mean, np.sqrt(var), pseudo, shape == "tied", least)
         else:
             leaf = Spherical if shape == "spherical" else Gaussian
-            inside = leaf(build.n_components, mean, np.sqrt(var), pseudo)
+            inside = leaf(build.n_components, mean, np.sqrt(var), pseudo, least)
         ridged: Leaf = Ridged(inside, build.ridge) if build.ridge > 0 else inside
         if shape in ("fixed", "identity"):
             blank = inside.blank()
             mask = [np.full(part.shape, fixed) for part, fixed in zip(blank, (False, True), strict=True)]
             return Frozen(ridged, type(blank)(*mask))
-        return Floored(ridged, build.variance_floor) if build.variance_floor > 0 else ridged
+        return Floored(ridged, floor) if floor > 0 else ridged
 
     def claims(self, given: Mapping[Any, Any]) -> bool:
         """Whether a mean is given with a standard deviation or a variance."""
@@ -150,6 +187,26 @@ class GaussianKind(Kind):
         var = fitted.params.var
         return -0.5 * np.log(2 * np.pi * np.e * var), np.full(var.shape, 0.5)
 
+    def degenerate(self, fitted: Fitted) -> Iterator[tuple[int, str]]:
+        """Yield components with at most D + 1 rows, or with a variance far below that of another component.
+
+        D is the number of columns of a covariance, 1 where columns are independent. Of covariances the smallest
+        eigenvalue in units of the columns' scale is compared.
+        """
+        leaf, params = fitted.leaf, fitted.params
+        n_columns = len(fitted.block.members) if isinstance(leaf, Normal) else 1
+        if fitted.stats is None or len(params.mean) < 2 or (np.ptp(params.var, axis=0) == 0).all():
+            return  # a variance that all components share is not that of a few rows
+        rows, spread = _rows(leaf, fitted.stats), _spreads(leaf, params)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = spread / spread.max(axis=0)
+        for k in range(len(rows)):
+            d = int(np.nanargmin(ratio[k]))
+            if rows[k] > n_columns + 1 and ratio[k, d] >= SMALL_RATIO:
+                continue
+            few = f"on {number(rows[k])} rows" + (f" for {n_columns} columns" if n_columns > 1 else "")
+            yield k, f"{_spread_in_words(fitted, k, d)} {few}" + _relative(float(ratio[k, d]))
+
     def counted(self, block: Block, leaf: Leaf, stats: Stats, about: Any) -> Iterator[dict[Any, Floats]]:
         """Restate moments about the old mean: mass, the plain sum, and squares about the new mean."""
         if isinstance(leaf, Normal):
@@ -160,6 +217,47 @@ class GaussianKind(Kind):
         for d in range(len(block.members)):
             total = first + about.mean * mass
             yield {"mass": (mass + pseudo)[:, d], "sum": total[:, d], "squares": squares[:, d]}
+
+
+def _floors(build: Build, summary: Figures) -> tuple[float, Floats | None]:
+    """Return the smallest variance as a share of that of the column, and that by the resolution, (D,).
+
+    step^2 / (2 pi) is the variance of a normal density that is nowhere above 1 / step; never more than a quarter of the
+    variance of the column. A grid so fine that the plain floor is higher is as good as none. A single component takes
+    the whole table and cannot come to rest on one number.
+    """
+    if build.variance_floor != RESOLUTION:
+        return float(build.variance_floor), None
+    if build.n_components == 1:
+        return PLAIN_FLOOR, None
+    var = summary["var"]
+    least = np.minimum(summary["step"] ** 2 / (2 * np.pi), LARGEST_FLOOR * var)
+    least = np.where(least > PLAIN_FLOOR * var, least, 0.0)
+    return PLAIN_FLOOR, least if least.any() else None
+
+
+def _rows(leaf: Leaf, stats: Stats) -> Floats:
+    """Return the expected number of rows of each component in which some column of the block is observed, (K,)."""
+    return leaf.parts(stats).mass if isinstance(leaf, Normal) else np.asarray(stats[0].max(axis=1))
+
+
+def _spreads(leaf: Leaf, params: Any) -> Floats:
+    """Return what is compared between components: variances (K, D), or smallest eigenvalues (K, 1)."""
+    if not isinstance(leaf, Normal):
+        return np.asarray(params.var)
+    return np.linalg.eigvalsh(params.cov / np.outer(leaf.scale, leaf.scale))[:, :1]
+
+
+def _spread_in_words(fitted: Fitted, k: int, d: int) -> str:
+    """Return the smallest variance of a component, as the beginning of a sentence."""
+    if isinstance(fitted.leaf, Normal) and len(fitted.block.members) > 1:
+        smallest = float(_spreads(fitted.leaf, fitted.params)[k, 0])
+        return f"smallest eigenvalue {number(smallest)} (columns in units of their standard deviation)"
+    return f"variance {number(float(fitted.params.var[k, d]))} in column {fitted.block.columns[d].name!r}"
+
+
+def _relative(ratio: float) -> str:
+    return f" ({ratio:.1g} times the largest)" if ratio < SMALL_RATIO else ""
 
 
 def _sums(leaf: Leaf, stats: Stats) -> tuple[Floats, ...]:

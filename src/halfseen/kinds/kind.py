@@ -23,7 +23,10 @@ whole                 the parameters of the whole table, if not a mean over comp
 expected_log_density  in closed form
 statistics            the names of the first statistics of its leaf, for `hs.explain`
 summary_from          the summary read off statistics: then `NaiveBayes.partial_fit` takes the column
+scanned, scan_pieces, joined   what of the summary must be read off the cells, and how it adds
 notes                 what a fit records about its columns in `events_`
+few_values            columns that hold so few distinct values that they may be categories
+degenerate            components that rest on next to nothing
 to_record, from_record   what a model file holds of a column, if it has more than a name
 
 You get for free
@@ -39,7 +42,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
@@ -56,6 +59,7 @@ from halfseen.leaves.leaf import Floats, Leaf, Stats
 from halfseen.registry import kind_named
 
 Prior = str | float | None
+Floor = str | float  # "resolution", or a share of the variance of a column
 Mask = NDArray[np.bool_]
 Figures = Mapping[str, Floats]  # what a block's leaf must know of the whole table, by name
 
@@ -80,14 +84,14 @@ class Build(NamedTuple):
     ----------
     n_components : int
     prior : "row", number or None    pseudo-rows: one in all, this many for each component, or none
-    variance_floor : float           share of a column's variance below which none may fall
+    variance_floor : float or "resolution"    share of a column's variance below which none may fall
     covariance : str                 shape of the covariance of numbers
     ridge : float                    what is added to variances
     """
 
     n_components: int
     prior: Prior = None
-    variance_floor: float = 0.0
+    variance_floor: Floor = 0.0
     covariance: str = "diag"
     ridge: float = 0.0
 
@@ -235,6 +239,7 @@ class Kind(ABC):
     treatments: ClassVar[tuple[str, ...]] = ("fixed", "tied")  # how columns may be treated
     parameters: ClassVar[Mapping[str, Bound]] = {}
     statistics: ClassVar[tuple[str, ...]] = ()
+    scanned: ClassVar[tuple[str, ...]] = ()  # what of the summary `scan` reads off the cells
     domain: ClassVar[str] = "a number"
     missing_mark: ClassVar[float] = np.nan  # the mark of a missing cell in a block
     sign: ClassVar[str] = " = "  # between a column and its category
@@ -370,7 +375,20 @@ class Kind(ABC):
         """Return what the leaf must know of the whole table: mean and variance of each column, (D,) each."""
         with np.errstate(over="ignore", invalid="ignore"):
             mean, var = table.moments(block.name)
-        return check_moments({"mean": mean, "var": var}, block)
+        return {**check_moments({"mean": mean, "var": var}, block), **self.scan(table, block)}
+
+    def scan(self, table: Table, block: Block) -> Figures:
+        """Return the part of the summary that no statistics hold: it must be read off the cells."""
+        cells = (chunk.blocks[block.name] for chunk in table.chunks(light=True)) if self.scanned else ()
+        return self.scan_pieces(cells, len(block.members))
+
+    def scan_pieces(self, pieces: Iterable[Any], n_columns: int) -> Figures:
+        """Return that part of the cells of a block, which come in pieces, (N, D) each; it need not take all of them."""
+        return {}
+
+    def joined(self, before: Figures, scanned: Figures) -> Figures:
+        """Return what was scanned of rows that came in pieces: `before`, and one more piece."""
+        return scanned
 
     def unit_summary(self, block: Block) -> Figures:
         """Return a summary that knows nothing: mean 0, variance 1."""
@@ -379,7 +397,7 @@ class Kind(ABC):
     def summary_from(self, block: Block, leaf: Leaf, stats: Stats, about: Any, mass: float) -> Figures | None:
         """Return the summary read off statistics gathered about `about`; None where they do not hold it.
 
-        All components of `about` are alike; `mass` is the weight of all rows.
+        All components of `about` are alike; `mass` is the weight of all rows. What `scan` reads is not part of it.
         """
         return None
 
@@ -401,6 +419,14 @@ class Kind(ABC):
 
     def notes(self, block: Block, summary: Figures, params: Any) -> Iterator[str]:
         """Yield what a fit records about the columns of a block in `events_`; `params` are those of its leaf."""
+        return iter(())
+
+    def few_values(self, block: Block, summary: Figures) -> dict[str, int]:
+        """Return the columns with so few distinct values that they may be categories, and how many values."""
+        return {}
+
+    def degenerate(self, fitted: Fitted) -> Iterator[tuple[int, str]]:
+        """Yield components that rest on next to nothing, and in what way, as the end of a sentence."""
         return iter(())
 
     # ---- the leaf, and parameters given by the user --------------------------------------------------------------

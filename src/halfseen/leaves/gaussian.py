@@ -83,6 +83,18 @@ class PseudoRows(NamedTuple):
     var: Floats  # (D,)
 
 
+def lowest_variances(leaf: Any, limits: Limits) -> Floats:
+    """Return the smallest variance of each column of a normal leaf, (D,): max(floor * scale^2, least)."""
+    plain = (limits.floor or 0.0) * leaf.scale**2
+    return plain if leaf.least is None else np.maximum(plain, leaf.least)
+
+
+def plain_columns(leaf: Any, limits: Limits) -> NDArray[np.bool_]:
+    """Return which columns have floor * scale^2 as their smallest variance, (D,)."""
+    plain: Floats = (limits.floor or 0.0) * leaf.scale**2
+    return np.ones(len(plain), dtype=bool) if leaf.least is None else plain > leaf.least
+
+
 @dataclass(frozen=True, eq=False)
 class Gaussian(Leaf):
     """A block of D columns with a mean and a variance per component and column.
@@ -95,6 +107,9 @@ class Gaussian(Leaf):
         acceleration.
     pseudo : PseudoRows, optional
         Prior.
+    least : (D,) array, optional
+        Smallest variance of each column by the resolution of its numbers, 0 where they have none. A variance at this
+        floor is no collapse: a component that lies on one recorded number has it.
 
     Examples
     --------
@@ -111,6 +126,7 @@ class Gaussian(Leaf):
     centre: Floats
     scale: Floats
     pseudo: PseudoRows | None = None
+    least: Floats | None = None
     stats_axis = 1
 
     @property
@@ -152,7 +168,7 @@ class Gaussian(Leaf):
     def maximise(self, stats: Stats, params: GaussianParams, limits: Limits = FREE) -> GaussianParams:
         """mean + stats[1] / stats[0], and the second moment about that / (stats[0] + stats[3]); no mass keeps the old.
 
-        A floor f gives max(f * scale^2, variance), the exact maximiser under that constraint. With a fixed mean
+        A floor f gives max(f * scale^2, least, variance), the exact maximiser under that constraint. With a fixed mean
         the variance is the second moment about it. So it is about the float nearest to the best mean: numbers near 1e18
         are 128 apart.
         """
@@ -170,7 +186,12 @@ class Gaussian(Leaf):
         return GaussianParams(frozen(mean), frozen(var))
 
     def _lowest(self, limits: Limits) -> Floats:
-        return (limits.floor or 0.0) * self.scale**2
+        """Return the smallest variance of each column, (D,)."""
+        return lowest_variances(self, limits)
+
+    def _plain(self, limits: Limits) -> NDArray[np.bool_]:
+        """Return which columns have a floor other than that of their resolution, (D,)."""
+        return plain_columns(self, limits)
 
     def _even(self, by_column: Floats) -> Floats:
         """Return the values of each column; a leaf whose columns share a variance takes the mean over them."""
@@ -321,17 +342,20 @@ class Gaussian(Leaf):
         return (spread - squares).sum(axis=-1)
 
     def collapsed(self, params: GaussianParams, limits: Limits = FREE) -> list[int]:
-        """Return components with a free variance at the floor."""
+        """Return components with a free variance at the floor, unless that is the resolution of the column."""
         if limits.floor is None:
             return []
-        at_floor = params.var <= self._lowest(limits) * (1 + 1e-9)
+        at_floor = (params.var <= self._lowest(limits) * (1 + 1e-9)) & self._plain(limits)
         if limits.fixed is not None:
             at_floor &= ~limits.fixed.var
         return np.flatnonzero(at_floor.any(axis=1)).tolist()
 
     def feasible(self, params: GaussianParams, limits: Limits = FREE) -> bool:
-        """Whether all variances are positive and not below the floor."""
-        return bool(np.all(params.var > 0) and np.all(params.var >= self._lowest(limits)))
+        """Whether all variances are positive and those that may move not below the floor."""
+        above = params.var >= self._lowest(limits)
+        if limits.fixed is not None:
+            above = above | limits.fixed.var
+        return bool(np.all(params.var > 0) and np.all(above))
 
     def flaw(self, params: GaussianParams) -> str | None:
         """Variances must be above 0."""

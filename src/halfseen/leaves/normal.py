@@ -30,7 +30,7 @@ from halfseen.assign import Assign
 from halfseen.errors import FitError, ParameterError
 from halfseen.kernels import active as kernels
 from halfseen.kernels.missing_cells import complete_rows, patterns
-from halfseen.leaves.gaussian import PseudoRows
+from halfseen.leaves.gaussian import PseudoRows, lowest_variances, plain_columns
 from halfseen.leaves.leaf import NO_MASS, ROUNDING, Floats, Latent, Leaf, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
 
@@ -98,11 +98,15 @@ class Normal(Leaf):
     n_components : int
     centre, scale : (D,) arrays
         Mean and standard deviation of each column over all rows: where to start, and the unit of floors and of
-        acceleration. A floor f keeps every covariance at least f diag(scale^2): all eigenvalues in units of `scale`.
+        acceleration. A floor f keeps every covariance at least diag(lowest), lowest = max(f scale^2, least): all
+        eigenvalues in units of sqrt(lowest) are at least 1.
     pseudo : PseudoRows, optional
         Prior: pseudo-rows about the component's own mean, uncorrelated, with these variances (inverse Wishart).
     tied : bool
         Whether all components share one covariance.
+    least : (D,) array, optional
+        Smallest variance of each column by the resolution of its numbers, 0 where they have none. An eigenvalue at this
+        floor is no collapse.
 
     Means and covariances are fixed for whole components, a tied covariance for all of them.
 
@@ -125,6 +129,7 @@ class Normal(Leaf):
     scale: Floats
     pseudo: PseudoRows | None = None
     tied: bool = False
+    least: Floats | None = None
 
     @property
     def stats_shape(self) -> tuple[int, ...]:
@@ -263,9 +268,9 @@ class Normal(Leaf):
     def maximise(self, stats: Stats, params: NormalParams, limits: Limits = FREE) -> NormalParams:
         """mean + first / mass, and the second moment about that / (mass + pseudo-mass); no mass keeps the old.
 
-        A tied covariance is the sum of the second moments over the sum of the masses. A floor f lifts the eigenvalues
-        of the covariance, in units of the columns' scale, to f: the exact maximiser under that constraint. With a fixed
-        mean the second moment is about that mean.
+        A tied covariance is the sum of the second moments over the sum of the masses. A floor lifts the eigenvalues
+        of the covariance, in units of the smallest variances, to 1: the exact maximiser under that constraint. With a
+        fixed mean the second moment is about that mean.
         """
         fixed = self._fixed(limits)
         parts = self.parts(stats)
@@ -308,19 +313,24 @@ class Normal(Leaf):
         return 0.5 * (scatter + scatter.transpose(0, 2, 1))
 
     def _lifted(self, cov: Floats, limits: Limits) -> Floats:
-        """Return covariances with eigenvalues, in units of the scale, of at least the floor."""
-        floor = limits.floor or 0.0
-        if not floor or not len(cov) or not np.isfinite(cov).all() or self._above(cov, floor):
+        """Return covariances with eigenvalues, in units of the smallest variances, of at least 1."""
+        unit = self._floor_unit(limits)
+        if unit is None or not len(cov) or not np.isfinite(cov).all() or self._above(cov, limits):
             return cov
-        values, vectors = np.linalg.eigh(cov / self._unit)
-        lifted = np.maximum(values, floor)
-        whole = (vectors * lifted[:, None]) @ vectors.transpose(0, 2, 1)
-        low = values.min(axis=1) < floor
-        return np.where(low[:, None, None], 0.5 * (whole + whole.transpose(0, 2, 1)) * self._unit, cov)
+        values, vectors = np.linalg.eigh(cov / unit)
+        whole = (vectors * np.maximum(values, 1.0)[:, None]) @ vectors.transpose(0, 2, 1)
+        low = values.min(axis=1) < 1
+        return np.where(low[:, None, None], 0.5 * (whole + whole.transpose(0, 2, 1)) * unit, cov)
 
-    def _above(self, cov: Floats, floor: float) -> bool:
-        """Whether all eigenvalues in units of the scale are above the floor: a factor exists of what is beyond it."""
-        return _has_factor(cov / self._unit - floor * np.eye(self._width))
+    def _floor_unit(self, limits: Limits) -> Floats | None:
+        """Return the unit in which eigenvalues are at least 1, (D, D); None without a floor."""
+        lowest = np.sqrt(lowest_variances(self, limits))
+        return np.outer(lowest, lowest) if (lowest > 0).all() else None
+
+    def _above(self, cov: Floats, limits: Limits) -> bool:
+        """Whether all eigenvalues are above the floor: a factor exists of what is beyond it."""
+        unit = self._floor_unit(limits)
+        return _has_factor(cov / self._unit if unit is None else cov / unit - np.eye(self._width))
 
     def complete(self, stats: Stats, about: NormalParams, params: NormalParams) -> float:
         """-1/2 sum_k ((mass + pseudo-mass) log |2 pi cov| + trace(cov^-1 second moment about params.mean))."""
@@ -415,7 +425,7 @@ class Normal(Leaf):
         inside = 0.5 * (precision @ (parts.second / self._unit) @ precision - total * precision)
         covs = self._covs(params) / self._unit
         inside = inside.sum(axis=0, keepdims=True) if self.tied else inside
-        inside = self._upward(inside, covs, limits)
+        inside = self._upward(inside, self._covs(params), limits)
         factor = np.linalg.cholesky(covs)
         slope = np.tril(2 * inside @ factor)
         diagonal = np.arange(self._width)
@@ -425,18 +435,21 @@ class Normal(Leaf):
         return np.concatenate([mean.ravel(), self._triangle(slope).ravel()])
 
     def _upward(self, slope: Floats, covs: Floats, limits: Limits) -> Floats:
-        """Leave out what would push eigenvalues on the floor below it."""
-        floor = limits.floor or 0.0
-        if not floor or _has_factor(covs - _on_floor(covs, floor)[:, None, None] * np.eye(self._width)):
+        """Leave out what would push eigenvalues on the floor below it; `slope` is that in cov / unit."""
+        unit = self._floor_unit(limits)
+        if unit is None:
+            return slope
+        covs, change = covs / unit, unit / self._unit  # the slope in covs is that in cov / unit, times their ratio
+        if _has_factor(covs - _on_floor(covs)[:, None, None] * np.eye(self._width)):
             return slope
         values, vectors = np.linalg.eigh(covs)
-        turned = vectors.transpose(0, 2, 1) @ slope @ vectors
-        for one, low in zip(turned, values <= _on_floor(covs, floor)[:, None], strict=True):
+        turned = vectors.transpose(0, 2, 1) @ (slope * change) @ vectors
+        for one, low in zip(turned, values <= _on_floor(covs)[:, None], strict=True):
             if low.any():
                 block = np.ix_(low, low)
                 inner, axes = np.linalg.eigh(one[block])
                 one[block] = (axes * np.maximum(inner, 0.0)) @ axes.T
-        return vectors @ turned @ vectors.transpose(0, 2, 1)
+        return vectors @ turned @ vectors.transpose(0, 2, 1) / change
 
     # ---- the posterior of the parameters -------------------------------------------------------------------------
 
@@ -465,7 +478,7 @@ class Normal(Leaf):
             triangle += np.diag(np.sqrt(rng.chisquare(freedom - np.arange(width))))
             half = np.linalg.solve(triangle, root.T)
             cov = half.T @ half
-            if self._above(cov[None], limits.floor or 0.0):
+            if self._above(cov[None], limits):
                 return cov
         raise FitError(
             f"normal: the variance floor cuts off nearly all of a covariance's posterior ({TRIES} draws in a row). "
@@ -608,18 +621,26 @@ class Normal(Leaf):
         return np.asarray(-np.log(np.diagonal(_factors(cov), axis1=1, axis2=2)).sum(axis=1))
 
     def collapsed(self, params: NormalParams, limits: Limits = FREE) -> list[int]:
-        """Return components with a free covariance that has an eigenvalue at the floor; all, if it is tied."""
-        if not limits.floor:
+        """Return components with a free covariance that has an eigenvalue at the floor; all, if it is tied.
+
+        An eigenvalue counts if its direction is mostly that of columns without a resolution.
+        """
+        unit, plain = self._floor_unit(limits), plain_columns(self, limits)
+        if unit is None or not plain.any():
             return []
-        covs = self._covs(params) / self._unit
+        covs = self._covs(params) / unit
         free = ~self._fixed(limits).cov[: len(covs)]
-        lowest, floors = np.linalg.eigvalsh(covs)[:, 0], _on_floor(covs, limits.floor)
-        low = np.flatnonzero(free & (lowest <= floors)).tolist()
+        values, vectors = np.linalg.eigh(covs)
+        on_floor = values <= _on_floor(covs)[:, None]
+        mostly_plain = (vectors[:, plain] ** 2).sum(axis=1) >= 0.5
+        low = np.flatnonzero(free & (on_floor & mostly_plain).any(axis=1)).tolist()
         return list(range(self.n_components)) if self.tied and low else low
 
     def feasible(self, params: NormalParams, limits: Limits = FREE) -> bool:
-        """Whether all covariances are positive definite and not below the floor."""
-        return self._above(self._covs(params), limits.floor or 0.0)
+        """Whether all covariances are positive definite and those that may move not below the floor."""
+        covs, fixed = self._covs(params), self._fixed(limits).cov
+        free = covs[~fixed[: len(covs)]]
+        return self._above(covs, FREE) and (not len(free) or self._above(free, limits))
 
     def flaw(self, params: NormalParams) -> str | None:
         """Covariances must be symmetric and positive definite."""
@@ -697,9 +718,9 @@ def _has_factor(cov: Floats) -> bool:
         return False
 
 
-def _on_floor(covs: Floats, floor: float) -> Floats:
-    """Return the largest eigenvalue that counts as on the floor, for each covariance, rounding included."""
-    return floor * (1 + NEAR_FLOOR) + DIGITS * np.trace(covs, axis1=1, axis2=2)
+def _on_floor(covs: Floats) -> Floats:
+    """Return the largest eigenvalue that counts as on the floor of 1, for each covariance, rounding included."""
+    return 1 + NEAR_FLOOR + DIGITS * np.trace(covs, axis1=1, axis2=2)
 
 
 def _places(counts: NDArray[np.int64]) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halfseen.errors import ParameterError
 from halfseen.leaves.gaussian import Gaussian, GaussianParams
@@ -17,7 +18,8 @@ class Spherical(Gaussian):
     """A block of D columns with a mean per component and column, and one variance per component.
 
     The parameters are those of `Gaussian`, with equal columns of `var`; the unit of its floor is the mean variance of
-    the columns. A variance is fixed for a whole component.
+    the columns. The geometric mean of `least` is its smallest variance, so that no density exceeds the product of those
+    of the columns; a column without a resolution leaves it without one. A variance is fixed for a whole component.
 
     Examples
     --------
@@ -34,7 +36,20 @@ class Spherical(Gaussian):
         return np.repeat(by_column.mean(axis=1, keepdims=True), by_column.shape[1], axis=1)
 
     def _lowest(self, limits: Limits) -> Floats:
-        return np.full(len(self.scale), (limits.floor or 0.0) * np.mean(self.scale**2))
+        return np.full(len(self.scale), max(self._plain_floor(limits), self._resolved))
+
+    def _plain(self, limits: Limits) -> NDArray[np.bool_]:
+        return np.full(len(self.scale), self._plain_floor(limits) > self._resolved)
+
+    def _plain_floor(self, limits: Limits) -> float:
+        return (limits.floor or 0.0) * float(np.mean(self.scale**2))
+
+    @property
+    def _resolved(self) -> float:
+        """The smallest variance by the resolution of the columns; 0 where one has none."""
+        if self.least is None or not (self.least > 0).all():
+            return 0.0
+        return float(np.exp(np.log(self.least).mean()))
 
     def blank(self) -> GaussianParams:
         """Return the centre of the columns and their mean variance, alike in all components."""

@@ -73,5 +73,5 @@ def _before_and_after(model: Any) -> list[Part]:
     )
     weight = getattr(model, "unlabeled_weight_", 1.0)
     much = "as much as a labelled one" if weight == 1 else f"{weight:g} of a labelled one"
-    note = Text(f"An unlabelled document counts {much}.")
+    note = Text(f"An unlabelled document counts {much}." if weight else "The unlabelled documents are left out.")
     return [Grid(caption, ["fitted to", "accuracy"], rows, "Unlabelled documents"), note]

@@ -24,6 +24,7 @@ from halfseen.estimators.options.values import (
     pseudo_counts,
     some_of,
     temperatures,
+    variance_floor,
     whole,
 )
 
@@ -45,6 +46,7 @@ __all__ = [
     "some_of",
     "some_words",
     "temperatures",
+    "variance_floor",
     "whole",
     "words",
 ]

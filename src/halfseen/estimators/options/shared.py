@@ -28,6 +28,7 @@ from halfseen.estimators.options.values import (
     pseudo_counts,
     some_of,
     temperatures,
+    variance_floor,
     whole,
 )
 from halfseen.estimators.selection import CRITERIA, read_sizes
@@ -228,11 +229,13 @@ SHARED: dict[str, Option] = {
         temperatures,
     ),
     "variance_floor": Option(
-        1e-8,
-        "float",
-        "Smallest variance, as a share of the variance of the column. A run that ends on it has collapsed onto a few "
-        "rows: it ranks behind every other run, and a warning says so if there is no other.",
-        partial(number, high=1),
+        "resolution",
+        'float or "resolution"',
+        'Smallest variance. "resolution": where the numbers of a column lie on a grid of step h (whole numbers, 0.1), '
+        "h^2 / (2 pi), so that no density exceeds 1 / h; of other columns 1e-8 of their variance. A number: that share "
+        "of the variance of every column. A run that ends on such a share has collapsed onto a few rows: it ranks "
+        "behind every other run, and a warning says so if there is no other.",
+        variance_floor,
     ),
     "n_jobs": Option(
         None,

@@ -73,6 +73,16 @@ def pseudo_counts(name: str, value: Any, words: Collection[str] = ("row",)) -> s
     return float(value) or None
 
 
+def variance_floor(name: str, value: Any) -> str | float:
+    """Return "resolution", or a share of the variance of a column."""
+    if isinstance(value, str) and value == "resolution":
+        return value
+    try:
+        return number(name, value, high=1)
+    except ParameterError as error:
+        raise ParameterError(f"{str(error)[:-1]}, nor 'resolution'.") from None
+
+
 def temperatures(name: str, value: Any) -> tuple[float, ...]:
     """Return rising inverse temperatures between 0 and 1."""
     several = tuple(value) if isinstance(value, list | tuple | np.ndarray) else None

@@ -2,18 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from halfseen.data import Schema
 from halfseen.errors import DataError
-from halfseen.kinds.kind import Figures
+from halfseen.kinds.kind import Figures, Fitted
 from halfseen.leaves.limits import Params
 
+SHOWN = 5  # columns named
+REPEATED = 2  # rows for each distinct value, on average, from which values are few: otherwise only rows are
 
-def column_notes(schema: Schema, summary: Mapping[str, Figures], emit: Params) -> list[str]:
+
+def column_notes(schema: Schema, summary: Mapping[str, Figures], emit: Params, n_rows: float) -> list[str]:
     """Return the notes of the kinds about their columns; `emit` are the parameters by block."""
-    blocks = schema.each_block()
-    return [note for block in blocks for note in block.kind.notes(block, summary[block.name], emit[block.name])]
+    found = [
+        note for block in schema.each_block() for note in block.kind.notes(block, summary[block.name], emit[block.name])
+    ]
+    few = few_values(schema, summary, n_rows)
+    return found if not few else [*found, _few_values_note(schema, few)]
+
+
+def _few_values_note(schema: Schema, few: Mapping[str, int]) -> str:
+    """Name the columns of numbers with few distinct values, and say what to do."""
+    first = next(iter(few))
+    if len(few) == 1:
+        what = f"column {first!r} holds only {few[first]} distinct values but is taken as a quantity"
+    else:
+        shown = ", ".join(map(repr, list(few)[:SHOWN])) + (" ..." if len(few) > SHOWN else "")
+        what = (
+            f"{len(few)} columns hold at most {max(few.values())} distinct values but are taken as quantities: {shown}"
+        )
+    return (
+        f"{what} ({schema.kind_names[first]}), and classes may settle on single values; "
+        f"columns={{{first!r}: 'categorical'}} takes them as categories"
+    )
+
+
+def few_values(schema: Schema, summary: Mapping[str, Figures], n_rows: float) -> dict[str, int]:
+    """Return the columns of numbers with so few distinct values that they may be categories, and how many values."""
+    return {
+        name: count
+        for block in schema.each_block()
+        for name, count in block.kind.few_values(block, summary[block.name]).items()
+        if n_rows > REPEATED * count
+    }
+
+
+def degenerate_notes(blocks: Iterable[Fitted], names: Sequence[str], advice: str) -> list[str]:
+    """Name the components that rest on next to nothing; `names` is what to call each, `advice` what to do."""
+    return [
+        f"{names[k]}: {words}: it may be spurious, an accident of a few rows; {advice}"
+        for fitted in blocks
+        for k, words in fitted.block.kind.degenerate(fitted)
+    ]
 
 
 def unseen(schema: Schema) -> list[str]:

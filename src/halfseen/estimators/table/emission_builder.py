@@ -16,7 +16,7 @@ from halfseen.data.columns import read_kind
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.kinds.kind import Build, Figures, Kind, Prior
+from halfseen.kinds.kind import Build, Figures, Floor, Kind, Prior
 from halfseen.leaves import Cells, Frozen, Leaf, Portions, Product, Tied
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats, frozen
@@ -68,10 +68,20 @@ def unit_summary(schema: Schema) -> Summary:
     return _by_block(schema, lambda kind, block: kind.unit_summary(block))
 
 
-def summary_of(model: Mixture, stats: Stats, about: Params, schema: Schema) -> Summary | None:
+def scan(table: Table) -> Summary:
+    """Return the part of a summary that no statistics hold."""
+    return _by_block(table.schema, lambda kind, block: kind.scan(table, block))
+
+
+def joined(schema: Schema, before: Summary, scanned: Summary) -> Summary:
+    """Return what was scanned of rows that came in pieces: `before`, and one more piece."""
+    return _by_block(schema, lambda kind, block: kind.joined(before[block.name], scanned[block.name]))
+
+
+def summary_of(model: Mixture, stats: Stats, about: Params, schema: Schema, scanned: Summary) -> Summary | None:
     """Return the summary of the rows behind statistics gathered about `about`, whose components are all alike.
 
-    None where the statistics of some kind do not hold it.
+    None where the statistics of some kind do not hold it; `scanned` is what none hold.
     """
     emit = model.leaves["emit"]
     assert isinstance(emit, Product)
@@ -82,7 +92,7 @@ def summary_of(model: Mixture, stats: Stats, about: Params, schema: Schema) -> S
         found = block.kind.summary_from(block, leaf, parts[block.name], own, mass)
         if found is None:
             return None
-        summary[block.name] = found
+        summary[block.name] = {**found, **scanned[block.name]}
     return summary
 
 
@@ -111,7 +121,7 @@ class Recipe(NamedTuple):
     summary: Summary
     n_components: int
     prior: Prior = None
-    variance_floor: float = 0.0
+    variance_floor: Floor = 0.0
     fixed: Collection[str] = ()
     masses: Floats | None = None
     covariance: str = "diag"

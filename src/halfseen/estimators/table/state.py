@@ -91,9 +91,15 @@ def summary_arrays(summary: Summary) -> dict[str, Floats]:
     return {f"summary/{block}/{part}": array for block, parts in summary.items() for part, array in parts.items()}
 
 
+def written_summary(schema: Schema, summary: Summary) -> dict[str, Floats]:
+    """Return a summary as the arrays of a file: what was scanned only where something was found."""
+    scanned = {f"summary/{block.name}/{part}" for block in schema.each_block() for part in block.kind.scanned}
+    return {name: array for name, array in summary_arrays(summary).items() if name not in scanned or array.any()}
+
+
 def arrays_of(model: Any, summary: Summary) -> dict[str, Floats]:
     """Return parameters, statistics and summary as named arrays."""
-    found = named_arrays("params", model._params) | summary_arrays(summary)
+    found = named_arrays("params", model._params) | written_summary(model._schema, summary)
     return found | (named_stats("stats", model._model, model._stats) if hasattr(model, "_stats") else {})
 
 
@@ -137,6 +143,17 @@ def _read_column(record: Any) -> Column:
 def summary_shapes(schema: Schema) -> dict[str, Shape]:
     """Return the name and shape of every array of a summary."""
     return {name: array.shape for name, array in summary_arrays(unit_summary(schema)).items()}
+
+
+def with_scanned(schema: Schema, tensors: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return the arrays, with zeros for what a file does not hold of a summary: nothing was found in a scan."""
+    unit = unit_summary(schema)
+    missing = {
+        f"summary/{block.name}/{part}": unit[block.name][part]
+        for block in schema.each_block()
+        for part in block.kind.scanned
+    }
+    return missing | dict(tensors)
 
 
 def read_summary(schema: Schema, tensors: Mapping[str, Floats]) -> Summary:

@@ -89,6 +89,7 @@ def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> HM
         prior=options.prior(request["prior"], None),
         criterion=request["criterion"],
         **options.of_every_fit(request),
+        **options.of_numbers(request),
         **given,
     )
 

@@ -103,9 +103,11 @@ class HMM(HMMFit):
     anneal : sequence of float, optional
         Deterministic annealing: rising inverse temperatures in (0, 1), such as (0.4, 0.6, 0.8), with 10 iterations at
         each before the fit.
-    variance_floor : float, default 1e-8
-        Smallest variance, as a share of the variance of the column. A run that ends on it has collapsed onto a few
-        rows: it ranks behind every other run, and a warning says so if there is no other.
+    variance_floor : float or "resolution", default "resolution"
+        Smallest variance. "resolution": where the numbers of a column lie on a grid of step h (whole numbers, 0.1),
+        h^2 / (2 pi), so that no density exceeds 1 / h; of other columns 1e-8 of their variance. A number: that share of
+        the variance of every column. A run that ends on such a share has collapsed onto a few rows: it ranks behind
+        every other run, and a warning says so if there is no other.
     n_jobs : int, optional
         Number of threads; -1 is all cores. Results are the same, bit for bit, with any number. Work is divided by
         sequences.
@@ -163,7 +165,7 @@ class HMM(HMMFit):
     method: str = "em"
     accelerate: bool = True
     anneal: Sequence[float] = ()
-    variance_floor: float = 1e-8
+    variance_floor: float | str = "resolution"
     n_jobs: int | None = None
     random_state: Any = None
 

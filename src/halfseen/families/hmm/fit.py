@@ -23,7 +23,7 @@ from halfseen.estimators import convergence, options
 from halfseen.estimators.selection import FittedComponents
 from halfseen.estimators.starts import distinct
 from halfseen.estimators.table import covariance_types, emission_builder
-from halfseen.estimators.table.column_events import column_notes
+from halfseen.estimators.table.column_events import column_notes, degenerate_notes
 from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.hmm import state
 from halfseen.families.hmm.methods import HMMMethods
@@ -77,7 +77,7 @@ class HMMFit(HMMMethods):
     fixed: Collection[str] | None
     tied: Collection[str] | None
     n_init: int
-    variance_floor: float
+    variance_floor: float | str
     _recipe: HMMRecipe
     _state_module = state
 
@@ -275,7 +275,8 @@ class HMMFit(HMMMethods):
     def _publish(self, found: FittedHMM, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
         emit = found.params["emit"]
-        self.events_ = column_notes(self._schema, found.summary, emit if self.n_mix == 1 else emit["emit"])
+        inside = emit if self.n_mix == 1 else emit["emit"]
+        self.events_ = column_notes(self._schema, found.summary, inside, found.n_rows)
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self._topology, self._n_steps, self._uncertain = found.topology, found.n_rows, found.uncertain
         self.n_components_, self.loglik_, self._covariance = found.n_components, found.loglik, found.covariance
@@ -289,6 +290,7 @@ class HMMFit(HMMMethods):
         empty = np.flatnonzero(self._topology.occupancy(parts["start"], parts["trans"]) < NO_MASS)
         if len(empty):
             self.events_.append(f"states without any expected steps kept their last parameters: {empty.tolist()}")
+        self.events_ += degenerate_notes(self._fitted_blocks(), self._component_names, "use fewer states, or a prior")
         same = np.argwhere(np.triu(self._model.overlap(self._params, self._params) > -1e-12, k=1))
         self.events_ += [f"states {i} and {j} have the same emissions" for i, j in same.tolist()]
         if not search.best.healthy:

@@ -1,7 +1,7 @@
 """The manifest of hidden Markov models."""
 
 from halfseen.families.family import Family, Option
-from halfseen.families.options import COVARIANCE, GROUP, TIME
+from halfseen.families.options import COVARIANCE, GROUP, TIME, VARIANCE_FLOOR
 
 WEIGHT = "weights of sequences are given in Python, as sample_weight="
 
@@ -23,6 +23,7 @@ FAMILY = Family(
                 "KIND",
             ),
             COVARIANCE,
+            VARIANCE_FLOOR,
             Option("transitions", "left-right: states follow each other and do not return.", "SHAPE"),
             Option("min_dwell", "Minimum duration of a state, in steps.", "N", type=int, least=1),
         ),

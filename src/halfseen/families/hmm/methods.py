@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen.assign import SOFT
 from halfseen.data import Cut, Schema, SequenceChunk, Sequences, Source, frame_from_dict, read_sequences
 from halfseen.data.sequences import column_names, fill_sequences
+from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, NamedComponents, SelectsModels
@@ -193,8 +194,12 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
     def _fitted_blocks(self) -> Iterator[Fitted]:
         """Yield the blocks of columns, the emissions taken as a mixture over all steps."""
         emit = self._model.leaves["emit"]
-        flat = emit if self._inside is None else emit.leaves["emit"]  # type: ignore[attr-defined]
-        return profile.blocks_of(self._schema, flat, self._emissions, self._component_shares)
+        stats = self._model.view(self._stats)["emit"] if hasattr(self, "_stats") else None
+        if self._inside is None:
+            return profile.blocks_of(self._schema, emit, self._emissions, self._component_shares, stats)
+        assert isinstance(emit, Mixture)
+        stats = None if stats is None else emit.view(stats)["emit"]
+        return profile.blocks_of(self._schema, emit.leaves["emit"], self._emissions, self._component_shares, stats)
 
     def _block(self, kind: str) -> tuple[str, Any]:
         """Return the one block of columns of a kind and its parameters, for the names that hmmlearn uses."""

@@ -80,6 +80,7 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
     """Return the estimator whose state this is; raise `ParameterError` for what cannot be one."""
     record, tensors = found
     model: Estimator = table_state.opened(cls, record, RECORD)
+    tensors = table_state.with_scanned(model._schema, tensors)
     options.mapping("model", record["model"])
     model._topology = _topology(record["model"], tensors)
     size = len(model._topology.begin)

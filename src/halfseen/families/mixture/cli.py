@@ -73,20 +73,20 @@ def fit(request: Mapping[str, Any]) -> Fitted:
 
 
 def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> Any:
-    common = options.of_every_fit(request)
+    common = options.of_every_fit(request) | options.of_numbers(request)
     if request["target"] is not None and request["classes"] != "auto":
         raise ParameterError("--classes cannot be used with --target: the classes are those of the target.")
+    if request["unlabeled_weight"] is not None:
+        if request["target"] is None:
+            raise ParameterError("--unlabeled-weight needs --target: without one no row has a label.")
+        common["unlabeled_weight"] = options.length(request["unlabeled_weight"])
     if request["model"] == "gaussian":
         return _gaussian(request, kinds, common)
     common["columns"] = dict(kinds) or None
     common |= _of_text(request, kinds)
     if request["target"] is not None:
-        if request["unlabeled_weight"] is not None:
-            common["unlabeled_weight"] = options.length(request["unlabeled_weight"])
         common["components_per_class"] = request["components_per_class"] or 1
         return NaiveBayes(prior=options.prior(request["prior"], 1.0), **common)
-    if request["unlabeled_weight"] is not None:
-        raise ParameterError("--unlabeled-weight needs --target: without one no row has a label.")
     if request["components_per_class"] is not None:
         raise ParameterError("--components-per-class needs --target: without one, --classes is the number of classes.")
     sizes, prior = options.sizes(request["classes"]), options.prior(request["prior"], "row")

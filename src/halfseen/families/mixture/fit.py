@@ -32,7 +32,8 @@ from halfseen.estimators.selection import FittedComponents
 from halfseen.estimators.starts import distinct
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table import emission_builder
-from halfseen.estimators.table.column_events import check_seen, column_notes
+from halfseen.estimators.table.column_events import check_seen, column_notes, degenerate_notes
+from halfseen.estimators.table.profile import fitted_blocks
 from halfseen.estimators.table.state import fingerprint
 from halfseen.estimators.table.table_mixture import TableMixture, measure
 from halfseen.families.mixture import state
@@ -69,7 +70,7 @@ class MixtureFit(TableMixture):
     fixed: Collection[str] | None = ()
     tied: Collection[str] | None = ()
     n_init: int = 16
-    variance_floor: float = 1e-8
+    variance_floor: float | str = "resolution"
     reg_covar: float = 0.0
     n_jobs: int | None = None
     random_state: Any = None
@@ -128,7 +129,10 @@ class MixtureFit(TableMixture):
         self, summary: emission_builder.Summary, n_components: int, covariance: str = "diag"
     ) -> emission_builder.Recipe:
         """Return the recipe of the mixture that the options describe."""
-        prior, floor = emission_builder.read_prior(self.prior), float(self.variance_floor)
+        prior, floor = (
+            emission_builder.read_prior(self.prior),
+            options.variance_floor("variance_floor", self.variance_floor),
+        )
         fixed, ridge = options.listed("fixed", self.fixed), float(self.reg_covar)
         return emission_builder.Recipe(
             self._schema, summary, n_components, prior, floor, fixed, None, covariance, ridge
@@ -215,7 +219,8 @@ class MixtureFit(TableMixture):
         assert data.known is not None
         if not np.isfinite(data.known.stats).all():
             table.check_finite()
-        return emission_builder.summary_of(model, data.known.stats, data.about, table.schema), data
+        scanned = emission_builder.scan(table)
+        return emission_builder.summary_of(model, data.known.stats, data.about, table.schema, scanned), data
 
     def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
         """Return the parameters with the largest component first, unless options or labels identify components."""
@@ -259,7 +264,7 @@ class MixtureFit(TableMixture):
     def _publish(self, found: FittedMixture, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""
         summary = found.recipe.summary
-        self.events_ = column_notes(self._schema, summary, found.params["emit"])
+        self.events_ = column_notes(self._schema, summary, found.params["emit"], found.n_rows)
         self._recipe = found.recipe
         self._origin = Origin.now(fingerprint(self._schema, summary, found.n_rows), found.seed)
         self._model, self._params, self._stats = found.model, found.params, found.stats
@@ -267,6 +272,11 @@ class MixtureFit(TableMixture):
         self._set_names(names or (None,) * len(self.weights_))
         convergence.record(self, found.search)
         self._note_events(found.search)
+
+    @property
+    def _called(self) -> tuple[list[str], str]:
+        """What to call each component in a message, and what to do about one that is spurious."""
+        return list(self.class_names_), "use fewer classes, or a prior"
 
     def _drop_figures(self) -> None:
         """Drop what only a fit to a whole table has, once rows come in pieces."""
@@ -279,6 +289,7 @@ class MixtureFit(TableMixture):
         empty = np.flatnonzero(mass < NO_MASS).tolist()
         if empty:
             self.events_.append(f"classes without any mass kept their last parameters: {len(empty)} of {len(mass)}")
+        self.events_ += degenerate_notes(fitted_blocks(self), *self._called)
         with one_blas_thread():  # a product of long rows, which threads in waiting would hold up
             self.events_ += _twins(self._model.overlap(self._params, self._params))
         if not best.healthy:

@@ -49,9 +49,11 @@ class GaussianClassifier(MixtureClassifier):
         Maximum number of iterations (passes over the data) for each start.
     reg_covar : float, default 0
         Added to every variance after each step.
-    variance_floor : float, default 1e-8
-        Smallest variance, as a share of the variance of the column. A run that ends on it has collapsed onto a few
-        rows: it ranks behind every other run, and a warning says so if there is no other. Of covariances it is the
+    variance_floor : float or "resolution", default "resolution"
+        Smallest variance. "resolution": where the numbers of a column lie on a grid of step h (whole numbers, 0.1),
+        h^2 / (2 pi), so that no density exceeds 1 / h; of other columns 1e-8 of their variance. A number: that share of
+        the variance of every column. A run that ends on such a share has collapsed onto a few rows: it ranks behind
+        every other run, and a warning says so if there is no other. Of covariances it is the
         smallest eigenvalue, in units of the variances of the columns.
     n_jobs : int, optional
         Number of threads; -1 is all cores. Results are the same, bit for bit, with any number.
@@ -79,14 +81,14 @@ class GaussianClassifier(MixtureClassifier):
     prior: str | float | None = None
     class_prior: Sequence[float] | None = None
     components_per_class: int = 1
-    unlabeled_weight: float = 1.0
+    unlabeled_weight: float | str = "auto"
     guard: bool = True
     assign: str = "soft"
     n_init: int = 16
     tol: float = 1e-4
     max_iter: int = 1000
     reg_covar: float = 0.0
-    variance_floor: float = 1e-8
+    variance_floor: float | str = "resolution"
     n_jobs: int | None = None
     random_state: Any = None
 

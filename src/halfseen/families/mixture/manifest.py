@@ -1,7 +1,7 @@
 """What the rest of the library knows about mixtures over a table: latent classes, Gaussian mixtures, classifiers."""
 
 from halfseen.families.family import Family, Option
-from halfseen.families.options import COVARIANCE, only
+from halfseen.families.options import COVARIANCE, VARIANCE_FLOOR, only
 
 TEXT = Option("text", "Columns of text: their words are counted.", "NAMES", models=("classes",))
 
@@ -21,6 +21,7 @@ FAMILY = Family(
         "fit": (
             Option("target", "Column to predict: makes a classifier. Its cells may be missing.", "COLUMN"),
             only(COVARIANCE, "gaussian"),
+            VARIANCE_FLOOR,
             TEXT,
             Option(
                 "text_model",
@@ -43,9 +44,8 @@ FAMILY = Family(
             ),
             Option(
                 "unlabeled_weight",
-                "With --target: weight of rows without a label, 0 to 1, or cv to choose it by cross-validation.",
+                "With --target: weight of rows without a label, 0 to 1. Default: auto, chosen by cross-validation.",
                 "W",
-                models=("classes",),
             ),
             Option(
                 "components_per_class",

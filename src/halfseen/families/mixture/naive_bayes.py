@@ -58,13 +58,15 @@ class NaiveBayes(MixtureClassifier):
         pseudo-counts, as in scikit-learn.
     components_per_class : int, default 1
         Number of components of each class: with more than one, a class is a mixture.
-    unlabeled_weight : float in [0, 1] or "cv", default 1.0
+    unlabeled_weight : float in [0, 1] or "auto", default "auto"
         Weight of a row without a label (Nigam's lambda); rows with candidates or soft labels count in full. 0 leaves
-        such rows out. "cv" tries 0, 0.01, 0.03, 0.1, 0.3 and 1 and keeps the best in cross-validation on the labelled
-        rows, the largest among equals: `unlabeled_weight_`.
+        such rows out. "auto" tries 0, 0.03, 0.3 and 1 by cross-validation on the labelled rows, and leaves unlabelled
+        rows out unless they are clearly better: by two standard errors of the squared error, with an accuracy that is
+        not lower. `unlabeled_weight_` is the weight used.
     guard : bool, default True
-        Compare a fit with unlabelled rows to one without, by cross-validation on the labelled rows, and warn when they
-        make it worse. `guard_` has the scores.
+        Cross-validate, where labels are missing: choose the weight of unlabelled rows ("auto"), or warn if a number
+        makes the classifier clearly worse than labelled rows alone. `guard_` has the scores. False: make one fit, in
+        which "auto" counts unlabelled rows in full.
     assign : {"soft", "hard", "sample"}, default "soft"
         How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden
         are missing labels; "hard" is self-training.
@@ -75,9 +77,11 @@ class NaiveBayes(MixtureClassifier):
         rule is chosen to stop by.
     max_iter : int, default 1000
         Maximum number of iterations (passes over the data) for each start.
-    variance_floor : float, default 1e-8
-        Smallest variance, as a share of the variance of the column. A run that ends on it has collapsed onto a few
-        rows: it ranks behind every other run, and a warning says so if there is no other.
+    variance_floor : float or "resolution", default "resolution"
+        Smallest variance. "resolution": where the numbers of a column lie on a grid of step h (whole numbers, 0.1),
+        h^2 / (2 pi), so that no density exceeds 1 / h; of other columns 1e-8 of their variance. A number: that share of
+        the variance of every column. A run that ends on such a share has collapsed onto a few rows: it ranks behind
+        every other run, and a warning says so if there is no other.
     n_jobs : int, optional
         Number of threads; -1 is all cores. Results are the same, bit for bit, with any number.
     random_state : int, RandomState or Generator, optional
@@ -89,7 +93,8 @@ class NaiveBayes(MixtureClassifier):
     class_prior_ : (C,) array        shares of the classes
     class_count_ : (C,) array        expected number of training rows in each class
     unlabeled_weight_ : float        what a row without a label counts as
-    guard_ : dict or None            cross-validated accuracy with and without the unlabelled rows
+    guard_ : dict or None            cross-validated accuracy of what was kept ("accuracy"), of labelled rows alone
+        ("labelled_only") and with the best weight of unlabelled rows ("with_unlabeled"), and squared errors
     loglik_, objective_, trace_, n_iter_, converged_, stop_reason_, events_, columns_ : as in `LatentClass`
 
     Examples
@@ -114,13 +119,13 @@ class NaiveBayes(MixtureClassifier):
     prior: str | float | None = 1.0
     class_prior: Sequence[float] | str | None = None
     components_per_class: int = 1
-    unlabeled_weight: float | str = 1.0
+    unlabeled_weight: float | str = "auto"
     guard: bool = True
     assign: str = "soft"
     n_init: int = 16
     tol: float = 1e-4
     max_iter: int = 1000
-    variance_floor: float = 1e-8
+    variance_floor: float | str = "resolution"
     n_jobs: int | None = None
     random_state: Any = None
 

@@ -19,6 +19,7 @@ from halfseen.app.report.sections import reproduce
 from halfseen.app.report.text import of_cells, text_alone, words
 from halfseen.app.report.trust import choice, trust
 from halfseen.app.report.words import count, cut, listed, percent, plural
+from halfseen.estimators.table.column_events import few_values
 from halfseen.families.mixture.imputation_check import MixtureCells
 from halfseen.families.mixture.report_classifier import classifier
 from halfseen.plots import tables as table_plots
@@ -91,7 +92,7 @@ def _checks(model: Any, material: TableMaterial) -> Iterator[Check]:
     yield from _guarded(model)
     if not text_alone(model):
         yield missing_check(material)
-    yield from _dependence(material)
+    yield from _dependence(model, material)
     if material.seen.is_sample:
         text = f"Analyses of single rows use a random sample of {count(len(material.seen.rows))} rows."
         yield Check(True, "Sample", text)
@@ -135,15 +136,23 @@ def _guarded(model: Any) -> Iterator[Check]:
     scores = getattr(model, "guard_", None)
     if not scores:
         return
-    helped = scores["with_unlabeled"] >= scores["labelled_only"]
     text = (
         f"Cross-validated accuracy is {scores['with_unlabeled']:.1%} with the unlabelled rows and "
         f"{scores['labelled_only']:.1%} without ({plural(scores['n_labelled'], 'labelled row')})."
     )
-    yield Check(helped, "Unlabelled rows", text)
+    if not model.unlabeled_weight_:
+        yield Check(True, "Unlabelled rows", f"{text} Unlabelled rows are not clearly better, so they are left out.")
+    else:
+        worse = scores["with_unlabeled"] < scores["labelled_only"]
+        yield Check(not worse, "Unlabelled rows", f"{text} They count {model.unlabeled_weight_:g} of a labelled row.")
 
 
-def _dependence(material: TableMaterial) -> Iterator[Check]:
+def _concerns(pairs: list[Any], column: str) -> bool:
+    """Whether a column is one of some pair."""
+    return any(column in (pair.first, pair.second) for pair in pairs)
+
+
+def _dependence(model: Any, material: TableMaterial) -> Iterator[Check]:
     if not material.residuals:
         return
     related = material.related
@@ -152,11 +161,15 @@ def _dependence(material: TableMaterial) -> Iterator[Check]:
         yield Check(True, "Independence", text)
         return
     first = related[0]
+    few = [name for name in few_values(model._schema, model._recipe.summary, model._n_rows) if _concerns(related, name)]
+    advice = "use more classes, or drop one column of such a pair"
+    if few:  # more classes would settle on their values, one by one
+        advice = f"{listed([cut(name) for name in few])} has few distinct values: take it as categories"
     what = "words or columns" if any(column.kind.of_words for column in material.profiles) else "columns"
     text = (
         f"{len(related)} of {plural(len(material.residuals), 'pair')} of {what} are related within the "
         f"classes, most of all {cut(first.first)} and {cut(first.second)} ({first.detail}). The probabilities of "
-        "classes are then too extreme; use more classes, or drop one column of such a pair."
+        f"classes are then too extreme; {advice}."
     )
     yield Check(False, "Independence", text)
 

@@ -1,14 +1,15 @@
-"""Find out by cross-validation whether the unlabelled rows help a classifier.
+"""Find out by cross-validation how much rows without a label should count in a classifier, if at all.
 
-Both fits are made on the same folds of the labelled rows and compared on the rows left out. Unlabelled rows hurt when
-the classes are not the clusters of the table, or when columns depend on each other within a class.
+Fits with several weights are made on the same folds of the labelled rows and compared on the rows left out. Unlabelled
+rows hurt when the classes are not the clusters of the table, or when columns depend on each other within a class; so
+labelled rows alone are the rule, and another weight has to be clearly better.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,53 +18,119 @@ from sklearn.model_selection import StratifiedKFold
 
 from halfseen.data import Evidence, Source, Table
 from halfseen.errors import DataError, UnlabeledWarning, warn
+from halfseen.leaves.leaf import Floats
 
 if TYPE_CHECKING:
     from halfseen.families.mixture.supervised import MixtureClassifier
 
 FOLDS = 5
-WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)  # of unlabelled rows, tried by cross-validation
+WEIGHTS = (0.0, 0.03, 0.3, 1.0)  # of unlabelled rows; see benchmarks/few_labels.py for these figures
+CLEAR = 2.0  # standard errors by which a weight must be better than 0
+COARSE = 1e-2  # tolerance of these fits: what is still to gain moves no prediction
 
 
-def compare(
-    model: MixtureClassifier, source: Source, weight: NDArray[np.float64], evidence: Evidence
-) -> dict[str, Any] | None:
-    """Return the cross-validated accuracies with and without unlabelled rows; warn when they are worse with them.
+class Choice(NamedTuple):
+    """The weight of unlabelled rows, and what was found about it.
 
-    None, with a note in `events_`, where some class has too few labelled rows to leave one out, or what is left cannot
-    be fitted alone.
+    Attributes
+    ----------
+    weight : float
+    scores : dict or None     cross-validated accuracy and squared error; None where nothing was compared
+    note : str or None        why not
+    worse : bool              whether unlabelled rows, with the best weight for them, are clearly worse than none
     """
-    folds = _folds(evidence)
+
+    weight: float
+    scores: dict[str, float] | None = None
+    note: str | None = None
+    worse: bool = False
+
+
+def choose(
+    model: MixtureClassifier,
+    source: Source,
+    weight: Floats,
+    evidence: Evidence,
+    candidates: Sequence[float] = WEIGHTS,
+) -> Choice:
+    """Return the weight of unlabelled rows that predicts labelled rows best in cross-validation.
+
+    A weight above 0 is taken if its squared error is lower than that of labelled rows alone by more than two standard
+    errors of the difference, and its accuracy is not lower; of several the one with the lowest squared error. Where
+    labelled rows alone are too few to be compared, unlabelled rows count in full.
+    """
+    if evidence.complete:
+        return Choice(1.0)
+    folds = _folds(model, source, weight, evidence)
     if folds is None:
-        model.events_.append("guard: too few labelled rows to tell whether the unlabelled ones help")
-        return None
-    right = {share: np.zeros(len(folds.labelled)) for share in (1.0, 0.0)}
-    for share, hits in right.items():
+        return Choice(1.0, note="too few labelled rows to find out whether the unlabelled ones help: these are used")
+    found: dict[float, Errors] = {}
+    for share in candidates:
         try:
-            for test, correct in _tested(model, source, weight, evidence, folds, share):
-                hits[test] = correct
+            if not share:  # what will be fitted if nothing else is better
+                known = folds.labelled
+                fitted_to(model, source.take(known), weight[known], evidence.take(known), COARSE)._check_seen()
+            proba = _out_of_fold(model, source, weight, evidence, folds, share)
         except DataError as error:  # a column that was seen in other rows only
-            model.events_.append(f"guard: some labelled rows cannot be fitted alone: {error}")
-            return None
-    return _judged(model, right[1.0], right[0.0], len(folds.split))
+            return Choice(1.0, note=f"some labelled rows cannot be fitted alone, so unlabelled ones are used: {error}")
+        found[share] = Errors.of(proba, folds, weight)
+    return _best(found, folds)
 
 
-def best_weight(model: MixtureClassifier, source: Source, weight: NDArray[np.float64], evidence: Evidence) -> float:
-    """Return the weight of unlabelled rows with which most labelled rows are right in cross-validation.
+class Errors(NamedTuple):
+    """How well labelled rows are predicted: squared error of each, (M,), their weights, and the accuracy."""
 
-    The largest among equals. 1 where there is nothing to choose: no unlabelled row, or too few labels.
-    """
-    folds = _folds(evidence)
-    if folds is None or evidence.complete:
-        return 1.0
-    hits: dict[float, float] = {}
-    for share in WEIGHTS:
-        tested = _tested(model, source, weight, evidence, folds, share)
-        try:
-            hits[share] = sum(float(weight[folds.labelled[test]] @ correct) for test, correct in tested)
-        except DataError:  # a column that was seen in other rows only: such a weight will not do
-            hits[share] = -np.inf
-    return max(WEIGHTS, key=lambda share: (hits[share], share))
+    squared: Floats
+    weight: Floats
+    accuracy: float
+
+    @classmethod
+    def of(cls, proba: Floats, folds: Folds, weight: Floats) -> Errors:
+        """Return the errors of predicted probabilities, (M, C)."""
+        own = weight[folds.labelled]
+        squared = ((proba - np.eye(proba.shape[1])[folds.truth]) ** 2).sum(axis=1)
+        right = float(own @ (proba.argmax(axis=1) == folds.truth))
+        return cls(squared, own / own.sum(), right / float(own.sum()))
+
+    @property
+    def mean(self) -> float:
+        """Mean squared error."""
+        return float(self.weight @ self.squared)
+
+    def clearly_below(self, other: Errors) -> bool:
+        """Whether the squared error is lower by more than `CLEAR` standard errors of the difference."""
+        change, count = self.squared - other.squared, len(self.squared)
+        mean = float(self.weight @ change)
+        variance = float(self.weight**2 @ (change - mean) ** 2) * count / (count - 1)
+        return mean < -CLEAR * variance**0.5
+
+
+def _best(found: dict[float, Errors], folds: Folds) -> Choice:
+    """Return the choice among weights."""
+    alone = found[0.0]
+    others = sorted((share for share in found if share), key=lambda share: found[share].mean)
+    better = [e for e in others if found[e].clearly_below(alone) and found[e].accuracy >= alone.accuracy]
+    kept, first = (better or [0.0])[0], found[(better or others)[0]]
+    scores = {
+        "accuracy": found[kept].accuracy,
+        "labelled_only": alone.accuracy,
+        "with_unlabeled": first.accuracy,
+        "squared_error": found[kept].mean,
+        "squared_error_labelled_only": alone.mean,
+        "n_labelled": len(folds.labelled),
+        "folds": len(folds.split),
+    }
+    return Choice(kept, scores, worse=alone.clearly_below(first))
+
+
+def warn_worse(scores: dict[str, float], weight: float) -> None:
+    """Warn that a weight that the user chose makes the classifier worse."""
+    warn(
+        f"unlabeled_weight={weight:g} makes the classifier worse: accuracy {scores['with_unlabeled']:.3f} with the "
+        f"unlabelled rows, {scores['labelled_only']:.3f} without ({scores['folds']}-fold cross-validation on "
+        f"{scores['n_labelled']} labelled rows). unlabeled_weight='auto' leaves them out where they do harm.",
+        UnlabeledWarning,
+    )
 
 
 class Folds(NamedTuple):
@@ -74,43 +141,47 @@ class Folds(NamedTuple):
     split: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
-def _tested(
-    model: MixtureClassifier,
-    source: Source,
-    weight: NDArray[np.float64],
-    evidence: Evidence,
-    folds: Folds,
-    share: float,
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
-    """Fit to all but each fold, unlabelled rows weighted by `share`; yield the fold and which of its rows are right."""
-    labelled, names = folds.labelled, np.arange(len(model.classes_))
-    others = np.setdiff1d(np.arange(len(weight)), labelled)
+def _out_of_fold(
+    model: MixtureClassifier, source: Source, weight: Floats, evidence: Evidence, folds: Folds, share: float
+) -> Floats:
+    """Return the posteriors of labelled rows, (M, C), by fits without them; unlabelled rows are weighted by `share`."""
+    others = np.setdiff1d(np.arange(len(weight)), folds.labelled)
+    others = others if share else others[evidence.index[others] != 0]
+    weighed = np.where(evidence.index == 0, share * weight, weight)
+    proba = np.empty((len(folds.labelled), len(model.classes_)))
     for train, test in folds.split:
-        rows = np.sort(np.append(labelled[train], others)) if share else labelled[train]
-        known = evidence.take(rows)
-        own = np.where(known.index == 0, share * weight[rows], weight[rows])
-        fitted = fitted_to(model, source.take(rows), own, known)
-        found = fitted._most_probable(encoded_rows(fitted, source, labelled[test]), names)
-        yield test, found == folds.truth[test]
+        rows = np.append(folds.labelled[train], others)  # alone in the order of their content
+        rows = np.sort(rows) if share else rows
+        proba[test] = model._out_of_fold(source, weighed, evidence, rows, folds.labelled[test], COARSE)
+    return proba
 
 
-def _folds(evidence: Evidence) -> Folds | None:
-    """Return the labelled rows, their classes, and how they are cut into folds; None where some class has too few."""
+def _folds(model: MixtureClassifier, source: Source, weight: Floats, evidence: Evidence) -> Folds | None:
+    """Return the labelled rows, their classes, and how they are cut into folds; None where some class has too few.
+
+    Rows are dealt by their content, so that the order in which they came does not matter.
+    """
     single = (evidence.patterns != -np.inf).sum(axis=1) == 1
-    labelled = np.flatnonzero(single[evidence.index])
+    labelled = np.flatnonzero(single[evidence.index] & (weight > 0))
     truth = evidence.patterns[evidence.index[labelled]].argmax(axis=1)
     counts = np.bincount(truth, minlength=evidence.n_components)
     folds = int(min(FOLDS, counts[counts > 0].min(initial=FOLDS)))
     if folds < 2 or (counts > 0).sum() < 2:
         return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = model._learn_schema(source).encode(source.take(labelled), weight[labelled], evidence.take(labelled))
+    order = rows.content_order()
+    labelled, truth = labelled[order], truth[order]
     return Folds(labelled, truth, list(StratifiedKFold(folds, shuffle=True, random_state=0).split(labelled, truth)))
 
 
 def fitted_to(
-    model: MixtureClassifier, source: Source, weight: NDArray[np.float64], evidence: Evidence
+    model: MixtureClassifier, source: Source, weight: Floats, evidence: Evidence, coarse: float = 0.0
 ) -> MixtureClassifier:
     """Fit a copy to some rows without warnings: those of the fit to all rows are enough."""
     copy = clone(model)
+    copy.set_params(tol=max(copy.tol, coarse))
     copy._begin(tuple(model.classes_.tolist()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -123,24 +194,3 @@ def encoded_rows(model: MixtureClassifier, source: Source, rows: NDArray[np.int6
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a category may be met in the rows left out alone
         return model._schema.encode(source.take(rows))
-
-
-def _judged(
-    model: MixtureClassifier, with_all: NDArray[np.float64], labelled_only: NDArray[np.float64], folds: int
-) -> dict[str, Any]:
-    scores = {
-        "with_unlabeled": float(with_all.mean()),
-        "labelled_only": float(labelled_only.mean()),
-        "n_labelled": len(with_all),
-        "folds": folds,
-    }
-    changed = with_all - labelled_only
-    if changed.sum() < -np.sqrt(np.abs(changed).sum()):  # more than one standard error of the difference
-        warn(
-            f"the unlabelled rows make the classifier worse: accuracy {scores['with_unlabeled']:.3f} with them, "
-            f"{scores['labelled_only']:.3f} without ({folds}-fold cross-validation on {len(with_all)} labelled rows). "
-            f"Lower unlabeled_weight (now {model.unlabeled_weight_:g}; 0 leaves them out), try components_per_class=2, "
-            "or drop columns that depend on each other.",
-            UnlabeledWarning,
-        )
-    return scores

@@ -58,6 +58,7 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     """Return the estimator whose state this is; raise `ParameterError` for what cannot be one."""
     record, tensors = state
     model: Estimator = table_state.opened(cls, record, RECORD)
+    tensors = table_state.with_scanned(model._schema, tensors)
     recipe = _recipe(model._schema, record["model"], tensors)
     model._recipe, model._model = recipe, recipe.model()
     others = {"masses": recipe.masses.shape} if recipe.masses is not None else {}
@@ -92,7 +93,7 @@ def _recipe(schema: Schema, found: Any, tensors: Mapping[str, Floats]) -> emissi
         table_state.read_summary(schema, tensors),
         n_components,
         emission_builder.read_prior(found["prior"]),
-        options.number("variance_floor", found["variance_floor"], 0, 1),
+        options.variance_floor("variance_floor", found["variance_floor"]),
         emission_builder.read_names(found["fixed"], schema, "fixed"),
         masses,
         options.one_of("covariance", found.get("covariance", "diag"), COVARIANCES),

@@ -40,6 +40,7 @@ def _one_component(model: MixtureClassifier) -> bool:
     return True
 
 
+AUTO = "auto"
 FEW_STARTS = options.Deviation(
     "labels say what a class is: there is nothing to start from at random within one component",
     text="Number of starts with several components per class; with one the labelled rows are the only start.",
@@ -53,6 +54,7 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
     components_per_class: int
     unlabeled_weight: float | str
     guard: bool
+    unlabeled_weight_: float
     _covariance: str
 
     # ---- fitting -------------------------------------------------------------------------------------------------
@@ -87,22 +89,43 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         evidence, names = read_target(target_of(y, source), source.n_rows, classes, unlabeled)
         self._begin(names)
         self._check_rule(evidence)
-        if self.unlabeled_weight == "cv":
-            self.unlabeled_weight_ = semi_supervised_check.best_weight(self, source, weight, evidence)
+        choice = self._unlabeled_choice(source, weight, evidence)
         source, weight, evidence = self._weighed(source, weight, evidence)
         self._fit_rows(source, weight, evidence)
-        self._check_seen()  # not within: of the rows that the guard leaves in, a column may have no cell
-        self.guard_ = None
-        if self.guard and not evidence.complete:
-            self.guard_ = semi_supervised_check.compare(self, source, weight, evidence)
+        self._check_seen()  # not within: of the rows of a fold, a column may have no cell
+        self.guard_ = choice.scores
+        self.events_ += [] if choice.note is None else [choice.note]
         return self
+
+    def _unlabeled_choice(
+        self, source: Source, weight: NDArray[np.float64], evidence: Evidence
+    ) -> semi_supervised_check.Choice:
+        """Set the weight of unlabelled rows: the best in cross-validation, or that given, with a warning if worse."""
+        if not self.guard:
+            return semi_supervised_check.Choice(self.unlabeled_weight_)
+        if self.unlabeled_weight == AUTO:
+            choice = semi_supervised_check.choose(self, source, weight, evidence)
+            self.unlabeled_weight_ = choice.weight
+            return choice
+        if not self.unlabeled_weight_:
+            return semi_supervised_check.Choice(0.0)
+        both = (0.0, self.unlabeled_weight_)
+        choice = semi_supervised_check.choose(self, source, weight, evidence, both)
+        if choice.scores is None:
+            return choice
+        if choice.worse:
+            semi_supervised_check.warn_worse(choice.scores, self.unlabeled_weight_)
+        kept = {"accuracy": choice.scores["with_unlabeled"]}
+        return choice._replace(weight=self.unlabeled_weight_, scores=choice.scores | kept)
 
     def _check_options(self) -> None:
         super()._check_options()
         options.whole("components_per_class", self.components_per_class)
         options.flag("guard", self.guard)
-        if self.unlabeled_weight == "cv":
+        if isinstance(self.unlabeled_weight, str) and self.unlabeled_weight == AUTO:
             return
+        if isinstance(self.unlabeled_weight, str):
+            raise ParameterError(f"unlabeled_weight={self.unlabeled_weight!r} is not {AUTO!r} or a number from 0 to 1.")
         if not options.number("unlabeled_weight", self.unlabeled_weight) <= 1:
             raise ParameterError(f"unlabeled_weight={self.unlabeled_weight!r} is above 1. Use a number from 0 to 1.")
 
@@ -206,6 +229,10 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
             str(label) if inside == 1 else f"{label} ({i + 1})" for label in self.classes_ for i in range(inside)
         )
 
+    @property
+    def _called(self) -> tuple[list[str], str]:
+        return [f"class {name!r}" for name in self.class_names_], "label more of its rows, or use a prior"
+
     @available_if(_one_component)
     @rollback_on_error
     def partial_fit(
@@ -242,7 +269,7 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
             self._recipe = self._recipe_for(summary, len(self.classes_), self._covariance)
             self._model = self._recipe.model()
             self._params = self._model.blank()
-            self.events_ = column_notes(schema, summary, self._params["emit"])
+            self.events_ = column_notes(schema, summary, self._params["emit"], table.mass)
             self._stats = np.zeros(self._model.stats_shape)
         self._check_settled(table)
         self._add(table)
@@ -274,7 +301,10 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
             for chunk in rest.chunks():
                 batch = self._model.expected(prepared, chunk, SOFT).stats
                 stats = stats + self._model.recentre(batch, self._params, pivot)
-        summary = emission_builder.summary_of(self._model, stats, pivot, self._schema)
+        scanned = emission_builder.scan(table)
+        if hasattr(self, "n_rows_seen_") or hasattr(self, "loglik_"):  # the first batch is in the recipe already
+            scanned = emission_builder.joined(self._schema, self._recipe.summary, scanned)
+        summary = emission_builder.summary_of(self._model, stats, pivot, self._schema, scanned)
         if summary is None:
             raise ParameterError(
                 "partial_fit: a column is of a kind whose statistics do not hold what its leaf must know of the whole "
@@ -346,10 +376,20 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         return Table(table.schema, table.blocks, weight, evidence.repeated(int(self.components_per_class)))
 
     def _out_of_fold(
-        self, source: Source, weight: Floats, evidence: Evidence, train: NDArray[np.int64], test: NDArray[np.int64]
+        self,
+        source: Source,
+        weight: Floats,
+        evidence: Evidence,
+        train: NDArray[np.int64],
+        test: NDArray[np.int64],
+        coarse: float = 0.0,
     ) -> Floats:
-        """Return the posterior of each class for rows `test`, (T, C), by a copy fitted to rows `train`."""
-        fitted = semi_supervised_check.fitted_to(self, source.take(train), weight[train], evidence.take(train))
+        """Return the posterior of each class for rows `test`, (T, C), by a copy fitted to rows `train`.
+
+        `coarse` is the tolerance of the fit, where that of the model is finer.
+        """
+        part = source.take(train), weight[train], evidence.take(train)
+        fitted = semi_supervised_check.fitted_to(self, *part, coarse)
         table = semi_supervised_check.encoded_rows(fitted, source, test)
         return self._by_class(np.concatenate(fitted._infer(table, lambda part: part.usage["emit"])))
 

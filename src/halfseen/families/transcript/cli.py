@@ -76,6 +76,7 @@ def _estimator(request: Mapping[str, Any], dictionary: Any, audio: bool) -> Tran
         prior=options.prior(request["prior"], None),
         too_short="skip" if audio else "raise",
         max_iter=min(request["max_iter"], 200),
+        **options.of_numbers(request),
         n_jobs=request["jobs"],
         random_state=request["seed"],
     )

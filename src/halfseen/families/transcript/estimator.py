@@ -101,8 +101,9 @@ class TranscriptAligner(Estimator):
     start : mapping, optional
         Frames that are examples of some units, to start from. For example {"sil": (n, D) array}. Silence that is known
         from the start shows where words can be, which long recordings need; `AudioFolder.quiet` finds some.
-    variance_floor : float, default 0.01
-        Smallest variance of a feature in a state, as a share of its variance over all frames.
+    variance_floor : float or "resolution", default 0.01
+        Smallest variance of a feature in a state, as a share of its variance over all frames. "resolution" is as in
+        `HMM`.
     too_short : {"raise", "skip"}, default "raise"
         What to do with an utterance that has fewer frames than its transcript has states: an error that says which, or
         leave it out and note it in `events_`.
@@ -163,7 +164,7 @@ class TranscriptAligner(Estimator):
     draws: int = 1
     prior: str | float | None = None
     start: Mapping[str, Any] | None = None
-    variance_floor: float = 0.01
+    variance_floor: float | str = 0.01
     too_short: str = "raise"
     anneal: Sequence[float] = ()
     stop: str = "gain"

@@ -1,7 +1,7 @@
 """The manifest of transcript alignment: audio or other sequences with their transcripts."""
 
 from halfseen.families.family import Family, Option
-from halfseen.families.options import GROUP, TIME, UNKNOWN
+from halfseen.families.options import GROUP, TIME, UNKNOWN, VARIANCE_FLOOR
 
 TRANSCRIPTS = Option("transcripts", "CSV or TSV file: the name of each recording or group, and its transcript.", "FILE")
 TIER = Option("tier", "Tier of TextGrid files that has the words.", "NAME")
@@ -29,6 +29,7 @@ FAMILY = Family(
             TIME,
             TRANSCRIPTS,
             TIER,
+            VARIANCE_FLOOR,
             Option("dictionary", "Pronunciations: a word, a tab and its units on each line.", "FILE"),
             Option("silence", "Unit of pauses, or none. Default for audio: sil.", "NAME"),
             UNKNOWN,

@@ -20,7 +20,14 @@ from halfseen.estimators.state import (
     restore_stages,
 )
 from halfseen.estimators.table import emission_builder
-from halfseen.estimators.table.state import columns_record, read_schema, read_summary, summary_arrays, summary_shapes
+from halfseen.estimators.table.state import (
+    columns_record,
+    read_schema,
+    read_summary,
+    summary_shapes,
+    with_scanned,
+    written_summary,
+)
 from halfseen.families.transcript.alignment import Typical
 from halfseen.families.transcript.lexicon import Lexicon, read_pronunciations
 
@@ -58,7 +65,7 @@ def taken(model: TranscriptAligner) -> State:
         "training": {name: vars(model)[name] for name in OWN},
         **model._origin.record(),
     }
-    tensors = named_arrays("params", model._params) | summary_arrays(model._summary)
+    tensors = named_arrays("params", model._params) | written_summary(model._schema, model._summary)
     return State(record, {**tensors, "frames": model._frames})
 
 
@@ -78,6 +85,7 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     if model.dictionary is not None:
         model.dictionary = {word: [list(way) for way in ways] for word, ways in model._lexicon.pronunciations.items()}
     model._schema = read_schema(record["columns"], record["named"])
+    tensors = with_scanned(model._schema, tensors)
     model._n_mix = options.whole("n_mix", record["n_mix"])
     model._template, model.n_features_in_ = rebuilt(record["container"]), len(model._schema.columns)
     model._marks = read_marks(record["marks"])

@@ -123,7 +123,9 @@ def _lazy_summary(corpus: Corpus, schema: Schema) -> emission_builder.Summary:
     for block, (mass, first, second) in total.items():
         mean = first / np.maximum(mass, 1e-300)
         var = np.maximum(second / np.maximum(mass, 1e-300) - mean**2, 0.0)
-        summary[block] = {"mean": pivots[block] + mean, "var": var}
+        pieces = (corpus.encoded(schema, b).blocks[block] for b in range(len(corpus.transcripts)))
+        scanned = schema.block(block).kind.scan_pieces(pieces, len(mean))
+        summary[block] = {"mean": pivots[block] + mean, "var": var, **scanned}
     return summary
 
 

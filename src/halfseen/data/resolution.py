@@ -1,0 +1,134 @@
+"""In what steps the numbers of a column were recorded.
+
+- *resolution*: the step h of the grid on which all numbers of a column lie (whole numbers: 1; prices: 0.01; years in
+  fives: 5); 0 for a column without such a grid, or with more than `MOST` distinct numbers.
+- *few values*: at most `FEW` distinct numbers, such as incomes in bands. Bands differ in width, so that their largest
+  common step is much smaller than the distance between them; their median distance counts instead, times `WIDER`.
+
+Both depend on which numbers occur, not on how often or in what order. A number that was recorded in steps of h has a
+probability rather than a density: 1 / h is the largest density that says anything about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.data.columns import CLOSE, is_whole
+
+Floats = NDArray[np.float64]
+
+MOST = 4096  # distinct numbers of a column on a grid; with more, no component comes to rest on one of them
+FEW = 20  # distinct numbers that are rather categories
+WIDER = 1.25  # normal densities so wide, summed over values h apart, exceed 1 / h by 1.5 % at most; of width 1 by 9 %
+FINEST = 1 << 22  # steps between the smallest and the largest number; a finer grid cannot be told from none
+ULPS = 8  # rounding of a number that was computed, such as a standardised one, in units of its last place
+HEAD = 1024  # rows that show of most columns that they have no grid
+
+
+class Resolution(NamedTuple):
+    """Of each column, (D,) arrays: the step, 0 where there is none, and how many numbers are distinct."""
+
+    step: Floats
+    distinct: Floats  # at most MOST + 1: there may be more
+
+
+def resolution(blocks: Iterable[Floats], n_columns: int) -> Resolution:
+    """Return the resolution of the columns of a table that comes in pieces.
+
+    Parameters
+    ----------
+    blocks : iterable of (N, D) arrays
+        NaN where a cell is missing.
+    n_columns : int
+        D.
+
+    Examples
+    --------
+    >>> resolution([np.array([[0.5, 1.0], [2.0, 1.0]]), np.array([[3.5, np.nan]])], 2)
+    Resolution(step=array([1.875, 0.   ]), distinct=array([3., 1.]))
+    """
+    seen: list[Floats | None] = [np.zeros(0)] * n_columns
+    for block in blocks:
+        for rows in (slice(0, HEAD), slice(HEAD, None)):
+            _add(seen, block[rows])
+        if all(values is None for values in seen):
+            break
+    steps = [0.0 if values is None else step_of(values) for values in seen]
+    return Resolution(np.array(steps), np.array([float(MOST + 1 if v is None else len(v)) for v in seen]))
+
+
+def _add(seen: list[Floats | None], block: Floats) -> None:
+    """Add the numbers of a piece to those seen of each column; None once a column is known to have no grid."""
+    if not len(block):
+        return
+    for d, known in enumerate(seen):
+        if known is None:
+            continue
+        values = np.union1d(known, _distinct(block[:, d]))
+        seen[d] = values if len(values) <= FEW or (len(values) <= MOST and step_of(values) > 0) else None
+
+
+def _distinct(cells: NDArray[np.float64]) -> Floats:
+    """Return the distinct finite numbers, ascending; whole numbers close together are looked up, not sorted."""
+    values = cells[np.isfinite(cells)]
+    if len(values) > CLOSE:
+        low, high = values.min(), values.max()
+        if high - low < CLOSE and is_whole(values).all():
+            held = np.zeros(int(high - low) + 1, dtype=bool)
+            held[(values - low).astype(np.int64)] = True
+            return np.flatnonzero(held) + low
+    return np.unique(values)
+
+
+def step_of(values: Floats) -> float:
+    """Return the resolution of distinct numbers, ascending; 0 where there is none.
+
+    Examples
+    --------
+    >>> step_of(np.array([1.0, 3.5, 4.5, 6.5, 19.0]))  # few: 1.25 times their median distance
+    2.8125
+    >>> round(step_of(np.arange(100) / 10), 12)
+    0.1
+    >>> step_of(np.sqrt(np.arange(100.0)))
+    0.0
+    """
+    if len(values) < 2:
+        return 0.0
+    if len(values) <= FEW:
+        return WIDER * float(np.median(np.diff(values)))
+    step = _common_step(values, np.finfo(np.float64))
+    if step == 0:
+        with np.errstate(over="ignore"):
+            single = bool((values.astype(np.float32) == values).all())
+        step = _common_step(values, np.finfo(np.float32)) if single else step
+    return step
+
+
+def _common_step(values: Floats, precision: np.finfo[Any]) -> float:
+    """Return the largest step of which all distances are multiples, by Euclid's algorithm on numbers with rounding."""
+    low, span = values[0], values[-1] - values[0]
+    rounding = ULPS * float(precision.eps) * max(abs(values[0]), abs(values[-1]))
+    if not np.isfinite(span):
+        return 0.0
+    gaps = np.diff(values)
+    step, error = float(gaps.min()), rounding
+    while step * FINEST >= span and step > 4 * error:
+        times = np.rint(gaps / step)
+        rest = np.abs(gaps - times * step)
+        within = rounding + times * error  # what rounding leaves of multiples
+        left = rest > within
+        if not left.any():
+            return _on_grid(values - low, span / np.rint(span / step), rounding)
+        place = int(np.argmin(np.where(left, rest, np.inf)))
+        step, error = float(rest[place]), float(within[place])
+    return 0.0
+
+
+def _on_grid(distances: Floats, step: float, rounding: float) -> float:
+    """Return the step if all distances are multiples of it, else 0."""
+    off = np.abs(distances - np.rint(distances / step) * step)
+    return float(step) if bool((off <= 2 * rounding).all()) else 0.0
