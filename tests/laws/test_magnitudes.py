@@ -75,7 +75,7 @@ def test_counts_of_a_sequence(size, shape, assign, tmp_path):
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", ["poisson", "negbin"])
+@pytest.mark.parametrize("kind", ["poisson", pytest.param("negbin", marks=pytest.mark.thorough)])
 def test_counts_of_labelled_rows(kind, size, tmp_path):
     rng = np.random.default_rng(2)
     model = hs.NaiveBayes(columns={"x0": kind, "x1": kind}).fit(counts(size, "close", rng), rng.integers(0, 2, 60))
@@ -157,7 +157,7 @@ MODELS = {
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("name", MODELS)
 def test_weights_of_any_size(name, weights, prior, tmp_path):
-    for seed in range(3):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         X, make = MODELS[name]
         X = rng.standard_normal((18, 2)) if X is None else X
@@ -224,7 +224,13 @@ def test_powers_of_two_of_all_weights_leave_maximum_likelihood_the_same_bits(pow
 
 # ---- width ----------------------------------------------------------------------------------------------------------
 
-WIDTHS = [1, 7, 100, pytest.param(2000, marks=pytest.mark.thorough), pytest.param(10_000, marks=pytest.mark.slow)]
+WIDTHS = [
+    1,
+    7,
+    pytest.param(100, marks=pytest.mark.thorough),
+    pytest.param(2000, marks=pytest.mark.thorough),
+    pytest.param(10_000, marks=pytest.mark.slow),
+]
 
 
 def wide(kind, width, rng, n_rows=40):
