@@ -685,3 +685,60 @@ def test_interrupted_keeps_the_best_so_far(votes, tmp_path, background):
     assert "interrupted" in stderr
     assert "best model so far" in stderr
     assert hs.load(out).n_components_ < 4  # larger ones were not tried any more
+
+
+# ---- data that are not what they seem --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def survey(tmp_path):
+    """A table with a mistake, codes for missing values, counts and a formula."""
+    rng = np.random.default_rng(0)
+    rows = [
+        [20 + i % 60, rng.lognormal(10, 0.5), rng.negative_binomial(1, 0.1), ["x", "=1+1"][i % 2]] for i in range(400)
+    ]
+    for i in range(0, 400, 40):
+        rows[i][1] = -99
+    rows[15][0] = "n.a."
+    with (tmp_path / "-survey[1].csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["age", "income", "visits", "=note"], *rows])
+    (tmp_path / "-survey1.csv").write_text("other\n1\n2\n")
+    return tmp_path / "-survey[1].csv"
+
+
+def test_a_column_that_is_nearly_all_numbers_is_refused_in_flags(survey):
+    done = halfseen("fit", survey, "-k", 1, code=1)
+    said = "age: 1 of 400 cells is not a number ('n.a.', line 17). Add --missing n.a., or --columns age=categorical."
+    assert said in done.stderr
+    assert "age          categorical" not in done.stderr
+    halfseen("fit", survey, "-k", 1, "--columns", "age=categorical")
+
+
+def test_codes_and_counts_are_noted_in_flags(survey, tmp_path):
+    page = tmp_path / "page.html"
+    done = halfseen("fit", survey, "-k", 1, "--missing", "n.a.", "--report", page)
+    assert "note: column 'income': -99 (10 cells) lies far" in done.stderr
+    assert "if so, set --missing -99\n" in done.stderr
+    assert "--columns visits=negbin may fit better" in done.stderr
+    assert "Column &#39;income&#39;: -99 (10 cells) lies far" in page.read_text()
+    done = halfseen("fit", survey, "-k", 1, "--missing", "-99,n.a.", "--columns", "visits=negbin")
+    assert "lies far" not in done.stderr
+    assert "may fit better" not in done.stderr
+
+
+def test_a_name_with_a_dash_first_is_a_file_after_two_dashes(survey, monkeypatch):
+    monkeypatch.chdir(survey.parent)
+    halfseen("fit", "-k", 1, "--missing", "n.a.", "-o", "m.halfseen", "--", survey.name)
+    assert hs.load("m.halfseen").columns_["age"] == "gaussian"
+
+
+def test_safe_csv_guards_texts_of_every_verb_that_writes_rows(survey, tmp_path):
+    model = tmp_path / "m.halfseen"
+    halfseen("fit", survey, "-k", 1, "--missing", "n.a.", "-o", model)
+    verbs = (("predict", model, survey), ("impute", model, survey), ("sample", model, "-n", 20))
+    for verb in verbs:
+        plain, safe = (table(halfseen(*verb, *more).stdout) for more in ((), ("--safe-csv",)))
+        assert {row["=note"] for row in plain} == {"x", "=1+1"}
+        assert {row["'=note"] for row in safe} == {"x", "'=1+1"}
+        assert [row["income"] for row in safe] == [row["income"] for row in plain]
+    assert "takes --ignore class" in halfseen("sample", model).stderr

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import halfseen as hs
-from halfseen.data import open_table, read, write_table
+from halfseen.data import duckdb_reader, open_table, read, write_table
 from halfseen.errors import DataError
 
 
@@ -99,6 +99,14 @@ def test_bytes_that_are_not_utf_8_are_refused_with_the_line(csv, wrong):
 def test_a_line_that_is_too_long_is_refused_in_words(csv):
     with pytest.raises(DataError, match=r"line 2 is longer than 2 MB"):
         read(csv("a,b\n1," + "x" * 3_000_000 + "\n"))
+
+
+def test_a_limit_of_the_shell_is_named(monkeypatch):
+    error = Exception("Out of Memory Error: failed to allocate data of size 32.0 KiB (61.0 MiB/953.6 MiB used)")
+    assert "Raise memory=" in str(duckdb_reader.explained(error, "t.csv"))
+    monkeypatch.setattr(duckdb_reader, "address_space", lambda: 1_500_000_000)
+    said = str(duckdb_reader.explained(error, "t.csv"))
+    assert "may not use more than 1.5 GB of address space (ulimit -v). Raise that limit, or lower memory=" in said
 
 
 # ---- tab-separated files and quotes ----------------------------------------------------------------------------------

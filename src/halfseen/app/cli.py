@@ -133,6 +133,10 @@ Assign = Annotated[str, Option("--assign", metavar="HOW", help="How hidden value
 Out = Annotated[
     str, Option("--output", "-o", metavar="FILE", help="File to write, format by extension; - is CSV on stdout.")
 ]
+SafeCsv = Annotated[
+    bool,
+    Option("--safe-csv", help="Put ' before texts in CSV that spreadsheets would run: those with =, +, -, @ first."),
+]
 Seed = Annotated[int, Option("--seed", metavar="N", min=0, help="Seed of random numbers: same seed, same result.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
 Jobs = Annotated[int, Option("--jobs", metavar="N", help="Threads; -1 is all cores. The result is the same.")]
@@ -231,6 +235,7 @@ def predict(
     why: Annotated[bool, Option("--why", help="Add the reasons for the class of each row.")] = False,
     sql: Sql = None,
     missing: Missing = None,
+    safe_csv: SafeCsv = False,
     jobs: Jobs = -1,
 ) -> None:
     """Write the class, cluster or state of each row: the input columns, the class, its probabilities, its certainty."""
@@ -250,6 +255,7 @@ def align(
         str, Option("--output", "-o", metavar="PATH", help="Folder for audio, file for tables; - is stdout.")
     ] = "-",
     missing: Missing = None,
+    safe_csv: SafeCsv = False,
     jobs: Jobs = -1,
 ) -> None:
     """Time-align a transcript, or link the words of sentences and their translations."""
@@ -288,6 +294,7 @@ def impute(
     ] = False,
     sql: Sql = None,
     missing: Missing = None,
+    safe_csv: SafeCsv = False,
     seed: Seed = 0,
 ) -> None:
     """Fill the missing cells of a table; observed cells stay as they are."""
@@ -298,6 +305,7 @@ def sample(
     model: Model,
     rows: Annotated[int, Option("--rows", "-n", metavar="N", min=1, help="Number of rows, steps or sentences.")] = 10,
     output: Out = "-",
+    safe_csv: SafeCsv = False,
     seed: Seed = 0,
 ) -> None:
     """Draw new rows from a model."""
@@ -309,6 +317,7 @@ def forecast(
     data: Data = "-",
     steps: Annotated[int, Option("--steps", metavar="N", min=1, help="Number of steps ahead.")] = 1,
     output: Out = "-",
+    safe_csv: SafeCsv = False,
     sql: Sql = None,
     missing: Missing = None,
 ) -> None:

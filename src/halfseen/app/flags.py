@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,7 +18,9 @@ PARAMETERS = {  # shared option -> parameters that it sets, if they have other n
 }
 ROWS = r"\bn_samples=(\d+)(?= is\b)"  # as scikit-learn expects it in Python
 CALL = r"\b\w+\([^()]*\)"  # Python code stays as it is
-VALUE = r"\{(?P<pairs>'[^{}]*')\}|(?P<none>None\b)|(?=[\w'.-])"  # what can be typed after a flag
+VALUE = (
+    r"\{(?P<pairs>'[^{}]*')\}|\[(?P<items>[^\[\]]+)\]|(?P<none>None\b)|(?=[\w'.-])"  # what can be typed after a flag
+)
 
 
 def in_flags(message: str, flags: Mapping[str, str]) -> str:
@@ -53,10 +56,24 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
 
 
 def _typed(found: re.Match[str]) -> str:
-    """Return a value as it is typed: none, or pairs of names; others stay, as they follow the match."""
+    """Return a value as it is typed: none, pairs of names, a list; others stay, as they follow the match."""
+    if found["items"]:
+        return _listed(found["items"])
     if found["pairs"]:
         return found["pairs"].replace("': '", "=").replace("', '", ",").strip("'")
     return "none" if found["none"] else ""
+
+
+def _listed(items: str) -> str:
+    r"""Return the items of a list as they are typed after a flag.
+
+    Examples
+    --------
+    >>> _listed("'n.a.', -99"), _listed("'not known', 'a,b', ...")
+    ('n.a.,-99', '\'not known,"a,b",...\'')
+    """
+    found = [text if text else bare for text, bare in re.findall(r"'([^']*)'|([^\s,']+)", items)]
+    return shlex.quote(",".join(f'"{item}"' if "," in item else item for item in found))
 
 
 def parameter_flags(verb: str, flags: Mapping[str, str], family: Family | None) -> dict[str, str]:

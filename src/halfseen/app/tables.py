@@ -137,6 +137,11 @@ def weights(batch: pa.Table, name: str | None, where: str) -> NDArray[np.float64
     return found
 
 
+def writer(request: Mapping[str, Any]) -> TableWriter:
+    """Return the file that a command writes its rows to."""
+    return TableWriter(request["output"], request["safe_csv"])
+
+
 def extended(batch: pa.Table, answers: Mapping[str, Any]) -> pa.Table:
     """Return a batch with more columns; a name that exists gets an underscore."""
     for name, values in answers.items():
@@ -165,7 +170,7 @@ def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     texts = [] if schema is None else schema.texts
     if schema is not None and len(texts) == len(schema.columns):
         console.note("text columns are not imputed: a model of words gives the likely words, not the text")
-    with TableWriter(request["output"]) as out:
+    with writer(request) as out:
         if not n_draws:
             for batch, X in batches(model, reading, request):
                 n_filled += sum(X[name].null_count for name in X.column_names if name not in texts)

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.data.frames import RawColumn
+from halfseen.data.frames import CodedColumn, RawColumn, Source
+from halfseen.data.nearly_numbers import OtherCells, missing_option, not_numbers, numbers_among
 from halfseen.errors import DataError, ParameterError
 from halfseen.registry import kinds
 
@@ -117,7 +118,7 @@ def read_kind(kind: Any, what: str) -> Kind:
         raise ParameterError(f"{what}: {error}") from None
 
 
-def learn_column(raw: RawColumn, name: str, kind: str | None = None) -> Column:
+def learn_column(raw: RawColumn, name: str, kind: str | None = None, source: Source | None = None) -> Column:
     """Infer the kind and the categories of a column.
 
     Parameters
@@ -126,6 +127,13 @@ def learn_column(raw: RawColumn, name: str, kind: str | None = None) -> Column:
     name : str
     kind : str, optional
         The name of a kind; overrides the inference.
+    source : Source, optional
+        Where the column is from, for messages.
+
+    Raises
+    ------
+    DataError
+        Without a `kind`: text that is nearly all numbers, and would be a quantity without the other cells.
 
     Examples
     --------
@@ -136,8 +144,33 @@ def learn_column(raw: RawColumn, name: str, kind: str | None = None) -> Column:
     Column(name='size', kind='gaussian', categories=None)
     """
     if kind is None:
+        if raw.type == "text" and raw.levels is None:
+            cells = OtherCells()
+            cells.add(raw)
+            check_numbers(name, cells, raw.seen if isinstance(raw, CodedColumn) else raw.values[~raw.missing], source)
         return next(known for known in kinds if known.recognises(raw)).learn(raw, name)
     return read_kind(kind, f"column {name!r}").learn(raw, name)
+
+
+def check_numbers(name: str, cells: OtherCells, texts: Iterable[str], source: Source | None) -> None:
+    """Refuse a column of text of which few cells are not numbers, if the numbers would be a quantity without them."""
+    if not are_quantity(cells, texts):
+        return
+    where: Any = (lambda row: f"row {row}") if source is None else source.where
+    said = not_numbers(name, cells.n_cells, cells.others, cells.first, where)
+    if source is not None and source.line_of is not None:
+        remedy = f"Add {missing_option(cells.others)}"
+    else:
+        remedy = "Make such cells None or NaN"
+    raise DataError(f"{said} {remedy}, or columns={{{name!r}: 'categorical'}}.")
+
+
+def are_quantity(cells: OtherCells, texts: Iterable[str]) -> bool:
+    """Whether few texts are not numbers, and the numbers among them are no codes."""
+    if not cells.few:
+        return False
+    numbers = numbers_among(texts)
+    return not next(known for known in kinds if known.recognises(numbers)).has_categories
 
 
 # ---------------------------------------------------------------------------------------- values, as kinds read them

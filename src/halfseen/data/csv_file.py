@@ -219,7 +219,7 @@ class CsvScan(Scan):
         self.files = (path,)
         self.size = Path(path).stat().st_size
         self._path = path
-        self._text = tuple(text)
+        self.text = tuple(text)
         self._known = False
         self._n_rows: Any = None
         self._dialect = dialect
@@ -236,7 +236,7 @@ class CsvScan(Scan):
         self.columns = tuple(self._column(name, kinds[name]) for name in dialect.names)
 
     def _column(self, name: str, kind: CellKind) -> ScanColumn:
-        return ScanColumn(name, "text") if name in self._text else ScanColumn(name, kind, "dates or times")
+        return ScanColumn(name, "text") if name in self.text else ScanColumn(name, kind, "dates or times")
 
     def _inspect(self, names: Sequence[str], rows: int | None = None) -> _CellTests:
         """Test the cells of columns as they are written."""

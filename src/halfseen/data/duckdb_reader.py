@@ -45,12 +45,14 @@ class Scan(ABC):
     ----------
     title : str                 what to call it in messages
     columns : tuple of ScanColumn
+    text : tuple of str         columns that are read as text because the user asked for it
     files : tuple of str        files that are read
     size : int                  bytes of its file, about the least that the table takes in memory; 0: unknown
     """
 
     title: str
     columns: tuple[ScanColumn, ...]
+    text: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     size: int = 0
 
@@ -113,7 +115,7 @@ class DuckScan(Scan):
         self.files = tuple(files)
         self._relation = relation
         self._missing = tuple(missing)
-        self._text = tuple(text)
+        self.text = tuple(text)
         self._database = database
         self._before = before
         self._expressions: dict[str, str] = {}
@@ -123,9 +125,9 @@ class DuckScan(Scan):
         for name, of_type in self.rows_of(
             f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {self._relation})"
         ):
-            kind = "text" if name in self._text else kind_of(of_type)
+            kind = "text" if name in self.text else kind_of(of_type)
             expression = quoted_name(name)
-            if name in self._text or of_type == "UUID":
+            if name in self.text or of_type == "UUID":
                 expression = f"CAST({expression} AS VARCHAR)"
             elif of_type == "JSON":
                 kind, expression = self._unmixed(name)
@@ -384,6 +386,16 @@ def is_number(marker: str) -> bool:
     return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", marker) is not None
 
 
+def address_space() -> int | None:
+    """Return the limit of the address space of this process; None where there is none."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else int(limit)
+
+
 def explained(error: Exception, title: str, guessed: bool = False) -> Exception:
     """Translate an error of DuckDB: what, where, and what to do."""
     said = str(error)
@@ -416,6 +428,11 @@ def explained(error: Exception, title: str, guessed: bool = False) -> Exception:
         return DataError(
             f"{title} needs DuckDB's extension {name!r}, and halfseen fetches nothing at run time. "
             "Copy the data into a local file (CSV, Parquet, JSON lines) first."
+        )
+    if said.startswith("Out of Memory Error") and (limit := address_space()):
+        return DataError(
+            f"{title}: this process may not use more than {size_text(limit)} of address space (ulimit -v). Raise that "
+            "limit, or lower memory= and the number of columns."
         )
     if said.startswith("Out of Memory Error"):
         return DataError(f"{title}: DuckDB needs more memory than memory= allows. Raise memory=.")

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from halfseen.data import sqlite
-from halfseen.data.columns import MAX_DISTINCT, is_whole
+from halfseen.data.columns import MAX_DISTINCT, are_quantity, is_whole
 from halfseen.data.csv_file import HEAD_BYTES, CsvScan, read_dialect
 from halfseen.data.duckdb_reader import (
     BATCH,
@@ -39,6 +39,7 @@ from halfseen.data.duckdb_reader import (
     quoted_name,
 )
 from halfseen.data.frames import CodedColumn, RawColumn, Source, read
+from halfseen.data.nearly_numbers import OtherCells
 from halfseen.data.stream import loaded, no_rows
 from halfseen.datasets import path_of
 from halfseen.disk import enough_space, size_text
@@ -513,12 +514,20 @@ def identifiers(X: Any) -> list[tuple[str, str]]:
     return found
 
 
+def _is_number_with_mistakes(raw: RawColumn) -> bool:
+    cells = OtherCells()
+    cells.add(raw)
+    return are_quantity(cells, raw.seen if isinstance(raw, CodedColumn) else raw.values[~raw.missing])
+
+
 def _names_rows(raw: RawColumn, name: str) -> str | None:
     """Why a column is an identifier; None if it is not."""
     if raw.levels is not None or raw.missing.any() or raw.type == "bool":
         return None
     cells = raw.values[:LOOK]
     if raw.type == "text":
+        if _is_number_with_mistakes(raw):
+            return None
         distinct = len(raw.texts) if isinstance(raw, CodedColumn) else len(set(cells))
         return "is text that differs in every row" if distinct == len(raw.values) else None
     if not is_whole(cells).all():

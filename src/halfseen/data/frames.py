@@ -26,7 +26,7 @@ import datetime
 import numbers
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -133,6 +133,10 @@ class Source(ABC):
         The library of a data frame; None for arrays and lists.
     weight, target : (N,) arrays or None
         Row weights and labels that came with the table.
+    line_of : callable or None
+        The line of a row in the file that the table comes from, None where there are no lines; None for other tables.
+    as_text : collection of str
+        Columns that the user asked to be read as text.
     streams : bool
         Whether the table is outside memory and must be read by `batches`.
     memory_limit : int
@@ -145,6 +149,8 @@ class Source(ABC):
     backend: nw.Implementation | None
     weight: NDArray[np.float64] | None = None
     target: Any = None
+    line_of: Callable[[int], int | None] | None = None
+    as_text: Collection[str] = ()
     streams: bool = False
     memory_limit: int = 0
 
@@ -156,6 +162,11 @@ class Source(ABC):
     def frame(self) -> nw.DataFrame[Any] | None:
         """The table as narwhals sees it; None for arrays and lists."""
         return None
+
+    def where(self, row: int) -> str:
+        """The place of a row in words: its line in a file of text, else its number."""
+        line = None if self.line_of is None else self.line_of(row)
+        return f"row {row}" if line is None else f"line {line}"
 
     def numbers(self) -> NDArray[Any] | None:
         """All cells as an array of numbers, NaN where missing, if the user passed one; else None."""
@@ -568,8 +579,25 @@ def _mixed(objects: NDArray[Any], missing: NDArray[np.bool_], types: Mapping[typ
     first: dict[str, int] = {}
     for row in np.flatnonzero(~missing):
         first.setdefault(types[type(objects[row])], int(row))
+    if set(first) == {"number", "text"} and (few := _few_texts(objects, missing, where)):
+        return few
     examples = " and ".join(f"{_PLURAL[kind]} (row {row}: {objects[row]!r:.80})" for kind, row in first.items())
     return DataError(f"{where} mixes {examples}. Make all its cells of one type; use None or NaN for a missing one.")
+
+
+def _few_texts(objects: NDArray[Any], missing: NDArray[np.bool_], where: str) -> DataError | None:
+    """The error for a column of numbers in which some cells are text; None where there are many of them."""
+    from halfseen.data.nearly_numbers import OtherCells, not_numbers  # which is built on this module
+
+    cells = OtherCells(int((~missing).sum()))
+    for row in np.flatnonzero(~missing).tolist():
+        if isinstance(objects[row], str):
+            cells.others[objects[row]] += 1
+            cells.first.setdefault(objects[row], row)
+    if not cells.few:
+        return None
+    said = not_numbers(where, cells.n_cells, cells.others, cells.first, lambda row: f"row {row}")
+    return DataError(f"{said} Make such cells None or NaN if they are missing; else make all cells of one type.")
 
 
 def _declared_levels(series: nw.Series[Any]) -> tuple[tuple[Any, ...], bool]:

@@ -43,6 +43,7 @@ class SqliteScan(Scan):
         self._path = path
         self._relation = relation
         self._missing = tuple(missing)
+        self.text = tuple(text)
         with self._connected() as connection:
             names = [d[0] for d in connection.execute(f"SELECT * FROM {relation} LIMIT 0").description]
         self._expressions = {name: self._expression(name, name in text) for name in names}

@@ -13,10 +13,12 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.data.columns import MAX_DISTINCT, Column, distinct_numbers, is_whole, learn_column, read_kind
+from halfseen.data.columns import MAX_DISTINCT, Column, check_numbers, distinct_numbers, is_whole, read_kind
 from halfseen.data.duckdb_reader import BATCH, COUNT, Scan
 from halfseen.data.frames import Cells, CodedColumn, RawColumn, Source, read
+from halfseen.data.nearly_numbers import OtherCells
 from halfseen.errors import DataError
+from halfseen.registry import kinds as registry
 
 MOST_TEXTS = 1_000_000  # the most distinct texts of a categorical column
 PART = 4  # 1 / PART of the memory is for reading
@@ -62,6 +64,8 @@ class StreamSource(Source):
         self.named = True
         self.n_rows = n_rows
         self.backend = nw.Implementation.PYARROW
+        self.line_of = scan.line_of if rows is None else None
+        self.as_text = scan.text
 
     def batches(self) -> Iterator[Source]:
         for table in self._tables(self.names):
@@ -165,6 +169,7 @@ def loaded(
         raise no_rows(scan)
     everything = pa.concat_tables(tables)
     source = read(everything.select(list(names))).keep_codes()
+    source.line_of, source.as_text = scan.line_of, scan.text
     return _with_own(source, read(everything.select(own)) if own else None, weight, target)
 
 
@@ -205,9 +210,11 @@ def learn_columns(source: Source, kinds: Mapping[int, str]) -> tuple[Column, ...
 
     def learn(batch: Source, first: int) -> None:
         for j, learner in enumerate(learners):
-            learner.add(batch.column(j))
+            learner.add(batch.column(j), first)
 
     in_pieces(source, learn)
+    for learner in learners:
+        learner.check(source)
     return tuple(learner.column() for learner in learners)
 
 
@@ -235,9 +242,10 @@ class _Learner:
         self.levels: dict[Any, None] | None = None
         self.ordered = False
         self.settled = False
+        self.cells = OtherCells()
 
-    def add(self, raw: RawColumn) -> None:
-        """Add the cells of a batch."""
+    def add(self, raw: RawColumn, first: int) -> None:
+        """Add the cells of a batch that begins with row `first`."""
         if raw.levels is not None:
             self.levels = (self.levels or {}) | dict.fromkeys(raw.levels)
             self.ordered = raw.ordered
@@ -248,6 +256,8 @@ class _Learner:
         self.type = raw.type
         if raw.type == "text":
             self.texts.update(raw.seen if isinstance(raw, CodedColumn) else raw.values[~raw.missing])
+            if self.kind is None and self.levels is None:
+                self.cells.add(raw, first)
             self._check_few(len(self.texts), "texts")
             return
         if self.kind is not None:
@@ -274,6 +284,11 @@ class _Learner:
                 f"Leave it out: ignore=[{self.name!r}]."
             )
 
+    def check(self, source: Source) -> None:
+        """Refuse text that is nearly all numbers."""
+        if self.kind is None and self.levels is None:
+            check_numbers(self.name, self.cells, self.texts, source)
+
     def column(self) -> Column:
         """The inferred column."""
         cells: Any = np.array(sorted(self.texts), dtype=object) if self.type == "text" else self.numbers
@@ -286,4 +301,6 @@ class _Learner:
         else:
             missing = np.zeros(len(cells), dtype=bool)
         raw = RawColumn(cells, missing, kind, levels, self.ordered)
-        return learn_column(raw, self.name) if self.kind is None else self.kind.learn(raw, self.name)
+        if self.kind is not None:
+            return self.kind.learn(raw, self.name)
+        return next(known for known in registry if known.recognises(raw)).learn(raw, self.name)

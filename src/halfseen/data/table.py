@@ -80,6 +80,9 @@ class Schema:
             Maps a task over slices of rows: `map`, or one with workers.
         """
         chosen = {_position(key, source.names, "columns"): kind for key, kind in (kinds or {}).items()}
+        for j, name in enumerate(source.names):
+            if name in source.as_text:
+                chosen.setdefault(j, "categorical")
         if source.streams:
             found = learn_columns(source, chosen)
             return cls(found, _group(column.kind.name for column in found), source.named)
@@ -92,7 +95,7 @@ class Schema:
                 return Column(name, "text", words, source.options(j))
             if j not in chosen and j in known:
                 return Column(name, *known[j])
-            return learn_column(source.column(j), name, chosen.get(j))
+            return learn_column(source.column(j), name, chosen.get(j), source)
 
         columns = tuple(learned(j, name) for j, name in enumerate(source.names))
         return cls(columns, _group(column.kind.name for column in columns), source.named)

@@ -24,16 +24,19 @@ from halfseen.whole_file import whole_file
 __all__ = ["TableWriter", "write_table"]
 
 LINES = 1 << 14  # made at a time
+FORMULA = "^[=+\\-@\t\r]"  # the beginning of what a spreadsheet takes for a formula
 SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson")
 
 
-def write_table(frame: Any, path: Any) -> None:
+def write_table(frame: Any, path: Any, safe_csv: bool = False) -> None:
     """Write a table into a file, by its extension: .csv, .tsv, .parquet, .jsonl; "-" is CSV on standard output.
 
     Parameters
     ----------
     frame : data frame, Arrow table, or mapping from names to columns
     path : str or Path
+    safe_csv : bool
+        As in `TableWriter`.
 
     Examples
     --------
@@ -42,7 +45,7 @@ def write_table(frame: Any, path: Any) -> None:
     a,0.25
     ,3
     """
-    with TableWriter(path) as out:
+    with TableWriter(path, safe_csv) as out:
         out.append(frame)
 
 
@@ -52,6 +55,9 @@ class TableWriter:
     Parameters
     ----------
     path : str or Path
+    safe_csv : bool
+        Put a single quote before texts and names of CSV and TSV files that begin with ``=``, ``+``, ``-``, ``@``, a tab
+        or a carriage return: spreadsheets would run them as formulas. Numbers stay as they are.
 
     Examples
     --------
@@ -64,7 +70,8 @@ class TableWriter:
     ,z
     """
 
-    def __init__(self, path: Any) -> None:
+    def __init__(self, path: Any, safe_csv: bool = False) -> None:
+        self._safe = safe_csv
         self._path = None if str(path) == "-" else Path(path)
         if self._path is not None and not self._path.name.lower().endswith(SUFFIXES):
             raise DataError(f"{path}: the extension is not one of those that can be written: {', '.join(SUFFIXES)}.")
@@ -93,7 +100,7 @@ class TableWriter:
         table = as_arrow(frame)
         if self._schema is None:
             self._schema = table.schema
-            self._sink = _sink(self._path, self._file, table.schema)
+            self._sink = _sink(self._path, self._file, table.schema, self._safe)
             if self._path is not None:
                 self._open.callback(self._sink.close)
         elif table.schema != self._schema:
@@ -137,7 +144,7 @@ class _StandardOutput:
     closed = False
 
 
-def _sink(path: Path | None, file: Any, schema: Any) -> Any:
+def _sink(path: Path | None, file: Any, schema: Any, safe: bool) -> Any:
     """Return what writes Arrow tables of a schema into a file."""
     name = "-.csv" if path is None else path.name.lower()
     if name.endswith((".parquet", ".pq")):
@@ -146,7 +153,7 @@ def _sink(path: Path | None, file: Any, schema: Any) -> Any:
         return parquet.ParquetWriter(file, schema)
     if name.endswith((".jsonl", ".ndjson")):
         return _JsonLines(file.write)
-    return _Delimited(file.write, "\t" if name.endswith(".tsv") else ",", schema.names)
+    return _Delimited(file.write, "\t" if name.endswith(".tsv") else ",", schema.names, safe)
 
 
 class _Delimited:
@@ -155,10 +162,11 @@ class _Delimited:
     (Arrow's own writer puts quotes around all text.)
     """
 
-    def __init__(self, write: Callable[[bytes], Any], delimiter: str, names: Sequence[str]) -> None:
+    def __init__(self, write: Callable[[bytes], Any], delimiter: str, names: Sequence[str], safe: bool) -> None:
         import pyarrow as pa
 
         self._write = write
+        self._safe = safe
         self._delimiter = delimiter
         header = pa.table([pa.array([name]) for name in names], names=[str(j) for j in range(len(names))])
         self.write(header)
@@ -180,6 +188,9 @@ class _Delimited:
 
         text = column.cast(pa.string())
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            if self._safe:
+                guarded = compute.binary_join_element_wise("'", text, "")
+                text = compute.if_else(compute.match_substring_regex(text, FORMULA), guarded, text)
             special = compute.match_substring_regex(text, f'["\r\n{self._delimiter}]|^$')
             doubled = compute.replace_substring(text, '"', '""')
             quoted = compute.binary_join_element_wise('"', doubled, '"', "")

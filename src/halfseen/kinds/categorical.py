@@ -8,7 +8,7 @@ Codes are 0, 1, ...; -1 is a missing cell.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -29,6 +29,7 @@ from halfseen.data.columns import (
 from halfseen.data.frames import CodedColumn, RawColumn
 from halfseen.data.table import Table
 from halfseen.errors import ParameterError
+from halfseen.kinds.doubts import FEWEST, codes_note, suspected_codes
 from halfseen.kinds.kind import Build, ColumnProfile, Contrast, Feature, Figures, Fitted, Kind, Mask
 from halfseen.kinds.wording import cut, percent, shown
 from halfseen.leaves.categorical import Categorical, read_table
@@ -195,6 +196,17 @@ class CategoricalKind(Tabular):
             note = _note(column, counts)
             if note:
                 yield f"column {column.name!r}{note}"
+
+    def doubts(self, block: Block, cells: Any, weight: Floats, inferred: Container[str]) -> Iterator[str]:
+        """Name whole numbers that may mean missing among those that count as categories."""
+        for d, column in enumerate(block.columns):
+            categories = column.categories or ()
+            if len(categories) > FEWEST and all(type(category) is int for category in categories):
+                codes = cells[:, d]
+                values = np.array([*categories, np.nan], dtype=np.float64)[codes.astype(np.intp)]  # -1 is missing
+                found = suspected_codes(values, weight)
+                if found:
+                    yield codes_note(column.name, found)
 
     def leaf(self, block: Block, summary: Figures, build: Build) -> Leaf:
         """Return the leaf; a pseudo-row is spread as the categories of the whole table are."""

@@ -6,7 +6,7 @@ or "identity". Columns that are fixed or tied one by one are independent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from halfseen.data.columns import Block, Column, numbers_of
 from halfseen.data.frames import RawColumn
 from halfseen.data.resolution import FEW, resolution
 from halfseen.errors import DataError, ParameterError
+from halfseen.kinds.doubts import count_kind
 from halfseen.kinds.kind import (
     POSITIVE,
     REAL,
@@ -107,6 +108,19 @@ class GaussianKind(Kind):
     def legal_summary(self, summary: Figures) -> bool:
         """Whether all variances are above 0, and no step is below."""
         return bool((summary["var"] > 0).all()) and not (summary["step"] < 0).any()
+
+    def doubts(self, block: Block, cells: Any, weight: Floats, inferred: Container[str]) -> Iterator[str]:
+        """Name codes that may mean missing, and counts."""
+        yield from super().doubts(block, cells, weight, inferred)
+        low = np.fmin.reduce(cells, axis=0)
+        for d in np.flatnonzero((low == 0) | (low == 1)).tolist():
+            column = block.columns[d]
+            kind = count_kind(np.asarray(cells[:, d]), weight) if column.name in inferred else None
+            if kind is not None:
+                yield (
+                    f"column {column.name!r} holds whole numbers from {low[d]:.0f}, as counts do: "
+                    f"columns={{{column.name!r}: {kind!r}}} may fit better than normal distributions"
+                )
 
     # ---- the leaf, and parameters given by the user --------------------------------------------------------------
 

@@ -25,6 +25,7 @@ statistics            the names of the first statistics of its leaf, for `hs.exp
 summary_from          the summary read off statistics: then `NaiveBayes.partial_fit` takes the column
 scanned, scan_pieces, joined   what of the summary must be read off the cells, and how it adds
 notes                 what a fit records about its columns in `events_`
+doubts                likewise, from the cells: suspected codes for missing values, another kind that may fit better
 few_values            columns that hold so few distinct values that they may be categories
 degenerate            components that rest on next to nothing
 to_record, from_record   what a model file holds of a column, if it has more than a name
@@ -42,7 +43,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
@@ -54,6 +55,7 @@ from halfseen.data.columns import Block, Column, is_whole, numbers_of
 from halfseen.data.frames import RawColumn, Source
 from halfseen.data.table import Table
 from halfseen.errors import DataError, ParameterError
+from halfseen.kinds.doubts import CODES, codes_note, suspected_codes
 from halfseen.kinds.wording import cut, number, shown, spread
 from halfseen.leaves.leaf import Floats, Leaf, Stats
 from halfseen.registry import kind_named
@@ -420,6 +422,14 @@ class Kind(ABC):
     def notes(self, block: Block, summary: Figures, params: Any) -> Iterator[str]:
         """Yield what a fit records about the columns of a block in `events_`; `params` are those of its leaf."""
         return iter(())
+
+    def doubts(self, block: Block, cells: Any, weight: Floats, inferred: Container[str]) -> Iterator[str]:
+        """Yield what cells of a block, (n, D), make one doubt; `inferred`: the columns whose kind was not given."""
+        edges = np.fmin.reduce(cells, axis=0), np.fmax.reduce(cells, axis=0)
+        for d in np.flatnonzero(np.isin(edges, CODES).any(axis=0)).tolist():
+            codes = suspected_codes(np.asarray(cells[:, d]), weight)
+            if codes:
+                yield codes_note(block.columns[d].name, codes)
 
     def few_values(self, block: Block, summary: Figures) -> dict[str, int]:
         """Return the columns with so few distinct values that they may be categories, and how many values."""

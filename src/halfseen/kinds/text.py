@@ -12,7 +12,7 @@ A block is `Counts`, the words of its columns one after the other. A missing tex
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from typing import Any
 
@@ -153,6 +153,10 @@ class TextKind(Tabular):
         return Counts.of(sparse.csr_array((n_rows, sum(block.sizes))))
 
     # ---- the whole table, and the leaf ---------------------------------------------------------------------------
+
+    def doubts(self, block: Block, cells: Any, weight: Floats, inferred: Container[str]) -> Iterator[str]:
+        """Yield nothing: words are no numbers."""
+        return iter(())
 
     def summarise(self, table: Table, block: Block) -> Figures:
         """Return the weighted count of every word, then the weight of all rows."""

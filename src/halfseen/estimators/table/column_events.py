@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from halfseen.data import Schema
+from halfseen.data import Column, Schema, Table
 from halfseen.errors import DataError
+from halfseen.kinds.doubts import MOST
 from halfseen.kinds.kind import Figures, Fitted
+from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 
 SHOWN = 5  # columns named
@@ -55,6 +57,24 @@ def degenerate_notes(blocks: Iterable[Fitted], names: Sequence[str], advice: str
         for fitted in blocks
         for k, words in fitted.block.kind.degenerate(fitted)
     ]
+
+
+def column_doubts(table: Table, declared: Iterable[str | int] | None) -> list[str]:
+    """Return what the cells of a table make one doubt; `declared`: columns of a given kind, None where none can be."""
+    schema = table.schema
+    part, keys = table.take(slice(0, MOST)), set(declared or ())
+    inferred = {name for j, name in enumerate(schema.names) if declared is not None and not {name, j} & keys}
+    return [
+        doubt
+        for block in schema.each_block()
+        for doubt in block.kind.doubts(block, part.blocks[block.name], part.weight, inferred)
+    ]
+
+
+def number_doubts(names: Iterable[str], values: Floats, weight: Floats) -> list[str]:
+    """Return the same of a matrix of numbers, (N, D)."""
+    schema = Schema.of(Column(name, "gaussian") for name in names)
+    return column_doubts(Table(schema, {"gaussian": values[:MOST]}, weight[:MOST]), None)
 
 
 def unseen(schema: Schema) -> list[str]:

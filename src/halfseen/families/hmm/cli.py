@@ -33,10 +33,10 @@ from halfseen.app.tables import (
     show_columns,
     unnamed,
     without_identifiers,
+    writer,
 )
 from halfseen.data.files import FileTable
 from halfseen.data.sequences import plainly
-from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.families.hmm.estimator import HMM
 
@@ -134,7 +134,7 @@ def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
         if request["path"]:
             found["path"] = [names[k] for k in model.predict(steps, **_marks(model, reading)).tolist()]
     found |= decided(proba, names, cost, request["reject"])
-    with TableWriter(request["output"]) as out:
+    with writer(request) as out:
         out.append(extended(rows, found))
 
 
@@ -143,7 +143,7 @@ def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     rows, steps = _steps(model, reading, request)
     marks, n_draws = _marks(model, reading), request["draws"]
     n_missing = sum(steps.column(name).null_count for name in model._schema.names)
-    with _about(request["data"]), TableWriter(request["output"]) as out:
+    with _about(request["data"]), writer(request) as out:
         if not n_draws:
             out.append(filled(rows, model.impute(steps, **marks)))
         for i in range(n_draws):
@@ -170,7 +170,7 @@ def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
         time: np.tile(np.arange(n_steps), n_sequences),
         **drawn,
     }
-    with TableWriter(request["output"]) as out:
+    with writer(request) as out:
         out.append(extended(pa.table(columns), {"state": [model.state_names_[k] for k in states.tolist()]}))
 
 
@@ -185,7 +185,7 @@ def forecast(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any])
     numbers, when = frame.pop("sequence"), frame.pop("step")
     found: dict[str, Any] = {_mark_names(model, reading)[0]: [plainly(names[b]) for b in numbers] if names else numbers}
     found |= {"steps_ahead": when} | {f"p_{name}": frame.pop(name) for name in model.state_names_}
-    with TableWriter(request["output"]) as out:
+    with writer(request) as out:
         out.append(extended(pa.table(found), frame))
 
 

@@ -23,7 +23,7 @@ from halfseen.estimators import convergence, options
 from halfseen.estimators.selection import FittedComponents
 from halfseen.estimators.starts import distinct
 from halfseen.estimators.table import covariance_types, emission_builder
-from halfseen.estimators.table.column_events import column_notes, degenerate_notes
+from halfseen.estimators.table.column_events import column_doubts, column_notes, degenerate_notes
 from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.hmm import state
 from halfseen.families.hmm.methods import HMMMethods
@@ -46,10 +46,18 @@ OWN = ("startprob", "transmat", "mixture")  # names in `start` in addition to th
 
 @dataclass(frozen=True, kw_only=True)
 class FittedHMM(FittedComponents):
-    """A hidden Markov model fitted to sequences; `summary` is what its leaves had to know of the steps."""
+    """A hidden Markov model fitted to sequences.
+
+    Attributes
+    ----------
+    topology : Topology
+    summary : Summary            what its leaves had to know of the steps
+    doubts : tuple of str        what the steps make one doubt
+    """
 
     topology: Topology
     summary: emission_builder.Summary
+    doubts: tuple[str, ...]
 
 
 class RawSequences(NamedTuple):
@@ -158,7 +166,9 @@ class HMMFit(HMMMethods):
         stats = step.expected.stats
         inside = _entropy_inside(model, params, sequences)
         uncertain = max(0.0, step.loglik - model.complete(stats, params, params) - inside)
+        declared = (self.columns or ()) if self.emission == "auto" else None
         return FittedHMM(
+            doubts=tuple(column_doubts(rows, declared)),
             model=model,
             params=params,
             search=search,
@@ -277,6 +287,7 @@ class HMMFit(HMMMethods):
         emit = found.params["emit"]
         inside = emit if self.n_mix == 1 else emit["emit"]
         self.events_ = column_notes(self._schema, found.summary, inside, found.n_rows)
+        self.events_ += found.doubts
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self._topology, self._n_steps, self._uncertain = found.topology, found.n_rows, found.uncertain
         self.n_components_, self.loglik_, self._covariance = found.n_components, found.loglik, found.covariance

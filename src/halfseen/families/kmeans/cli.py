@@ -21,8 +21,8 @@ from halfseen.app.tables import (
     reading_of_rows,
     weights,
     without_identifiers,
+    writer,
 )
-from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
 from halfseen.families.kmeans.centers import RULES, names_of, ruler
@@ -71,7 +71,7 @@ def _percent(share: float) -> str:
 def predict(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the rows with the nearest and second nearest clusters and their distances."""
     model.set_params(n_jobs=request["jobs"])
-    with TableWriter(request["output"]) as out:
+    with writer(request) as out:
         for batch, X in batches(model, reading, request):
             found = nearest(model, X)
             answers: dict[str, NDArray[Any]] = {"cluster": found.cluster, "distance": found.distance}

@@ -25,6 +25,7 @@ from halfseen.estimators.base import Estimator
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table import numeric_schema
+from halfseen.estimators.table.column_events import number_doubts
 from halfseen.families.kmeans import centers
 from halfseen.families.kmeans.comparison import Clusters
 from halfseen.families.kmeans.imputation_check import ClusterCells
@@ -182,6 +183,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         self.cluster_sizes_ = np.bincount(self.labels_, weight, minlength=self.n_clusters).astype(np.float64)
         self._remember(source, seed)
         self._note(int(np.count_nonzero(self.cluster_sizes_)))
+        self.events_ += number_doubts(source.names, values, weight)
         return self
 
     def _remember(self, source: Source, seed: np.random.SeedSequence) -> None:

@@ -28,8 +28,8 @@ from halfseen.app.tables import (
     unnamed,
     weights,
     without_identifiers,
+    writer,
 )
-from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.table import why as reasons
 from halfseen.families.mixture import explain as numbers
@@ -135,7 +135,7 @@ def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
     cost = None if request["cost"] is None else read_costs(request["cost"], names)
     model.set_params(n_jobs=request["jobs"])
     unknown = 0
-    with TableWriter(request["output"]) as out:
+    with writer(request) as out:
         for batch, X in batches(model, reading, request):
             out.append(extended(batch, _answers(model, X, names, cost, request["reject"], request["why"])))
             unknown += sum(model.unknown_words(X).values()) if has_text(model) else 0
@@ -181,8 +181,13 @@ def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     X, labels = model.sample(request["rows"], random_state=request["seed"])
     columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(unnamed(model, X))
     drawn = labels.tolist() if hasattr(model, "classes_") else [str(model.class_names_[k]) for k in labels.tolist()]
-    with TableWriter(request["output"]) as out:
-        out.append(extended(pa.table(columns), {"class": drawn}))
+    with writer(request) as out:
+        table = extended(pa.table(columns), {"class": drawn})
+        out.append(table)
+    name = table.column_names[-1]
+    console.note(
+        f"note: the column {name} is the class that each row was drawn from; a fit to these rows takes --ignore {name}"
+    )
 
 
 def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:

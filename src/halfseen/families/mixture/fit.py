@@ -7,7 +7,7 @@ is here, once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +92,11 @@ class MixtureFit(TableMixture):
         if not self._takes_text or not (texts or isinstance(source, SparseSource)):
             return source
         return tokenised(source, texts, read_options(self.words), self.document_length)
+
+    @property
+    def _declared(self) -> Iterable[str | int] | None:
+        """The columns whose kind the user gave; None where there is no choice."""
+        return (self.columns or ()) if "columns" in self._get_param_names() else None
 
     def _learn_schema(self, source: Source) -> Schema:
         with runner(self.n_jobs, source.n_rows // CHUNK) as run:

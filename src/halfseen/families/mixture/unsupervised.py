@@ -16,6 +16,7 @@ from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.base import SelectsModels
 from halfseen.estimators.rollback import rollback_on_error
+from halfseen.estimators.table.column_events import column_doubts
 from halfseen.families.mixture import stepwise
 from halfseen.families.mixture.fit import FittedMixture, MixtureFit
 from halfseen.seeds import child
@@ -109,6 +110,7 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         best, interrupted = self._select(self._shapes(), sizes, found)
         self.n_components_ = best.n_components
         self._publish(best, known(best.n_components)[1])
+        self.events_ += column_doubts(first, self._declared)
         if interrupted:
             convergence.warn_search_interrupted(self, "before all numbers of classes were tried")
         return self

@@ -17,8 +17,7 @@ import pyarrow as pa
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
 from halfseen.app.fits import of_fit, outcome
-from halfseen.app.tables import batches, data, extended, impute, open_rows, reading_of_rows, unnamed, weights
-from halfseen.data.write import TableWriter
+from halfseen.app.tables import batches, data, extended, impute, open_rows, reading_of_rows, unnamed, weights, writer
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.network.estimator import BayesNet
 from halfseen.families.network.files import read_bif as read
@@ -113,7 +112,7 @@ def predict(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, A
         )
     name = model.hidden_[0]
     states = [str(state) for state in model.states_[name]]
-    with TableWriter(request["output"]) as out:
+    with writer(request) as out:
         for batch, X in batches(model, reading, request):
             proba = model.predict_proba(X)
             answers: dict[str, Any] = {name: [states[k] for k in proba.argmax(axis=1).tolist()]}
@@ -125,7 +124,7 @@ def sample(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, An
     """Write rows drawn from the network, hidden variables last."""
     X, hidden = model.sample(request["rows"], random_state=request["seed"])
     columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(unnamed(model, X))
-    with TableWriter(request["output"]) as out:
+    with writer(request) as out:
         out.append(extended(pa.table(columns), {name: states.tolist() for name, states in hidden.items()}))
 
 

@@ -18,9 +18,8 @@ import pyarrow as pa
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
-from halfseen.app.tables import column, open_rows
+from halfseen.app.tables import column, open_rows, writer
 from halfseen.data.encodings import read_text
-from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
 from halfseen.families.transcript.alignment import FORMATS, Segment, write
@@ -205,7 +204,7 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
     ]
     output = request["output"]
     if output == "-":
-        _rows("-", [(recording.name, part) for recording, one in pairs for part in one.tier(request["level"])])
+        _rows(request, [(recording.name, part) for recording, one in pairs for part in one.tier(request["level"])])
         return
     by_file = [list(group) for _, group in groupby(pairs, key=lambda pair: pair[0].path)]
     for listed in by_file:
@@ -255,7 +254,7 @@ def _align_table(model: TranscriptAligner, reading: Mapping[str, Any], request: 
         for part in () if one is None else one.tier(request["level"]):
             first, last = round(part.start / model.step), round(part.end / model.step) - 1
             rows.append((name, part._replace(start=times[name][first], end=times[name][last])))
-    _rows(request["output"], rows)
+    _rows(request, rows)
 
 
 def _times(table: pa.Table, group: str, time: str | None) -> dict[str, list[Any]]:
@@ -268,10 +267,10 @@ def _times(table: pa.Table, group: str, time: str | None) -> dict[str, list[Any]
     return {name: sorted(values) for name, values in found.items()}
 
 
-def _rows(output: str, rows: Sequence[tuple[str, Segment]]) -> None:
+def _rows(request: Mapping[str, Any], rows: Sequence[tuple[str, Segment]]) -> None:
     columns: dict[str, list[Any]] = {"name": [name for name, _ in rows], "unit": [part.name for _, part in rows]}
     columns |= {field: [getattr(part, field) for _, part in rows] for field in SHOWN}
-    with TableWriter(output) as out:
+    with writer(request) as out:
         out.append(pa.table(columns))
 
 

@@ -1,0 +1,85 @@
+"""What cells of numbers make one doubt: codes that may mean missing, and counts taken for quantities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halfseen.data.columns import MAX_DISTINCT, is_whole
+from halfseen.leaves.leaf import Floats
+
+MOST = 1 << 16  # rows that are looked at
+DIGITS = np.array([digit * (10**length - 1) // 9 for digit in (6, 7, 8, 9) for length in range(2, 10)], dtype=float)
+NEGATIVE = np.array([-1.0, -7.0, -8.0, -9.0])
+CODES = np.concatenate([DIGITS, -DIGITS, NEGATIVE])  # 99, 999, 666, 999999, -99, -9, ...
+AWAY = 0.5  # how far a code lies from the other numbers, in units of their range
+FEWEST = 4  # other numbers that make a range
+ROWS = 20  # from which counts are recognised
+LARGE = 100.0  # a median from which whole numbers are as likely amounts as counts
+LARGEST = 1e4  # the largest count
+OVERDISPERSED = 1.5  # variance over mean from which counts are no Poisson counts
+SKEWED = 0.5  # skewness of counts; ages and scores have less
+
+
+def suspected_codes(values: Floats, weight: Floats) -> list[tuple[float, float]]:
+    """Return the numbers of a column that may be codes for missing values, and how often they occur.
+
+    Repeated, of the form of such codes (99, 999, 666, -9, ...), and far outside the range of the other numbers; or
+    negative where no other number is.
+
+    Examples
+    --------
+    >>> ages = np.array([18.0, 25, 31, 44, 52, 67, 999, 999, -9, -9, np.nan])
+    >>> suspected_codes(ages, np.ones(11))
+    [(-9.0, 2.0), (999.0, 2.0)]
+    """
+    seen = ~np.isnan(values)
+    distinct, place = np.unique(values[seen], return_inverse=True)
+    counts = np.bincount(place, weights=weight[seen], minlength=len(distinct))
+    coded = np.isin(distinct, CODES) & (counts >= 2)
+    others = distinct[~coded]
+    if not coded.any() or len(others) < FEWEST:
+        return []
+    low, high = others[0], others[-1]
+    beyond = np.maximum(low - distinct, distinct - high)
+    signed = (distinct < 0) & (low >= 0)
+    if len(others) <= MAX_DISTINCT or not is_whole(others).all():
+        signed &= distinct != -1  # which may be the opposite of 1
+    found = coded & (signed | ((beyond > 0) & (beyond >= AWAY * (high - low))))
+    return list(zip(distinct[found].tolist(), counts[found].tolist(), strict=True))
+
+
+def codes_note(name: str, codes: list[tuple[float, float]]) -> str:
+    """Return the note about suspected codes."""
+    shown = " and ".join(f"{code:.0f} ({count:,.0f} cells)" for code, count in codes)
+    listed = ", ".join(f"{code:.0f}" for code, _ in codes)
+    return (
+        f"column {name!r}: {shown} {'lies' if len(codes) == 1 else 'lie'} far from the other numbers and may mean "
+        f"missing; if so, set missing=[{listed}]"
+    )
+
+
+def count_kind(values: Floats, weight: Floats) -> str | None:
+    """Return the kind that whole numbers from 0 may be of, if they look like counts; else None.
+
+    Counts begin at 0 or 1, are not large, and have a long tail or the variance of Poisson counts.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> count_kind(rng.poisson(6.0, 500) * 1.0, np.ones(500)), count_kind(rng.integers(18, 90, 500) * 1.0, np.ones(500))
+    ('poisson', None)
+    """
+    seen = ~np.isnan(values)
+    cells, mass = values[seen], weight[seen]
+    if len(cells) < ROWS or not 0 <= cells.min() <= 1 or cells.max() > LARGEST or not is_whole(cells).all():
+        return None
+    if np.median(cells) > LARGE or not (cells % 5 != 0).any():
+        return None
+    mean = np.average(cells, weights=mass)
+    var = np.average((cells - mean) ** 2, weights=mass)
+    if var <= OVERDISPERSED * mean:
+        return "poisson"
+    if mean - 2 * var**0.5 > 1:  # 0 and 1 are rare exceptions, as among ages
+        return None
+    skewness = np.average((cells - mean) ** 3, weights=mass) / var**1.5
+    return "negbin" if skewness >= SKEWED else None
