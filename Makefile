@@ -2,6 +2,7 @@
 #
 #   make test ARGS="-k chain"      arguments for pytest
 #   make bench ONLY=latent_class   one benchmark
+#   make faults ONLY=fits N=1000   one campaign, with so many cases of each family
 #   make test PYTHON=python3.12    which Python to build .venv with (make clean first)
 
 SHELL   := /bin/sh
@@ -10,12 +11,13 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check install -qq
 PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3
 ARGS    ?=
 ONLY    ?=
+N       ?=
 SANITIZED := $(wildcard tests/unit/test_*kernels.py) tests/unit/test_fused.py tests/unit/test_text.py \
     $(patsubst %,tests/laws/test_%.py,network transcript tree links)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test test-plain slow explore coverage plain-wheel heavy-peers sanitize check format stub bench docs dist pins clean
+.PHONY: help demo quick test test-plain slow explore coverage faults fuzz plain-wheel heavy-peers sanitize check format stub bench docs dist pins clean
 # Without bytecode every worker rewrites all test modules anew, and every command that a test starts compiles halfseen.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -56,6 +58,13 @@ explore: .venv/dev.stamp .venv/kernels.stamp ## look for counterexamples to the 
 
 coverage: .venv/dev.stamp .venv/kernels.stamp ## run all tests and say which lines none of them reaches
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term --cov-report=html $(ARGS)
+
+faults: .venv/dev.stamp .venv/kernels.stamp ## random fits, damaged files, failing disks, killed fits: hours; ONLY=fits N=1000
+	$(BIN)/python -m tests.faults $(ONLY) $(if $(N),-n $(N)) $(ARGS)
+
+fuzz: .venv/dev.stamp .venv/kernels.stamp ## coverage-guided fuzzing of the readers, N seconds of each; installs atheris
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(PIP) atheris==3.0.0
+	$(BIN)/python -m tests.faults.fuzz $(ONLY) $(if $(N),--seconds $(N)) $(ARGS)
 
 heavy-peers: .venv/peers.stamp ## also install dynamax, eflomal, pgmpy and torch-struct: gigabytes
 	@mkdir -p build # pip wants hashes of everything as soon as a file has one: the other pins, without theirs

@@ -1,6 +1,7 @@
 """Space on disk: an error in words where there is too little, and files that have their space before they are used.
 
-`enough_space`   turns the system's errors about a full disk into a `DiskFullError`
+`enough_space`   turns the system's errors about a full disk into a `DiskFullError`, those about its faults into a
+                 `DiskError`
 `reserve`        takes the space of a file at once, so that a memory map of it cannot fail later
 """
 
@@ -12,15 +13,16 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from halfseen.errors import DiskFullError
+from halfseen.errors import DiskError, DiskFullError
 
-__all__ = ["disk_full", "enough_space", "is_full", "reserve", "size_text"]
+__all__ = ["disk_full", "enough_space", "is_full", "is_of_disk", "reserve", "size_text"]
 
 REASONS = {
     errno.ENOSPC: "the disk is full",
     getattr(errno, "EDQUOT", errno.ENOSPC + 1000): "your quota of disk space is used up",
     errno.EFBIG: "the file would be larger than is allowed here (see ulimit -f)",
 }
+FAULTS = {errno.EIO, errno.ENXIO, errno.ENODEV, getattr(errno, "ESTALE", errno.EIO)}  # of a disk, or of the way to it
 ZEROS = 1 << 20  # bytes written at a time where space cannot be reserved
 
 
@@ -28,7 +30,7 @@ ZEROS = 1 << 20  # bytes written at a time where space cannot be reserved
 def enough_space(
     folder: str | os.PathLike[str], needed: Callable[[], str], advice: str = "write to another folder"
 ) -> Iterator[None]:
-    """Raise `DiskFullError` where the block finds a disk full.
+    """Raise `DiskFullError` where the block finds a disk full, `DiskError` where it finds it faulty.
 
     Parameters
     ----------
@@ -38,17 +40,26 @@ def enough_space(
     """
     try:
         yield
-    except DiskFullError:
+    except DiskError:
         raise
     except OSError as error:
-        if not is_full(error):
-            raise
-        raise disk_full(folder, needed(), advice, REASONS[error.errno or 0]) from error
+        if is_full(error):
+            raise disk_full(folder, needed(), advice, REASONS[error.errno or 0]) from error
+        if error.errno in FAULTS:
+            raise DiskError(
+                error.errno, f"{os.fspath(folder)}: cannot be written: {error.strerror}. Check the disk, or {advice}."
+            ) from error
+        raise
 
 
 def is_full(error: OSError) -> bool:
     """Whether an error says that there is no room for a file."""
     return error.errno in REASONS
+
+
+def is_of_disk(error: OSError) -> bool:
+    """Whether `enough_space` has words for an error."""
+    return is_full(error) or error.errno in FAULTS
 
 
 def disk_full(

@@ -10,7 +10,8 @@
         │   └── AbsentError (AttributeError)    an attribute that only a model fitted to data has
         ├── ModelFileError (ValueError)     a model file cannot be read or written: says what is wrong with which file
         ├── CheckpointError (ValueError)    a checkpoint cannot be used: it is of another run, in use, or damaged
-        ├── DiskFullError  (OSError)        too little space on a disk: says in which folder, and how much is needed
+        ├── DiskError      (OSError)        a disk reports a fault: says in which folder
+        │   └── DiskFullError                   too little space on a disk: says how much is needed
         └── FitError       (RuntimeError)   a fit cannot continue: says at which step
             └── ObjectiveFell               the objective fell: a bug in halfseen, please report it
 
@@ -38,6 +39,7 @@ __all__ = [
     "CollapseWarning",
     "DataError",
     "DataTypeError",
+    "DiskError",
     "DiskFullError",
     "FitError",
     "HalfseenError",
@@ -82,7 +84,22 @@ class CheckpointError(HalfseenError, ValueError):
     """A checkpoint cannot be used."""
 
 
-class DiskFullError(HalfseenError, OSError):
+class DiskError(HalfseenError, OSError):
+    """A file cannot be written. Nothing half-written is left, and an older file of that name is intact.
+
+    Examples
+    --------
+    >>> raise DiskError(5, "/tmp: the disk reports a fault")
+    Traceback (most recent call last):
+        ...
+    halfseen.errors.DiskError: /tmp: the disk reports a fault
+    """
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+class DiskFullError(DiskError):
     """There is too little space on a disk. Nothing half-written is left, and an older file of that name is intact.
 
     Examples
@@ -92,9 +109,6 @@ class DiskFullError(HalfseenError, OSError):
         ...
     halfseen.errors.DiskFullError: /tmp: the disk is full
     """
-
-    def __str__(self) -> str:
-        return str(self.strerror)
 
 
 class FitError(HalfseenError, RuntimeError):

@@ -6,9 +6,9 @@ import errno
 import os
 import sys
 
-__all__ = ["same_file", "take"]
+__all__ = ["is_own", "same_file", "take", "take_if_possible"]
 
-BEYOND = 1 << 62  # byte that is locked on Windows, where others cannot read what is locked: behind every content
+BEYOND = (1 << 31) - 2  # byte that is locked on Windows, where others cannot read what is locked: the last possible
 
 
 def take(descriptor: int) -> bool:
@@ -25,12 +25,25 @@ def take(descriptor: int) -> bool:
     return True
 
 
+def take_if_possible(descriptor: int) -> bool:
+    """Lock an open file; True also where the file system has no locks: then nobody can take it."""
+    try:
+        return take(descriptor)
+    except OSError:
+        return True
+
+
 def same_file(descriptor: int, path: str | os.PathLike[str]) -> bool:
     """Whether a path still leads to the file that was opened: it may have been removed or replaced since."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
     except FileNotFoundError:
         return False
+
+
+def is_own(found: os.stat_result) -> bool:
+    """Whether a file or folder belongs to this user."""
+    return not hasattr(os, "getuid") or found.st_uid == os.getuid()
 
 
 if sys.platform == "win32":

@@ -67,14 +67,12 @@ def _locked_folder() -> tuple[str, int]:
         lock = -1
         try:
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-            with suppress(OSError):  # no locks here: then none can be taken, and the folder is never taken for dead
-                locks.take(lock)
+            if locks.take_if_possible(lock) and locks.same_file(lock, path):
+                return name, lock
         except BaseException:
             _remove(name, lock, os.getpid())
             raise
-        if locks.same_file(lock, path):
-            return name, lock
-        os.close(lock)  # another process found it before it was locked, and has removed it
+        _remove(name, lock, os.getpid())  # another process found it before it was locked, and removes it
 
 
 def _remove(name: str, lock: int, owner: int) -> None:
@@ -101,19 +99,15 @@ def clear_dead(parent: str) -> None:
 
 def _is_own_folder(entry: os.DirEntry[str]) -> bool:
     try:
-        return entry.is_dir(follow_symlinks=False) and _is_own(entry.stat(follow_symlinks=False))
+        return entry.is_dir(follow_symlinks=False) and locks.is_own(entry.stat(follow_symlinks=False))
     except OSError:
         return False
-
-
-def _is_own(found: os.stat_result) -> bool:
-    return not hasattr(os, "getuid") or found.st_uid == os.getuid()
 
 
 def _remove_if_dead(name: str) -> None:
     lock = os.open(os.path.join(name, LOCK), os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     found = os.fstat(lock)
-    if stat.S_ISREG(found.st_mode) and _is_own(found) and locks.take(lock):
+    if stat.S_ISREG(found.st_mode) and locks.is_own(found) and locks.take(lock):
         _remove(name, lock, os.getpid())
     else:
         os.close(lock)

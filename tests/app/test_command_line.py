@@ -18,8 +18,10 @@ import pytest
 from typer.testing import CliRunner
 
 import halfseen as hs
+from halfseen.app import signals
 from halfseen.app.cli import app
 from halfseen.datasets import path_of
+from halfseen.engine.services.interrupt import deferred_interrupt
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(sys.executable).with_name("halfseen")
@@ -532,6 +534,22 @@ def test_a_closed_pipe_is_no_mistake(votes):
     assert done.stdout.startswith("party,")
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("-k", "1..1000000000000", "at most 10,000 numbers of classes"),
+        ("-k", "1" * 5000, "is not a number of classes"),
+        ("--missing", "a\nb", "is not a list of names"),
+        ("--ignore", "a" * 200_000, "is not a list of names"),
+    ],
+)
+def test_options_that_would_fill_the_memory_or_cannot_be_read(votes, option, value, words):
+    done = CliRunner().invoke(app, ["fit", str(votes[1]), option, value])
+    assert done.exit_code == 2, done.output[:500]
+    assert words in done.stderr
+    assert len(done.stderr) < 300
+
+
 # ---- interruption ----------------------------------------------------------------------------------------------------
 
 SEVERAL = ["--ignore", "party", "--restarts", "2", "-k", "1..4", "--jobs", "1"]
@@ -609,6 +627,8 @@ def test_an_interrupted_fit_says_so_first_and_is_no_result(votes, tmp_path, numb
     shown = halfseen("info", out).stdout
     assert shown.startswith(stdout)
     assert "class 0" not in shown
+    for verb in ("score", "predict"):
+        assert f"note: {out}: {stdout.strip()}" in halfseen(verb, out, votes[1]).stderr
     text = re.sub("<[^>]*>", "", page.read_text().split("<body>")[1])
     assert text.lstrip().startswith(stdout.strip())
     done = halfseen("fit", votes[1], *arguments, "--resume")
@@ -637,6 +657,21 @@ def test_terminated_while_it_reads(tmp_path):
     assert process.returncode == 143
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tmp"]
     assert list(temporary.iterdir()) == []
+
+
+def test_sigterm_waits_for_the_end_of_a_pass_where_ctrl_c_does(monkeypatch):
+    monkeypatch.setattr(signals, "_received", [])
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        signals.handle()
+        with deferred_interrupt() as asked:
+            signal.raise_signal(signal.SIGTERM)
+            assert asked.times == 1
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+        assert signals.exit_code() == 143
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_the_library_handles_no_sigterm():

@@ -1,6 +1,7 @@
 """Columns that are not what they seem: numbers with mistakes, codes for missing values, counts, formulas."""
 
 import json
+import sqlite3
 
 import duckdb
 import numpy as np
@@ -118,10 +119,25 @@ def test_numbers_with_a_mistake_are_no_identifier(tmp_path):
 
 def test_estimators_of_numbers_give_no_advice_on_categories():
     frame = pd.DataFrame({"age": ages((15, "n.a."))})
-    for estimator in (hs.GaussianMixture(2), hs.KMeans(2)):
+    for estimator in (hs.GaussianMixture(2), hs.KMeans(2), hs.BayesNet([("c", "age")], hidden={"c": 2})):
         with pytest.raises(DataError, match=r"'n\.a\.'") as error:
             estimator.fit(frame)
         assert "categorical" not in str(error.value)
+
+
+def test_mixed_cells_of_other_files_are_refused_too(tmp_path):
+    (tmp_path / "t.jsonl").write_text(
+        "".join(f'{{"age": {i if i != 15 else chr(34) + "n.a." + chr(34)}}}\n' for i in range(N))
+    )
+    connection = sqlite3.connect(tmp_path / "t.sqlite")
+    connection.execute("CREATE TABLE t (age)")
+    connection.executemany("INSERT INTO t VALUES (?)", [(i if i != 15 else "n.a.",) for i in range(N)])
+    connection.commit()
+    connection.close()
+    for name in ("t.jsonl", "t.sqlite"):
+        assert "column 'age' holds" in refused(open_table(tmp_path / name))
+        assert "name them: missing=[...]" in refused(open_table(tmp_path / name))
+        assert read(open_table(tmp_path / name, missing=["n.a."])).column(0).type == "number"
 
 
 # ---- codes for missing values, and counts ----------------------------------------------------------------------------

@@ -16,13 +16,14 @@ import pandas as pd
 import pytest
 
 import halfseen as hs
-from halfseen import disk
+from halfseen import disk, locks
 from halfseen.data import open_table
 from halfseen.data.duckdb_reader import arrow_tables, connected
 from halfseen.data.spill import scratch
 from halfseen.data.write import TableWriter, write_table
-from halfseen.errors import DiskFullError
+from halfseen.errors import DiskError, DiskFullError
 from halfseen.temporary import LOCK, TemporaryFolder, clear_dead
+from halfseen.whole_file import whole_file
 
 ROWS = [["a", 1]] * 5 + [["b", 0]] * 4
 KB, MB = 1 << 10, 1 << 20
@@ -80,6 +81,16 @@ def test_the_error_names_folder_space_and_remedy(tmp_path, number):
     assert isinstance(caught.value, OSError)
     again = pickle.loads(pickle.dumps(caught.value))
     assert (str(again), again.errno) == (str(caught.value), errno.ENOSPC)
+
+
+def test_a_faulty_disk_is_named_too(tmp_path):
+    with (
+        pytest.raises(DiskError, match=r"cannot be written: no\. Check the disk, or go elsewhere") as caught,
+        disk.enough_space(tmp_path, str, "go elsewhere"),
+    ):
+        raise OSError(errno.EIO, "no")
+    assert str(tmp_path) in str(caught.value)
+    assert not isinstance(caught.value, DiskFullError)
 
 
 def test_other_errors_of_the_system_stay(tmp_path):
@@ -345,12 +356,43 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path):
     assert left(tmp_path) == []
 
 
+def test_unfinished_files_of_dead_processes_are_removed_and_no_others(tmp_path, monkeypatch):
+    code = (
+        "import os, sys, signal\nfrom halfseen.whole_file import whole_file\n"
+        "with whole_file(sys.argv[1]) as file:\n"
+        "    file.write(b'part')\n    file.flush()\n    os.kill(os.getpid(), signal.SIGTERM)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "out")], check=False)
+    assert len(left(tmp_path)) == 1
+    stranger = tmp_path / ".halfseen-notes.txt"
+    stranger.touch()
+    with whole_file(tmp_path / "one") as file:
+        assert len(left(tmp_path)) == 2  # the one of the dead process is gone
+        monkeypatch.setattr("halfseen.whole_file._cleared", set())
+        with whole_file(tmp_path / "two"):
+            pass
+        file.write(b"whole")  # and that of a living one is not taken for dead
+    assert left(tmp_path) == [".halfseen-notes.txt", "one", "two"]
+    assert (tmp_path / "one").read_bytes() == b"whole"
+
+
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="no users")
 def test_folders_of_other_users_are_left_alone(tmp_path, monkeypatch):
     dead = of_dead_process(tmp_path)
     monkeypatch.setattr(os, "getuid", lambda: -5)
     clear_dead(str(tmp_path))
     assert dead.exists()
+
+
+@pytest.mark.parametrize("made", ["folder", "file"])
+def test_what_another_process_locks_first_is_made_again(tmp_path, monkeypatch, made):
+    """It may find a folder or file before its owner has locked it, and takes it for that of a dead process."""
+    used_for_temporaries(monkeypatch, tmp_path)
+    answers, real = iter([False]), locks.take
+    monkeypatch.setattr(locks, "take", lambda descriptor: next(answers, None) is None and real(descriptor))
+    with whole_file(tmp_path / "out") if made == "file" else TemporaryFolder():
+        assert len(left(tmp_path)) == 1
+    assert left(tmp_path) == (["out"] if made == "file" else [])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

@@ -28,7 +28,15 @@ from sklearn.pipeline import make_pipeline
 
 import halfseen as hs
 from halfseen.app import model_file, plain_values
-from halfseen.errors import FitError, HalfseenError, HalfseenWarning, ModelFileError, ParameterError, VersionWarning
+from halfseen.errors import (
+    DiskError,
+    FitError,
+    HalfseenError,
+    HalfseenWarning,
+    ModelFileError,
+    ParameterError,
+    VersionWarning,
+)
 from halfseen.families import ESTIMATORS
 
 FORMAT_1 = Path(__file__).with_name("format_1")
@@ -417,7 +425,7 @@ def test_the_old_file_stays_until_the_new_one_is_whole(path, monkeypatch):
     for step in ("fsync", "replace"):
         with monkeypatch.context() as patch:
             patch.setattr(os, step, fail)
-            with pytest.raises(ModelFileError, match=r"Input.output error"):
+            with pytest.raises(DiskError, match=r"Input.output error"):
                 hs.save(latent(NUMBERS)[0], path)
     assert path.read_bytes() == old
     assert os.listdir(path.parent) == [path.name]

@@ -65,6 +65,19 @@ def family_of(model: Any) -> Family:
     return found[0]
 
 
+def load_model(path: str) -> Any:
+    """Load a model for use; note if its fit was interrupted."""
+    from halfseen.app import console
+    from halfseen.app.model_file import load
+    from halfseen.estimators.convergence import unfinished
+
+    model = load(path)
+    first = unfinished(model)
+    if first:
+        console.note(f"note: {path}: {first}")
+    return model
+
+
 def command(model: Any, verb: str) -> Any:
     """Return the function with which the family of a model runs a verb."""
     family = family_of(model)

@@ -38,7 +38,7 @@ import safetensors
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.app import plain_values
-from halfseen.errors import DiskFullError, ModelFileError, ParameterError
+from halfseen.errors import DiskError, ModelFileError, ParameterError
 from halfseen.estimators.state import State
 from halfseen.families import ESTIMATORS
 from halfseen.leaves.leaf import Floats, frozen
@@ -280,7 +280,7 @@ def _write(path: Path, content: bytes) -> None:
     try:
         with whole_file(path) as file:
             file.write(content)
-    except DiskFullError:
+    except DiskError:
         raise
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be written: {error.strerror}. Use another path.") from error

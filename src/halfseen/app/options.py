@@ -8,6 +8,8 @@ from typing import Any
 
 from halfseen.errors import ParameterError
 
+MOST_SIZES = 10_000  # numbers of classes to try
+
 
 def of_every_fit(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of every fit by EM under the names of the parameters of estimators."""
@@ -36,7 +38,10 @@ def names(text: str | None) -> list[str]:
     """
     if not text:
         return []
-    [row] = csv.reader([text], skipinitialspace=True)
+    try:
+        [row] = csv.reader([text], skipinitialspace=True)
+    except (csv.Error, ValueError) as error:
+        raise ParameterError(f"{text!r:.80} is not a list of names with commas between ({error}).") from None
     return [name.strip() for name in row if name.strip()]
 
 
@@ -114,13 +119,15 @@ def sizes(text: str, option: str = "--classes") -> int | list[int] | str:
     try:
         if ".." in text:
             low, high = (int(part) for part in text.split(".."))
-            found = list(range(low, high + 1))
+            found = list(range(low, min(high, low + MOST_SIZES) + 1))
         else:
             found = [int(part) for part in text.split(",")]
     except ValueError:
         found = []
+    if len(found) > MOST_SIZES:
+        raise ParameterError(f"{option} {text!r:.40}: at most {MOST_SIZES:,} numbers of classes can be tried.")
     if not found or min(found) < 1:
-        raise ParameterError(f"{option} {text!r} is not a number of classes. Use 3, a range such as 2..8, or auto.")
+        raise ParameterError(f"{option} {text!r:.40} is not a number of classes. Use 3, a range such as 2..8, or auto.")
     return found[0] if len(found) == 1 else found
 
 

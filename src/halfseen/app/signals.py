@@ -23,7 +23,9 @@ def handle() -> None:
 
 def _terminate(number: int, frame: Any) -> None:
     _received.append(number)
-    signal.raise_signal(signal.SIGINT)  # the handler of the moment: a fit may wait for the end of a pass
+    interrupt = signal.getsignal(signal.SIGINT)  # that of the moment: a fit may wait for the end of a pass
+    if callable(interrupt):
+        interrupt(signal.SIGINT, frame)  # and not by raising the signal, which a blocked read would not notice
 
 
 def exit_code() -> int:

@@ -15,6 +15,7 @@ from halfseen.analysis.decisions import decide
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
+from halfseen.data.encodings import read_text
 from halfseen.data.files import FileTable, identifiers, open_table
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
@@ -212,8 +213,10 @@ def read_costs(path: str, classes: Sequence[str]) -> tuple[list[str], NDArray[np
     decisions : list of str
     cost : (I, J) array       cost[i, j] of decision i when the truth is class j, in the order of `classes`
     """
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        rows = [row for row in csv.reader(file) if row]
+    try:
+        rows = [row for row in csv.reader(read_text(path).splitlines()) if row]
+    except csv.Error as error:
+        raise DataError(f"{path}: it is not a table separated by commas: {error}.") from None
     if len(rows) < 2:
         raise DataError(f"{path}: a table of costs has a line of classes, then a line for each decision.")
     truths = [name.strip() for name in rows[0][1:]]
@@ -224,11 +227,18 @@ def read_costs(path: str, classes: Sequence[str]) -> tuple[list[str], NDArray[np
         if len(row) != len(rows[0]):
             raise DataError(f"{path}, line {i + 2}: {len(row)} cells instead of {len(rows[0])}.")
         for name, cell in zip(truths, row[1:], strict=True):
-            try:
-                cost[i, list(classes).index(name)] = float(cell)
-            except ValueError:
-                raise DataError(f"{path}, line {i + 2}: {cell!r} is not a number.") from None
+            cost[i, list(classes).index(name)] = _number(cell, f"{path}, line {i + 2}")
     return [row[0].strip() for row in rows[1:]], cost
+
+
+def _number(cell: str, where: str) -> float:
+    try:
+        found = float(cell)
+    except ValueError:
+        found = np.nan
+    if not np.isfinite(found):
+        raise DataError(f"{where}: {cell!r:.80} is not a number.")
+    return found
 
 
 def class_names(model: Any) -> list[str]:

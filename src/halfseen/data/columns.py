@@ -118,7 +118,9 @@ def read_kind(kind: Any, what: str) -> Kind:
         raise ParameterError(f"{what}: {error}") from None
 
 
-def learn_column(raw: RawColumn, name: str, kind: str | None = None, source: Source | None = None) -> Column:
+def learn_column(
+    raw: RawColumn, name: str, kind: str | None = None, source: Source | None = None, by_choice: bool = True
+) -> Column:
     """Infer the kind and the categories of a column.
 
     Parameters
@@ -129,6 +131,8 @@ def learn_column(raw: RawColumn, name: str, kind: str | None = None, source: Sou
         The name of a kind; overrides the inference.
     source : Source, optional
         Where the column is from, for messages.
+    by_choice : bool
+        Whether the user can name kinds, for messages.
 
     Raises
     ------
@@ -147,12 +151,16 @@ def learn_column(raw: RawColumn, name: str, kind: str | None = None, source: Sou
         if raw.type == "text" and raw.levels is None:
             cells = OtherCells()
             cells.add(raw)
-            check_numbers(name, cells, raw.seen if isinstance(raw, CodedColumn) else raw.values[~raw.missing], source)
+            check_numbers(
+                name, cells, raw.seen if isinstance(raw, CodedColumn) else raw.values[~raw.missing], source, by_choice
+            )
         return next(known for known in kinds if known.recognises(raw)).learn(raw, name)
     return read_kind(kind, f"column {name!r}").learn(raw, name)
 
 
-def check_numbers(name: str, cells: OtherCells, texts: Iterable[str], source: Source | None) -> None:
+def check_numbers(
+    name: str, cells: OtherCells, texts: Iterable[str], source: Source | None, by_choice: bool = True
+) -> None:
     """Refuse a column of text of which few cells are not numbers, if the numbers would be a quantity without them."""
     if not are_quantity(cells, texts):
         return
@@ -162,7 +170,8 @@ def check_numbers(name: str, cells: OtherCells, texts: Iterable[str], source: So
         remedy = f"Add {missing_option(cells.others)}"
     else:
         remedy = "Make such cells None or NaN"
-    raise DataError(f"{said} {remedy}, or columns={{{name!r}: 'categorical'}}.")
+    other = f", or columns={{{name!r}: 'categorical'}}" if by_choice else ""
+    raise DataError(f"{said} {remedy}{other}.")
 
 
 def are_quantity(cells: OtherCells, texts: Iterable[str]) -> bool:

@@ -10,6 +10,7 @@ import codecs
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -142,7 +143,7 @@ def _first_text(path: str, title: str, encoding: str, n_bytes: int) -> tuple[str
     try:
         with opened(path) as file:
             raw = file.read(n_bytes)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{title} cannot be read: {error}.") from None
     try:
         head = codecs.getincrementaldecoder(encoding)().decode(raw)
@@ -311,7 +312,7 @@ class CsvScan(Scan):
                             return begin
                         n_rows += 1
                     begin = lines.line_num + 1
-        except (csv.Error, UnicodeError, OSError, EOFError):
+        except (csv.Error, UnicodeError, OSError, EOFError, zlib.error):
             return None
         return None
 

@@ -48,6 +48,7 @@ from halfseen.temporary import ADVICE, TemporaryFolder
 
 __all__ = ["FileTable", "identifiers", "open_table"]
 
+MIXED = ("holds JSON", "holds integer and text", "holds real and text", "holds integer and real and text")
 EXAMPLE = "example:"  # before the name of a table that comes with the library
 OF_TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 OF_DATABASES = (".duckdb", ".sqlite", ".sqlite3", ".db")
@@ -276,6 +277,8 @@ class FileTable:
             name, why = unreadable[0]
             more = f" (and {len(unreadable) - 1} more such columns)" if len(unreadable) > 1 else ""
             advice = f"Leave it out: ignore=[{name!r}]"
+            if why in MIXED:
+                advice += "; if some of its cells mean missing, name them: missing=[...]"
             if why == "holds dates or times":
                 advice += f"; read it as categories: text=[{name!r}]; or convert it to numbers in a query: sql="
             raise DataError(f"{self._scan.title}: column {name!r} {why}{more}. {advice}.")
@@ -320,10 +323,15 @@ def _linked(path: Path, title: str) -> tuple[str, str, Any]:
     suffix = _known_suffix(path.name)
     named = Path(folder.name, f"data{suffix}")
     if suffix in OF_DATABASES:
-        shutil.copyfile(path, named)
+        with enough_space(os.path.dirname(folder.name), lambda: _needs(path), ADVICE):
+            shutil.copyfile(path, named)
     else:
         named.symlink_to(path.absolute())
     return str(named), title, folder
+
+
+def _needs(path: Path) -> str:
+    return f"a copy of {path.name} needs {size_text(path.stat().st_size)}"
 
 
 def _neighbours(folder: Path) -> list[str]:

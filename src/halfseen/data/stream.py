@@ -204,7 +204,7 @@ def _labels(raw: RawColumn) -> NDArray[Any]:
 # ------------------------------------------------------------------------------------------------ inference of columns
 
 
-def learn_columns(source: Source, kinds: Mapping[int, str]) -> tuple[Column, ...]:
+def learn_columns(source: Source, kinds: Mapping[int, str], by_choice: bool = True) -> tuple[Column, ...]:
     """Infer kind and categories of all columns in one pass; equal to `learn_column` on the whole columns."""
     learners = [_Learner(name, kinds.get(j)) for j, name in enumerate(source.names)]
 
@@ -214,7 +214,7 @@ def learn_columns(source: Source, kinds: Mapping[int, str]) -> tuple[Column, ...
 
     in_pieces(source, learn)
     for learner in learners:
-        learner.check(source)
+        learner.check(source, by_choice)
     return tuple(learner.column() for learner in learners)
 
 
@@ -284,10 +284,10 @@ class _Learner:
                 f"Leave it out: ignore=[{self.name!r}]."
             )
 
-    def check(self, source: Source) -> None:
+    def check(self, source: Source, by_choice: bool) -> None:
         """Refuse text that is nearly all numbers."""
         if self.kind is None and self.levels is None:
-            check_numbers(self.name, self.cells, self.texts, source)
+            check_numbers(self.name, self.cells, self.texts, source, by_choice)
 
     def column(self) -> Column:
         """The inferred column."""

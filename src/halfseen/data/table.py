@@ -68,7 +68,9 @@ class Schema:
     named: bool = field(default=False, compare=False)
 
     @classmethod
-    def learn(cls, source: Source, kinds: Mapping[str | int, str] | None = None, run: Run = map) -> Schema:
+    def learn(
+        cls, source: Source, kinds: Mapping[str | int, str] | None = None, run: Run = map, by_choice: bool = True
+    ) -> Schema:
         """Infer kind and categories of each column.
 
         Parameters
@@ -78,13 +80,15 @@ class Schema:
             The kind of some columns, by name or position, instead of the inference of `learn_column`.
         run : callable
             Maps a task over slices of rows: `map`, or one with workers.
+        by_choice : bool
+            Whether the user can name kinds, for messages.
         """
         chosen = {_position(key, source.names, "columns"): kind for key, kind in (kinds or {}).items()}
         for j, name in enumerate(source.names):
             if name in source.as_text:
                 chosen.setdefault(j, "categorical")
         if source.streams:
-            found = learn_columns(source, chosen)
+            found = learn_columns(source, chosen, by_choice)
             return cls(found, _group(column.kind.name for column in found), source.named)
         worded = [j for j in range(len(source.names)) if source.words(j) is not None]
         known = survey(source, run) if len(worded) < len(source.names) else {}
@@ -95,7 +99,7 @@ class Schema:
                 return Column(name, "text", words, source.options(j))
             if j not in chosen and j in known:
                 return Column(name, *known[j])
-            return learn_column(source.column(j), name, chosen.get(j), source)
+            return learn_column(source.column(j), name, chosen.get(j), source, by_choice)
 
         columns = tuple(learned(j, name) for j, name in enumerate(source.names))
         return cls(columns, _group(column.kind.name for column in columns), source.named)

@@ -16,8 +16,8 @@ from typing import Any, BinaryIO, Self
 
 import narwhals as nw
 
-from halfseen.disk import is_full
-from halfseen.errors import DataError, DiskFullError
+from halfseen.disk import is_of_disk
+from halfseen.errors import DataError, DiskError
 from halfseen.optional import optional
 from halfseen.whole_file import whole_file
 
@@ -89,7 +89,7 @@ class TableWriter:
             raise DataError(f"{self._path} is a folder. Give the name of a file in it.")
         try:
             self._file = self._open.enter_context(whole_file(self._path))
-        except DiskFullError:
+        except DiskError:
             raise
         except OSError as error:
             raise DataError(f"{self._path} cannot be written: {error.strerror}. Choose another path.") from None
@@ -108,7 +108,7 @@ class TableWriter:
         try:
             self._sink.write(table)
         except OSError as error:
-            if isinstance(error, BrokenPipeError) or is_full(error):  # which the file itself explains
+            if isinstance(error, BrokenPipeError) or is_of_disk(error):  # which the file itself explains
                 raise
             raise DataError(f"{self._path or 'standard output'} cannot be written: {error.strerror}.") from None
 

@@ -45,9 +45,8 @@ def run(verb: str, request: Mapping[str, Any]) -> int:
 def use(verb: str, request: Mapping[str, Any]) -> None:
     """Load a model and let its family run the verb."""
     from halfseen.app import dispatch
-    from halfseen.app.model_file import load
 
-    model = load(request["model"])
+    model = dispatch.load_model(request["model"])
     act = dispatch.command(model, "check" if request.get("check") else verb)
     dispatch.check_use(model, verb, request)
     act(model, dispatch.reading_of(model), request)
@@ -55,11 +54,11 @@ def use(verb: str, request: Mapping[str, Any]) -> None:
 
 def _words(error: Exception) -> str:
     """Return the message of an error; those of the system with the name of the file."""
-    from halfseen.disk import is_full
-    from halfseen.errors import DiskFullError
+    from halfseen.disk import is_of_disk
+    from halfseen.errors import DiskError
 
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    if isinstance(error, OSError) and is_full(error) and not isinstance(error, DiskFullError):
+    if isinstance(error, OSError) and is_of_disk(error) and not isinstance(error, DiskError):
         return f"standard output: {error.strerror}"  # files have a name
     return str(error)

@@ -7,7 +7,6 @@ from typing import Any
 
 from halfseen import families
 from halfseen.app import console, dispatch
-from halfseen.app.model_file import load
 from halfseen.errors import ParameterError
 
 
@@ -15,7 +14,7 @@ def run(request: Mapping[str, Any]) -> None:
     """Load the network, from a model file or a BIF file, and print the distribution."""
     path, variables, known = request["model"], request["variables"], request["known"] or []
     readers = [family for family in families.offering("read") if family.reads(path)]
-    loaded = readers[0].module("cli").read(path) if readers else load(path)
+    loaded = readers[0].module("cli").read(path) if readers else dispatch.load_model(path)
     ask = dispatch.command(loaded, "query")
     if not variables:
         raise ParameterError("name at least one variable.")

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from halfseen.app import console, dispatch
-from halfseen.app.model_file import load
 from halfseen.app.report.page import report
 
 
 def run(request: Mapping[str, Any]) -> None:
     """Load the model, read the data, write the report."""
-    loaded = load(request["model"])
+    loaded = dispatch.load_model(request["model"])
     read = dispatch.command(loaded, "data")
     dispatch.check_use(loaded, "report", request)
     found = read(loaded, dispatch.reading_of(loaded), request)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halfseen.app import console, dispatch
-from halfseen.app.model_file import load
 
 WORDS = {
     "loglik_per_step": "per step",
@@ -27,7 +26,7 @@ MOST_SEQUENCES = 12
 
 def run(request: Mapping[str, Any]) -> None:
     """Load the model, score the rows, print the scores."""
-    loaded = load(request["model"])
+    loaded = dispatch.load_model(request["model"])
     dispatch.check_use(loaded, "score", request)
     found = dispatch.command(loaded, "score")(loaded, dispatch.reading_of(loaded), request)
     if request["json"]:

@@ -57,7 +57,7 @@ from halfseen.engine.loop import em
 from halfseen.engine.loop.em import Runner, serial
 from halfseen.engine.loop.expected import Expected, Step
 from halfseen.engine.loop.model import Model, Reduced
-from halfseen.errors import CheckpointError, DiskFullError
+from halfseen.errors import CheckpointError, DiskError
 from halfseen.leaves.leaf import Leaf, arrays, frozen
 from halfseen.leaves.limits import Params
 from halfseen.seeds import seed_of
@@ -396,8 +396,9 @@ class Checkpoint:
         if self.stopped or self._writing:
             return None
         if self._file.tell() >= self._end:
-            self._file.seek(self._end)
-            self._file.truncate()
+            with self._writes(0):
+                self._file.seek(self._end)
+                self._file.truncate()
             self._writing = True
             return None
         record = _read_record(self._file, self._end)
@@ -421,7 +422,7 @@ class Checkpoint:
         try:
             with self._enough_space(size):
                 yield
-        except DiskFullError:
+        except DiskError:
             self.stop()
             raise
         except OSError as error:

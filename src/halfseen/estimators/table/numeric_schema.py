@@ -5,7 +5,6 @@ A column that never varies has no density: it is kept as a constant, carries no 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -34,10 +33,7 @@ def number_schema(source: Source, keep_constants: bool = False) -> Schema:
     keep_constants : bool
         Treat columns that never vary as numbers too: their variance is given, not estimated.
     """
-    try:
-        schema = Schema.learn(source)
-    except DataError as error:  # here no column can be categorical
-        raise type(error)(re.sub(r", or columns=\{[^{}]*'categorical'\}", "", str(error))) from None
+    schema = Schema.learn(source, by_choice=False)
     for j, column in enumerate(schema.columns):
         if not source.streams and any(isinstance(value, str | bool) for value in column.categories or ()):
             raise DataError(numbers_only(source.column(j), column.name))

@@ -137,7 +137,9 @@ class NetworkFit(NetworkMethods):
                 raise ParameterError(
                     f"hidden: {name!r} is a column of the table. Drop the column, or leave it out of hidden=."
                 )
-        learned = Schema.learn(source, {name: "categorical" for name in source.names if name in states})
+        learned = Schema.learn(
+            source, {name: "categorical" for name in source.names if name in states}, by_choice=False
+        )
         columns = []
         for column in learned.columns:
             if not column.kind.has_categories:

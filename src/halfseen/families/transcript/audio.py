@@ -99,7 +99,8 @@ def _form(raw: bytes) -> tuple[int, int, int, int]:
 def _samples(raw: bytes, kind: int, width: int) -> Floats:
     """Return numbers between -1 and 1 from little-endian samples of `width` bytes."""
     if kind == FLOAT:
-        return np.frombuffer(raw, dtype=f"<f{width}").astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a signalling NaN, which is refused with the others
+            return np.frombuffer(raw, dtype=f"<f{width}").astype(np.float64)
     if width == 1:
         return np.frombuffer(raw, dtype=np.uint8).astype(np.float64) / 128.0 - 1.0
     if width == 3:

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -21,6 +22,7 @@ from halfseen.estimators.convergence import ended
 from halfseen.families.words.bitext import open_lines, read_gold
 from halfseen.families.words.estimator import WordAligner
 from halfseen.families.words.link_scores import LinkScores, compared
+from halfseen.whole_file import whole_file
 
 PASSES = 5  # iterations of each model without --max-iter
 SHARE = 5e-4  # translations with a lower probability are not shown
@@ -91,13 +93,10 @@ def _opened(output: str) -> Iterator[TextIO]:
         return
     if not Path(output).parent.is_dir():
         raise ParameterError(f"-o: there is no directory {Path(output).parent}.")
-    temporary = Path(f"{output}.part")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            yield file
-        temporary.replace(output)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(output) as file:
+        text = TextIOWrapper(file, encoding="utf-8", newline="\n")
+        yield text
+        text.detach()  # what is left of the text goes into the file, which stays open
 
 
 def score(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
