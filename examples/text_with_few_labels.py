@@ -101,9 +101,8 @@ axes[0, 0].legend()
 figure.tight_layout()
 
 # %%
-# With the default ``guard=True`` the fit is compared with one to the labelled documents alone, by cross-validation,
-# with a warning if the unlabelled documents do harm. ``unlabeled_weight="cv"`` chooses the weight of an unlabelled
-# document by cross-validation.
+# With the default, ``unlabeled_weight="auto"`` and ``guard=True``, the weight of an unlabelled document is chosen by
+# cross-validation on the labelled ones: 0, unless unlabelled documents are clearly better.
 #
 # What the classes are about
 # --------------------------

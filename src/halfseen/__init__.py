@@ -15,6 +15,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "bayes_risk": "halfseen.analysis.decisions",
     "bound": "halfseen.analysis.bound",
     "checkpoint": "halfseen.engine.services.checkpoint",
+    "cross_validate": "halfseen.analysis.validation",
     "decide": "halfseen.analysis.decisions",
     "hidden_cells": "halfseen.analysis.imputation_check",
     "load": "halfseen.app.model_file",

@@ -3,6 +3,7 @@ from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.analysis.posterior import posterior
+from halfseen.analysis.validation import cross_validate
 from halfseen.app.model_file import load, save
 from halfseen.app.report.page import report
 from halfseen.app.versions import show_versions
@@ -56,6 +57,7 @@ __all__ = [
     "bayes_risk",
     "bound",
     "checkpoint",
+    "cross_validate",
     "decide",
     "errors",
     "explain",

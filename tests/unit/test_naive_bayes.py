@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
+from sklearn.datasets import load_breast_cancer
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 import halfseen as hs
+from benchmarks.few_labels import LabelledTable, against_alone, worse_by_a_point
 from halfseen.errors import (
     DataError,
     ImpossibleRowWarning,
@@ -478,3 +480,16 @@ def test_the_same_bits_for_any_number_of_workers():
     assert one.loglik_ == many.loglik_
     assert_array_equal(one.predict_proba(X), many.predict_proba(X))
     assert_array_equal(one.predict(X), many.predict(X))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("cls", [hs.NaiveBayes, hs.GaussianClassifier])
+def test_the_default_is_no_worse_than_labels_alone_on_real_rows(cls):
+    """Ten draws of 100 labels; ``python -m benchmarks.few_labels tables`` makes 50 on five tables."""
+    cells = load_breast_cancer(as_frame=True)
+    table = LabelledTable("tumours", cells.data.iloc[:, :6], cells.target, cls)
+    trials = against_alone(table, draws=10)
+    alone, auto = (np.array(trials[way]).mean(axis=0) for way in ("alone", "auto"))
+    assert auto[0] >= alone[0] - 1e-12
+    assert auto[1] <= alone[1] + 1e-12
+    assert worse_by_a_point(trials["auto"], trials["alone"]) <= 0.1

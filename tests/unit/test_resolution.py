@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from typer.testing import CliRunner
 
 import halfseen as hs
+from halfseen.app.cli import app
 from halfseen.data.resolution import MOST, resolution, step_of
 from halfseen.errors import CollapseWarning, ParameterError
 from halfseen.leaves import Floored, Gaussian, GaussianParams, Normal, NormalParams, Spherical
@@ -284,3 +286,39 @@ def test_three_rows_of_two_columns_are_flagged_whatever_their_variance():
     assert event.startswith("class 'odd': smallest eigenvalue ")
     assert "on 3 rows for 2 columns" in event
     assert hs.GaussianClassifier(covariance_type="tied").fit(X, ["odd"] * 3 + ["rest"] * (len(X) - 3)).events_ == []
+
+
+# ---- at the command line -----------------------------------------------------------------------------------------
+
+
+def halfseen(*arguments):
+    done = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def test_the_command_line_takes_the_floor_and_prints_the_notes(tmp_path):
+    data, model = tmp_path / "t.csv", tmp_path / "m.halfseen"
+    banded(BANDS["unequal"], 300).to_csv(data, index=False)
+    how = ("--columns", "income=gaussian", "-k", 2, "--seed", 0, "-o", model)
+    done = halfseen("fit", data, *how)
+    assert "column 'income' holds only 7 distinct values" in done.stderr
+    assert "--columns income=categorical" in done.stderr
+    assert hs.load(model).variance_floor == "resolution"
+    halfseen("fit", data, *how, "--variance-floor", 0.1)
+    assert hs.load(model)._recipe.variance_floor == 0.1
+    wrong = CliRunner().invoke(app, ["fit", str(data), "--variance-floor", "2"])
+    assert wrong.exit_code == 2
+    assert "--variance-floor 2 is not a number of at least 0 and below 1, nor 'resolution'" in wrong.output
+
+
+@pytest.mark.parametrize("model", ["classes", "gaussian"])
+def test_the_command_line_says_what_unlabelled_rows_count(model, tmp_path):
+    X = rounded(60)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=np.where(np.arange(120) % 3, "", np.repeat(["n", "p"], 60)))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    done = halfseen("fit", tmp_path / "t.csv", "--model", model, "--target", "y", "--seed", 0)
+    assert "unlabelled rows" in done.stderr
+    assert "cross-validated accuracy" in done.stderr
+    asked = halfseen("fit", tmp_path / "t.csv", "--model", model, "--target", "y", "--unlabeled-weight", 0.5)
+    assert "unlabelled rows count 0.5 of a labelled one" in asked.stderr

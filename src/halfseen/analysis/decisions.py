@@ -73,7 +73,7 @@ def decide(
     decision : (N,) array of int64
         The index of a class, or of a row of `cost`; -1 where rejected; the lowest index among equals.
     risk : (N,) array
-        With `return_risk`: the expected cost of the decision, `reject` where rejected.
+        With `return_risk`: the expected cost of the decision by `proba`, `reject` where rejected; right if these are.
 
     Examples
     --------
@@ -99,12 +99,13 @@ def bayes_risk(
     reject: float | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return the estimated risk of deciding as well as one can: the mean over rows of the least risk.
+    """Return what the best decisions would cost if the model were right: the mean over rows of the least risk.
 
         sum_n sample_weight[n] min(min_i risk[n, i], reject) / sum_n sample_weight[n]
 
-    It is an estimate from the model's own probabilities and as good as they are. With the default costs, and only
-    with these, 1 - bayes_risk is the best accuracy that can be hoped for.
+    It comes from the model's own certainty and is no estimate of the cost on new rows: a model that is too sure of
+    itself shows too little. For that see `cross_validate`: cross_validate(model, X, y).cost(cost, reject). With the
+    default costs, and only with these, 1 - bayes_risk is the best accuracy that can be hoped for.
 
     Parameters
     ----------

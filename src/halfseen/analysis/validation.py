@@ -75,6 +75,25 @@ class Validated:
         own = self.proba[np.arange(len(self.truth)), self.truth]
         return float(np.average(-np.log(np.maximum(own, 1e-300)), weights=self.weight))
 
+    def cost(self, cost: ArrayLike, reject: float | None = None) -> float:
+        """Mean cost per row of deciding by the least expected cost: what was paid, not what the model expected.
+
+        Parameters
+        ----------
+        cost, reject : as in `decide`; one table of costs for all rows
+
+        Examples
+        --------
+        >>> proba = np.array([[0.9, 0.1], [0.9, 0.1], [0.6, 0.4]])
+        >>> found = Validated(("a", "b"), np.array([0, 1, 1]), proba, np.ones(3), np.arange(3), 2, 3)
+        >>> found.cost([[0, 6], [1, 0]]), round(found.cost([[0, 6], [1, 0]], reject=0.3), 3)
+        (2.0, 0.3)
+        """
+        table = _one_table(cost)
+        decided = decide(self.proba, table, reject)
+        spent = table[np.maximum(decided, 0), self.truth]
+        return float(np.average(np.where(decided < 0, reject or 0.0, spent), weights=self.weight))
+
 
 def cross_validate(
     model: Any,
@@ -86,7 +105,7 @@ def cross_validate(
     max_rows: int | None = None,
     random_state: int = 0,
 ) -> Validated:
-    """Predict each labelled row by a model fitted without it.
+    """Predict each labelled row by a model fitted without it: estimates of accuracy and cost on new rows.
 
     A classifier has a method ``_out_of_fold(source, weight, evidence, train, test)`` for it: the posteriors of rows
     `test` by a copy fitted to rows `train`.
@@ -239,10 +258,7 @@ def costs(found: Validated, cost: ArrayLike) -> Costs:
     >>> costs(found, [[0, 5], [1, 0]])
     Costs(decided=0.0, most_probable=2.5, always=0.5)
     """
-    table = np.asarray(cost, dtype=np.float64)
-    by_cost = decide(found.proba, cost)  # checks the costs too
-    if table.ndim != 2:
-        raise ParameterError(f"cost has shape {table.shape}; here one table (decisions, classes) is for all rows.")
+    table = _one_table(cost)
     weight = found.weight / found.weight.sum()
 
     def mean(decision: Any) -> float:
@@ -250,7 +266,15 @@ def costs(found: Validated, cost: ArrayLike) -> Costs:
 
     always = min(float(weight @ row[found.truth]) for row in table)
     most_probable = mean(decide(found.proba)) if table.shape[0] == table.shape[1] else float("nan")
-    return Costs(mean(by_cost), most_probable, always)
+    return Costs(found.cost(table), most_probable, always)
+
+
+def _one_table(cost: ArrayLike) -> Floats:
+    """Return one table of costs for all rows; `decide` checks what is in it."""
+    table = np.asarray(cost, dtype=np.float64)
+    if table.ndim != 2:
+        raise ParameterError(f"cost has shape {table.shape}; here one table (decisions, classes) is for all rows.")
+    return table
 
 
 class CostPoint(NamedTuple):

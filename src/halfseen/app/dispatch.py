@@ -65,7 +65,7 @@ def family_of(model: Any) -> Family:
     return found[0]
 
 
-def load_model(path: str) -> Any:
+def model_to_use(path: str) -> Any:
     """Load a model for use; note if its fit was interrupted."""
     from halfseen.app import console
     from halfseen.app.model_file import load

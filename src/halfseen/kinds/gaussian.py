@@ -30,7 +30,7 @@ from halfseen.kinds.kind import (
 )
 from halfseen.kinds.wording import number
 from halfseen.leaves import Floored, Frozen, Gaussian, GaussianParams, Leaf, Normal, PseudoRows, Ridged, Spherical
-from halfseen.leaves.leaf import Floats, Stats
+from halfseen.leaves.leaf import NO_MASS, Floats, Stats
 
 COVARIANCES = ("full", "tied", "diag", "spherical", "fixed", "identity")
 PLAIN_FLOOR = 1e-8  # share of a column's variance, where its resolution says nothing
@@ -213,12 +213,14 @@ class GaussianKind(Kind):
             return  # a variance that all components share is not that of a few rows
         rows, spread = _rows(leaf, fitted.stats), _spreads(leaf, params)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = spread / spread.max(axis=0)
+            ratio = np.nan_to_num(spread / spread.max(axis=0), nan=1.0)
         for k in range(len(rows)):
-            d = int(np.nanargmin(ratio[k]))
-            if rows[k] > n_columns + 1 and ratio[k, d] >= SMALL_RATIO:
+            d = int(ratio[k].argmin())
+            healthy = rows[k] > n_columns + 1 and ratio[k, d] >= SMALL_RATIO
+            if healthy or rows[k] < NO_MASS:  # one without rows is noted elsewhere
                 continue
-            few = f"on {number(rows[k])} rows" + (f" for {n_columns} columns" if n_columns > 1 else "")
+            few = f"on {number(rows[k])} {'row' if number(rows[k]) == '1' else 'rows'}"
+            few += f" for {n_columns} columns" if n_columns > 1 else ""
             yield k, f"{_spread_in_words(fitted, k, d)} {few}" + _relative(float(ratio[k, d]))
 
     def counted(self, block: Block, leaf: Leaf, stats: Stats, about: Any) -> Iterator[dict[Any, Floats]]:

@@ -46,7 +46,7 @@ def use(verb: str, request: Mapping[str, Any]) -> None:
     """Load a model and let its family run the verb."""
     from halfseen.app import dispatch
 
-    model = dispatch.load_model(request["model"])
+    model = dispatch.model_to_use(request["model"])
     act = dispatch.command(model, "check" if request.get("check") else verb)
     dispatch.check_use(model, verb, request)
     act(model, dispatch.reading_of(model), request)

@@ -20,14 +20,14 @@ def run(request: Mapping[str, Any]) -> None:
             if answers is not None:
                 _show_figures(answers, json)
                 return
-    loaded = dispatch.load_model(one)
+    loaded = dispatch.model_to_use(one)
     words = dispatch.family_of(loaded).component
     if truth is not None:
         pairs = dispatch.command(loaded, "truth")(loaded, dispatch.reading_of(loaded), {**request, "data": two})
         _show_truth(comparison.with_truth(*pairs), truth, json, words[0])
         return
     try:
-        second = dispatch.load_model(two)
+        second = dispatch.model_to_use(two)
     except ModelFileError as error:
         raise ModelFileError(f"{error} To compare with data, name a column of it: --truth COLUMN.") from error
     _show_models(comparison.models(loaded, second), one, two, json, words)

@@ -14,7 +14,7 @@ def run(request: Mapping[str, Any]) -> None:
     """Load the network, from a model file or a BIF file, and print the distribution."""
     path, variables, known = request["model"], request["variables"], request["known"] or []
     readers = [family for family in families.offering("read") if family.reads(path)]
-    loaded = readers[0].module("cli").read(path) if readers else dispatch.load_model(path)
+    loaded = readers[0].module("cli").read(path) if readers else dispatch.model_to_use(path)
     ask = dispatch.command(loaded, "query")
     if not variables:
         raise ParameterError("name at least one variable.")

@@ -11,7 +11,7 @@ from halfseen.app.report.page import report
 
 def run(request: Mapping[str, Any]) -> None:
     """Load the model, read the data, write the report."""
-    loaded = dispatch.load_model(request["model"])
+    loaded = dispatch.model_to_use(request["model"])
     read = dispatch.command(loaded, "data")
     dispatch.check_use(loaded, "report", request)
     found = read(loaded, dispatch.reading_of(loaded), request)

@@ -26,7 +26,7 @@ MOST_SEQUENCES = 12
 
 def run(request: Mapping[str, Any]) -> None:
     """Load the model, score the rows, print the scores."""
-    loaded = dispatch.load_model(request["model"])
+    loaded = dispatch.model_to_use(request["model"])
     dispatch.check_use(loaded, "score", request)
     found = dispatch.command(loaded, "score")(loaded, dispatch.reading_of(loaded), request)
     if request["json"]:

@@ -9,9 +9,9 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from halfseen.app import console, options
+from halfseen.app import console, fits, options
 from halfseen.app.dispatch import Fitted
-from halfseen.app.fits import is_rule, of_fit, outcome, show_selection
+from halfseen.app.fits import is_rule, of_fit, show_selection
 from halfseen.app.tables import (
     batches,
     check,
@@ -252,15 +252,30 @@ def describe(model: Any) -> None:
     console.show_classes(model.describe(top=3))
 
 
+def outcome(model: Any) -> str:
+    """Return the outcome of the fit in one sentence; of a classifier, what unlabelled rows count and why."""
+    scores = getattr(model, "guard_", None)
+    if not scores:
+        return fits.outcome(model)
+    weight = model.unlabeled_weight_
+    used = f"unlabelled rows count {weight:g} of a labelled one" if weight else "unlabelled rows are left out"
+    return (
+        f"{fits.outcome(model)}\n{used}: cross-validated accuracy {scores['with_unlabeled']:.3f} with them, "
+        f"{scores['labelled_only']:.3f} without ({scores['n_labelled']} labelled rows)"
+    )
+
+
 def summary(model: Any) -> dict[str, Any]:
     """Return the fit as plain values."""
     names = [str(name) for name in model.class_names_]
+    supervised = getattr(model, "guard_", None) is not None
     words = {"top_words": model.top_words(10)} if has_text(model) else {}
     return {
         "estimator": type(model).__name__,
         "classes": dict(zip(names, model.weights_.tolist(), strict=True)),
         "columns": dict(model.columns_),
         **of_fit(model),
+        **({"unlabeled_weight": model.unlabeled_weight_, "cross_validated": model.guard_} if supervised else {}),
         **words,
     }
 
