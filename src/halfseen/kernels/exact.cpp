@@ -27,7 +27,7 @@ constexpr int BITS = 26;                    // of a slice: 2^27 of them add up w
 constexpr int FOLDS = 3;                    // slices kept of each number
 constexpr int LOWEST = -39, HIGHEST = 35;   // bins within the range of floats
 constexpr std::size_t TILE = 32768;         // numbers: of rows that are sorted by component, so many stay in L2
-constexpr std::size_t BLOCK = 1024;         // rows that are done again if a number is larger than all before; at most 2^11
+constexpr std::size_t BLOCK = 1024;         // rows, at most 2^11: done again if a number is larger than all before
 constexpr double ROUNDER = 6755399441055744.0;  // 1.5 * 2^52: added to a number below 2^51 and taken off, it rounds it
 
 // Numbers that begin with a cache line: a register that lies in two is read and written twice.
@@ -135,8 +135,8 @@ struct Moment {
 //
 // A number plus a rounder is a float whose last bit is the unit of the bin: as long as the exponent is that of the
 // rounder, its bits are those of the rounder plus the number of units. So bits are added up as whole numbers, and what
-// the rounders gave is taken off at the end, modulo 2^64. What the first slice leaves is at most 2^51 units of the third
-// bin: the second and the third tally may both be taken of it, and 2^11 of them are below 2^62.
+// the rounders gave is taken off at the end, modulo 2^64. What the first slice leaves is at most 2^51 units of the
+// third bin: the second and the third tally may both be taken of it, and 2^11 of them are below 2^63.
 template <class V, class W>
 struct Tally {
     std::uint64_t* to;
@@ -212,9 +212,10 @@ struct Chunk {
     Chunk(Matrix<const double> values, Span<const double> mean, Span<const std::int64_t> component,
           Span<const double> weight, std::size_t n_components, bool squares)
         : values(values), component(component), weight(weight), n_components(n_components), n_columns(values.cols),
-          width((values.cols + WIDTH - 1) / WIDTH * WIDTH), tile(std::clamp<std::size_t>(TILE / std::max<std::size_t>(width, 1), 16, BLOCK)), centre(width),
-          reach(n_components * width), sorted(n_components),
-          mass(n_components * width), first(n_components * width), second(squares ? n_components * width : 0), n_rows(n_components), squares(squares) {
+          width((values.cols + WIDTH - 1) / WIDTH * WIDTH), tile(std::clamp<std::size_t>(TILE / width, 16, BLOCK)),
+          centre(width), reach(n_components * width), sorted(n_components), mass(n_components * width),
+          first(n_components * width), second(squares ? n_components * width : 0), n_rows(n_components),
+          squares(squares) {
         std::copy(mean.data, mean.data + n_columns, centre.begin());
         double there[WIDTH];
         for (int i = 0; i < WIDTH; ++i) there[i] = n_columns % WIDTH > std::size_t(i) ? 0 : std::nan("");
@@ -242,15 +243,16 @@ struct Chunk {
         const std::size_t at = k * width + d, ahead = d == 0 ? tile * n_columns : 0, used = n_columns;
         Tally<Lanes, Whole> masses(mass, at), firsts(first, at), seconds(SQUARES ? second : first, at);
         const Lanes middle = load(centre.data() + d), far = load(reach.data() + at);
-        const double* const final = values[values.rows - 1];
+        const double* const end = values[values.rows];
         const double *const *rows = sorted.rows.data(), *weights = sorted.weights.data();
-        double last[WIDTH] = {};  // of the last row of all: a register would reach beyond its end
-        if (PART) std::copy(final + d, final + n_columns, last);
+        double last[WIDTH] = {};  // of the last rows of all: a register would reach beyond the last cell
         const Bits there = tail;
         Bits within = seen(all(0.0));
         for (std::size_t i = from; i < to; ++i) {
             if (ahead) ask(rows[i] + ahead, used);
-            const Lanes cell = load(PART && rows[i] == final ? last : rows[i] + d), w = all(weights[i]);
+            const double* x = rows[i] + d;
+            if (PART && end - x < WIDTH) x = (std::copy(x, rows[i] + used, last), last);
+            const Lanes cell = load(x), w = all(weights[i]);
             Lanes off = cell - middle;
             if (PART) off = only(there, off);
             Lanes size = as_lanes(as_bits(off) & INT64_MAX);
@@ -383,6 +385,7 @@ struct Chunk {
 
 void exact_moments(Matrix<const double> values, Span<const double> mean, Span<const std::int64_t> component,
                    Span<const double> weight, Stack<std::int64_t> tops, Stack<double> folds) {
+    if (!tops.cols) return;
     Chunk chunk(values, mean, component, weight, tops.rows, tops.layers == 3);
     chunk.add_all();
     const Moment* const moments[3] = {&chunk.mass, &chunk.first, &chunk.second};
