@@ -358,7 +358,7 @@ def text_classifier(record: Record, given: Mapping[str, Any]) -> None:
     record.call("why", lambda: vars_of(model.why(X[["SMS"]][:1]), "log_odds contributions words"))
 
 
-@cases("text classifier few labels", SMS, full={}, cv={"unlabeled_weight": "cv"}, two={"components_per_class": 2})
+@cases("text classifier few labels", SMS, full={}, auto={"unlabeled_weight": "auto"}, two={"components_per_class": 2})
 def text_few(record: Record, given: Mapping[str, Any]) -> None:
     X = messages()
     model = hs.NaiveBayes(**TEXT, **{**SEEDS, "n_init": 2, "max_iter": 20}, **given)
@@ -399,7 +399,7 @@ def naive_bayes(record: Record, given: Mapping[str, Any]) -> None:
     soft={},
     hard={"assign": "hard"},
     half={"unlabeled_weight": 0.5},
-    cv={"unlabeled_weight": "cv"},
+    auto={"unlabeled_weight": "auto"},
     two_per_class={"components_per_class": 2},
     no_guard={"guard": False},
 )

@@ -192,7 +192,8 @@ def test_an_option_of_another_family_is_refused_in_a_fit(family):
         assert done.exit_code == 2
         reason = family.refused.get("fit", {}).get(name)
         owners = families.owners("fit", name)
-        titles = " and ".join(title for owner, own in owners for title in owner.called(own))
+        *first, last = [title for owner, own in owners for title in owner.called(own)] or [""]
+        titles = f"{', '.join(first)} and {last}" if first else last
         ways = " or ".join(f"--model {word}" for owner, own in owners for word in own.models or owner.asked)
         other = f"{flag} is an option of {titles}: use {ways}."
         refused = f"{flag} cannot be used with --model {model}: {reason}."

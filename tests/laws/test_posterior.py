@@ -220,7 +220,7 @@ def test_too_few_rows_have_no_posterior():
 
 # ---- counts ---------------------------------------------------------------------------------------------------------
 
-EVENTS = np.stack([[[4.0], [2.0]], [[9.0], [1.0]], [[0.0], [0.0]]])  # mass, events, log-factorials
+EVENTS = np.stack([[[4.0], [2.0]], [[9.0], [1.0]], [[0.0], [0.0]]])  # mass, events, constants
 RATES = np.array([[1.0], [2.0]])
 
 

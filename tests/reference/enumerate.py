@@ -118,7 +118,7 @@ def _counts(leaf, rate, k, row):
     for d, x in enumerate(row):
         if not np.isnan(x):
             total += distributions.poisson.logpmf(x, rate[k, d])
-            sums[:, k, d] += 1, x, gammaln(x + 1)
+            sums[:, k, d] += 1, x, distributions.poisson.logpmf(x, leaf.scale[d])
     return float(total), sums.ravel()
 
 
@@ -132,7 +132,7 @@ def _clustered(leaf, params, k, row):
             before = np.arange(x)
             joined = (before / (size + before)).sum()
             constant = np.log1p(before / size).sum() - gammaln(x + 1) + joined * np.log(size)
-            sums[:, k, d] += 1, x, joined, constant
+            sums[:, k, d] += 1, x, joined, constant, x - joined
     return float(total), sums.ravel()
 
 

@@ -261,12 +261,12 @@ def test_fused_sums_are_those_of_three_steps(kernels, n_states, n_groups, n_numb
     values, counts = rng.normal(size=(n_steps, n_numbers)), rng.integers(0, 4, (n_steps, n_counts)).astype(float)
     values[rng.random(values.shape) < 0.2] = np.nan
     counts[rng.random(counts.shape) < 0.2] = np.nan
-    factorials = gammaln(np.nan_to_num(counts) + 1)
+    constants = -gammaln(np.nan_to_num(counts) + 1)
     deviation = np.nan_to_num(values)[:, :, None] - mean
     seen, counted = ~np.isnan(values), ~np.isnan(counts)
     scores = np.log(table)[cells].sum(axis=1) if n_groups else np.zeros((n_steps, n_states))
     scores -= 0.5 * (seen[:, :, None] * (np.log(2 * np.pi * var) + deviation**2 / var)).sum(axis=1)
-    scores += np.nan_to_num(counts) @ np.log(rate) - counted @ rate - factorials.sum(axis=1)[:, None]
+    scores += np.nan_to_num(counts) @ np.log(rate) - counted @ rate + constants.sum(axis=1)[:, None]
     usage, used_starts, used_moves, expected = soft(plain, start, trans, lengths, outer, scores)
     out = [np.zeros(shape) for shape in ((wide,), (wide, wide), (len(table), wide))]
     out += [np.zeros((3, n_numbers, wide)), np.zeros((3, n_counts, wide)), np.empty(len(lengths))]
@@ -277,12 +277,12 @@ def test_fused_sums_are_those_of_three_steps(kernels, n_states, n_groups, n_numb
         *(padded(rate, 1e300), padded(np.log(rate), 690.0)),
     )
     work = np.empty(kernels.chain_room(lengths, wide))
-    columns = (lengths, outer, cells, values, counts, factorials)
+    columns = (lengths, outer, cells, values, counts, constants)
     kernels.chain_fused(padded(start), moves, *emissions, *columns, work, *out)
     by_cell = np.zeros((len(table), n_states))
     np.add.at(by_cell, cells, usage[:, None, :])
     moments = [np.einsum("nw,nd,ndw->dw", usage, seen, deviation**power) for power in range(3)]
-    sums = [factor.T @ usage for factor in (counted, np.nan_to_num(counts), factorials * counted)]
+    sums = [factor.T @ usage for factor in (counted, np.nan_to_num(counts), constants * counted)]
     found = [part[..., :n_states] for part in out[:-1]]
     found[1] = found[1][:n_states]
     same((*found, out[-1]), (used_starts, used_moves, by_cell, np.array(moments), np.array(sums), expected))

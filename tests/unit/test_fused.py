@@ -149,8 +149,8 @@ def kernel_arguments(rng, n_rows, n_groups=3, n_numbers=2, n_counts=2, width=8, 
     rate[:, 1] = 0.0
     with np.errstate(divide="ignore"):
         log_rate = np.maximum(np.log(rate), -1e300)
-    log_factorials = np.where(np.isnan(counts), 0.0, np.log(np.maximum(np.nan_to_num(counts), 1)))
-    inputs = (cells, values, counts, log_factorials, rng.integers(0, 3, n_rows).astype(float), False, mix, table)
+    constants = np.where(np.isnan(counts), 0.0, -np.log(np.maximum(np.nan_to_num(counts), 1)))
+    inputs = (cells, values, counts, constants, rng.integers(0, 3, n_rows).astype(float), False, mix, table)
     inputs += (rng.normal(size=(n_numbers, width)), np.where(padding, 0.0, rng.random((n_numbers, width))), half_log)
     outputs = (np.zeros(width), np.zeros(table.shape), np.zeros((3, n_numbers, width)), np.zeros((3, n_counts, width)))
     return (*inputs, rate, log_rate), outputs

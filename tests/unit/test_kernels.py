@@ -6,6 +6,7 @@ Missing cells, impossible parts, no rows, one row, no columns.
 import os
 import subprocess
 import sys
+from decimal import Decimal, localcontext
 from types import ModuleType
 
 import numpy as np
@@ -182,13 +183,39 @@ def test_a_rate_of_zero_allows_no_event_and_is_sure_of_none(kernels):
     assert scores.ravel().tolist() == [0.0, -np.inf, 0.0]
 
 
-def test_poisson_expect_adds_mass_events_and_log_factorials(kernels, n_rows, rng):
+def test_poisson_expect_adds_mass_events_and_log_probabilities_at_the_unit(kernels, n_rows, rng):
     counts, usage = some_numbers(n_rows, rng, whole=True), rng.random((n_rows, K))
-    sums = rng.random((3, K, 2))
-    terms = np.stack([np.where(np.isnan(counts), np.nan, 1.0), counts, gammaln(counts + 1)])
+    sums, unit = rng.random((3, K, 2)), np.array([0.7, 20.0])
+    terms = np.stack([np.where(np.isnan(counts), np.nan, 1.0), counts, distributions.poisson.logpmf(counts, unit)])
     expected = sums + np.nansum(usage[:, :, None] * terms[:, :, None], axis=1)
-    kernels.poisson_expect(counts, usage, sums)
+    kernels.poisson_expect(counts, unit, usage, sums)
     np.testing.assert_allclose(sums, expected, rtol=1e-12)
+    constants = np.full(counts.shape, 7.0)
+    kernels.poisson_constants(counts, unit, constants)
+    np.testing.assert_allclose(constants, np.nan_to_num(terms[2]), rtol=1e-12, atol=1e-13)
+
+
+def log_factorial(x):
+    """Stirling's series from 4096 on, where its fifth term is below 1e-35; before, the sum of logs."""
+    if x < 4096:
+        return sum((Decimal(i).ln() for i in range(2, int(x) + 1)), Decimal(0))
+    pi = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
+    series = 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5) - 1 / (1680 * x**7)
+    return x * x.ln() - x + (2 * pi * x).ln() / 2 + series
+
+
+@pytest.mark.parametrize("x", [0.0, 1.0, 300.0, 4096.0, 1e6, 1e9, 1e12, 1e15])
+@pytest.mark.parametrize("off", [-0.5, -1e-3, -1e-7, 0.0, 1e-7, 1e-3, 0.099, 0.101, 3.0])
+def test_poisson_scores_of_large_counts_keep_their_digits(kernels, x, off):
+    """Against 60 digits: x log rate, rate and log x! of 1e15 are 3e16, and differ from each other by 10."""
+    rate = np.array([[max(x, 1.0) * (1 + off)]])
+    with localcontext(prec=60):
+        exact = Decimal(x) * Decimal(float(rate[0, 0])).ln() - Decimal(float(rate[0, 0])) - log_factorial(Decimal(x))
+    scores, constants = np.zeros((1, 1)), np.zeros((1, 1))
+    kernels.poisson_score(np.array([[x]]), rate, scores)
+    kernels.poisson_constants(np.array([[x]]), rate[0], constants)
+    assert float(scores[0, 0]) == pytest.approx(float(exact), rel=1e-13, abs=2e-11)
+    assert constants[0, 0] == pytest.approx(scores[0, 0], rel=1e-13, abs=2e-11)
 
 
 @pytest.mark.parametrize("beta", [1.0, 0.25, 3.0])
@@ -682,9 +709,9 @@ def test_mixture_best_is_the_largest_log_joint(kernels, rng, rows, dtype):
     codes, values = some_codes(rows, rng).astype(dtype), some_numbers(rows, rng)
     values[: rows // 2] = np.nan_to_num(values[: rows // 2])  # some tiles with holes, some without
     counts = some_numbers(rows, rng, whole=True)
-    factorials = np.where(np.isnan(counts), 0.0, gammaln(counts + 1))
+    constants = np.where(np.isnan(counts), 0.0, -gammaln(counts + 1))
     best = np.full(rows, 99)
-    kernels.mixture_best(codes, STARTS, values, counts, factorials, *params.values(), best)
+    kernels.mixture_best(codes, STARTS, values, counts, constants, *params.values(), best)
     assert best.tolist() == joint_by_hand(codes, values, counts, own).argmax(axis=1).tolist()
 
 

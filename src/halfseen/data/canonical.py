@@ -43,6 +43,14 @@ def hash_rows(columns: Sequence[NDArray[Any]], n_rows: int) -> NDArray[np.uint64
     return hashes
 
 
+def hash_sequences(hashes: NDArray[np.uint64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Two 64-bit hashes of each sequence, (2, B), from those of its rows: sums of hashes of (row, place)."""
+    firsts = np.cumsum(lengths) - lengths
+    place = np.arange(hashes.shape[1]) - np.repeat(firsts, lengths)
+    placed = hash_rows([*hashes.view(np.int64), place], hashes.shape[1])
+    return np.add.reduceat(placed, firsts, axis=1)
+
+
 def _bits(cells: NDArray[Any]) -> NDArray[np.uint64]:
     """Equal bits for equal cells."""
     return (_tidy(cells) if cells.dtype.kind == "f" else cells.astype(np.int64)).view(np.uint64)

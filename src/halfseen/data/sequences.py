@@ -11,13 +11,14 @@ a row belongs to and one that says when. All become one table of steps, sequence
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from halfseen.data.canonical import hash_rows, hash_sequences
 from halfseen.data.frames import Source, read
 from halfseen.data.labels import Evidence
 from halfseen.data.table import CHUNK, LARGEST, Schema, Table, check_weight
@@ -114,6 +115,24 @@ class Sequences:
         """Some of the sequences: an index array, a mask or a slice."""
         numbers = np.arange(len(self.lengths))[chosen]
         return Sequences(self.steps.take(rows_of(self.lengths, numbers)), self.lengths[numbers], self.weight[numbers])
+
+    def canonical(self) -> Sequences:
+        """The same sequences in an order that their content and weights decide, the longest first.
+
+        Examples
+        --------
+        >>> source, cut = read_sequences([["a"], ["b"], ["a"], ["a"]], lengths=[1, 2, 1])
+        >>> table = Schema.learn(source).encode(source)
+        >>> Sequences.of(table, cut.lengths).canonical().lengths.tolist()
+        [2, 1, 1]
+        """
+        evidence = None if self.evidence is None else self.evidence.canonical()
+        sequences = replace(self, steps=replace(self.steps, evidence=evidence))
+        if len(self.lengths) == 1:
+            return sequences
+        keys = hash_sequences(hash_rows(sequences.steps.content(), self.steps.n_rows), self.lengths)
+        order = np.lexsort((self.weight, keys[1], keys[0], -self.lengths))
+        return sequences if (np.diff(order) == 1).all() else sequences.take(order)
 
     def chunks(self, size: int | None = None) -> list[SequenceChunk]:
         """Cut into chunks of whole sequences, each of about `size` steps; at least one, of any length.

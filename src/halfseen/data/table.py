@@ -33,6 +33,7 @@ from halfseen.kernels import active as kernels
 
 __all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight", "row_weight"]
 
+WEIGHTS = (1e-100, 1e100)  # between these must lie the largest weight
 CHUNK = 4096  # rows; with K = 8 doubles each their scores take 256 KB and stay in L2
 READ = 16  # uses of the statistics of a chunk of text for each time they are added to the others
 LARGEST = 16384  # rows; larger chunks save little in scheduling, and their scores no longer fit into the cache
@@ -495,13 +496,16 @@ class Table:
             return self._canonical_in_files(evidence, self.memory_limit)
         return self._merged(evidence, overwrite)
 
+    def content(self) -> list[NDArray[Any]]:
+        """The columns by which rows are compared, with the patterns of canonical evidence."""
+        return self._content(self.evidence)
+
     def content_order(self) -> NDArray[np.intp]:
         """An order of the rows that their content, labels and weights alone decide."""
         evidence = None if self.evidence is None else self.evidence.canonical()
         return canonical.content_order(canonical.hash_rows(self._content(evidence), self.n_rows), self.weight)
 
     def _content(self, evidence: Evidence | None) -> list[NDArray[Any]]:
-        """The columns by which rows are compared."""
         columns = [column for block in self.blocks.values() for column in _key_columns(block)]
         return columns if evidence is None else [*columns, evidence.index]  # canonical: equal numbers, equal patterns
 
@@ -603,7 +607,7 @@ def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     Parameters
     ----------
     weight : (N,) array-like, number or None
-        Finite, not negative, not all zero. A number counts for every row; None is 1.
+        Finite, not negative, the largest from 1e-100 to 1e100. A number counts for every row; None is 1.
     n_rows : int
         N.
 
@@ -638,6 +642,12 @@ def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
             )
     if not values.any():
         raise DataError("Sample weights must contain at least one non-zero number.")
+    largest = values.max()
+    if not WEIGHTS[0] <= largest <= WEIGHTS[1]:
+        raise DataError(
+            f"sample_weight: the largest weight is {largest:g}. It must lie between {WEIGHTS[0]:g} and {WEIGHTS[1]:g}: "
+            "sums of other weights would not be numbers. Multiply all weights by one factor."
+        )
     return values
 
 

@@ -13,6 +13,8 @@ sum. So expected uses are propagated back along the arcs; all have the same sign
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -141,3 +143,35 @@ def align_draw(
             arcs[r, t] = firsts[j] + min(place, len(passed) - 1)
         node = source[arcs[:, t]]
     return evidence
+
+
+def align_draws(
+    firsts: Ints,
+    source: Ints,
+    logs: Floats,
+    owner: Ints,
+    scores: Floats,
+    times: int,  # how many paths to draw
+    spread: Callable[[Ints, Floats], Ints],  # multinomial draws: counts (...) over ways with chances (..., K)
+) -> tuple[Ints, Ints]:
+    """Draw many paths at once: return how many take each arc, (A,), and are at each node at each frame, (T, L).
+
+    Backwards, those at a node are spread over the arcs that lead there.
+    """
+    brought, evidence = _forward(firsts, source, logs, owner, scores, best=False)
+    n_nodes = len(owner)
+    taken, at = np.zeros(len(source), dtype=np.int64), np.zeros((len(scores), n_nodes), dtype=np.int64)
+    if not evidence > -np.inf:
+        return taken, at
+    shares, now = _shares(firsts, brought), np.append(np.zeros(n_nodes, dtype=np.int64), times)
+    for t in range(len(scores), -1, -1):
+        flow = np.zeros(len(source), dtype=np.int64)
+        for j in np.flatnonzero(now):
+            arcs = slice(firsts[j], firsts[j + 1])
+            flow[arcs] = spread(now[j], shares[t, arcs])
+        taken += flow
+        if t:
+            now = np.zeros(n_nodes + 1, dtype=np.int64)
+            np.add.at(now, source, flow)
+            at[t - 1] = now[:-1]
+    return taken, at

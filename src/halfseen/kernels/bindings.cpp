@@ -78,10 +78,10 @@ void bind_codes(nb::module_& m) {
              categorical_count(view(codes), view(starts), view(component), view(weight), view(counts));
          });
     bind(m, "mixture_best",
-         [](Array2<const Code> codes, Index starts, In2 values, In2 counts, In2 log_factorials, In1 log_mix,
+         [](Array2<const Code> codes, Index starts, In2 values, In2 counts, In2 constants, In1 log_mix,
             In2 log_table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,
             Array1<std::int64_t> best) {
-             const Rows rows{{}, view(values), view(counts), view(log_factorials), {}, false};
+             const Rows rows{{}, view(values), view(counts), view(constants), {}, false};
              const Mixture logs{view(log_mix), view(log_table), view(mean), view(half_precision), view(half_log),
                                 view(rate), view(log_rate)};
              mixture_best(view(codes), view(starts), rows, logs, view(best));
@@ -117,20 +117,20 @@ void bind_cells(nb::module_& m) {
 }
 
 void bind_mixture(nb::module_& m) {
-    bind(m, "mixture_soft", [](Array2<const std::uint16_t> cells, In2 values, In2 counts, In2 log_factorials, In1 weight,
+    bind(m, "mixture_soft", [](Array2<const std::uint16_t> cells, In2 values, In2 counts, In2 constants, In1 weight,
                              bool in_order, In1 mix, In2 table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,
                              Out1 mix_usage, Out2 table_usage, Out3 moments, Out3 sums) {
-        const Rows rows{view(cells), view(values), view(counts), view(log_factorials), view(weight),
+        const Rows rows{view(cells), view(values), view(counts), view(constants), view(weight),
                         in_order && cells.shape(1) > 0};
         const Mixture mixture{view(mix), view(table), view(mean), view(half_precision), view(half_log), view(rate),
                               view(log_rate)};
         return mixture_soft(rows, mixture, Sums{view(mix_usage), view(table_usage), view(moments), view(sums)});
     });
     bind(m, "mixture_posterior",
-         [](Array2<const std::uint16_t> cells, In2 values, In2 counts, In2 log_factorials, In1 weight, bool in_order,
+         [](Array2<const std::uint16_t> cells, In2 values, In2 counts, In2 constants, In1 weight, bool in_order,
             In1 mix, In2 table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate, Out2 usage,
             Out1 log_evidence) {
-             const Rows rows{view(cells), view(values), view(counts), view(log_factorials), view(weight),
+             const Rows rows{view(cells), view(values), view(counts), view(constants), view(weight),
                              in_order && cells.shape(1) > 0};
              const Mixture mixture{view(mix), view(table), view(mean), view(half_precision), view(half_log),
                                    view(rate), view(log_rate)};
@@ -147,12 +147,12 @@ void bind_chain(nb::module_& m) {
     });
     bind(m, "chain_fused",
          [](In1 start, In2 trans, In2 table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,
-            Index lengths, In1 outer, Array2<const std::uint16_t> cells, In2 values, In2 counts, In2 log_factorials,
+            Index lengths, In1 outer, Array2<const std::uint16_t> cells, In2 values, In2 counts, In2 constants,
             Out1 work, Out1 start_usage, Out2 trans_usage, Out2 table_usage, Out3 moments, Out3 sums,
             Out1 log_evidence) {
              const ChainEmissions model{view(table), view(mean), view(half_precision), view(half_log), view(rate),
                                         view(log_rate)};
-             const ChainSteps steps{view(cells), view(values), view(counts), view(log_factorials)};
+             const ChainSteps steps{view(cells), view(values), view(counts), view(constants)};
              chain_fused(view(start), view(trans), model, view(lengths), view(outer), steps, view(work),
                          view(start_usage), view(trans_usage), ChainSums{view(table_usage), view(moments), view(sums)},
                          view(log_evidence));
@@ -414,11 +414,18 @@ NB_MODULE(compiled, m) {
     bind(m, "gaussian_count", [](In2 values, In2 mean, Index component, In1 weight, Out3 moments) {
         gaussian_count(view(values), view(mean), view(component), view(weight), view(moments));
     });
+    bind(m, "exact_moments", [](In2 values, In1 mean, Index component, In1 weight, Array3<std::int64_t> tops,
+                                Out3 folds) {
+        exact_moments(view(values), view(mean), view(component), view(weight), view(tops), view(folds));
+    });
     bind(m, "poisson_score", [](In2 counts, In2 rate, Out2 scores) {
         poisson_score(view(counts), view(rate), view(scores));
     });
-    bind(m, "poisson_expect", [](In2 counts, In2 usage, Out3 sums) {
-        poisson_expect(view(counts), view(usage), view(sums));
+    bind(m, "poisson_constants", [](In2 counts, In1 unit, Out2 constants) {
+        poisson_constants(view(counts), view(unit), view(constants));
+    });
+    bind(m, "poisson_expect", [](In2 counts, In1 unit, In2 usage, Out3 sums) {
+        poisson_expect(view(counts), view(unit), view(usage), view(sums));
     });
     bind(m, "independent_soft", [](Out2 scores, In1 outer, double beta, Out1 log_evidence) {
         independent_soft(view(scores), view(outer), beta, view(log_evidence));

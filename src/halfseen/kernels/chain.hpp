@@ -32,13 +32,13 @@ struct ChainSteps {
     Matrix<const std::uint16_t> cells;  // (N, G)  row of `table` for each group of columns
     Matrix<const double> values;        // (N, D)  NaN = missing
     Matrix<const double> counts;        // (N, P)  NaN = missing
-    Matrix<const double> log_factorials;// (N, P)  log counts!, 0 where missing
+    Matrix<const double> constants;     // (N, P)  log Poisson(counts; unit), 0 where missing
 };
 
 struct ChainSums {
     Matrix<double> table;               // (R, W)     added to
     Stack<double> moments;              // (3, D, W)  added to, about `mean`
-    Stack<double> sums;                 // (3, P, W)  added to: mass, events, log-factorials
+    Stack<double> sums;                 // (3, P, W)  added to: mass, events, constants
 };
 
 void chain_fused(

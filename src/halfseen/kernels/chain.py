@@ -287,13 +287,13 @@ def chain_fused(
     cells: NDArray[np.uint16],  # (N, G)  in, row of `table` for each group of columns
     values: Floats,  # (N, D)  in, NaN = missing
     counts: Floats,  # (N, P)  in, NaN = missing
-    log_factorials: Floats,  # (N, P)  in, log counts!, 0 where missing
+    constants: Floats,  # (N, P)  in, log Poisson(counts; unit), 0 where missing
     work: Floats,  # scratch, see `chain_room`
     start_usage: Floats,  # (W,)    added to
     trans_usage: Floats,  # (W, W)  added to
     table_usage: Floats,  # (R, W)  added to
     moments: Floats,  # (3, D, W)  added to, about `mean`
-    sums: Floats,  # (3, P, W)  added to: mass, events, log-factorials
+    sums: Floats,  # (3, P, W)  added to: mass, events, constants
     log_evidence: Floats,  # (B,)    out; NaN: the sequence added nothing
 ) -> None:
     """Score, infer and expect a chain over columns at once.
@@ -305,14 +305,14 @@ def chain_fused(
     with np.errstate(divide="ignore"):
         usage = np.log(table)[cells].sum(axis=1)
     usage -= (seen[:, :, None] * (half_log + half_precision * deviation**2)).sum(axis=1)
-    usage += events @ log_rate - counted @ rate - log_factorials.sum(axis=1)[:, None]
+    usage += events @ log_rate - counted @ rate + constants.sum(axis=1)[:, None]
     usage[usage < -1e299] = -np.inf
     chain_soft(start, trans, lengths, outer, usage, work, start_usage, trans_usage, log_evidence)
     usage[np.repeat(np.isnan(log_evidence), lengths)] = 0.0
     np.add.at(table_usage, cells, usage[:, None, :])
     for power in range(3):
         moments[power] += np.einsum("nw,nd,ndw->dw", usage, seen, deviation**power)
-    for sum_, factor in zip(sums, (counted, events, log_factorials), strict=True):
+    for sum_, factor in zip(sums, (counted, events, constants), strict=True):
         sum_ += factor.T @ usage
 
 

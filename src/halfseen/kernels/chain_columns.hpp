@@ -123,11 +123,11 @@ template <bool CAREFUL>
 double emit_columns(const ChainSteps s, const ChainEmissions m, std::size_t n, double* out, std::size_t width) {
     double best = 0;
     if (m.mean.rows + m.rate.rows) {
-        const double *counts = s.counts[n], *log_factorials = s.log_factorials[n];
+        const double *counts = s.counts[n], *constants = s.constants[n];
         for (std::size_t p = 0; p < m.rate.rows; ++p) {
             if (counts[p] != counts[p]) continue;
             for (std::size_t k = 0; k < width; k += WIDTH) {
-                const Lanes logs = all(counts[p]) * load(m.log_rate[p] + k) - load(m.rate[p] + k) - all(log_factorials[p]);
+                const Lanes logs = all(counts[p]) * load(m.log_rate[p] + k) - load(m.rate[p] + k) + all(constants[p]);
                 store(out + k, load(out + k) + logs);
             }
         }
@@ -256,12 +256,12 @@ void add_sums(const Lane lane, std::size_t from, std::size_t to, const Sink sink
             }
             for (std::size_t c = 0; c < m.rate.rows; ++c) {
                 for (std::size_t t = begin; t < end; ++t) {
-                    const double count = s.counts[lane.first + t][c], factorial = s.log_factorials[lane.first + t][c];
+                    const double count = s.counts[lane.first + t][c], constant = s.constants[lane.first + t][c];
                     if (count != count) continue;
                     const double* usage = lane.emission_row(t) + first;
                     for (int v = 0; v < V; ++v) {
                         const Lanes r = load(usage + v * WIDTH);
-                        const Lanes parts[3] = {r, r * all(count), r * all(factorial)};
+                        const Lanes parts[3] = {r, r * all(count), r * all(constant)};
                         for (std::size_t p = 0; p < 3; ++p) {
                             double* out = sums.sums[p][c] + first + v * WIDTH;
                             store(out, load(out) + parts[p]);

@@ -18,6 +18,8 @@ namespace halfseen {
     bool any_infinite(Matrix<const double>);                                                                         \
     void gaussian_count(Matrix<const double>, Matrix<const double>, Span<const std::int64_t>, Span<const double>,    \
                         Stack<double>);                                                                              \
+    void exact_moments(Matrix<const double>, Span<const double>, Span<const std::int64_t>, Span<const double>,       \
+                       Stack<std::int64_t>, Stack<double>);                                                          \
     void lloyd(const Lloyd<double>&, const LloydSums&);                                                              \
     void lloyd(const Lloyd<float>&, const LloydSums&);                                                               \
     void normal_score(Matrix<const double>, const Normals&, Matrix<double>);                                         \
@@ -86,6 +88,11 @@ bool any_infinite(Matrix<const double> cells) { HALFSEEN_PICK(any_infinite(cells
 void gaussian_count(Matrix<const double> values, Matrix<const double> mean, Span<const std::int64_t> component,
                     Span<const double> weight, Stack<double> moments) {
     HALFSEEN_PICK(gaussian_count(values, mean, component, weight, moments));
+}
+
+void exact_moments(Matrix<const double> values, Span<const double> mean, Span<const std::int64_t> component,
+                   Span<const double> weight, Stack<std::int64_t> tops, Stack<double> folds) {
+    HALFSEEN_PICK(exact_moments(values, mean, component, weight, tops, folds));
 }
 
 void gaussian_score(Matrix<const double> values, Matrix<const double> mean, Matrix<const double> var,

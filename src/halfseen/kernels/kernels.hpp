@@ -46,6 +46,15 @@ void gaussian_count(
     Span<const double> weight,          // (N,)       in
     Stack<double> moments);             // (3, K, D)  added to
 
+// The same as sums without rounding: see exact.py.
+void exact_moments(
+    Matrix<const double> values,        // (N, D)     in, NaN = missing
+    Span<const double> mean,            // (D,)       in, the pivot of the moments
+    Span<const std::int64_t> component, // (N,)       in
+    Span<const double> weight,          // (N,)       in
+    Stack<std::int64_t> tops,           // (P, K, D)  out, the bin of the first slice
+    Stack<double> folds);               // (P F, K, D)  out, sums of slices
+
 struct Normals {
     Matrix<const double> mean;          // (K, D)
     Stack<const double> factor;         // (K, D, D)  upper triangular, factor factor' = precision
@@ -92,8 +101,14 @@ void poisson_score(
     Matrix<const double> rate,          // (K, D)  in
     Matrix<double> scores);             // (N, K)  added to
 
+void poisson_constants(
+    Matrix<const double> counts,        // (N, D)  in, NaN = missing
+    Span<const double> unit,            // (D,)    in
+    Matrix<double> constants);          // (N, D)  out, log Poisson(counts; unit), 0 where missing
+
 void poisson_expect(
     Matrix<const double> counts,        // (N, D)     in, NaN = missing
+    Span<const double> unit,            // (D,)       in
     Matrix<const double> usage,         // (N, K)     in
     Stack<double> sums);                // (3, K, D)  added to
 
@@ -188,15 +203,15 @@ struct Mixture {
     Matrix<const double> mean;          // (D, W)
     Matrix<const double> half_precision;// (D, W)  1 / (2 var)
     Matrix<const double> half_log;      // (D, W)  log(2 pi var) / 2
-    Matrix<const double> rate;          // (P, W)
-    Matrix<const double> log_rate;      // (P, W)  -1e300 for log 0
+    Matrix<const double> rate;          // (P, W)  rate - unit
+    Matrix<const double> log_rate;      // (P, W)  log(rate / unit), -1e300 for log 0
 };
 
 struct Rows {
     Matrix<const std::uint16_t> cells;  // (N, G)  row of `table` for each group of columns
     Matrix<const double> values;        // (N, D)  NaN = missing
     Matrix<const double> counts;        // (N, P)  NaN = missing
-    Matrix<const double> log_factorials;// (N, P)  log counts!, 0 where missing
+    Matrix<const double> constants;     // (N, P)  log Poisson(counts; unit), 0 where missing
     Span<const double> weight;          // (N,)
     bool in_order;                      // equal cells of the first group follow each other: their sum stays in registers
 };
@@ -205,7 +220,7 @@ struct Sums {
     Span<double> mix;                   // (W,)       added to
     Matrix<double> table;               // (R, W)     added to
     Stack<double> moments;              // (3, D, W)  added to, about `mean`
-    Stack<double> sums;                 // (3, P, W)  added to: mass, events, log-factorials
+    Stack<double> sums;                 // (3, P, W)  added to: mass, events, constants
 };
 
 // Returns the log-likelihood; -inf when a row of positive weight is impossible.

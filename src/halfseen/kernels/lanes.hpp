@@ -94,6 +94,11 @@ inline Bits operator&(const Bits& a, const Bits& b) {
     for (int i = 0; i < WIDTH; ++i) out.v[i] = a.v[i] & b.v[i];
     return out;
 }
+inline Bits operator|(const Bits& a, const Bits& b) {
+    Bits out;
+    for (int i = 0; i < WIDTH; ++i) out.v[i] = a.v[i] | b.v[i];
+    return out;
+}
 inline Bits operator&(const Bits& a, std::int64_t b) {
     Bits out;
     for (int i = 0; i < WIDTH; ++i) out.v[i] = a.v[i] & b;

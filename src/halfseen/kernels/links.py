@@ -32,7 +32,7 @@ Statistics of the place: kind 1: (NULLs, sum of h, then for each cell (m, n, j) 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -317,6 +317,67 @@ def _drawn_way(chance: Floats, place: Floats, uniforms: Floats) -> tuple[Ints, f
             found[j] = state - (n + 1)
             into = moves[:, found[j] - 1]
     return found, float(np.log(scale).sum())
+
+
+def links_draws(
+    kind: int,
+    null: bool,
+    pairs: Ints,
+    cells: Ints,
+    allowed: Allowed,
+    place: Floats,
+    chance: Floats,  # in
+    times: Ints,  # (P,)  in, how many links to draw of each pair
+    each: Floats,  # (P,)  in, what each of them counts as
+    spread: Callable[[Ints, Floats], Ints],  # multinomial draws: counts (...) over ways with chances (..., K)
+    usage: Floats,  # added to: uses of links, shaped as `chance`
+    stats: Floats,  # added to: statistics of places
+) -> None:
+    """Draw the links of every pair many times at once."""
+    for p, (one, _) in enumerate(_each(null, pairs, allowed, chance)):
+        n, m, at = one.shape[0] - 1, one.shape[1], int(pairs[p, 4])
+        if kind == JUMPS:
+            counts, moved = _drawn_ways(one, place, int(times[p]), spread)
+        else:
+            counts = spread(np.full(m, times[p]), (one * _places(kind, place, n, m, null)).T).T
+        used = counts * each[p]
+        usage[at : at + (n + 1) * m] += used.ravel()
+        if kind != UNIFORM:
+            stats[0] += used[0].sum()
+        if kind == DIAGONAL:
+            off = np.abs(np.arange(1, n + 1)[:, None] / n - np.arange(1, m + 1) / m)
+            stats[1] -= (used[1:] * off).sum()
+            stats[2 + cells[p] : 2 + cells[p] + m] += used[1:].sum(axis=0)
+        elif kind == JUMPS:
+            n_jumps = len(place) - 1
+            before, after = np.indices(moved.shape)
+            jump = np.clip(after + 1 - before, -(n_jumps // 2), n_jumps // 2) + n_jumps // 2
+            stats[1 : 1 + n_jumps] += np.bincount(jump.ravel(), (moved * each[p]).ravel(), minlength=n_jumps)
+            first = 1 + n_jumps + int(cells[p])
+            stats[first : first + n + 1] += moved.sum(axis=1) * each[p]
+
+
+def _drawn_ways(chance: Floats, place: Floats, times: int, spread: Callable[[Ints, Floats], Ints]) -> tuple[Ints, Ints]:
+    """Draw many ways backwards: return uses of links (n + 1, m), and moves from word i, 0 none, to word w + 1.
+
+    What is known of the words before place j groups the ways: nothing, at the end; that the last one is word s, after
+    a NULL; or that word w + 1 follows.
+    """
+    n, m = chance.shape[0] - 1, chance.shape[1]
+    moves, _ = _moves(place, n)
+    words, nulls, _ = _forward(chance, moves, place[0])
+    counts, moved = np.zeros((n + 1, m), dtype=np.int64), np.zeros((n + 1, n), dtype=np.int64)
+    into = np.concatenate([np.ones((1, n + 1)), np.eye(n + 1), moves.T])  # by group: how probable what follows is
+    groups = np.zeros(len(into), dtype=np.int64)
+    groups[0] = times
+    for j in range(m - 1, -1, -1):
+        drawn = spread(groups, np.concatenate([nulls[j] * into, words[j] * into], axis=1))
+        stay, new = drawn[:, : n + 1], drawn[:, n + 1 :]
+        moved += (stay + new)[n + 2 :].T
+        counts[0, j], counts[1:, j] = stay.sum(), new.sum(axis=0)[1:]
+        groups = np.concatenate([[0], stay.sum(axis=0), new.sum(axis=0)[1:]])
+    moved[0] += groups[n + 2 :]
+    return counts, moved
 
 
 # ---- the lexicon -----------------------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ double multiply_many(const std::uint16_t* cells, std::size_t from, std::size_t t
 
 // logs -= half_log + half_precision (x - mean)^2 over observed numbers; logs += log Poisson over observed counts.
 template <int W>
-inline Row<W> log_densities(const double* values, const double* counts, const double* log_factorials,
+inline Row<W> log_densities(const double* values, const double* counts, const double* constants,
                                  const Mixture m) {
     Row<W> logs;
     for (int b = 0; b < W / WIDTH; ++b) logs.at[b] = all(0.0);
@@ -110,8 +110,8 @@ inline Row<W> log_densities(const double* values, const double* counts, const do
     for (std::size_t p = 0; p < m.rate.rows; ++p) {
         if (counts[p] != counts[p]) continue;
         for (int b = 0; b < W / WIDTH; ++b) {
-            logs.at[b] += all(counts[p]) * load(m.log_rate[p] + b * WIDTH) - load(m.rate[p] + b * WIDTH) -
-                          all(log_factorials[p]);
+            logs.at[b] += all(counts[p]) * load(m.log_rate[p] + b * WIDTH) - load(m.rate[p] + b * WIDTH) +
+                          all(constants[p]);
         }
     }
     return logs;
@@ -162,7 +162,7 @@ struct Tile {
                 multiply<W>(cells, leading, n_groups, m, used);
             }
             if (NUMERIC) {
-                const Row<W> logs = log_densities<W>(rows.values[n], rows.counts[n], rows.log_factorials[n], m);
+                const Row<W> logs = log_densities<W>(rows.values[n], rows.counts[n], rows.constants[n], m);
                 best[t] = row_largest(logs);
                 for (int b = 0; b < W / WIDTH; ++b) used.at[b] *= exp_below_zero(logs.at[b] - all(best[t]));
                 offsets[t] += best[t];
@@ -210,7 +210,7 @@ struct Tile {
         for (std::size_t t = 0; t < size; ++t) {
             if (in_range(t)) continue;
             const std::size_t n = first + t;
-            const Row<W> logs = log_densities<W>(rows.values[n], rows.counts[n], rows.log_factorials[n], m);
+            const Row<W> logs = log_densities<W>(rows.values[n], rows.counts[n], rows.constants[n], m);
             Row<W> used;
             offsets[t] = rescue<W>(rows.cells[n], rows.cells.cols, logs, m, used);
             totals[t] = 1;
@@ -293,16 +293,16 @@ struct Tile {
 
     void add_events(const Rows rows, std::size_t first, std::size_t size, std::size_t p, const Sums out) {
         for (int b = 0; b < W / WIDTH; ++b) {
-            Lanes mass = all(0.0), events = all(0.0), factorials = all(0.0);
+            Lanes mass = all(0.0), events = all(0.0), constants = all(0.0);
             for (std::size_t t = 0; t < size; ++t) {
                 const double count = rows.counts[first + t][p];
                 if (count != count) continue;
                 const Lanes used = load(usage + t * W + b * WIDTH);
                 mass += used;
                 events += used * all(count);
-                factorials += used * all(rows.log_factorials[first + t][p]);
+                constants += used * all(rows.constants[first + t][p]);
             }
-            add(out.sums, p, b, mass, events, factorials);
+            add(out.sums, p, b, mass, events, constants);
         }
     }
 
@@ -430,7 +430,7 @@ struct Contest {
             }
         });
         for (std::size_t t = 0; t < size && logs.rate.rows; ++t) {
-            add_events(rows.counts[first + t], rows.log_factorials[first + t], logs, rowwise + t * width);
+            add_events(rows.counts[first + t], rows.constants[first + t], logs, rowwise + t * width);
         }
         turn_rows<ROWS>(rowwise, width, size, width, joint);
     }
@@ -502,12 +502,12 @@ struct Contest {
         for (int b = 0; b < W / WIDTH; ++b) row.at[b] += load(from + b * WIDTH);
     }
 
-    static void add_events(const double* counts, const double* log_factorials, const Mixture logs, double* row) {
+    static void add_events(const double* counts, const double* constants, const Mixture logs, double* row) {
         for (std::size_t p = 0; p < logs.rate.rows; ++p) {
             if (counts[p] != counts[p]) continue;
             for (std::size_t b = 0; b < logs.mix.size; b += WIDTH) {
-                store(row + b, load(row + b) + all(counts[p]) * load(logs.log_rate[p] + b) - load(logs.rate[p] + b) -
-                                   all(log_factorials[p]));
+                store(row + b, load(row + b) + all(counts[p]) * load(logs.log_rate[p] + b) - load(logs.rate[p] + b) +
+                                   all(constants[p]));
             }
         }
     }

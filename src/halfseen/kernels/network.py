@@ -156,6 +156,38 @@ def network_draw(
         cells[block.places] = _traced(block, entries, choose).ravel()
 
 
+def network_draws(
+    log_table: Floats,
+    schemes: Ints,
+    buckets: Ints,
+    factors: Ints,
+    local: Shorts,
+    base: Shorts,
+    times: Ints,  # (N,)  in, how many joint states to draw of each case
+    each: Floats,  # (N,)  in, what each of them counts as
+    spread: Callable[[Ints, Floats], Ints],  # multinomial draws: counts (...) over ways with chances (..., K)
+    counts: Floats,  # (S,)  added to
+) -> None:
+    """Draw many joint states of every case at once: those that send the same are spread over what was summed over."""
+    for block in _blocks(schemes, buckets, factors, local, base):
+        entries, messages = _forward(log_table, block, np.logaddexp.reduce)
+        reached = [np.zeros(message.shape, dtype=np.int64) for message in messages]
+        reached[-1] += times[block.cases, None]
+        for b in reversed(range(len(block.buckets))):
+            bucket = block.buckets[b]
+            shape = (-1, bucket.n_sent, bucket.n_summed)
+            low = np.where(np.isfinite(messages[b]), messages[b], 0.0)
+            drawn = spread(reached[b], np.exp(entries[b].reshape(shape) - low[..., None])).reshape(len(low), -1)
+            for family, sender, places in bucket.factors:
+                if family >= 0:
+                    used = drawn * each[block.cases, None]
+                    cells = block.base[:, family, None] + places
+                    counts += np.bincount(cells.ravel(), used.ravel(), minlength=len(counts))
+                else:
+                    rows = np.broadcast_to(np.arange(len(drawn))[:, None], drawn.shape)
+                    np.add.at(reached[sender], (rows, np.broadcast_to(places, drawn.shape)), drawn)
+
+
 def _forward(log_table: Floats, block: _Block, add_up: Callable[..., Floats]) -> tuple[list[Floats], list[Floats]]:
     """Return entries (n, E) and messages (n, S) of every bucket, in logs."""
     entries: list[Floats] = []

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 from scipy.sparse import csr_array
-from scipy.special import gammaln
+from scipy.special import gammaln, xlogy
 
 from halfseen.kernels import missing_cells
 from halfseen.kernels.align import (  # noqa: F401 - kernels of transcripts have a file of their own
@@ -31,6 +31,7 @@ from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a fi
     chain_soft,
     chain_soft_log,
 )
+from halfseen.kernels.exact import exact_moments  # noqa: F401 - and so have sums without rounding
 from halfseen.kernels.links import (  # noqa: F401 - so have those of word alignment
     links_agree,
     links_best,
@@ -67,6 +68,8 @@ from halfseen.kernels.tree import (  # noqa: F401 - and those of charts over sen
 Floats = NDArray[np.float64]
 Codes = NDArray[np.signedinteger]
 
+SMALL = 4096.0  # counts below which x log rate - rate - log x! has its digits
+NEAR = 0.1  # below this d - log(1 + d) comes from its series
 SLICE = 1 << 12  # rows looked at together where all pairs of rows and components are needed at once
 
 
@@ -311,28 +314,51 @@ def poisson_score(
     rate: Floats,  # (K, D)  in
     scores: Floats,  # (N, K)  added to
 ) -> None:
-    """scores[n, k] += sum_d seen[n, d] (counts[n, d] log rate[k, d] - rate[k, d] - log counts[n, d]!)."""
-    missing = np.isnan(counts)
-    filled = np.where(missing, 0.0, counts)
-    zero = rate == 0.0
-    scores += filled @ np.log(np.where(zero, 1.0, rate)).T
-    scores -= ~missing @ rate.T
-    scores -= gammaln(filled + 1.0).sum(axis=1)[:, None]
-    if zero.any():  # a rate of zero allows no event: 0 log 0 = 0, but 1 log 0 = -inf
-        scores[(filled > 0) @ zero.T.astype(np.float64) > 0] = -np.inf
+    """scores[n, k] += sum_d seen[n, d] log Poisson(counts[n, d]; rate[k, d])."""
+    for k, own in enumerate(rate):
+        scores[:, k] += _log_poisson(counts, own).sum(axis=1)
+
+
+def poisson_constants(
+    counts: Floats,  # (N, D)  in, NaN = missing
+    unit: Floats,  # (D,)    in
+    constants: Floats,  # (N, D)  out
+) -> None:
+    """constants[n, d] = log Poisson(counts[n, d]; unit[d]), 0 where missing."""
+    constants[:] = _log_poisson(counts, unit)
 
 
 def poisson_expect(
     counts: Floats,  # (N, D)     in, NaN = missing
+    unit: Floats,  # (D,)       in
     usage: Floats,  # (N, K)     in
-    sums: Floats,  # (3, K, D)  added to: mass, events, log-factorials
+    sums: Floats,  # (3, K, D)  added to: mass, events, constants
 ) -> None:
-    """sums[:, k, d] += sum_n usage[n, k] seen[n, d] (1, counts[n, d], log counts[n, d]!)."""
+    """sums[:, k, d] += sum_n usage[n, k] seen[n, d] (1, counts[n, d], log Poisson(counts[n, d]; unit[d]))."""
     missing = np.isnan(counts)
-    filled = np.where(missing, 0.0, counts)
     sums[0] += usage.T @ (~missing).astype(np.float64)
-    sums[1] += usage.T @ filled
-    sums[2] += usage.T @ gammaln(filled + 1.0)
+    sums[1] += usage.T @ np.where(missing, 0.0, counts)
+    sums[2] += usage.T @ _log_poisson(counts, unit)
+
+
+def _log_poisson(x: Floats, rate: Floats) -> Floats:
+    """Return x log rate - rate - log x!, 0 where x is missing.
+
+    In large counts these terms cancel. There it is log Poisson(x; x), by Stirling's series, less the deviance
+    x e((rate - x) / x), e(d) = d - log(1 + d).
+    """
+    missing = np.isnan(x)
+    small = np.where(missing | (x >= SMALL), 0.0, x)
+    large = np.where(x >= SMALL, x, SMALL)
+    w = 1 / large**2
+    peak = -(1 / 12 - w * (1 / 360 - w * (1 / 1260 - w / 1680))) / large - 0.5 * np.log(2 * np.pi * large)
+    d = (rate - large) / large
+    near = np.where(np.abs(d) < NEAR, d, 0.0)
+    series = near**2 * np.polynomial.polynomial.polyval(near, [(-1.0) ** n / n for n in range(2, 19)])
+    with np.errstate(divide="ignore"):
+        below = np.where(np.abs(d) < NEAR, large * series, (rate - large) - large * np.log(rate / large))
+        direct = xlogy(small, rate) - rate - gammaln(small + 1.0)
+    return np.where(missing, 0.0, np.where(x >= SMALL, peak - below, direct))
 
 
 def independent_soft(
@@ -396,7 +422,7 @@ def mixture_posterior(
     cells: NDArray[np.uint16],  # (N, G)  in, and so on: as in `mixture_soft`
     values: Floats,
     counts: Floats,
-    log_factorials: Floats,
+    constants: Floats,
     weight: Floats,  # (N,)    in, ones
     in_order: bool,
     mix: Floats,
@@ -411,7 +437,7 @@ def mixture_posterior(
 ) -> None:
     """Infer only: usage[n] = weight[n] p(component | row n), and the log-evidence."""
     joint = _mixture_scores(
-        cells, values, counts, log_factorials, _log(mix), _log(table), mean, half_precision, half_log, rate, log_rate
+        cells, values, counts, constants, _log(mix), _log(table), mean, half_precision, half_log, rate, log_rate
     )
     independent_soft(joint, weight, 1.0, log_evidence)
     usage[:] = joint[:, : usage.shape[1]]
@@ -422,7 +448,7 @@ def mixture_best(
     starts: NDArray[np.int64],  # (C,)    in, first cell of each column
     values: Floats,  # (N, D)  in, and so on: as in `mixture_soft`
     counts: Floats,
-    log_factorials: Floats,
+    constants: Floats,
     log_mix: Floats,  # (W,)    in, logs of weights; -inf in the padding
     log_table: Floats,  # (S + C, W)  in, logs of probabilities; each column begins with a row of zeros for 'missing'
     mean: Floats,
@@ -435,7 +461,7 @@ def mixture_best(
     """best[n] = argmax_k of log p(row n, component k): infer no more than that."""
     cells = starts + np.arange(1, len(starts) + 1) + codes
     joint = _mixture_scores(
-        cells, values, counts, log_factorials, log_mix, log_table, mean, half_precision, half_log, rate, log_rate
+        cells, values, counts, constants, log_mix, log_table, mean, half_precision, half_log, rate, log_rate
     )
     best[:] = np.where(joint.max(axis=1) > -np.inf, joint.argmax(axis=1), -1)
 
@@ -449,7 +475,7 @@ def _mixture_scores(
     cells: NDArray[Any],
     values: Floats,
     counts: Floats,
-    log_factorials: Floats,
+    constants: Floats,
     log_mix: Floats,
     log_table: Floats,
     mean: Floats,
@@ -463,7 +489,7 @@ def _mixture_scores(
     seen, counted = ~np.isnan(values), ~np.isnan(counts)
     deviation = np.where(seen, values, 0.0)[:, :, None] - mean
     scores -= (seen[:, :, None] * (half_log + half_precision * deviation**2)).sum(axis=1)
-    scores += np.where(counted, counts, 0.0) @ log_rate - counted @ rate - log_factorials.sum(axis=1)[:, None]
+    scores += np.where(counted, counts, 0.0) @ log_rate - counted @ rate + constants.sum(axis=1)[:, None]
     scores[scores < -1e299] = -np.inf
     return scores
 
@@ -472,7 +498,7 @@ def mixture_soft(
     cells: NDArray[np.uint16],  # (N, G)  in, row of `table` for each group of columns
     values: Floats,  # (N, D)  in, NaN = missing
     counts: Floats,  # (N, P)  in, NaN = missing
-    log_factorials: Floats,  # (N, P)  in, log counts!, 0 where missing
+    constants: Floats,  # (N, P)  in, log Poisson(counts; unit), 0 where missing
     weight: Floats,  # (N,)    in
     in_order: bool,  # whether equal cells of the first group follow each other, which is quicker in C++
     mix: Floats,  # (W,)    in, weights; 0 in the padding
@@ -485,14 +511,14 @@ def mixture_soft(
     mix_usage: Floats,  # (W,)       added to
     table_usage: Floats,  # (R, W)     added to
     moments: Floats,  # (3, D, W)  added to, about `mean`
-    sums: Floats,  # (3, P, W)  added to: mass, events, log-factorials
+    sums: Floats,  # (3, P, W)  added to: mass, events, constants
 ) -> float:
     """Score, infer and expect a mixture over a table at once; return the log-likelihood.
 
     usage[n] ~ weight[n] mix prod_g table[cells[n, g]] prod_d Normal(values[n, d]) prod_p Poisson(counts[n, p])
     """
     usage = _mixture_scores(
-        cells, values, counts, log_factorials, _log(mix), _log(table), mean, half_precision, half_log, rate, log_rate
+        cells, values, counts, constants, _log(mix), _log(table), mean, half_precision, half_log, rate, log_rate
     )
     seen, counted = ~np.isnan(values), ~np.isnan(counts)
     deviation = np.where(seen, values, 0.0)[:, :, None] - mean
@@ -503,7 +529,7 @@ def mixture_soft(
     np.add.at(table_usage, cells, usage[:, None, :])
     for power in range(3):
         moments[power] += np.einsum("nw,nd,ndw->dw", usage, seen, deviation**power)
-    for sum_, factor in zip(sums, (counted, events, log_factorials), strict=True):
+    for sum_, factor in zip(sums, (counted, events, constants), strict=True):
         sum_ += factor.T @ usage
     used = weight > 0
     return float(weight[used] @ log_evidence[used])

@@ -224,6 +224,36 @@ class _Chart:
                 left, right = self.binary[form, :2].tolist()
                 waiting += [(k, j, right), (i, k, left)]
 
+    def drawn_uses(self, times: int, spread: Any, n_steps: int) -> Any:
+        """Return how often each form is used in so many derivations, drawn at once from the widest span down.
+
+        Derivations that have a symbol over a span are spread over the ways to make it; a unary form leads back to a
+        symbol over the same span.
+        """
+        n_binary, uses = len(self.binary), np.zeros(n_steps, dtype=np.int64)
+        reached = np.zeros(self.inside.shape, dtype=np.int64)
+        reached[0, self.n, self.start] = times
+        for i, j in reversed(list(self.spans())):
+            here = reached[i, j]
+            while here.any():
+                symbol = int(np.flatnonzero(here)[0])
+                count, here[symbol] = here[symbol], 0
+                ways = self.unary_by_parent[int(self.unary_first[symbol]) : int(self.unary_first[symbol + 1])]
+                chains = self.log_table[self.unary[ways, 2]] + self.inside[i, j, self.unary[ways, 1]]
+                own, logs = self._own(i, j, symbol)
+                drawn = spread(count, np.exp(np.concatenate([chains, logs]) - self.inside[i, j, symbol]))
+                np.add.at(uses, n_binary + ways, drawn[: len(ways)])
+                np.add.at(here, self.unary[ways, 1], drawn[: len(ways)])
+                for (form, k), used in zip(own, drawn[len(ways) :].tolist(), strict=True):
+                    if not used:
+                        continue
+                    uses[form] += used
+                    if form < n_binary:
+                        left, right = self.binary[form, :2].tolist()
+                        reached[i, k, left] += used
+                        reached[k, j, right] += used
+        return uses
+
     def _own(self, i: int, j: int, symbol: int) -> tuple[list[tuple[int, int]], Floats]:
         """Return the ways to make a symbol over a span without a unary form, (form, split), and their logs."""
         if j == i + 1:
@@ -330,6 +360,21 @@ def tree_draw(
             drawn, used = drawn + 1, used + 2 * chart.n - 1
             step_ends[drawn] = at
     return at
+
+
+def tree_draws(
+    table: Floats,  # (C + 1,)  in
+    closure: Floats,
+    *arrays: Any,  # 10 of the forms, 2 of the slots, tokens, ends, allowed, allowed_first, dense, times (S,), each (S,)
+    # spread: multinomial draws; uses (R + U + E,) added to: how often forms and entries are used
+) -> None:
+    """Draw times[s] derivations of sentence s at once, each of which counts as each[s]."""
+    forms, slots, sentences, (times, each, spread, uses) = arrays[:10], arrays[10:12], arrays[12:16], arrays[17:]
+    chart = _Chart(_log(table), _log(closure), forms, slots)
+    for s, (tokens, allowed) in enumerate(_sentences(*sentences)):
+        chart.open(tokens, allowed)
+        if np.isfinite(chart.fill()):
+            uses += each[s] * chart.drawn_uses(int(times[s]), spread, len(uses))
 
 
 def _write(found: Iterator[int], steps: Any, at: int) -> int:

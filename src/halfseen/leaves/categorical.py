@@ -21,6 +21,7 @@ from scipy.special import betaincinv, xlogy
 from halfseen.assign import Assign
 from halfseen.errors import ParameterError
 from halfseen.kernels import active as kernels
+from halfseen.leaves.exact import Shares, Weights
 from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, Floats, Leaf, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
 
@@ -86,6 +87,12 @@ class Categorical(Leaf):
     def count(self, component: NDArray[np.int64], weight: Floats, prepared: Any, data: Any, out: Stats) -> None:
         """out[component[n], s] += weight[n] for every cell s that row n holds."""
         kernels.categorical_count(np.ascontiguousarray(data), self.offsets[:-1], component, weight, out)
+
+    def tally(
+        self, component: NDArray[np.int64], weight: Floats, cut: Weights, prepared: Any, data: Any
+    ) -> Shares | None:
+        """Return the counts without rounding."""
+        return cut.sums(weight, self.stats_shape, lambda part, out: self.count(component, part, prepared, data, out))
 
     def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
         """params[k, s] = stats[k, s] / sum of stats[k] over the row of s; a row without mass keeps its old values.
@@ -247,6 +254,16 @@ class Categorical(Leaf):
         """Whether all free probabilities are at least zero, or the floor."""
         free = params if limits.fixed is None else params[~np.asarray(limits.fixed)]
         return bool(free.min(initial=np.inf) >= (limits.floor or 0.0))
+
+    def unpack(self, vector: Floats, like: Floats) -> Floats:
+        """Return the cells of a vector, with the sums that rows of `like` have.
+
+        The sums of an extrapolation are off by rounding times the square of its length, which a weight of 1e9 would
+        make a gain.
+        """
+        cells = vector.reshape(like.shape)
+        sums = self._spread(cells)
+        return frozen(np.divide(cells * self._spread(like), sums, out=np.array(cells), where=sums > 0))
 
     def flaw(self, params: Floats) -> str | None:
         """Probabilities must be at least 0 and sum to one in each row."""

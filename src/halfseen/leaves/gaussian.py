@@ -22,7 +22,8 @@ from scipy.special import gammainc, gammaincinv, ndtri, stdtrit
 from halfseen.assign import Assign
 from halfseen.errors import FitError
 from halfseen.kernels import active as kernels
-from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, Floats, Leaf, Stats, frozen, refuse_improper
+from halfseen.leaves.exact import Joined, Moments, Shares, Weights
+from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, ROUNDING, Floats, Leaf, Stats, frozen, refuse_improper
 from halfseen.leaves.limits import FREE, Limits
 
 LEAST_SHAPE = 0.05  # of a variance's inverse gamma density: at 0 it has no integral, just above no draw fits a float
@@ -156,22 +157,33 @@ class Gaussian(Leaf):
         """Add the moments of rows of a known component."""
         kernels.gaussian_count(np.ascontiguousarray(data), prepared.mean, component, weight, out[:3])
 
+    def tally(
+        self, component: NDArray[np.int64], weight: Floats, cut: Weights, prepared: Any, data: Any
+    ) -> Joined | None:
+        """Return the moments without rounding; there is no pseudo-mass in data."""
+        shape = (1, self.n_components, len(self.scale))
+        moments = Moments.of(data, prepared.mean[0], component, weight, self.n_components, 2)
+        return Joined([moments, Shares(np.zeros((1, *shape)))])
+
     def maximise(self, stats: Stats, params: GaussianParams, limits: Limits = FREE) -> GaussianParams:
         """mean + stats[1] / stats[0], and the second moment about that / (stats[0] + stats[3]); no mass keeps the old.
 
         A floor f gives max(f * scale^2, least, variance), the exact maximiser under that constraint. With a fixed mean
-        the variance is the second moment about it.
+        the variance is the second moment about it. So it is about the float nearest to the best mean: numbers near 1e18
+        are 128 apart.
         """
         shift = np.divide(stats[1], stats[0], out=np.zeros_like(stats[1]), where=stats[0] > NO_MASS)
         if limits.fixed is not None:
             shift = np.where(limits.fixed.mean, 0.0, shift)
+        mean = params.mean + shift
+        shift = mean - params.mean
         squares = stats[2] - 2 * shift * stats[1] + shift**2 * stats[0]
         squares, mass = self._even(squares), self._even(stats[0] + stats[3])
         var = np.divide(squares, mass, out=np.array(params.var), where=mass > NO_MASS)
         var = np.maximum(var, self._lowest(limits))
         if limits.fixed is not None:
             var = np.where(limits.fixed.var, params.var, var)
-        return GaussianParams(frozen(params.mean + shift), frozen(var))
+        return GaussianParams(frozen(mean), frozen(var))
 
     def _lowest(self, limits: Limits) -> Floats:
         """Return the smallest variance of each column, (D,)."""
@@ -191,6 +203,11 @@ class Gaussian(Leaf):
         squares = stats[2] - 2 * shift * stats[1] + shift**2 * stats[0]
         mass = stats[0] + stats[3]
         return float(-0.5 * np.sum(mass * np.log(2 * np.pi * params.var) + squares / params.var))
+
+    def rounding(self, stats: Stats, params: GaussianParams) -> float:
+        """As the terms -1/2 (mass + pseudo-mass) log(2 pi var) and -1/2 squares / var: they may cancel each other."""
+        mass, logs = stats[0] + stats[3], np.abs(np.log(2 * np.pi * params.var))
+        return ROUNDING * float(np.sum(mass * (1 + 0.5 * logs) + 0.5 * stats[2] / params.var))
 
     def free(self, params: GaussianParams, limits: Limits = FREE) -> Floats:
         """Return (mean - centre) / scale, and log var."""

@@ -36,11 +36,13 @@ themselves: with a prior's pseudo-statistics in `stats`, the posterior. Each of 
 
 You get for free
 ----------------
+rounding                     how far the objective may fall without a bug, from `complete`
 log_prior, prior             from `complete` and the pseudo-statistics you return from `prior` (default: none)
 prepare                      the identity; override to take logs or factors once per step
 flaw                         whether parameters from outside are finite; override to check more
 pack, unpack, feasible       the parameters as one raw vector, for acceleration
 count                        statistics of rows of a known component, from `expect`; override to do less work
+tally                        the same as sums that do not depend on the order of the rows, where you have them
 arrange                      an order of the rows in which neighbours share work (default: any)
 take, reorder                parameters and statistics with components in another order
 pool, recentre               , tying, and statistics restated about another pivot
@@ -57,11 +59,13 @@ from numpy.typing import NDArray
 
 from halfseen.assign import SOFT, Assign
 from halfseen.errors import FitError, ParameterError
+from halfseen.leaves.exact import Joined, Moments, Shares, Weights
 from halfseen.leaves.limits import FREE, Limits, Params
 
 Floats = NDArray[np.float64]
 Stats = NDArray[np.float64]
 
+ROUNDING = 1e-11  # share of a sum of logs by which rounding may change it
 NO_MASS = 1e-100  # below this a component has no mass: ratios of smaller numbers lose all their digits
 
 AT_FLOOR = 1e-9  # a value this close to its floor, relatively, is on it
@@ -125,6 +129,15 @@ class Leaf(ABC):
         usage[np.arange(len(component)), component] = weight
         self.expect(usage, prepared, data, SOFT, out)
 
+    def tally(
+        self, component: NDArray[np.int64], weight: Floats, cut: Weights, prepared: Any, data: Any
+    ) -> Moments | Shares | Joined | None:
+        """Return the statistics of rows whose component is known as sums without rounding; None where there are none.
+
+        Rows of a leaf without them are put in order before they are counted. Components of `prepared` are all alike.
+        """
+        return None
+
     def settled(self, data: Any) -> NDArray[np.bool_] | None:
         """Whether the statistics of each row, (N,), are the same under any parameters; None where they all are."""
         return np.zeros(n_rows(data), dtype=bool) if self.has_latent else None
@@ -166,6 +179,14 @@ class Leaf(ABC):
         """Return the log-density of the prior, up to a constant: complete(prior, params, params)."""
         pseudo = self.prior(params)
         return 0.0 if pseudo is None else self.complete(pseudo, params, params)
+
+    def rounding(self, stats: Stats, params: Params) -> float:
+        """Return how much rounding may change complete(stats, params, params): a share of the terms that it adds up.
+
+        Logs of numbers near 1 have the digits of the numbers: so the counts are terms too. Override where terms of
+        both signs cancel, where parameters are known to few digits only, or where statistics are no counts.
+        """
+        return ROUNDING * (abs(self.complete(stats, params, params)) + float(np.abs(stats).sum()))
 
     @abstractmethod
     def jitter(self, params: Params, amount: float, rng: np.random.Generator) -> Params:

@@ -24,6 +24,7 @@ from halfseen.data.counts import Counts
 from halfseen.errors import ParameterError
 from halfseen.kernels import active as kernels
 from halfseen.leaves.categorical import Categorical
+from halfseen.leaves.exact import Shares, Weights
 from halfseen.leaves.leaf import NO_MASS, Floats, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
 
@@ -87,6 +88,14 @@ class Multinomial(Categorical):
     def count(self, component: NDArray[np.int64], weight: Floats, prepared: Any, data: Any, out: Stats) -> None:
         """out[component[n], v] += weight[n] count[n, v]."""
         kernels.counts_count(*data.arrays, component, np.ascontiguousarray(weight), out)
+
+    def tally(
+        self, component: NDArray[np.int64], weight: Floats, cut: Weights, prepared: Any, data: Any
+    ) -> Shares | None:
+        """Return the counts without rounding; None where counts have fractions, as of documents made equally long."""
+        if data.values.dtype.kind == "f" and not (data.values == np.rint(data.values)).all():
+            return None
+        return super().tally(component, weight, cut, prepared, data)
 
     def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
         """params[k, v] = stats[k, v] / sum of stats[k] over the words of its column."""
@@ -212,6 +221,20 @@ class Bernoulli(Multinomial):
         there = np.zeros((self.n_components, self.stats_shape[1] // 2))
         kernels.counts_count(*data.arrays, component, np.ascontiguousarray(weight), there)
         self._add(there, np.bincount(component, weight, minlength=self.n_components).astype(np.float64), out)
+
+    def tally(
+        self, component: NDArray[np.int64], weight: Floats, cut: Weights, prepared: Any, data: Any
+    ) -> Shares | None:
+        """Return the numbers of documents without rounding; slices of weights may be below zero, sums are not."""
+
+        def add(part: Floats, out: Floats) -> None:
+            kernels.counts_count(
+                *data.arrays, component, np.ascontiguousarray(part), there := np.zeros_like(out[:, 1::2])
+            )
+            mass = np.bincount(component, part, minlength=self.n_components)
+            out[:, 1::2], out[:, 0::2] = there, mass[:, None] - there
+
+        return cut.sums(weight, self.stats_shape, add)
 
     def _add(self, there: Floats, mass: Floats, out: Stats) -> None:
         out[:, 1::2] += there

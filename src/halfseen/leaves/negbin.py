@@ -9,16 +9,17 @@ events come in clusters, a Poisson number of them. With t = mean / size and the 
     p(x, clusters) ~ size^clusters (1 + t)^-size (t / (1 + t))^x,
     E[clusters | x] = sum_{j<x} size / (size + j),   shared(x) = x - E[clusters | x] = sum_{j<x} j / (size + j)
 
-so that what is latent is the number of clusters among x events, and statistics have a fixed shape, (4, K, D): mass,
-events, shared events, and what does not depend on the parameters,
+so that what is latent is the number of clusters among x events, and statistics have a fixed shape, (5, K, D): mass,
+events, shared events, what does not depend on the parameters, and clusters,
 
-    stats[:, k, d] = sum_n usage[n, k] seen[n, d] (1, x, shared(x), constant(x))         x = x[n, d].
+    stats[:, k, d] = sum_n usage[n, k] seen[n, d] (1, x, shared(x), constant(x), E[clusters | x])         x = x[n, d].
 
 Why clusters and not the rate itself: completed by rates, EM moves the mean by a share mean / (mean + size) of its way
 and hardly moves a large size at all (rates of convergence of 0.93 at mean 1, size 1, and 0.99999 at size 30; by
 clusters 0.57 and 0.97). Here the mean is exact in one step, and a size that grows without bound grows by a factor.
 
-Shared events, not clusters, are counted because of digits: close to Poisson there is a cluster for nearly every event.
+Shared events and clusters are both counted, although they add up to the events, because of digits: close to Poisson
+there is a cluster for nearly every event, far from it events are nearly all shared.
 """
 
 from __future__ import annotations
@@ -33,22 +34,21 @@ from scipy.special import betaln, digamma, expit, gammaincinv, gammaln, logsumex
 
 from halfseen.assign import Assign
 from halfseen.errors import FitError
-from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, Floats, Latent, Leaf, Stats, frozen
+from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, ROUNDING, Floats, Latent, Leaf, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
-from halfseen.leaves.poisson import LARGEST
+from halfseen.leaves.poisson import LARGEST, excess
 
 LEAST_SIZE = 1e-10  # one count of 1e15 among a million zeros has a size of 3e-8
 MOST_SIZE = 1e6  # in units of the column's mean (if above 1): a variance within a millionth of Poisson's
 STARTING_SIZES = (0.01, 100.0)  # the second in the same units: between these EM moves quickly
 SLIGHT = 1e-3  # a variance so little above Poisson's, relatively, is none
-SERIES = 0.1  # below this d - log(1 + d) comes from its series
-TERMS = [(-1.0) ** n / n for n in range(2, 19)]  # of it: right to the last digit
 LARGE = 16.0  # arguments from which Stirling's series is right to the last digit
 ENOUGH_STEPS = 200  # of a root finder that halves at worst
 DIGITS = 1e-15  # of log size
 EACH = 1000  # counts that are summed one by one
 SHARES = expit(np.linspace(-30, 30, 1000))  # of a distribution, tails included
-MANY_CLUSTERS = 10_000  # from here their number is as good as binomial
+MANY_EVENTS = 10_000.0  # from here shared events are as good as binomial
+MOST_DRAWS = 1 << 40  # beyond, each draw counts for more
 CELLS = 1000  # of a grid over log size
 FAR = 40.0  # log-density below its peak that no draw comes from
 NEGLIGIBLE = 10.0  # the same at a size without a posterior mean: no more than 5e-5 of the peak
@@ -112,8 +112,8 @@ class NegBin(Leaf):
 
     @property
     def stats_shape(self) -> tuple[int, ...]:
-        """Mass, events, shared events, constants: (4, K, D)."""
-        return (4, self.n_components, len(self.scale))
+        """Mass, events, shared events, constants, clusters: (5, K, D)."""
+        return (5, self.n_components, len(self.scale))
 
     @property
     def most(self) -> Floats:
@@ -135,18 +135,20 @@ class NegBin(Leaf):
         return scores
 
     def expect(self, usage: Floats, prepared: NegBinParams, data: Any, assign: Assign | None, out: Stats) -> int:
-        """Add mass, events, shared events and constants; clusters are drawn if `assign` says so."""
+        """Add mass, events, shared events, constants and clusters, which are drawn if `assign` says so."""
         for d, counts, place, seen in _distinct(data):
             x, size = counts[:, None], prepared.size[:, d]
             used = _added(usage[seen], place, len(counts))
-            joined = used * shared(x, size)
+            joined, apart = used * shared(x, size), used * clusters(x, size)
             out[0, :, d] += used.sum(axis=0)
             out[1, :, d] += counts @ used
             out[3, :, d] += (used * _coefficient(x, size) + joined * np.log(size)).sum(axis=0)
             if assign is not None and assign.latent:
                 assert assign.rng is not None
                 joined = _drawn(used, counts, size, assign.rng)
+                apart = used * x - joined
             out[2, :, d] += joined.sum(axis=0)
+            out[4, :, d] += apart.sum(axis=0)
         return 0
 
     def settled(self, data: Any) -> NDArray[np.bool_] | None:
@@ -207,23 +209,27 @@ class NegBin(Leaf):
         return np.where(lowest <= 0, LEAST_SIZE, size)
 
     def complete(self, stats: Stats, about: NegBinParams, params: NegBinParams) -> float:
-        """events log(t / (1 + t)) + (events - shared) log size - mass size log(1 + t) + constants,  t = mean / size."""
-        mass, events, joined, constant = stats
+        """events log(t / (1 + t)) + clusters log size - mass size log(1 + t) + constants,  t = mean / size."""
+        mass, events, _, constant, apart = stats
         mean, size = params
-        clusters = (events - joined) * np.log(size)  # events log(size) alone would have few digits in large counts
         with np.errstate(divide="ignore"):
             each = -xlog1py(events, size / mean)
-        return float(np.sum(each + clusters - mass * size * np.log1p(mean / size) + constant))
+        return float(np.sum(each + apart * np.log(size) - mass * size * np.log1p(mean / size) + constant))
 
     def prior(self, params: NegBinParams) -> Stats | None:
-        """Return mass, events and shared events of the pseudo-rows."""
+        """Return mass, events, shared events and clusters of the pseudo-rows."""
         if self.pseudo is None:
             return None
         mass = np.repeat(self.pseudo[:, None], len(self.scale), axis=1)
         joined = self.size * excess(self.scale / self.size)
-        return np.stack([mass, mass * self.scale, mass * joined, np.zeros_like(mass)])
+        apart = self.size * np.log1p(self.scale / self.size)
+        return np.stack([mass, mass * self.scale, mass * joined, np.zeros_like(mass), mass * apart])
 
     # ---- gradient methods ----------------------------------------------------------------------------------------
+
+    def rounding(self, stats: Stats, params: NegBinParams) -> float:
+        """As the mass: log-densities have their digits, whatever the size of the counts."""
+        return ROUNDING * float(stats[0].sum())
 
     def free(self, params: NegBinParams, limits: Limits = FREE) -> Floats:
         """Return log mean and log size; a mean of zero, which will not move, gets the coordinate 0."""
@@ -347,15 +353,6 @@ class NegBin(Leaf):
 # ---- the distribution -----------------------------------------------------------------------------------------------
 
 
-def excess(d: Any) -> Floats:
-    """Return d - log(1 + d), without loss of digits near 0."""
-    d = np.asarray(d, dtype=np.float64)
-    small = np.abs(d) < SERIES
-    near = np.where(small, d, 0.0)
-    with np.errstate(divide="ignore"):  # d = -1: no event where one was seen
-        return np.where(small, near**2 * np.polynomial.polynomial.polyval(near, TERMS), d - np.log1p(d))
-
-
 def log_density(x: Any, mean: Any, size: Any) -> Floats:
     """Return log NegBin(x; mean, size), as its peak at mean = x less the deviance: both keep their digits.
 
@@ -375,6 +372,16 @@ def shared(x: Any, size: Any) -> Floats:
     series = large * excess(x / large) - 0.5 * x / (large + x) - large * (tail[0] - tail[1])
     small = np.minimum(size, LARGE)
     return np.where(x > 1, np.where(size < LARGE, x - small * (digamma(small + x) - digamma(small)), series), 0.0)
+
+
+def clusters(x: Any, size: Any) -> Floats:
+    """Return sum_{j<x} size / (size + j): the expected number of clusters among x events."""
+    small = np.minimum(size, LARGE)
+    few = small * (digamma(small + x) - digamma(small))
+    large = np.maximum(size, LARGE)
+    tail = [_digamma_tail(y) for y in (large + x, large)]
+    many = large * np.log1p(x / large) + 0.5 * x / (large + x) + large * (tail[0] - tail[1])
+    return np.where(x > 1, np.where(size < LARGE, few, many), np.asarray(x, dtype=np.float64))
 
 
 def _coefficient(x: Floats, size: Floats) -> Floats:
@@ -408,12 +415,15 @@ def _pull(stats: Stats, mean: Floats, size: Any) -> tuple[Floats, Floats]:
     """Return first and second derivative of `complete` in log size.
 
     pull = mass size e(t) - shared - (mass mean - events) t / (1 + t),   t = mean / size,  e(t) = t - log(1 + t)
+         = clusters - mass size log(1 + t) + (mass mean - events) / (1 + t),   where most events are shared
     """
-    mass, events, joined = stats[:3]
+    mass, events, joined, _, apart = stats
     t = mean / size
     share = t / (1 + t)
     short = mass * mean - events
-    return mass * size * excess(t) - joined - short * share, short * share / (1 + t) - mass * size * excess(-share)
+    near = mass * size * excess(t) - joined - short * share
+    far = apart - mass * size * np.log1p(t) + short / (1 + t)
+    return np.where(t > 1, far, near), short * share / (1 + t) - mass * size * excess(-share)
 
 
 def _distinct(data: Any) -> Iterator[tuple[int, Floats, NDArray[np.intp], NDArray[np.bool_]]]:
@@ -460,39 +470,45 @@ def _overlap(one: list[float], other: list[float]) -> float:
 
 
 def _drawn(used: Floats, counts: Floats, size: Floats, rng: np.random.Generator) -> Floats:
-    """Draw the shared events of all uses of each count, (V, K); a fraction of a use is one more draw."""
+    """Draw the shared events of all uses of each count, (V, K); see `structures.draws` for fractions and for many."""
     out = np.zeros(used.shape)
     for v, k in np.argwhere((used > 0) & (counts > 1)[:, None]):
-        times = int(np.ceil(used[v, k]))
-        joined = _draw_shared(np.full(times, counts[v]), float(size[k]), rng)
-        joined[-1] *= used[v, k] - (times - 1)
-        out[v, k] = joined.sum()
+        whole = float(np.floor(used[v, k]))
+        times, one = int(min(whole, MOST_DRAWS)), float(size[k])
+        if times:
+            out[v, k] = whole / times * _draw_sum(float(counts[v]), one, times, rng)
+        if used[v, k] > whole:
+            out[v, k] += (used[v, k] - whole) * _draw_sum(float(counts[v]), one, 1, rng)
     return out
 
 
-def _draw_shared(x: Floats, size: float, rng: np.random.Generator) -> Floats:
-    """Draw x less a number of clusters, for equal counts x.
+def _draw_sum(x: float, size: float, times: int, rng: np.random.Generator) -> float:
+    """Draw the shared events of a count, many times, and add them up.
 
-    Clusters are taken off one by one: the first event's has a share Beta(1, size) of the others. Where there are many,
-    shared events, a sum of independent draws of 0 or 1, are drawn as a binomial of the same mean and variance.
+    They are a sum of independent draws of 0 or 1, event j with probability j / (size + j). So are all of `times` draws;
+    in a large count they are drawn as a binomial of the same mean and variance.
     """
-    expected = float(shared(x[0], size))
-    if x[0] - expected > MANY_CLUSTERS:
-        return _draw_binomial(x, size, expected, rng)
-    left, clusters = x.astype(np.int64), np.zeros(len(x))
-    while (some := left > 0).any():
-        clusters[some] += 1
-        left[some] = rng.binomial(left[some] - 1, rng.random(int(some.sum())) ** (1 / size))
-    return x - clusters
+    if x <= MANY_EVENTS:
+        j = np.arange(1, x)
+        return float(rng.binomial(times, j / (size + j)).sum(dtype=np.float64))
+    trials, chance = _as_binomial(x, size)
+    return float(sum(rng.binomial(part, chance) for part in _parts(trials, times)))
 
 
-def _draw_binomial(x: Floats, size: float, expected: float, rng: np.random.Generator) -> Floats:
-    """Draw shared events, j / (size + j) each, as a binomial: sum of squares / sum is its probability."""
-    step = 1e-4  # relative
-    above, below = (float(shared(x[0], size * factor)) for factor in (1 + step, 1 - step))
+def _parts(trials: int, times: int) -> list[int]:
+    """Return trials * times as numbers that NumPy can draw for; beyond 2^62 in equal parts."""
+    total = trials * times
+    n_parts = -(-total // (1 << 62))
+    return [total // n_parts] * n_parts
+
+
+def _as_binomial(x: float, size: float) -> tuple[int, float]:
+    """Return trials and chance of a binomial like a large count's shared events: 1 - variance / mean is the chance."""
+    expected, step = float(shared(x, size)), 1e-4  # relative
+    above, below = (float(shared(x, size * factor)) for factor in (1 + step, 1 - step))
     squares = expected + (above - below) / (2 * step)
     trials = max(round(expected / np.clip(squares / max(expected, 1e-300), 1e-9, 1.0)), 1)
-    return rng.binomial(trials, min(expected / trials, 1.0), len(x)).astype(np.float64)
+    return trials, min(expected / trials, 1.0)
 
 
 def _draw_size(stats: Stats, mean: float | None, most: float, place: str, rng: np.random.Generator) -> float:

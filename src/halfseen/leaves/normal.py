@@ -31,13 +31,16 @@ from halfseen.errors import FitError, ParameterError
 from halfseen.kernels import active as kernels
 from halfseen.kernels.missing_cells import complete_rows, patterns
 from halfseen.leaves.gaussian import PseudoRows, lowest_variances, plain_columns
-from halfseen.leaves.leaf import NO_MASS, Floats, Latent, Leaf, Stats, frozen
+from halfseen.leaves.leaf import NO_MASS, ROUNDING, Floats, Latent, Leaf, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
 
 LOG_2PI = float(np.log(2 * np.pi))
 NEAR_FLOOR = 1e-7  # an eigenvalue this close to its floor, relatively, is on it
 DIGITS = 1e-14  # of the largest eigenvalue: what rounding moves the smallest by
 TRIES = 1000  # draws before a floor that cuts nearly all of them off is reported
+SEVERAL = 1000  # draws of the missing cells of a row that are made one by one
+EPS = 100 * np.finfo(np.float64).eps  # of sums of a few entries
+COARSE = 1e-9  # distance of a mean from the nearest float, in units of the scale, that matters
 LEAST_FREEDOM = 0.1  # beyond D - 1 of an inverse Wishart density: at 0 it has no integral
 
 
@@ -177,14 +180,46 @@ class Normal(Leaf):
         return 0
 
     def _expect_drawn(self, usage: Floats, prepared: Factors, data: Any, rng: np.random.Generator, out: Stats) -> None:
-        """Add the moments of rows whose missing cells are drawn anew for each of their uses."""
+        """Add the moments of rows whose missing cells are drawn anew for each of their uses.
+
+        Up to SEVERAL uses are drawn one by one, a fraction of a use as one more draw. Of many the sums are drawn: their
+        mean is normal, and what they scatter about it Wishart.
+        """
+        hidden = np.isnan(data).any(axis=1)
         for k in range(self.n_components):
-            whole = np.ceil(usage[:, k]).astype(np.int64)  # a fraction of a use is one more draw
+            one, many = slice(k, k + 1), hidden & (usage[:, k] > max(SEVERAL, 2 * self._width))
+            seen = np.where(hidden, 0.0, usage[:, k])
+            kernels.normal_expect(
+                np.ascontiguousarray(data), prepared.mean[one], prepared.precision[one], seen[:, None], out[one]
+            )
+            single = np.where(many, 0.0, usage[:, k] - seen)
+            whole = np.ceil(single).astype(np.int64)
             rows = np.repeat(np.arange(len(data)), whole)
-            share = np.minimum(usage[rows, k] - _places(whole), 1.0)
+            share = np.minimum(single[rows] - _places(whole), 1.0)
             drawn = self._filled(prepared, data[rows], k, rng)
-            one = slice(k, k + 1)
             kernels.normal_expect(drawn, prepared.mean[one], prepared.precision[one], share[:, None], out[one])
+            for n in np.flatnonzero(many):
+                self._add_drawn(float(usage[n, k]), prepared, data[n : n + 1], k, rng, out[one])
+
+    def _add_drawn(
+        self, used: float, prepared: Factors, row: Any, k: int, rng: np.random.Generator, out: Stats
+    ) -> None:
+        """Add the moments of one row whose missing cells are drawn many times."""
+        missing = np.isnan(row[0])
+        if missing.all():
+            return
+        deviation, inner = complete_rows(row, missing, prepared.mean[k], prepared.precision[k])
+        parts, middle = self.parts(out), deviation[0]
+        if missing.any():  # with inner inner' the precision of the missing cells, inner'^-1 z has their covariance
+            spread = np.linalg.inv(inner).T
+            middle = middle.copy()
+            middle[missing] += spread @ rng.standard_normal(len(inner)) / np.sqrt(used)
+            triangle = np.tril(rng.standard_normal(inner.shape), -1)
+            triangle += np.diag(np.sqrt(rng.chisquare(used - 1 - np.arange(len(inner)))))
+            parts.second[0][np.ix_(missing, missing)] += spread @ triangle @ triangle.T @ spread.T
+        parts.mass[0] += used
+        parts.first[0] += used * middle
+        parts.second[0] += used * np.outer(middle, middle)
 
     def count(self, component: NDArray[np.int64], weight: Floats, prepared: Factors, data: Any, out: Stats) -> None:
         """Add the moments of rows of a known component."""
@@ -239,7 +274,7 @@ class Normal(Leaf):
         """
         fixed = self._fixed(limits)
         parts = self.parts(stats)
-        shift = self._shift(parts, fixed)
+        shift = self._representable(self._shift(parts, fixed), params)
         scatter = self._scatter(parts, shift)
         total = parts.mass + parts.pseudo
         if self.tied:
@@ -255,6 +290,20 @@ class Normal(Leaf):
         mass = parts.mass[:, None]
         shift = np.divide(parts.first, mass, out=np.zeros_like(parts.first), where=mass > NO_MASS)
         return np.where(fixed.mean[:, None], 0.0, shift)
+
+    def _representable(self, shift: Floats, params: NormalParams) -> Floats:
+        """Return shifts that lead to floats; 0 where the nearest float is farther from the best mean than the old mean.
+
+        Numbers near 1e18 are 128 apart. Distances are those under the current covariance, so that a step to the mean
+        and then one to the best covariance about it do not lower the objective.
+        """
+        moved = (params.mean + shift) - params.mean
+        for k in np.flatnonzero((np.abs(moved - shift) > COARSE * self.scale).any(axis=1)):
+            own = params.cov[k] / self._unit
+            off, before = ((moved[k] - shift[k]) / self.scale, shift[k] / self.scale)
+            if off @ np.linalg.lstsq(own, off)[0] > before @ np.linalg.lstsq(own, before)[0]:
+                moved[k] = 0.0
+        return moved
 
     def _scatter(self, parts: Parts, shift: Floats) -> Floats:
         """Return the second moments about a mean `shift` away from the current one, (K, D, D)."""
@@ -290,6 +339,14 @@ class Normal(Leaf):
         prepared = self.prepare(params)
         traces = np.einsum("kde,kde->k", prepared.precision, scatter)
         return float(np.sum((parts.mass + parts.pseudo) * prepared.offset - 0.5 * traces))
+
+    def rounding(self, stats: Stats, params: NormalParams) -> float:
+        """As the terms of `complete`; entries of a covariance near singular say its inverse to a few digits only."""
+        parts, prepared = self.parts(stats), self.prepare(params)
+        mass = parts.mass + parts.pseudo
+        traces = np.einsum("kde,kde->k", np.abs(prepared.precision), np.abs(parts.second))
+        lost = np.einsum("kde,kde->k", np.abs(prepared.precision), np.abs(params.cov)) * EPS / ROUNDING
+        return ROUNDING * float(np.sum(mass * (1 + np.abs(prepared.offset) + lost) + 0.5 * traces))
 
     def _fixed(self, limits: Limits) -> _Fixed:
         """Return what is fixed, by component; refuse parts of a mean or of a covariance."""

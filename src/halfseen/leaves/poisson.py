@@ -1,8 +1,11 @@
 """Columns of counts, Poisson within a component.
 
-Statistics, (3, K, D): mass, events and log-factorials,
+Statistics, (3, K, D): mass, events, and log-densities at the unit of the column, its mean count,
 
-    stats[:, k, d] = sum_n usage[n, k] seen[n, d] (1, x[n, d], log x[n, d]!).
+    stats[:, k, d] = sum_n usage[n, k] seen[n, d] (1, x[n, d], log Poisson(x[n, d]; unit[d])).
+
+Log-densities are taken from there and not from log x!: rates and counts near 1e15 differ in their last digits only, and
+x log rate, rate and log x! are all large.
 """
 
 from __future__ import annotations
@@ -12,14 +15,28 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincc, gammainccinv, xlogy
+from scipy.special import gammaincc, gammainccinv
 
 from halfseen.assign import Assign
 from halfseen.kernels import active as kernels
-from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, Floats, Leaf, Stats, frozen, refuse_improper
+from halfseen.leaves.exact import Joined, Moments, Weights
+from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, ROUNDING, Floats, Leaf, Stats, frozen, refuse_improper
 from halfseen.leaves.limits import FREE, Limits
 
 LARGEST = 1e18  # rate that NumPy can draw whole numbers for
+SERIES = 0.1  # below this d - log(1 + d) comes from its series
+TERMS = [(-1.0) ** n / n for n in range(2, 19)]  # of it: right to the last digit
+
+
+def excess(d: Any) -> Floats:
+    """Return d - log(1 + d), without loss of digits near 0."""
+    d = np.asarray(d, dtype=np.float64)
+    small = np.abs(d) < SERIES
+    near = np.where(small, d, 0.0)
+    with np.errstate(divide="ignore"):  # d = -1: no event where one was seen
+        return np.where(
+            small, near**2 * np.polynomial.polynomial.polyval(near, TERMS), d - np.log1p(np.maximum(d, -1.0))
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +47,7 @@ class Poisson(Leaf):
     ----------
     n_components : int
     scale : (D,) array
-        Mean count of each column over all rows: the unit of floors and of acceleration.
+        Mean count of each column over all rows: the unit of floors, of acceleration and of log-densities.
     pseudo : (K,) array, optional
         Prior: this many pseudo-rows per component, each with the column's mean count.
 
@@ -51,7 +68,7 @@ class Poisson(Leaf):
 
     @property
     def stats_shape(self) -> tuple[int, ...]:
-        """Mass, events, log-factorials: (3, K, D)."""
+        """Mass, events, log-densities at the unit: (3, K, D)."""
         return (3, self.n_components, len(self.scale))
 
     def blank(self) -> Floats:
@@ -65,9 +82,20 @@ class Poisson(Leaf):
         return scores
 
     def expect(self, usage: Floats, prepared: Floats, data: Any, assign: Assign | None, out: Stats) -> int:
-        """Add mass, events and log-factorials."""
-        kernels.poisson_expect(np.ascontiguousarray(data), usage, out)
+        """Add mass, events and log-densities at the unit."""
+        kernels.poisson_expect(np.ascontiguousarray(data), np.ascontiguousarray(self.scale), usage, out)
         return 0
+
+    def tally(
+        self, component: NDArray[np.int64], weight: Floats, cut: Weights, prepared: Floats, data: Any
+    ) -> Joined | None:
+        """Return the statistics of rows of a known component without rounding."""
+        counts, zero = np.ascontiguousarray(data), np.zeros(len(self.scale))
+        constants = np.empty(counts.shape)
+        kernels.poisson_constants(counts, np.ascontiguousarray(self.scale), constants)
+        events = Moments.of(counts, zero, component, weight, self.n_components, 1)
+        logs = Moments.of(constants, zero, component, weight, self.n_components, 1)
+        return Joined([events, Moments(logs.tops[1:], logs.folds[1:])])
 
     def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
         """rate = events / mass, at least the floor times the column's mean; no mass keeps the old rate."""
@@ -77,8 +105,20 @@ class Poisson(Leaf):
         return frozen(np.where(keep, params, rate))
 
     def complete(self, stats: Stats, about: Floats, params: Floats) -> float:
-        """Return sum of (events log rate - mass rate - log-factorials)."""
-        return float(np.sum(xlogy(stats[1], params) - stats[0] * params - stats[2]))
+        """Return sum of (constant + (events - mass unit) log(rate / unit) - mass unit e(rate / unit - 1)).
+
+        e(d) = d - log(1 + d). A rate of zero gives constant + mass unit, and -inf if there are events.
+        """
+        mass, events, constant = stats
+        some = np.where(params > 0, params, self.scale)
+        above = (some - self.scale) / self.scale
+        found = (events - mass * self.scale) * np.log1p(above) - mass * self.scale * excess(above)
+        none = np.where(events > 0, -np.inf, mass * self.scale)
+        return float(np.sum(constant + np.where(params > 0, found, none)))
+
+    def rounding(self, stats: Stats, params: Floats) -> float:
+        """As the mass: log-densities have their digits, whatever the size of the counts."""
+        return ROUNDING * float(stats[0].sum())
 
     def free(self, params: Floats, limits: Limits = FREE) -> Floats:
         """Return the log-rates; a rate of zero, which will not move, gets the coordinate 0."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import Assign
+from halfseen.leaves.exact import Joined, Weights
 from halfseen.leaves.leaf import Floats, Latent, Leaf, Stats
 from halfseen.leaves.limits import FREE, Limits, Params
 
@@ -78,6 +79,11 @@ class Bundle(Leaf):
         """Return the sum over leaves."""
         parts = self.view(stats)
         return sum(leaf.complete(parts[name], about[name], params[name]) for name, leaf in self.leaves.items())
+
+    def rounding(self, stats: Stats, params: Params) -> float:
+        """Return the sum over leaves."""
+        parts = self.view(stats)
+        return sum(leaf.rounding(parts[name], params[name]) for name, leaf in self.leaves.items())
 
     def prior(self, params: Params) -> Stats | None:
         """Return the pseudo-statistics of all leaves; None if no leaf has any."""
@@ -222,6 +228,18 @@ class Product(Bundle):
         parts = self.view(out)
         for name, leaf in self.leaves.items():
             leaf.count(component, weight, prepared[name], data[name], parts[name])
+
+    def tally(
+        self, component: NDArray[np.int64], weight: Floats, cut: Weights, prepared: Any, data: Any
+    ) -> Joined | None:
+        """Return the statistics of all blocks without rounding, if every block has them."""
+        found: list[Any] = []
+        for name, leaf in self.leaves.items():
+            own = leaf.tally(component, weight, cut, prepared[name], data[name])
+            if own is None:
+                return None
+            found.append(own)
+        return Joined(found)
 
     def settled(self, data: Any) -> NDArray[np.bool_] | None:
         """Whether a row is settled in every block."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from halfseen.assign import Assign
 from halfseen.errors import ParameterError
 from halfseen.leaves.categorical import Categorical
+from halfseen.leaves.exact import Joined, Moments, Shares, Weights
 from halfseen.leaves.leaf import Floats, Latent, Leaf, Stats, arrays, frozen, map_arrays
 from halfseen.leaves.limits import FREE, Limits, Params, filled
 
@@ -84,6 +85,12 @@ class Wrapped(Leaf):
         """As inside."""
         self.leaf.count(component, weight, prepared, data, out)
 
+    def tally(
+        self, component: NDArray[np.int64], weight: Floats, cut: Weights, prepared: Any, data: Any
+    ) -> Moments | Shares | Joined | None:
+        """As inside."""
+        return self.leaf.tally(component, weight, cut, prepared, data)
+
     def settled(self, data: Any) -> NDArray[np.bool_] | None:
         """As inside."""
         return self.leaf.settled(data)
@@ -103,6 +110,10 @@ class Wrapped(Leaf):
     def complete(self, stats: Stats, about: Params, params: Params) -> float:
         """As inside."""
         return self.leaf.complete(stats, about, params)
+
+    def rounding(self, stats: Stats, params: Params) -> float:
+        """As inside."""
+        return self.leaf.rounding(stats, params)
 
     def prior(self, params: Params) -> Stats | None:
         """As inside."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from halfseen.assign import Assign
 from halfseen.data import rows_of
 from halfseen.kernels import active as kernels
+from halfseen.structures.draws import Draws, spread
 from halfseen.structures.structure import Floats, Inference
 
 DRAWN = 1 << 16  # steps of repeated sequences drawn at a time
@@ -181,20 +182,51 @@ def drawn(
 ) -> None:
     """Overwrite emissions with the usage of paths drawn backwards; the mean of `assign.draws` repetitions.
 
-    A sequence of weight 3 draws three paths; a fraction of a use is one more path that counts as much as the fraction.
+    A sequence of weight 3 draws three paths; see `structures.draws` for fractions and for many.
     """
     logs = filtered(given, log_evidence)
     given.emit[:] = 0.0
-    uses = np.where(np.isfinite(log_evidence), weight * assign.draws, 0.0)
-    whole = np.floor(uses).astype(np.int64)
-    rest = uses - whole
-    chosen = np.repeat(np.arange(len(whole)), whole + (rest > 0))
-    share = np.ones(len(chosen))
-    share[(np.cumsum(whole + (rest > 0)) - 1)[rest > 0]] = rest[rest > 0]
+    draws = Draws.of(np.where(np.isfinite(log_evidence), weight * assign.draws, 0.0))
+    chosen, share = draws.listed()
     steps = np.cumsum(given.lengths[chosen])
     for cut in np.split(np.arange(len(chosen)), np.flatnonzero(np.diff(steps // DRAWN)) + 1):
         if len(cut):
             _draw(given, logs, chosen[cut], share[cut] / assign.draws, assign.rng, start, trans)
+    often = np.flatnonzero(draws.many)
+    if len(often):
+        _draw_many(given, logs, often, draws.many[often], draws.each[often] / assign.draws, assign.rng, start, trans)
+
+
+def _draw_many(
+    given: Potentials,
+    logs: Floats,
+    chosen: NDArray[np.int64],
+    times: NDArray[np.int64],
+    each: Floats,
+    rng: Any,
+    start: Floats,
+    trans: Floats,
+) -> None:
+    """Draw many paths of each of the chosen sequences at once and add their usage.
+
+    Backwards, those in state j at t + 1 are spread over states i at t by p(i at t | observed up to t) trans[i, j].
+    """
+    moves = _possible(given.trans - given.trans.max()).T  # [j, i]
+    ends = np.cumsum(given.lengths)[chosen]
+    reached = np.zeros((len(chosen), len(given.start)), dtype=np.int64)
+    for t in range(int(given.lengths[chosen].max())):
+        some = np.flatnonzero(given.lengths[chosen] > t)
+        rows = ends[some] - 1 - t
+        now = np.exp(logs[rows])
+        if t == 0:
+            reached[some] = spread(times[some], now, rng)
+        else:
+            drawn = spread(reached[some], now[:, None] * moves, rng)  # (B, j, i)
+            trans += np.einsum("bji,b->ij", drawn, each[some])
+            reached[some] = drawn.sum(axis=1)
+        used = reached[some] * each[some, None]
+        given.emit[rows] += used
+        start += used[given.lengths[chosen[some]] == t + 1].sum(axis=0)
 
 
 def _draw(

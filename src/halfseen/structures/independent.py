@@ -17,6 +17,7 @@ import numpy as np
 
 from halfseen.assign import Assign
 from halfseen.kernels import active as kernels
+from halfseen.structures.draws import MOST
 from halfseen.structures.structure import Floats, Inference
 
 
@@ -83,14 +84,17 @@ def draw_usage(resp: Floats, outer: Floats, draws: int, rng: np.random.Generator
     """Draw components for rows used `outer` times; the mean of `draws` repetitions.
 
     A row of weight 3 draws three times; a fraction of a use is one more draw that counts as much as the fraction, so
-    that the usage of a row always adds up to its weight.
+    that the usage of a row always adds up to its weight. At most `MOST` draws are made, which then count for more.
     """
     possible = resp.sum(axis=1) > 0
     shares = np.where(possible[:, None], resp, 1.0)
     shares = shares / shares.sum(axis=1, keepdims=True)
     uses = np.where(possible, outer * draws, 0.0)
-    whole = np.floor(uses).astype(np.int64)
-    usage = rng.multinomial(whole, shares).astype(np.float64)
+    whole = np.floor(uses)
+    times = np.minimum(whole, MOST).astype(np.int64)
+    usage = rng.multinomial(times, shares).astype(np.float64)
+    if whole.max(initial=0.0) > MOST:
+        usage *= np.maximum(whole / MOST, 1.0)[:, None]
     rest = uses - whole
     if rest.any():
         usage += rest[:, None] * rng.multinomial(1, shares)

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from halfseen.assign import Assign
 from halfseen.kernels import active as kernels
-from halfseen.kernels.links import DIAGONAL, JUMPS, SHORT, SPAN_BITS, UNIFORM
+from halfseen.kernels.links import DIAGONAL, JUMPS, SHORT, SPAN_BITS, UNIFORM, links_draws
+from halfseen.structures.draws import Draws, spread_by
 from halfseen.structures.structure import Floats, Inference
 
 Ints = NDArray[np.int64]
@@ -312,23 +313,40 @@ class Links:
     def _drawn(
         self, place: Floats, weight: Floats, assign: Assign, data: Block, chance: Floats, stats: Floats
     ) -> Floats:
-        """Turn chances into drawn links: a pair of weight 3 draws three times, a fraction counts as one of a draw."""
+        """Turn chances into drawn links: a pair of weight 3 draws three times; see `structures.draws`."""
         assert assign.rng is not None, "sample mode needs a seeded generator"
-        uses = weight * assign.draws
-        whole = np.floor(uses).astype(np.int64)
-        rest = uses - whole
-        times = np.maximum(whole + (rest > 0), 1)  # a pair of weight 0 is drawn once, for its evidence, and not counted
-        index = np.repeat(np.arange(len(weight)), times)
-        share = np.ones(len(index))
-        last = np.cumsum(times) - 1
-        share[last[rest > 0]] = rest[rest > 0]
-        share[last[uses == 0]] = 0.0
+        draws = Draws.of(weight * assign.draws)
+        none = draws.single == 0  # such a pair is drawn once, for its evidence, and not counted
+        draws = draws._replace(single=draws.single + none, share=np.where(none, 0.0, draws.share))
+        index, share = draws.listed()
         many = data._replace(pairs=np.ascontiguousarray(data.pairs[index]), cells=data.cells[index])
         chosen, log_evidence = draw_from(self.kind, many, place, chance, assign.rng, self.run)
-        used = _possible(share / assign.draws, log_evidence)
+        used, found = _possible(share / assign.draws, log_evidence), log_evidence[np.cumsum(draws.single) - 1]
+        often = np.flatnonzero((draws.many > 0) & (found > -np.inf))
+        at_once = np.zeros(len(chance) if len(often) else 0)
+        if len(often):
+            block = data._replace(pairs=np.ascontiguousarray(data.pairs[often]), cells=data.cells[often])
+            each = draws.each[often] / assign.draws
+            _, pairs, cells, allowed = block.of_pairs(slice(0, len(often)))
+            links_draws(
+                self.kind,
+                block.null,
+                pairs,
+                cells,
+                allowed,
+                place,
+                chance,
+                draws.many[often],
+                each,
+                spread_by(assign.rng),
+                at_once,
+                stats,
+            )
         to_chosen(many.pairs, chosen, used, chance)
         add_places(self.kind, many, chosen, used, place, stats)
-        return log_evidence[last]
+        if len(often):
+            chance += at_once
+        return found
 
 
 def _possible(weight: Floats, log_evidence: Floats) -> Floats:

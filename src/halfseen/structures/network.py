@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from halfseen.assign import Assign
 from halfseen.kernels import active as kernels
-from halfseen.kernels.network import network_best, network_draw, network_room, network_soft_log
+from halfseen.kernels.network import network_best, network_draw, network_draws, network_room, network_soft_log
+from halfseen.structures.draws import Draws, spread_by
 from halfseen.structures.elimination import Scheme
 from halfseen.structures.structure import Floats, Inference
 
@@ -207,21 +208,20 @@ def drawn(
 ) -> tuple[Floats, Floats]:
     """Return uses of all cells in states drawn for cases used `weight` times; the mean of `draws` repetitions.
 
-    A case of weight 3 draws three states; a fraction of a use is one more that counts as much as the fraction.
+    A case of weight 3 draws three states; see `structures.draws` for fractions and for many.
     """
     counts, log_evidence = soft(log_table, cases, np.zeros(cases.n_cases))
-    uses = np.where(np.isfinite(log_evidence), weight * draws, 0.0)
-    whole = np.floor(uses).astype(np.int64)
-    rest = uses - whole
-    times = whole + (rest > 0)
-    chosen = np.repeat(np.arange(cases.n_cases), times)
-    share = np.ones(len(chosen))
-    share[(np.cumsum(times) - 1)[rest > 0]] = rest[rest > 0]
+    draws_of = Draws.of(np.where(np.isfinite(log_evidence), weight * draws, 0.0))
+    chosen, share = draws_of.listed()
     work = np.cumsum(cases.widths[chosen])
     for cut in np.split(np.arange(len(chosen)), np.flatnonzero(np.diff(work // DRAWN)) + 1):
         if len(cut):
             own = cases.taken(chosen[cut])
             counts += _counted(draw(log_table, own, rng)[0], own, share[cut] / draws, len(counts))
+    often = np.flatnonzero(draws_of.many)
+    if len(often):
+        each = draws_of.each[often] / draws
+        network_draws(log_table, *cases.taken(often).arrays, draws_of.many[often], each, spread_by(rng), counts)
     return counts, log_evidence
 
 

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from halfseen.assign import Assign
 from halfseen.kernels import active as kernels
-from halfseen.kernels.align import align_rows
+from halfseen.kernels.align import align_draws, align_rows
+from halfseen.structures.draws import Draws, spread_by
 from halfseen.structures.structure import Floats, Inference
 
 Ints = NDArray[np.int64]
@@ -224,14 +225,22 @@ def _complete(
         _add_ways(graph, arcs, np.array([weight]), log_joint, scores, arc_usage)
         return log_joint, zlib.crc32(arcs.tobytes())
     assert assign.rng is not None, "sample mode needs a seeded generator"
-    whole, rest = divmod(weight * assign.draws, 1.0)
-    share = np.append(np.ones(int(whole)), [rest] if rest else []) / assign.draws
+    draws = Draws.of(np.array([weight * assign.draws]))
+    share = draws.listed()[1] / assign.draws
     arcs = np.empty((len(share), len(scores) + 1), dtype=np.int64)
     uniforms = assign.rng.random(arcs.shape)
     log_evidence = kernels.align_draw(
         graph.firsts, graph.source, logs, graph.owner, scores, uniforms, graph.room(len(scores)), arcs
     )
+    given = scores.copy() if draws.many[0] else scores
     _add_ways(graph, arcs, share, log_evidence, scores, arc_usage)
+    if draws.many[0]:
+        many = align_draws(
+            graph.firsts, graph.source, logs, graph.owner, given, int(draws.many[0]), spread_by(assign.rng)
+        )
+        by_frame = np.array([np.bincount(graph.owner, nodes, minlength=scores.shape[1]) for nodes in many[1]])
+        scores += by_frame * (draws.each[0] / assign.draws)
+        arc_usage += many[0] * (draws.each[0] / assign.draws)
     return log_evidence, 0
 
 

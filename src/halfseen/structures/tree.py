@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from halfseen.assign import Assign
 from halfseen.kernels import active as kernels
 from halfseen.kernels import tree as in_logs
+from halfseen.structures.draws import Draws, spread_by
 from halfseen.structures.grammar import Grammar, Ints, Shorts, Slots
 from halfseen.structures.structure import Floats, Inference
 
@@ -245,23 +246,34 @@ def drawn(
 ) -> tuple[Floats, Floats]:
     """Return uses of all cells in trees drawn for sentences used `weight` times; the mean of `draws` repetitions.
 
-    A sentence of weight 3 draws three trees; a fraction of a use is one more that counts as much as the fraction.
+    A sentence of weight 3 draws three trees; see `structures.draws` for fractions and for many.
     """
-    uses = weight * draws
-    whole = np.floor(uses).astype(np.int64)
-    rest = uses - whole
-    times = whole + (rest > 0)
-    share = np.ones(int(times.sum()))
-    share[(np.cumsum(times) - 1)[rest > 0]] = rest[rest > 0]
-    steps, ends, log_evidence = draw(log_table, data, times, rng)
-    return counted(data, steps, ends, share / draws), log_evidence
+    found = Draws.of(weight * draws)
+    _, share = found.listed()
+    steps, ends, log_evidence = draw(log_table, data, found.single, rng)
+    counts = counted(data, steps, ends, share / draws)
+    often = np.flatnonzero((found.many > 0) & (log_evidence > -np.inf))
+    if len(often):
+        own, table = data.taken(often), np.exp(log_table)
+        uses = np.zeros(len(_cells(data)))
+        each = found.each[often] / draws
+        in_logs.tree_draws(
+            table, data.grammar.closure(table), *own.arrays, found.many[often], each, spread_by(rng), uses
+        )
+        counts += np.bincount(_cells(data), uses, minlength=len(counts))
+    return counts, log_evidence
 
 
 def counted(data: Sentences, steps: Ints, ends: Ints, weight: Floats) -> Floats:
     """Return uses of all cells in derivations that count `weight` times each."""
-    cells = np.concatenate([data.grammar.cells_of_steps, data.slots.entries[:, 1]])[steps]
+    cells = _cells(data)[steps]
     counts = np.bincount(cells, np.repeat(weight, np.diff(ends)), minlength=data.grammar.n_cells + 1)
     return counts.astype(np.float64, copy=False)
+
+
+def _cells(data: Sentences) -> Ints:
+    """Return the cell of every form and entry."""
+    return np.concatenate([data.grammar.cells_of_steps, data.slots.entries[:, 1]])
 
 
 # ---- numbers of trees --------------------------------------------------------------------------------------------

@@ -17,11 +17,10 @@ from halfseen.engine.loop.model import Model
 from halfseen.engine.loop.squarem import Squarem
 from halfseen.engine.loop.stopping import Rule, never
 from halfseen.errors import FitError, ObjectiveFell
-from halfseen.leaves.leaf import arrays
+from halfseen.leaves.leaf import ROUNDING, arrays
 from halfseen.leaves.limits import Params
 
-ROUNDING = 1e-9  # relative decrease of the objective that rounding explains; a larger one is a bug
-ON_FLOOR = 1e-6  # the same where a covariance is at its floor, which its entries give to a few digits only
+ON_FLOOR = 1e-6  # relative fall that is rounding where a covariance, at its floor, is given to a few digits only
 MEMORY = 10  # rates remembered: after an extrapolation the slowest direction is hidden for a while
 
 
@@ -179,11 +178,20 @@ class Average:
 
 
 def _check_monotone(before: Step, after: Step, run: EMRun) -> None:
-    fall = (before.objective - after.objective) / max(1.0, abs(before.objective))
-    if fall <= ROUNDING:
+    """Raise where the objective fell by more than the rounding of the terms that it is the sum of.
+
+    These may be larger than their sum: log-densities of both signs cancel, and so do data and prior.
+    """
+    fall = before.objective - after.objective
+    if fall <= 0 or fall <= max(_rounding(before, run.model), _rounding(after, run.model)):
         return
-    if not (fall <= ON_FLOOR and run.model.collapsed(after.params)):
+    if not (fall <= ON_FLOOR * max(1.0, abs(before.objective)) and run.model.collapsed(after.params)):
         raise ObjectiveFell(run.n_passes, before.objective, after.objective)
+
+
+def _rounding(step: Step, model: Model) -> float:
+    own = ROUNDING * (abs(step.loglik) + abs(step.log_prior))
+    return own + model.rounding(model.with_prior(step), step.params)
 
 
 def _not_finite(step: Step, run: EMRun) -> str:

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from halfseen.assign import Assign
 from halfseen.data import Table
@@ -28,7 +27,7 @@ from halfseen.engine.loop.model import Chunk, Model
 from halfseen.kernels import active as kernels
 from halfseen.kernels import plain
 from halfseen.leaves import Categorical, Cells, Gaussian, Poisson, Product
-from halfseen.leaves.leaf import Floats
+from halfseen.leaves.leaf import Floats, Leaf
 from halfseen.leaves.limits import Params
 from halfseen.leaves.wrappers import unwrapped
 from halfseen.structures.independent import Independent
@@ -37,6 +36,7 @@ from halfseen.structures.structure import Inference
 WIDTH = 8 if getattr(kernels, "instruction_set", lambda: "")() == "avx512" else 4  # components are padded to it
 MOST = 32  # components; beyond, registers run out and matrix products win
 GROUP = 256  # most rows in the table of a group: fewer look-ups win as long as tables and their usage stay in L2
+LARGE_COUNTS = 1 << 16  # mean of a column from which its counts need the leaf's own formula
 NEVER = 1e300  # stands for -log 0 in arithmetic, where infinity times zero would be NaN
 
 
@@ -86,7 +86,7 @@ class FusedMixture:
         mix, emit = model.leaves["mix"], model.leaves["emit"]
         if not isinstance(emit, Product) or emit.n_components > MOST or not isinstance(unwrapped(mix), Cells):
             return None
-        if not all(type(unwrapped(leaf)) in (Categorical, Gaussian, Poisson) for leaf in emit.leaves.values()):
+        if not all(servable(leaf) for leaf in emit.leaves.values()):
             return None
         plan = cls(model, emit, table)
         return plan if plan.groups.n_rows < 2**16 else None
@@ -104,16 +104,16 @@ class FusedMixture:
 
     def pack(self, chunk: Chunk) -> Packed:
         """Return the chunk with its columns as the kernel reads them: done once per fit."""
-        cells, values, counts, factorials = self._read(chunk)
+        cells, values, counts, constants = self._read(chunk)
         weight, in_order = chunk.weight, False
         if cells.shape[1] and not self.n_numbers + self.n_counts:  # with numbers the gain is small, the copy large
             order = np.lexsort(cells[:, 1::-1].T)
             cells, weight, in_order = cells[order], weight[order], True
-        rows = (cells, values, counts, factorials, weight, in_order)
+        rows = (cells, values, counts, constants, weight, in_order)
         return Packed(chunk.index, chunk.blocks, chunk.weight, rows)
 
     def _read(self, chunk: Chunk) -> tuple[Any, ...]:
-        """Return groups of categories, numbers, counts and their log-factorials."""
+        """Return groups of categories, numbers, counts and their constants."""
         return self.groups.cells(self._codes(chunk)), *self._numbers(chunk)
 
     def _codes(self, chunk: Chunk) -> NDArray[Any]:
@@ -123,13 +123,20 @@ class FusedMixture:
         return _beside([chunk.blocks[name] for name in self.categorical], len(chunk.weight))
 
     def _numbers(self, chunk: Chunk) -> tuple[Floats, Floats, Floats]:
-        """Return numbers, counts and their log-factorials."""
+        """Return numbers, counts and log Poisson(counts; unit)."""
         n_rows = len(chunk.weight)
         counts = _beside([chunk.blocks[name] for name in self.poisson], n_rows)
         values = _beside([chunk.blocks[name] for name in self.gaussian], n_rows)
         if not self.poisson:
             return values, counts, counts
-        return values, counts, np.where(np.isnan(counts), 0.0, gammaln(np.where(np.isnan(counts), 0.0, counts) + 1))
+        constants = np.empty(counts.shape)
+        kernels.poisson_constants(counts, self._units, constants)
+        return values, counts, constants
+
+    @cached_property
+    def _units(self) -> Floats:
+        """The units of the columns of counts, (P,): rates and log-rates are measured from there, and keep digits."""
+        return np.concatenate([leaf.scale for leaf in self.poisson.values()])
 
     def prepare(self, params: Params) -> tuple[Floats, ...]:
         """Return the parameters as the kernel reads them, components last and padded."""
@@ -141,8 +148,10 @@ class FusedMixture:
         with np.errstate(divide="ignore"):
             half_precision = self._padded([0.5 / emit[name].var for name in self.gaussian], 0.0)
             half_log = self._padded([0.5 * np.log(2 * np.pi * emit[name].var) for name in self.gaussian], NEVER)
-            rate = self._padded([emit[name] for name in self.poisson], NEVER)
-            log_rate = np.maximum(np.log(rate), -NEVER)
+            units = {name: leaf.scale for name, leaf in self.poisson.items()}
+            rate = self._padded([emit[name] - unit for name, unit in units.items()], NEVER)
+            log_rate = self._padded([np.log(emit[name] / unit) for name, unit in units.items()], 0.0)
+            log_rate = np.maximum(log_rate, -NEVER)
         mix = self._padded([params["mix"].T], 0.0)[0]
         return mix, table, mean, half_precision, half_log, rate, log_rate
 
@@ -167,9 +176,9 @@ class FusedMixture:
     def infer(self, prepared: tuple[Floats, ...], chunk: Chunk) -> Inference:
         """Return responsibilities and log-evidence of the rows of a chunk, whatever they weigh."""
         n_rows = len(chunk.weight)
-        cells, values, counts, factorials = self._read(chunk)
+        cells, values, counts, constants = self._read(chunk)
         usage, log_evidence = np.empty((n_rows, self.n_components)), np.empty(n_rows)
-        rows = (cells, values, counts, factorials, np.ones(n_rows), False)
+        rows = (cells, values, counts, constants, np.ones(n_rows), False)
         kernels.mixture_posterior(*rows, *prepared, usage, log_evidence)
         return Inference({"emit": usage}, log_evidence[:, None])
 
@@ -253,6 +262,17 @@ class _Groups:
         out = np.empty((len(codes), len(self.members)), dtype=np.uint16)
         kernels.group_codes(codes, self.strides, self.stops, self.firsts, out)
         return out
+
+
+def servable(leaf: Leaf) -> bool:
+    """Whether the kernels can serve a block: its kind, and for counts their size.
+
+    Differences of x log rate and rate lose digits in large counts. The leaf itself keeps them.
+    """
+    inside = unwrapped(leaf)
+    if isinstance(inside, Poisson):
+        return bool((inside.scale <= LARGE_COUNTS).all())
+    return type(inside) in (Categorical, Gaussian)
 
 
 def _missing(table: Table, block: str) -> list[bool]:

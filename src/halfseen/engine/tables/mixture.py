@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 from halfseen.assign import SOFT, Assign
 from halfseen.engine.loop.expected import Expected
 from halfseen.engine.loop.model import Chunk, Model
+from halfseen.leaves.exact import Joined, Weights
 from halfseen.leaves.leaf import Floats, Latent, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits, Params
 
@@ -64,6 +65,13 @@ class Mixture(Model):
         for name, leaf in self.leaves.items():
             leaf.count(component, chunk.weight, prepared[name], chunk.blocks, parts[name])
         return Expected(stats, 0.0)
+
+    def tallied(self, prepared: Any, chunk: Chunk, component: NDArray[np.int64], cut: Weights) -> Joined | None:
+        """Return the same as sums without rounding, in the order of the leaves; None where a leaf has none."""
+        found = [
+            leaf.tally(component, chunk.weight, cut, prepared[name], chunk.blocks) for name, leaf in self.leaves.items()
+        ]
+        return None if any(own is None for own in found) else Joined(found)
 
     def take(self, params: Params, order: NDArray[np.int64]) -> Params:
         """Return the parameters with groups, the components of the model as a leaf, in another order."""

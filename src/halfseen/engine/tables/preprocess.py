@@ -20,6 +20,7 @@ from halfseen.engine.tables.fused_normal import FusedNormal
 from halfseen.engine.tables.fused_text import FusedText
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.kernels import active as kernels
+from halfseen.leaves.exact import Joined, Weights, unit_of
 from halfseen.leaves.limits import Params
 
 
@@ -92,19 +93,47 @@ def _single(evidence: Evidence) -> NDArray[np.bool_]:
 
 
 def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Expected:
-    """Return the statistics of rows whose components are known."""
-    assert table.evidence is not None
-    owner = table.evidence.patterns.argmax(axis=1)
-    prepared = model.prepare(about)
+    """Return the statistics of rows whose components are known: the same bits in any order of the rows.
 
-    def count(chunk: Chunk) -> Expected:
-        assert chunk.evidence is not None
-        component = np.empty(chunk.n_rows, dtype=np.int64)
-        kernels.components_of(owner, np.ascontiguousarray(chunk.evidence.index, np.int32), component)
-        return model.known(prepared, chunk, component)
+    Their sums have no rounding, so that rows are counted in the order in which they come. Where a leaf has no such
+    sums, rows are put in order first. Weights are measured in a power of two near the largest: so all weights times a
+    power of two give the same bits.
+    """
+    unit = unit_of(table.weight)
+    prepared, cut = model.prepare(about), Weights(table.weight[:1] if _alike(table) else table.weight, unit)
 
-    parts: Iterable[Expected] = runner(count, table.chunks(light=True))
+    def tally(chunk: Chunk) -> Joined | None:
+        own = chunk if unit == 1 else replace(chunk, weight=chunk.weight / unit)
+        return model.tallied(prepared, own, _components(table, chunk), cut)
+
+    sums: Joined | None = None
+    for part in runner(tally, table.chunks(light=True)):
+        if part is None:
+            break
+        sums = part if sums is None else sums + part
+    else:
+        assert sums is not None
+        return Expected(sums.total() * unit, 0.0)
+    ordered = table.canonical()
+    parts: Iterable[Expected] = runner(
+        lambda chunk: model.known(prepared, chunk, _components(ordered, chunk)), ordered.chunks(light=True)
+    )
     return fold(add, parts)
+
+
+def _alike(table: Table) -> bool:
+    """Whether all weights are one number."""
+    return table.weight.strides == (0,)
+
+
+def _components(table: Table, chunk: Chunk) -> NDArray[np.int64]:
+    """Return the component of each row of a chunk whose components are known."""
+    assert table.evidence is not None
+    assert chunk.evidence is not None
+    component = np.empty(chunk.n_rows, dtype=np.int64)
+    owner = table.evidence.patterns.argmax(axis=1)
+    kernels.components_of(owner, np.ascontiguousarray(chunk.evidence.index, np.int32), component)
+    return component
 
 
 def counted(model: Mixture, data: Reduced, params: Params) -> Params:

@@ -25,8 +25,6 @@ from halfseen.leaves.wrappers import unwrapped
 from halfseen.registry import kinds
 from halfseen.structures.independent import Independent
 
-HEAD = 1000  # rows that say roughly where numbers lie
-
 Summary = dict[str, Figures]  # what the leaves must know of the whole table, by block: moments, counts of categories
 
 
@@ -63,11 +61,6 @@ def summarise(table: Table) -> Summary:
 def filled(schema: Schema, summary: Summary) -> Summary:
     """Return a summary that can be used as it is, also where a column was never seen or never varies."""
     return _by_block(schema, lambda kind, block: kind.filled(summary[block.name]))
-
-
-def roughly(table: Table) -> Summary:
-    """Return the summary of the first rows: pivots near the numbers, so that moments about them keep their digits."""
-    return filled(table.schema, summarise(table.take(slice(0, HEAD))))
 
 
 def unit_summary(schema: Schema) -> Summary:

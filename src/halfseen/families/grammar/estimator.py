@@ -431,4 +431,4 @@ def _merged_sentences(grammar: Grammar, corpus: Corpus, weight: Floats) -> Weigh
         [corpus.brackets[s] for s in first],
         [corpus.tags[s] for s in first],
     )
-    return WeightedSentences(data, np.array([weight[members].sum() for members in own]), which)
+    return WeightedSentences(data, np.array([np.sort(weight[members]).sum() for members in own]), which)

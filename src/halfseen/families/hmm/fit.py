@@ -104,11 +104,12 @@ class HMMFit(HMMMethods):
         return schema.arrange(treatment)
 
     def _begin(self, raw: RawSequences, evidence: Evidence | None) -> Sequences:
-        """Encode sequences, the longest first: sequences of one length are processed together by the kernels."""
+        """Encode sequences, the longest first: sequences of one length are processed together by the kernels.
+
+        Their order is that of their content, so that results do not depend on the order in which they were given.
+        """
         steps = self._schema.encode(raw.source, evidence=evidence)
-        sequences = Sequences.of(steps, raw.cut.lengths, raw.weight)
-        order = np.argsort(-raw.cut.lengths, kind="stable")
-        return sequences if (np.diff(order) == 1).all() else sequences.take(order)
+        return Sequences.of(steps, raw.cut.lengths, raw.weight).canonical()
 
     def _emission(self, summary: emission_builder.Summary, n_components: int, covariance: str) -> Leaf:
         """Return the emission: any leaf with `n_components` components."""

@@ -19,13 +19,12 @@ from halfseen.assign import SOFT, Assign
 from halfseen.data import Chunk, SequenceChunk, Sequences, Steps, rows_of
 from halfseen.engine.loop.expected import Expected
 from halfseen.engine.loop.model import Model, weighted_sum
-from halfseen.engine.tables.fused import FusedMixture
+from halfseen.engine.tables.fused import FusedMixture, servable
 from halfseen.kernels import active as kernels
 from halfseen.kernels import plain
-from halfseen.leaves import Categorical, Gaussian, Poisson, Product
+from halfseen.leaves import Product
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
-from halfseen.leaves.wrappers import unwrapped
 from halfseen.structures.chain import LEAST, MarkovChain
 
 SMALL = 1e-36  # probabilities whose product over the columns of a group, eight at most, may be below LEAST
@@ -62,7 +61,7 @@ class FusedChain:
         emit = model.leaves["emit"]
         if kernels is plain or model.structure != MarkovChain() or not isinstance(emit, Product):
             return None
-        if not all(type(unwrapped(leaf)) in (Categorical, Gaussian, Poisson) for leaf in emit.leaves.values()):
+        if not all(servable(leaf) for leaf in emit.leaves.values()):
             return None
         plan = cls(model, emit, sequences)
         return plan if plan.columns.groups.n_rows < 2**16 else None

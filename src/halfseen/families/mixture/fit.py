@@ -206,7 +206,7 @@ class MixtureFit(TableMixture):
         """Return the summary of a table; where nothing is hidden, read off the counts that the fit needs anyway."""
         if table.evidence is None or not all_certain(table.evidence):
             return emission_builder.summarise(table), None
-        rough = emission_builder.roughly(table)
+        rough = emission_builder.unit_summary(table.schema)  # pivots that no order of the rows can change
         if not all_countable(self._recipe_for(rough, n_components, covariance).model(), table):
             return emission_builder.summarise(table), None
         summary, data = self._counted(table, rough, n_components, covariance, run)
@@ -217,7 +217,7 @@ class MixtureFit(TableMixture):
     def _counted(
         self, table: Table, rough: emission_builder.Summary, n_components: int, covariance: str, run: Runner
     ) -> tuple[emission_builder.Summary | None, Reduced]:
-        """Count rows of known components about rough means, and read the summary of the table off the counts."""
+        """Count rows of known components about the means of `rough`; read the summary of the table off the counts."""
         model = self._recipe_for(rough, n_components, covariance).model()
         with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are named below
             data = reduce(model, table, run)

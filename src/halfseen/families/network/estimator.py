@@ -274,7 +274,7 @@ def _template(states: Mapping[str, Sequence[Any]]) -> Any:
 
 
 def _merged_rows(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Likelihoods]) -> WeightedRows:
-    """Return the rows of weight above 0; equal ones merged where there is no soft evidence."""
+    """Return the rows of weight above 0 in an order of their own; equal ones merged where there is no soft evidence."""
     for name, one in soft.items():
         if name not in schema.names:
             continue
@@ -287,14 +287,17 @@ def _merged_rows(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Lik
     used = np.flatnonzero(weight > 0)
     if not len(used):
         raise DataError("all rows have weight 0: there is nothing to fit.")
-    codes, weight = codes[used], weight[used]
-    if soft:
+    if soft:  # patterns are numbered by their content
+        marks = [one.index[used] for one in soft.values()]
+        used = used[np.lexsort((weight[used], *marks, *codes[used].T))]
         part = {name: one._replace(index=one.index[used]) for name, one in soft.items()}
-        return WeightedRows(schema, codes.astype(np.int64), weight, part, used)
-    merged, which = distinct(codes)
-    first = np.full(len(merged), len(codes))
-    np.minimum.at(first, which, np.arange(len(codes)))
-    return WeightedRows(schema, merged.astype(np.int64), np.bincount(which, weight).astype(np.float64), {}, used[first])
+        return WeightedRows(schema, codes[used].astype(np.int64), weight[used], part, used)
+    merged, which = distinct(codes[used])
+    first = np.full(len(merged), len(used))
+    np.minimum.at(first, which, np.arange(len(used)))
+    light = np.argsort(weight[used], kind="stable")  # sums in the order of the weights, whatever that of the rows
+    mass = np.bincount(which[light], weight[used][light]).astype(np.float64)
+    return WeightedRows(schema, merged.astype(np.int64), mass, {}, used[first])
 
 
 def _frequencies(schema: Schema, rows: WeightedRows) -> Floats:
