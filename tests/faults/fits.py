@@ -5,7 +5,8 @@ Of each fit: it is refused in words, or
 - the scores of the units, weighted, sum to `loglik_`;
 - every use of the model works;
 - a saved and loaded model gives the same bits, and the same file;
-- (one case in `SAMPLED`) one thread and two give the same bits, and so do the units in another order.
+- (one case in `SAMPLED`) one thread and two give the same bits, and so do the units in another order, but for corpora
+  of pairs and of recordings, whose sums are in their order.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Trial:
     seen: tuple[Any, ...] | None = None  # what methods of use take, if not `units`
     climbs: bool = True
     scores: bool = True  # the sum of scores is loglik_
-    ordered: bool = False  # the order of the units matters, or is not promised not to
+    ordered: bool = False  # sums are in the order of the corpus: another order is the same up to rounding
 
     def fitted(self, **changes: Any) -> Any:
         model = clone(self.model).set_params(**changes)
@@ -408,7 +409,8 @@ def words(rng: Rng) -> Trial:
     agrees = options.get(
         "agreement", options["direction"] == "both" and options["assign"] == "soft" and options["null"]
     )
-    return Trial(model, (pairs,), named, climbs=not agrees, scores="links" not in named and "dirichlet" not in options)
+    scored = "links" not in named and "dirichlet" not in options
+    return Trial(model, (pairs,), named, climbs=not agrees, scores=scored, ordered=True)
 
 
 def _links(rng: Rng, pair: tuple[list[str], list[str]]) -> list[tuple[int, int]] | None:
@@ -441,7 +443,8 @@ def transcripts(rng: Rng) -> Trial:
         options["dictionary"] = {"p": ["k ae", "k"], "q": "t", "r": "ae t"}
     options["too_short"] = pick(rng, "skip", "raise")
     model = hs.TranscriptAligner(pick(rng, 1, 2, 3), pick(rng, 1, 1, 2), emission=emission, **options)
-    return Trial(model, (features, said), {"sample_weight": weights(rng, n)}, scores=options["too_short"] == "raise")
+    scored = options["too_short"] == "raise"
+    return Trial(model, (features, said), {"sample_weight": weights(rng, n)}, scores=scored, ordered=True)
 
 
 TRIALS: dict[str, Callable[[Rng], Trial]] = {
@@ -471,13 +474,19 @@ def fit_case(subject: str, number: int) -> str:
     check_climb(trial, model)
     check_numbers(model)
     check_scores(trial, model)
-    if answer(lambda: use(model, *(trial.seen or trial.units))) is REFUSED:
+    if answer(lambda: use(model, *(trial.seen or trial.units))) is REFUSED and not justly():
         raise Failed(f"a use of a fitted model is refused: {answer.reason}")
     check_file(trial, model)
     if number % SAMPLED == 0:
         check_threads(trial, model)
-        check_order(trial, model, rng)
+        if not trial.ordered:
+            check_order(trial, model, rng)
     return FINE
+
+
+def justly() -> bool:
+    """Whether the last refusal is one that a fitted model may give: of a unit with weight 0, which it never saw."""
+    return any(words in answer.reason for words in ("has no parse", "have no parse"))
 
 
 def check_climb(trial: Trial, model: Any) -> None:
