@@ -45,8 +45,8 @@ print("\nclasses  log-likelihood      BIC  entropy")
 for n_classes, loglik, bic, entropy, chosen in tried.iter_rows():
     print(f"{n_classes:7} {loglik:15.1f} {bic:8.1f} {entropy:8.2f}{'  <- lowest BIC' if chosen else ''}")
 
-agree = f"{model.restarts_['n_reached_best']} of the last {model.restarts_['n_finalists']} runs"
-print(f"\n{model.n_components_} classes, found by {agree}; the fit ended by {model.stop_reason_!r}.")
+agree = f"{model.restarts_['n_reached_best']} of {model.restarts_['n_init']} starts"
+print(f"\n{model.n_components_} classes, reached by {agree}; the fit ended by {model.stop_reason_!r}.")
 
 # %%
 # What are the classes like?

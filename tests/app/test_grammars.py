@@ -82,7 +82,7 @@ def test_sample_score_and_info(folder):
 
 
 def test_brackets_and_trees_as_models(folder, tmp_path):
-    brackets = ("fit", folder / "brackets.txt", "--model", folder / "rules.cfg", "--brackets", "--json")
+    brackets = ("fit", folder / "brackets.txt", "--model", folder / "rules.cfg", "--brackets", "--json", "--ml")
     found = json.loads(halfseen(*brackets).stdout)
     assert found["rules"]["NP -> NP PP"] == pytest.approx(0, abs=1e-9)
     (tmp_path / "some.mrg").write_text("( (S (NP stars) (VP (V saw) (NP ears))) ) (S (NP ears) (VP (V saw) (NP ears)))")

@@ -246,7 +246,7 @@ def naive_bayes(rng: Rng) -> Trial:
     assign = pick(rng, "soft", "soft", "hard", "sample")
     options = {**search(rng), "assign": assign, "prior": prior(rng, 1.0, 1.0), "text": text}
     if chance(rng, 0.3):
-        options["unlabeled_weight"] = pick(rng, 0.0, 0.3, "cv")
+        options["unlabeled_weight"] = pick(rng, 0.0, 0.3, "auto")
     if chance(rng, 0.2):
         options["components_per_class"] = 2
     if chance(rng, 0.3):

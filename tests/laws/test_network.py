@@ -268,8 +268,8 @@ def test_naive_bayes_with_a_hidden_class_is_a_latent_class_model_step_by_step(as
     frame = survey(np.random.default_rng(1))
     tables = {name: np.random.default_rng(d).dirichlet([2, 2], 2) for d, name in enumerate("abcd")}
     own = {name: {"no": table[:, 0], "yes": table[:, 1]} for name, table in tables.items()}
-    how = {"assign": assign, "n_init": 1, "max_iter": 7, "stop": "iterations", "accelerate": False}
-    classes = hs.LatentClass(2, prior=None, start={"weights": [0.5, 0.5], **own}, **how).fit(frame)
+    how = {"assign": assign, "n_init": 1, "max_iter": 7, "stop": "iterations", "accelerate": False, "prior": None}
+    classes = hs.LatentClass(2, start={"weights": [0.5, 0.5], **own}, **how).fit(frame)
     edges = [("C", name) for name in "abcd"]
     net = hs.BayesNet(edges, hidden={"C": 2}, start={"C": [0.5, 0.5], **tables}, **how).fit(frame)
     assert_allclose(net.trace_, classes.trace_, rtol=1e-12)
@@ -280,7 +280,7 @@ def test_naive_bayes_with_a_hidden_class_is_a_latent_class_model_step_by_step(as
 def test_naive_bayes_with_a_hidden_class_and_holes_ends_at_the_same_point():
     frame = survey(np.random.default_rng(2), holes=0.2)
     classes = hs.LatentClass(2, prior=None, tol=1e-9, random_state=0).fit(frame)
-    net = hs.BayesNet([("C", d) for d in "abcd"], hidden={"C": 2}, tol=1e-9, random_state=0).fit(frame)
+    net = hs.BayesNet([("C", d) for d in "abcd"], hidden={"C": 2}, prior=None, tol=1e-9, random_state=0).fit(frame)
     assert_allclose(net.loglik_, classes.loglik_, atol=1e-7)
     assert_allclose(net.params_["C"], classes.weights_, atol=1e-4)
     assert net.n_parameters_ == classes.n_parameters_
@@ -299,7 +299,7 @@ def test_the_network_of_two_children_by_its_own_equations(assign):
     draws = {"draws": 4000} if assign == "sample" else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        how = {"n_init": 1, "max_iter": 2, "stop": "iterations", "accelerate": False, "random_state": 0}
+        how = {"n_init": 1, "max_iter": 2, "stop": "iterations", "accelerate": False, "random_state": 0, "prior": None}
         net = hs.BayesNet("X <- Y -> Z", hidden={"Y": 2}, start=start, assign=assign, **draws, **how).fit(frame)
     usage = np.eye(2)[resp.argmax(axis=1)] if assign == "hard" else resp
     counts = np.stack([np.bincount(pairs[:, 0], usage[:, y], minlength=3) for y in range(2)])
@@ -311,7 +311,7 @@ def test_the_network_of_two_children_by_its_own_equations(assign):
 def test_a_complete_table_is_counted():
     rng = np.random.default_rng(5)
     frame = pd.DataFrame(rng.integers(0, 3, (100, 3)), columns=list("ABC"))
-    net = hs.BayesNet("A -> C <- B").fit(frame)
+    net = hs.BayesNet("A -> C <- B", prior=None).fit(frame)
     counts = frame.groupby(["A", "B", "C"]).size().unstack(fill_value=0)
     shares = counts.div(counts.sum(axis=1), axis=0).to_numpy().reshape(3, 3, 3)
     assert_allclose(net.params_["C"], shares, rtol=1e-12)

@@ -14,8 +14,8 @@ from tests.shared_data import shared_data
 
 pytestmark = pytest.mark.thorough
 DIGITS = 6e-5  # a figure printed with four digits
-REACHED = 5e-4  # what the default tol (1e-4, an estimate) may leave of a log-likelihood
-SHARE = 2e-3  # likelihoods are flat at the top: a log-likelihood 1e-4 below leaves shares about this far
+REACHED = 6e-5  # the default tol leaves nothing of a log-likelihood printed with four digits
+SHARE = 6e-5  # nor of shares, though likelihoods are flat at the top
 
 
 def ml(n_components, X, weight=None, **options):
@@ -56,6 +56,13 @@ def test_carcinoma_loglik(carcinoma, n_components, loglik, n_parameters):
     assert model.converged_
 
 
+def test_carcinoma_four_classes_are_the_same_from_any_seed(carcinoma):
+    """A flat top: a log-likelihood 1e-4 below its maximum leaves parameters .01 apart."""
+    models = [hs.LatentClass(4, prior=None, random_state=seed).fit(carcinoma) for seed in range(10)]
+    found = [model.match_to(models[0]).to_frame().select_dtypes("number").to_numpy() for model in models]
+    assert np.ptp(found, axis=0).max() < 1e-4
+
+
 def test_carcinoma_three_classes(carcinoma):
     model = ml(3, carcinoma)
     assert_allclose(model.aic(), 633.41, atol=0.005)
@@ -83,7 +90,7 @@ def test_gss82_default_settings_find_the_best(gss82, n_components, loglik):
 
 
 def test_gss82_shares(gss82):
-    assert_allclose(ml(3, gss82).weights_, [0.621, 0.207, 0.172], atol=SHARE)
+    assert_allclose(ml(3, gss82).weights_, [0.621, 0.207, 0.172], atol=5e-4)
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
@@ -184,6 +191,17 @@ def test_symptoms(n_components, loglik, bic, penalty):
     model = ml(n_components, table.drop(columns="Freq"), table["Freq"])
     assert_allclose(model.loglik_, loglik, atol=REACHED, rtol=0)
     assert bic - penalty - 5e-4 < model.bic() < bic + 1e-3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_symptoms_five_classes_within_a_range(seed):
+    """One start in ten reaches the best, one in six another maximum, 3.4 below."""
+    table = pd.read_csv(shared_data("symptoms/symptoms.csv"))
+    model = hs.LatentClass(range(1, 6), prior=None, random_state=seed)
+    model.fit(table.drop(columns="Freq"), sample_weight=table["Freq"])
+    assert_allclose(model.selection_["loglik"].iloc[-1], -4691.3699, atol=REACHED)
+    assert (model.selection_["n_reached_best"][1:] >= 3).all()
+    assert model.selection_["n_starts"][0] == 1  # one class has one solution
 
 
 # ------------------------------------------------------- house votes 1984: missing votes, and the party never shown

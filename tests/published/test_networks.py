@@ -22,7 +22,7 @@ def asia():
 
 
 def test_asia_complete(asia):
-    net = hs.BayesNet(ASIA).fit(asia)
+    net = hs.BayesNet(ASIA, prior=None).fit(asia)
     assert_allclose(net.loglik_, -11033.0871, atol=PRINTED)
     assert net.n_parameters_ == 18
     assert_allclose(net.bic() / -2, -11109.7419, atol=PRINTED)
@@ -31,7 +31,8 @@ def test_asia_complete(asia):
 def test_asia_with_holes():
     frame = pd.read_csv(shared_data("asia/asia_holes.csv"), na_values="?")
     assert frame.isna().to_numpy().sum() == 4000
-    net = hs.BayesNet(ASIA, states={name: ["no", "yes"] for name in "ASTLBEXD"}, tol=1e-9, random_state=0).fit(frame)
+    states = {name: ["no", "yes"] for name in "ASTLBEXD"}
+    net = hs.BayesNet(ASIA, states=states, prior=None, tol=1e-9, random_state=0).fit(frame)
     assert_allclose(net.loglik_, -10254.46167, atol=6e-6)
     found = net.params_
     figures = [found["S"][1], found["L"][1, 1], found["D"][1, 1, 1], found["T"][1, 1], found["X"][0, 1]]
@@ -41,14 +42,14 @@ def test_asia_with_holes():
 
 
 def test_asia_with_a_hidden_node(asia):
-    net = hs.BayesNet(ASIA, hidden={"B": 2}, tol=1e-7, random_state=0).fit(asia.drop(columns="B"))
+    net = hs.BayesNet(ASIA, hidden={"B": 2}, prior=None, random_state=0).fit(asia.drop(columns="B"))
     assert_allclose(net.loglik_, -9043.7349, atol=PRINTED)
     assert net.restarts_["n_reached_best"] == net.restarts_["n_finalists"]
 
 
 def test_learning_test():
     frame = pd.read_csv(shared_data("learning_test/learning.test.csv"))
-    net = hs.BayesNet("A -> B; A -> D; C -> D; B -> E; F -> E").fit(frame)
+    net = hs.BayesNet("A -> B; A -> D; C -> D; B -> E; F -> E", prior=None).fit(frame)
     assert_allclose(net.loglik_, -23832.1318, atol=PRINTED)
     assert net.n_parameters_ == 41
     assert_allclose([net.bic() / -2, net.aic() / -2], [-24006.7342, -23873.1318], atol=PRINTED)

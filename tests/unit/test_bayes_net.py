@@ -288,7 +288,7 @@ FRAME = pd.DataFrame({"A": [0, 1, 0], "B": [1, 1, 0]})
         ({"edges": "A -> B", "hidden": {"C": 0}}, ParameterError, "whole number of at least 1"),
         ({"edges": "A -> B", "states": {"A": [0]}}, DataError, "column 'A' holds 1, which is not one of its states: 0"),
         ({"edges": "A -> B", "states": {"A": "01"}}, ParameterError, "not a list of states"),
-        ({"edges": "A -> B", "prior": "flat"}, ParameterError, "not 'bdeu', None or a number"),
+        ({"edges": "A -> B", "prior": "flat"}, ParameterError, "not 'row', 'bdeu', None or a number"),
         ({"edges": "A -> B", "start": {"B": [0.5, 0.5]}}, ParameterError, r"P\(B \| A\): expected shape \(2, 2\)"),
         ({"edges": "A -> B", "start": {"C": [1]}}, ParameterError, "no variable 'C'"),
         ({"edges": "A -> B", "fixed": ["B"]}, ParameterError, "needs a table in start="),

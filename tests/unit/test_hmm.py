@@ -53,7 +53,8 @@ def test_weather_by_hand():
 
 def test_one_step_of_a_fit_by_hand():
     """Two days, by the four paths: start 0.8 .2, then counts."""
-    model = hs.HMM(2, "categorical", start=toy_start(), n_init=1, max_iter=2, stop="iterations", accelerate=False)
+    how = {"n_init": 1, "max_iter": 2, "stop": "iterations", "accelerate": False, "prior": None}
+    model = hs.HMM(2, "categorical", start=toy_start(), **how)
     X = [["a"], ["b"]]
     model.fit(X)
     start, trans, emit = np.array([0.8, 0.2]), np.array(TRANS), np.array([[0.3, 0.7], [0.6, 0.4]])

@@ -233,9 +233,9 @@ def test_fitted_attributes(table, model):
     assert not model.weights_.flags.writeable
     assert {"n_init", "n_finalists", "n_reached_best", "objectives"} <= set(model.restarts_)
     assert model.restarts_["n_init"] == 4
-    assert model.restarts_["n_finalists"] == len(model.restarts_["objectives"]) == 2
+    assert model.restarts_["n_finalists"] == len(model.restarts_["objectives"]) <= 4
     assert model.restarts_["objectives"] == sorted(model.restarts_["objectives"], reverse=True)
-    assert 1 <= model.restarts_["n_reached_best"] <= 2
+    assert 1 <= model.restarts_["n_reached_best"] <= 4
 
 
 def test_events_name_columns_that_say_nothing():
@@ -271,7 +271,8 @@ def test_fit_predict_takes_what_fit_takes(table):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({}, "tolerance"),
+        ({}, "rounding"),  # steps that grew at first make it cautious
+        ({"tol": 1e-5}, "tolerance"),
         ({"stop": "gain", "tol": 1e-2}, "tolerance"),
         ({"stop": "counts", "tol": 1e-3}, "counts stable"),
         ({"stop": "parameters", "tol": 1e-4}, "parameters stable"),
@@ -320,9 +321,9 @@ def test_max_iter_counts_every_pass_annealing_too(table):
         fitted(table, 2, anneal=(0.3, 0.5, 0.8), max_iter=10)
 
 
-@pytest.mark.parametrize("when", [2, 9, 14])
+@pytest.mark.parametrize("when", [2, 9, 11])
 def test_an_interrupt_keeps_the_best_so_far(table, monkeypatch, when):
-    """Ctrl-C in the race or in the final: a model all the same, said by a warning and by its stop reason."""
+    """Ctrl-C while runs are compared or polished: a model all the same, said by a warning and by its stop reason."""
     passes = iter(range(1, 1000))
     whole_pass = search.evaluate
 

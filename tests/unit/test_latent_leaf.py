@@ -191,7 +191,9 @@ def test_hard_mode_of_complete_rows_ends_with_the_assignments():
 def test_the_entropy_of_a_path_is_that_of_all_paths_with_cells_missing():
     rows = np.random.default_rng(3).standard_normal((7, 2))
     rows[[1, 4], 0] = np.nan
-    model = hs.HMM(2, emission="gaussian", covariance_type="full", prior="row", random_state=0, n_init=1).fit(rows)
+    model = hs.HMM(2, emission="gaussian", covariance_type="full", prior="row", random_state=0, n_init=1, tol=1e-4).fit(
+        rows
+    )
     engine, params = model._model, model._params
     emit = engine.leaves["emit"].score(engine.prepare(params)["emit"], {"gaussian": rows}, SOFT)
     paths = np.array(list(product(range(2), repeat=7)))

@@ -280,7 +280,8 @@ def test_priors_are_data_that_was_not_seen():
     poisson = Poisson(2, np.array([2.5]), np.array([0.5, 1.0]))
     np.testing.assert_allclose(poisson.maximise(poisson.prior(poisson.blank()), poisson.blank()), 2.5)
     table = Categorical(1, [2], np.array([[1.0, 3.0]]))
-    np.testing.assert_allclose(table.maximise(table.prior(None), table.blank()), [[0.25, 0.75]])
+    np.testing.assert_allclose(table.maximise(table.prior(table.blank()), table.blank()), [[0.25, 0.75]])
+    assert table.prior(np.array([[0.0, 1.0]])).tolist() == [[0.0, 3.0]]  # what a start rules out stays so
 
 
 def test_a_prior_on_the_variance_leaves_the_mean():

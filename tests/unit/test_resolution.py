@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 from typer.testing import CliRunner
 
 import halfseen as hs
@@ -122,7 +123,8 @@ def test_no_density_exceeds_one_over_the_step_and_a_spike_on_a_value_is_no_colla
     X = rounded()
     with warnings.catch_warnings():
         warnings.simplefilter("error", CollapseWarning)
-        model = make(n_init=4, random_state=0).fit(X)
+        warnings.simplefilter("ignore", ConvergenceWarning)  # on the floor chains converge slowly
+        model = make(n_init=4, tol=1e-4, random_state=0).fit(X)
     assert np.all(np.diff(model.trace_) > -1e-9 * abs(model.objective_))
     assert model.restarts_["n_finalists"] > 0
     sds = np.concatenate([values for name, values in _deviations(model)])

@@ -201,12 +201,22 @@ def fit(
     assign: Assign = "soft",
     prior: Annotated[
         str | None,
-        Option("--prior", metavar="PRIOR", help="row (one pseudo-row), none, or pseudo-counts such as 1.0; or bdeu."),
+        Option(
+            "--prior",
+            metavar="PRIOR",
+            help="row (one pseudo-row), none (maximum likelihood) or pseudo-counts such as 1.0; hidden Markov models: "
+            "categories; networks: bdeu; grammars: lhs. The default depends on the model.",
+        ),
     ] = None,
+    ml: Annotated[
+        bool, Option("--ml", help="Maximum likelihood, as for publication: the same as --prior none.")
+    ] = False,
     criterion: Annotated[
         str, Option("--criterion", metavar="NAME", help="Chooses the number of classes: bic, aic or icl.")
     ] = "bic",
-    restarts: Annotated[int, Option("--restarts", metavar="N", min=1, help="Number of random starts.")] = 16,
+    restarts: Annotated[
+        str, Option("--restarts", metavar="N", help="Number of random starts; auto: 16 to 128, until three agree.")
+    ] = "auto",
     max_iter: Annotated[
         int, Option("--max-iter", metavar="N", min=1, help="Maximum number of iterations of the best start.")
     ] = 1000,

@@ -18,7 +18,7 @@ def outcome(model: Any) -> str:
     restarts = getattr(model, "restarts_", None)
     agree = ""
     if restarts and restarts["n_init"] > 1:
-        agree = f"; {restarts['n_reached_best']} of the last {restarts['n_finalists']} starts agree"
+        agree = f"; {restarts['n_reached_best']} of {restarts['n_init']} starts reached it"
     end = ended(model.stop_reason_, model.n_iter_)
     return f"log-likelihood {model.loglik_:,.1f}, BIC {model.bic():,.1f}; {end}{agree}"
 

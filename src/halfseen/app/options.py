@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from halfseen.errors import ParameterError
@@ -15,7 +15,7 @@ def of_every_fit(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of every fit by EM under the names of the parameters of estimators."""
     return {
         "assign": request["assign"],
-        "n_init": request["restarts"],
+        "n_init": restarts(request["restarts"]),
         "max_iter": request["max_iter"],
         "n_jobs": request["jobs"],
         "random_state": request["seed"],
@@ -131,19 +131,32 @@ def sizes(text: str, option: str = "--classes") -> int | list[int] | str:
     return found[0] if len(found) == 1 else found
 
 
-def prior(text: str | None, default: Any) -> Any:
+def restarts(text: str) -> int | str:
+    """Read a number of starts.
+
+    Examples
+    --------
+    >>> restarts("auto"), restarts("20")
+    ('auto', 20)
+    """
+    if text == "auto" or (text.isdecimal() and int(text) > 0):
+        return text if text == "auto" else int(text)
+    raise ParameterError(f"--restarts {text!r} is not auto, nor a number of at least 1.")
+
+
+def prior(text: str | None, default: Any, words: Collection[str] = ("row",)) -> Any:
     """Read a prior.
 
     Examples
     --------
-    >>> prior("none", "row"), prior("0.5", "row"), prior(None, "row")
-    (None, 0.5, 'row')
+    >>> prior("none", "row"), prior("0.5", "row"), prior(None, "row"), prior("bdeu", "row", ("row", "bdeu"))
+    (None, 0.5, 'row', 'bdeu')
     """
     if text is None:
         return default
-    if text in ("none", "row"):
+    if text == "none" or text in words:
         return None if text == "none" else text
     try:
         return float(text)
     except ValueError:
-        raise ParameterError(f"--prior {text!r} is not a number, row or none.") from None
+        raise ParameterError(f"--prior {text!r} is not a number, {', '.join(words)} or none.") from None

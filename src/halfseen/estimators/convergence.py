@@ -16,7 +16,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from halfseen.engine.loop.search import Search
+from halfseen.engine.loop.search import MOST_STARTS, Search
 from halfseen.errors import CollapseWarning, InterruptedWarning, warn
 from halfseen.kinds.gaussian import PLAIN_FLOOR, RESOLUTION
 
@@ -31,10 +31,15 @@ def record(model: Any, search: Search) -> None:
     record_end(model, best.trace, best.n_passes, best.reason)
     model.restarts_ = {
         "n_init": search.n_starts,
-        "n_finalists": len(search.finalists),
-        "n_reached_best": search.n_best(within=max(10 * model.tol, 1e-9 * abs(best.objective))),
-        "objectives": [chain.objective for chain in search.finalists],
+        "n_finalists": len(search.objectives),
+        "n_reached_best": search.n_agree,
+        "objectives": search.objectives,
     }
+    if search.n_agree == 1 and search.n_starts > MOST_STARTS // 2 and isinstance(model.n_init, str):
+        model.events_.append(
+            f"only 1 of {search.n_starts} starts reached the best log-likelihood: a better solution may exist. Use "
+            f"fewer components or more data, or raise n_init above {MOST_STARTS}"
+        )
 
 
 def record_end(model: Any, trace: Sequence[float], n_iter: int, reason: str | None) -> None:

@@ -145,23 +145,35 @@ def criteria(found: FittedComponents) -> dict[str, float]:
     size = found.n_components
     figures = information(found)
     sure = relative_entropy(found.uncertain, found.n_hidden, size)
-    return {"n_components": size, **figures, "icl": figures["bic"] + 2 * found.uncertain, "entropy": sure}
+    icl = figures["bic"] + 2 * found.uncertain
+    return {"n_components": size, **figures, "icl": icl, "entropy": sure, **starts(found)}
+
+
+def starts(found: FittedModel) -> dict[str, int]:
+    """Return how many starts were run, and how many of them reached the best log-likelihood."""
+    return {"n_starts": found.search.n_starts, "n_reached_best": found.search.n_agree}
 
 
 def information(found: FittedModel) -> dict[str, float]:
-    """Return log-likelihood, number of free parameters, BIC and AIC of a fitted model."""
+    """Return log-likelihood, number of free parameters and information criteria of a fitted model."""
     n_parameters = found.model.n_free()
     return {
         "loglik": found.loglik,
         "n_parameters": n_parameters,
         "bic": bic(found.loglik, n_parameters, found.n_rows),
         "aic": aic(found.loglik, n_parameters),
+        "sabic": sabic(found.loglik, n_parameters, found.n_rows),
     }
 
 
 def bic(loglik: float, n_parameters: int, n_rows: float) -> float:
     """Return the Bayesian information criterion; lower is better."""
     return -2 * loglik + n_parameters * float(np.log(n_rows))
+
+
+def sabic(loglik: float, n_parameters: int, n_rows: float) -> float:
+    """Return the sample-size adjusted BIC (Sclove 1987), with (N + 2) / 24 in place of N; lower is better."""
+    return bic(loglik, n_parameters, (n_rows + 2) / 24)
 
 
 def aic(loglik: float, n_parameters: int) -> float:

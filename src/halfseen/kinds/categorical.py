@@ -211,8 +211,9 @@ class CategoricalKind(Tabular):
     def leaf(self, block: Block, summary: Figures, build: Build) -> Leaf:
         """Return the leaf; a pseudo-row is spread as the categories of the whole table are."""
         n_components, pseudo = build.n_components, None
-        if build.prior == "row":
-            pseudo = np.tile(smoothed_shares(summary["counts"], block.sizes) / n_components, (n_components, 1))
+        if build.prior in ("row", "categories"):
+            spread = smoothed_shares if build.prior == "row" else half_even_shares
+            pseudo = np.tile(spread(summary["counts"], block.sizes) / n_components, (n_components, 1))
         elif build.prior is not None:
             pseudo = np.full((n_components, sum(block.sizes)), float(build.prior))
         return Categorical(n_components, block.sizes, pseudo)
@@ -294,6 +295,20 @@ def smoothed_shares(counts: Floats, sizes: Sequence[int]) -> Floats:
     """Return the share of each category in its column; one row spread evenly keeps unseen levels above zero."""
     parts = np.split(counts, np.cumsum(sizes)[:-1])
     shares = [(part + 1 / len(part)) / (part.sum() + 1) for part in parts if len(part)]
+    return np.concatenate(shares) if shares else np.zeros(0)
+
+
+def half_even_shares(counts: Floats, sizes: Sequence[int]) -> Floats:
+    """Return one half of the share of each category in its column, plus one half spread evenly.
+
+    Examples
+    --------
+    >>> half_even_shares(np.array([3.0, 1.0, 0.0, 0.0]), [4])
+    array([0.5  , 0.25 , 0.125, 0.125])
+    """
+    parts = [part for part in np.split(counts, np.cumsum(sizes)[:-1]) if len(part)]
+    seen = [part if part.any() else np.ones(len(part)) for part in parts]
+    shares = [0.5 * part / part.sum() + 0.5 / len(part) for part in seen]
     return np.concatenate(shares) if shares else np.zeros(0)
 
 

@@ -85,7 +85,8 @@ class Build(NamedTuple):
     Attributes
     ----------
     n_components : int
-    prior : "row", number or None    pseudo-rows: one in all, this many for each component, or none
+    prior : Prior                    pseudo-rows: "row", one in all; "categories", one in all for columns of categories
+                                     alone; a number, this many for each component; or None
     variance_floor : float or "resolution"    share of a column's variance below which none may fall
     covariance : str                 shape of the covariance of numbers
     ridge : float                    what is added to variances
@@ -100,7 +101,7 @@ class Build(NamedTuple):
     @property
     def pseudo_rows(self) -> Floats | None:
         """How many pseudo-rows each component gets, (K,); None without a prior."""
-        if self.prior is None:
+        if self.prior is None or self.prior == "categories":
             return None
         return np.full(self.n_components, 1 / self.n_components if self.prior == "row" else float(self.prior))
 

@@ -201,8 +201,13 @@ class Categorical(Leaf):
             )
 
     def prior(self, params: Floats) -> Stats | None:
-        """Return the pseudo-counts."""
-        return self.pseudo
+        """Return the pseudo-counts; none for a probability of 0, which only a start can have: what is ruled out stays.
+
+        (With pseudo-counts the M-step makes no zero.)
+        """
+        if self.pseudo is None or params.min(initial=1.0) > 0:
+            return self.pseudo
+        return np.where(params > 0, self.pseudo, 0.0)
 
     def jitter(self, params: Floats, amount: float, rng: np.random.Generator) -> Floats:
         """Multiply every cell by exp(amount * N(0, 1)) and renormalise; a zero stays zero."""

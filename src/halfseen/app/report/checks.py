@@ -46,7 +46,7 @@ def starts(model: Any) -> Iterator[Check]:
     if found is None or found["n_init"] < 2:
         return
     reached, finalists = found["n_reached_best"], found["n_finalists"]
-    text = f"{reached} of the last {finalists} of {found['n_init']} random starts reached the same best solution."
+    text = f"{reached} of {found['n_init']} random starts reached the same best solution."
     if reached > 1 or finalists < 2:
         yield Check(True, "Starts agree", text)
     else:

@@ -120,8 +120,8 @@ def starts_text(model: Any) -> list[Part]:
         for i, objective in enumerate(starts["objectives"][:8])
     ]
     caption = (
-        f"{starts['n_init']} random starts; {starts['n_finalists']} were run to convergence and "
-        f"{starts['n_reached_best']} reached the best objective."
+        f"{starts['n_init']} random starts; {starts['n_reached_best']} of them reached the best objective. Those that "
+        "clearly ended below it were dropped on the way."
     )
     return [Grid(caption, ["", "objective", "below the best"], rows, "Do the starts agree?")]
 

@@ -21,6 +21,7 @@ def run(request: Mapping[str, Any]) -> None:
     """Fit, print the result, and write the requested files."""
     family = dispatch.family_named(request["model"])
     dispatch.check_fit(family, request)
+    request = _with_prior(request)
     output = request["output"]
     _check_output(output)
     kept = Path(f"{output}.checkpoint") if output is not None and family.resumes else None
@@ -54,6 +55,15 @@ def run(request: Mapping[str, Any]) -> None:
 
         report(fitted.model, fitted.X, request["report"], command=command)
         console.note(f"report: {request['report']}")
+
+
+def _with_prior(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the request with the prior that --ml stands for."""
+    if not request["ml"]:
+        return request
+    if request["prior"] not in (None, "none"):
+        raise ParameterError(f"--ml means no prior: leave out --prior {request['prior']}, or --ml.")
+    return {**request, "prior": "none"}
 
 
 def _check_output(output: str | None) -> None:

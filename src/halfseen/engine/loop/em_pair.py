@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from halfseen.engine.loop.expected import Step
 from halfseen.engine.loop.model import Model
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
+
+QUICKEST = 0.75  # lower rates are replaced by this one: two steps are too few to trust them
+SLOWEST = 1 - 1e-6  # larger squared rates are replaced by this one: gains would have to be below rounding
 
 
 class EMPair(NamedTuple):
@@ -19,7 +24,7 @@ class EMPair(NamedTuple):
     following : params                   what the next plain step would evaluate
     vectors : three raw vectors          the parameters of the three, packed
     slowest : float                      the largest of the last few rates, this one included
-    left : float or None                 remaining gain as the method itself estimates it; None: EM, see `stopping.gain`
+    estimate : float or None             remaining gain as a gradient method estimates it; None: EM
     """
 
     before: Step
@@ -27,7 +32,7 @@ class EMPair(NamedTuple):
     following: Params
     vectors: tuple[Floats, Floats, Floats]
     slowest: float
-    left: float | None = None
+    estimate: float | None = None
 
     @classmethod
     def of(cls, model: Model, before: Step, after: Step, following: Params) -> EMPair:
@@ -51,3 +56,19 @@ class EMPair(NamedTuple):
         first = v1 - v0
         squared = float(first @ first)
         return float((v2 - v1) @ first) / squared if squared > 0 else 0.0
+
+    @property
+    def left(self) -> float:
+        """Estimate of the remaining gain of the objective; infinite while steps grow, as they do on leaving a saddle.
+
+        If the steps of EM shrink by the factor `rate` the gains shrink by its square, and the remaining gains are a
+        geometric series: left = gain * rate^2 / (1 - rate^2). The slowest of the last few rates is used: just after an
+        extrapolation the fast directions hide the slow one. Steps of gradient methods have different lengths and no
+        rate; they make their own estimate.
+        """
+        if self.estimate is not None:
+            return self.estimate
+        if self.rate >= 1:
+            return np.inf
+        squared = min(max(QUICKEST, self.slowest) ** 2, SLOWEST)
+        return max(self.gain, 0.0) * squared / (1 - squared)

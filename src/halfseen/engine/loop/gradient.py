@@ -91,8 +91,8 @@ class GradientRun(EMRun):
         self._aim()
         if before is not None and self.reason is None and self.rule is not never:
             pair = EMPair.of(self.model, before, step, self.params)
-            left = max(remaining(self.trace), sure_gain(self.model, stats, step.params))
-            self.reason = self.rule(self.model, pair._replace(left=left))
+            self.left = max(remaining(self.trace), sure_gain(self.model, stats, step.params))
+            self.reason = self.rule(self.model, pair._replace(estimate=self.left))
 
     def _learn(self, moved: Floats, fall: Floats) -> None:
         """Remember a step and the fall of the slope along it; adapt the rate."""

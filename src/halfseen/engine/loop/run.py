@@ -21,6 +21,7 @@ from halfseen.leaves.leaf import ROUNDING, arrays
 from halfseen.leaves.limits import Params
 
 ON_FLOOR = 1e-6  # relative fall that is rounding where a covariance, at its floor, is given to a few digits only
+BLURRED = 1e-6  # the same while a run is polished: terms may be far larger than their sum, as with large counts
 MEMORY = 10  # rates remembered: after an extrapolation the slowest direction is hidden for a while
 
 
@@ -39,6 +40,8 @@ class EMRun:
     extrapolating : whether `params` are extrapolated, not the result of a plain M-step
     extrapolated : whether the last accepted step was; rates are measured on plain steps only
     rates : the last few rates of convergence
+    left : estimate of the remaining gain of the objective; infinite while there is none
+    polishing : whether so little is left that a slight decrease of the objective is the end of its digits
     """
 
     model: Model
@@ -56,6 +59,8 @@ class EMRun:
     extrapolating: bool = False
     extrapolated: bool = False
     rates: list[float] = field(default_factory=list)
+    left: float = np.inf
+    polishing: bool = False
 
     @property
     def running(self) -> bool:
@@ -106,6 +111,9 @@ class EMRun:
         """Accept a plain EM step and make the M-step; stop, extrapolate, or go on."""
         before, self.step = self.step, step
         if before is not None and self.assign.monotone and self.model.exact:
+            if self.polishing and ROUNDING < _fall(before, step) <= BLURRED:
+                self.step, self.reason = before, "rounding"
+                return
             _check_monotone(before, step, self)
         self.trace.append(step.objective)
         first = before is None
@@ -121,6 +129,7 @@ class EMRun:
         if before is None:
             return
         pair = self._remember(EMPair.of(self.model, before, step, self.params))
+        self.left = pair.left
         self.reason = self.rule(self.model, pair)
         if self.reason is None and self.squarem is not None:
             proposed = self.squarem.propose(self.model, pair, self.n_passes)
@@ -175,6 +184,11 @@ class Average:
         """Return the parameters that maximise the mean statistics."""
         assert self.total is not None
         return model.improved(Step(self.about, (1 / self.n_steps) * self.total))
+
+
+def _fall(before: Step, after: Step) -> float:
+    """Return the relative decrease of the objective."""
+    return (before.objective - after.objective) / max(1.0, abs(before.objective))
 
 
 def _check_monotone(before: Step, after: Step, run: EMRun) -> None:

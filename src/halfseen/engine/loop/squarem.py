@@ -4,8 +4,9 @@ From three parameters v0, v1 = F(v0), v2 = F(v1) of plain EM,
 
     r = v1 - v0,   d = (v2 - v1) - r,   a = clip(|r| / |d|, 1, longest),   v' = v0 + 2 a r + a^2 d.
 
-a = 1 gives v2 itself. The coefficients of v0, v1, v2 add up to one, so rows that sum to one still do; only
-positivity can fail, which is checked without a pass. v' is kept if its objective is no lower than that of v1.
+a = 1 gives v2 itself. The coefficients of v0, v1, v2 add up to one, so rows that sum to one still do, but for rounding,
+which a^2 magnifies: they are made to. Only positivity can fail, which is checked without a pass. v' is kept if its
+objective is no lower than that of v1.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Squarem:
         for _ in range(SHRINKS):
             proposed = model.unpack(v0 + 2 * length * r + length**2 * d, pair.following)
             if model.feasible(proposed):
-                return proposed
+                return model.conform(proposed, pair.following)
             length = (length + 1) / 2
         self.learn(False)
         return None

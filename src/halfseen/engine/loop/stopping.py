@@ -19,12 +19,11 @@ from halfseen.engine.loop.em_pair import EMPair
 from halfseen.engine.loop.model import Model
 from halfseen.errors import ParameterError
 
+NEARLY = "nearly"
 Rule = Callable[[Model, EMPair], str | None]
 
 NOISE = 4 * np.finfo(np.float64).eps  # relative change of a sum that cannot be told from rounding
-QUICKEST = 0.75  # lower rates are replaced by this one: two steps are too few to trust them
 STILL = 1e-9  # a change of the parameters that rounding explains, where assignments are the same
-SLOWEST = 1 - 1e-6  # larger squared rates are replaced by this one: gains would have to be below rounding
 
 
 def never(model: Model, pair: EMPair) -> str | None:
@@ -33,27 +32,27 @@ def never(model: Model, pair: EMPair) -> str | None:
 
 
 def gain(tol: float) -> Rule:
-    """Stop when the estimated remaining gain of the total objective is below `tol`.
+    """Stop when the estimated remaining gain of the total objective (`EMPair.left`) is below `tol`.
 
-    If the steps shrink by the factor `rate` the gains shrink by its square, and the remaining gains are a geometric
-    series: left = gain * rate^2 / (1 - rate^2). The change of the objective alone is no measure: at a rate of 0.99 it
-    is a fiftieth of the remaining gain. The slowest of the last few rates is used: just after an extrapolation the fast
-    directions hide the slow one.
-
-    Steps of gradient methods have different lengths and no rate; they make their own estimate, `pair.left`.
+    The change of the objective alone is no measure: at a rate of 0.99 it is a fiftieth of the remaining gain.
     """
 
     def rule(model: Model, pair: EMPair) -> str | None:
-        if pair.left is not None:
-            return "tolerance" if pair.left < tol else None
-        if pair.rate >= 1:  # steps grow: leaving a saddle
-            return None
-        squared = min(max(QUICKEST, pair.slowest) ** 2, SLOWEST)
-        if max(pair.gain, 0.0) * squared / (1 - squared) < tol:
+        if pair.left < tol:
             return "tolerance"
-        return "rounding" if pair.gain <= NOISE * abs(pair.after.objective) else None
+        unsure = pair.estimate is not None or pair.left == np.inf
+        return "rounding" if not unsure and pair.gain <= NOISE * abs(pair.after.objective) else None
 
     return rule
+
+
+def nearly(rule: Rule, coarse: Rule) -> Rule:
+    """Stop by the rule, or ("nearly") by a coarser one, at which runs are compared."""
+
+    def either(model: Model, pair: EMPair) -> str | None:
+        return rule(model, pair) or (NEARLY if coarse(model, pair) else None)
+
+    return either
 
 
 def counts(tol: float) -> Rule:

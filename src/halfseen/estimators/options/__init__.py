@@ -5,7 +5,7 @@
 `checks`   check all shared options of an estimator, and turn them into a plan
 """
 
-from halfseen.estimators.options.checks import check, declared, plan
+from halfseen.estimators.options.checks import check, declared, plan, starts
 from halfseen.estimators.options.shared import (
     COVARIANCE_TYPES,
     SHARED,
@@ -45,6 +45,7 @@ __all__ = [
     "pseudo_counts",
     "some_of",
     "some_words",
+    "starts",
     "temperatures",
     "variance_floor",
     "whole",

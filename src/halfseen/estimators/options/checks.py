@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from halfseen.assign import Assign
 from halfseen.engine.loop.em import Runner, serial
-from halfseen.engine.loop.search import STAGE, Plan
-from halfseen.engine.loop.stopping import read_rule
+from halfseen.engine.loop.search import COMPARED, STAGE, Plan, Starts
+from halfseen.engine.loop.stopping import nearly, never, read_rule
 from halfseen.errors import ParameterError
 from halfseen.estimators.options.shared import SHARED, Option
 from halfseen.estimators.options.values import temperatures
+from halfseen.leaves.limits import Params
 from halfseen.seeds import child
+
+CAUTION = 10  # the best run is polished to this share of the tolerance: the estimate of what is left may be too low
 
 
 def declared(estimator: Any) -> dict[str, Option]:
@@ -54,8 +58,18 @@ def plan(estimator: Any, seed: np.random.SeedSequence, runner: Runner = serial, 
         "method": own["method"],
         "anneal": _annealing(own["anneal"], assign.mode, own["max_iter"]),
     }
-    rule = read_rule(own["stop"], float(own["tol"]), assign.mode)
-    return Plan(assign, rule, runner=runner, seed=child(seed, 1), **values | fixed)
+    tol = float(own["tol"])
+    finer = own["stop"] == "gain" and tol < COMPARED
+    rule = read_rule(own["stop"], tol / CAUTION if finer else tol, assign.mode)
+    compared = nearly(rule, read_rule("gain", COMPARED, assign.mode)) if finer and rule is not never else None
+    return Plan(assign, rule, runner=runner, seed=child(seed, 1), compared=compared, **values | fixed)
+
+
+def starts(estimator: Any, draw: Callable[[int], Params], only_one: bool) -> Starts:
+    """Return the starts of a fit: as many as `n_init` says; one where only one optimum is possible."""
+    n_init = estimator.n_init
+    number = None if isinstance(n_init, str) else int(n_init)
+    return Starts(draw, 1 if only_one else number)
 
 
 def _annealing(anneal: Any, mode: str, max_iter: int) -> tuple[float, ...]:

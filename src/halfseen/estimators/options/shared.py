@@ -30,6 +30,7 @@ from halfseen.estimators.options.values import (
     temperatures,
     variance_floor,
     whole,
+    whole_or_auto,
 )
 from halfseen.estimators.selection import CRITERIA, read_sizes
 from halfseen.runners.threads import read_jobs
@@ -47,7 +48,7 @@ class Option:
     Attributes
     ----------
     default : Any
-    type : str          as documented, "float" in "tol : float, default 1e-4"
+    type : str          as documented, "float" in "tol : float, default 1e-8"
     text : str          what the documentation begins with
     check : Check       refuses values that are never allowed
     """
@@ -107,7 +108,8 @@ SHARED: dict[str, Option] = {
         2,
         'int, range, list of int or "auto"',
         "Number of components (classes, states). Of a range or list (range(1, 7), [2, 3, 5]) the best by `criterion` "
-        'is kept; "auto" goes up from 1 until the criterion has risen twice. `selection_` shows all that were tried.',
+        'is kept; "auto" goes up from 1 until the criterion has risen twice in a row. `selection_` shows all that were '
+        "tried.",
         _sizes,
     ),
     "criterion": Option(
@@ -182,11 +184,11 @@ SHARED: dict[str, Option] = {
         listed,
     ),
     "n_init": Option(
-        16,
-        "int",
-        "Number of starts. They are raced: after 5 iterations the worse half is dropped, again after 10 more, and so "
-        "on; as many as the square root of `n_init` (4 of 16) run to the end.",
-        whole,
+        "auto",
+        'int or "auto"',
+        'Number of starts, each run on its own; those that clearly end below the best are dropped. "auto": 16, doubled '
+        "up to 128 until three of them reach the best log-likelihood (within 0.001).",
+        whole_or_auto,
     ),
     "stop": Option(
         "gain",
@@ -197,10 +199,10 @@ SHARED: dict[str, Option] = {
         **words(*RULES),
     ),
     "tol": Option(
-        1e-4,
+        1e-8,
         "float",
         "Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless "
-        "another rule is chosen to stop by.",
+        "another rule is chosen to stop by. It holds for the best start; starts are compared at 1e-4.",
         number,
     ),
     "max_iter": Option(

@@ -19,6 +19,16 @@ def whole(name: str, value: Any, low: int = 1) -> int:
     return int(value)
 
 
+def whole_or_auto(name: str, value: Any) -> int | str:
+    """Return a whole number of at least 1, or "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return value
+    try:
+        return whole(name, value)
+    except ParameterError:
+        raise ParameterError(f"{name}={value!r} is not 'auto', nor a whole number of at least 1.") from None
+
+
 def number(name: str, value: Any, low: float = 0.0, high: float = np.inf) -> float:
     """Return a number in [low, high)."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not low <= float(value) < high:

@@ -28,9 +28,9 @@ from halfseen.structures.independent import Independent
 Summary = dict[str, Figures]  # what the leaves must know of the whole table, by block: moments, counts of categories
 
 
-def read_prior(prior: Any) -> Prior:
-    """Return "row", a number of pseudo-counts, or None."""
-    return options.pseudo_counts("prior", prior)
+def read_prior(prior: Any, words: Collection[str] = ("row",)) -> Prior:
+    """Return one of the words, a number of pseudo-counts, or None."""
+    return options.pseudo_counts("prior", prior, words)
 
 
 def read_names(names: Any, schema: Schema, option: str) -> tuple[str, ...]:

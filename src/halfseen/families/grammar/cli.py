@@ -53,12 +53,10 @@ def fit(request: Mapping[str, Any]) -> Fitted:
 def _estimator(request: Mapping[str, Any]) -> PCFG:
     given = {
         **options.of_every_fit(request),
-        "prior": options.prior(request["prior"], None),
+        "prior": options.prior(request["prior"], "lhs", ("lhs",)),
         "unknown": request["unknown"] or "unparsable",
         "on_unparsable": request["unparsable"] or "error",
     }
-    if given["prior"] == "row":
-        raise ParameterError("--prior row does not apply to a grammar: give pseudo-counts, such as 0.1, or none.")
     text = read_text(request["model"])
     try:
         build = PCFG.from_trees if request["model"].lower().endswith(TREES) else PCFG.from_string

@@ -128,9 +128,15 @@ def read_cells(what: str, names: Any, grammar: Grammar) -> list[int]:
 
 
 def read_prior(prior: Any, grammar: Grammar) -> Floats | None:
-    """Return pseudo-counts of all rules, (1, C): one number for all, or some by rule or left-hand side."""
+    """Return pseudo-counts of all rules, (1, C).
+
+    "lhs": one for each left-hand side, spread evenly over its rules; one number for all rules; or some by rule or
+    left-hand side.
+    """
     if prior is None:
         return None
+    if prior == "lhs":
+        return (1.0 / np.bincount(grammar.owner)[grammar.owner])[None]
     if not isinstance(prior, Mapping):
         return np.full((1, grammar.n_cells), options.number("prior", prior))
     found = np.zeros((1, grammar.n_cells))

@@ -86,7 +86,7 @@ def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> HM
         options.sizes(request["classes"]),
         request["emission"] or "auto",
         columns=dict(kinds) or None,
-        prior=options.prior(request["prior"], None),
+        prior=options.prior(request["prior"], "categories", ("categories", "row")),
         criterion=request["criterion"],
         **options.of_every_fit(request),
         **options.of_numbers(request),

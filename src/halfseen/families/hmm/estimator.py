@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +19,7 @@ from halfseen.estimators.state import Origin
 from halfseen.estimators.table import covariance_types, emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import check_seen
 from halfseen.estimators.table.state import fingerprint
-from halfseen.families.hmm.fit import FittedHMM, HMMFit, RawSequences
+from halfseen.families.hmm.fit import PRIORS, FittedHMM, HMMFit, RawSequences
 from halfseen.families.hmm.state import HMMRecipe
 from halfseen.families.hmm.topology import Topology
 from halfseen.leaves.categorical import read_table
@@ -39,7 +40,8 @@ class HMM(HMMFit):
     ----------
     n_components : int, range, list of int or "auto", default 2
         Number of components (classes, states). Of a range or list (range(1, 7), [2, 3, 5]) the best by `criterion` is
-        kept; "auto" goes up from 1 until the criterion has risen twice. `selection_` shows all that were tried.
+        kept; "auto" goes up from 1 until the criterion has risen twice in a row. `selection_` shows all that were
+        tried.
     emission : str, default "gaussian"
         Kind of all columns that `columns` does not name: "gaussian", "categorical", "poisson", "negbin" or a registered
         kind; or "auto", which finds the kind of each by its values. Then text, True/False and whole numbers with at
@@ -64,11 +66,13 @@ class HMM(HMMFit):
         the path of states: "soft" is Baum-Welch, "hard" Viterbi training, and "sample" draws paths backwards.
     draws : int, default 1
         With assign="sample": use the mean of this many draws (Monte Carlo EM).
-    prior : float, "row" or None, default None
+    prior : float, "categories", "row" or None, default "categories"
         Pseudo-counts added to the expected counts. A number: as many for each cell of a table of probabilities, and as
-        many pseudo-rows for numbers and counts. "row": one pseudo-row in all. None: maximum likelihood. Starts, allowed
-        transitions and categories get pseudo-counts. Pseudo-rows of numbers are about the mean of the state,
-        uncorrelated, with the variances of the columns (inverse Wishart, flat in the mean).
+        many pseudo-rows for numbers and counts. "row": one pseudo-row in all. "categories": one pseudo-row in all for
+        columns of categories, half of it spread as their values are and half evenly; all else is maximum likelihood.
+        None: maximum likelihood. With a number or "row", starts and allowed transitions get pseudo-counts too.
+        Pseudo-rows of numbers are about the mean of the state, uncorrelated, with the variances of the columns (inverse
+        Wishart, flat in the mean).
     init : {"mixed", "rows", "spread", "parameters", "posteriors", "kmeans"}, default "mixed"
         How random starts are made: see `halfseen.engine.tables.starts`. Starts are made of emissions. Where states have
         an order ("left-right"), every other start cuts each sequence into equal pieces instead.
@@ -82,17 +86,17 @@ class HMM(HMMFit):
         "means" or "covariances".
     tied : list of str, optional
         Columns with the same parameters in all components.
-    n_init : int, default 16
-        Number of starts. They are raced: after 5 iterations the worse half is dropped, again after 10 more, and so on;
-        as many as the square root of `n_init` (4 of 16) run to the end.
+    n_init : int or "auto", default "auto"
+        Number of starts, each run on its own; those that clearly end below the best are dropped. "auto": 16, doubled up
+        to 128 until three of them reach the best log-likelihood (within 0.001).
     stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "gain"
         When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
         the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
         iterations. Sampled fits always make `max_iter` iterations, and estimate from the mean statistics of the second
         half.
-    tol : float, default 1e-4
+    tol : float, default 1e-8
         Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
-        rule is chosen to stop by.
+        rule is chosen to stop by. It holds for the best start; starts are compared at 1e-4.
     max_iter : int, default 1000
         Maximum number of iterations (passes over the data) for each start.
     method : {"em", "gradient", "lbfgs"}, default "em"
@@ -153,14 +157,14 @@ class HMM(HMMFit):
     criterion: str = "bic"
     assign: str = "soft"
     draws: int = 1
-    prior: str | float | None = None
+    prior: str | float | None = "categories"
     init: str = "mixed"
     start: Mapping[str, Any] | None = None
     fixed: Collection[str] | None = ()
     tied: Collection[str] | None = ()
-    n_init: int = 16
+    n_init: int | str = "auto"
     stop: str = "gain"
-    tol: float = 1e-4
+    tol: float = 1e-8
     max_iter: int = 1000
     method: str = "em"
     accelerate: bool = True
@@ -168,6 +172,19 @@ class HMM(HMMFit):
     variance_floor: float | str = "resolution"
     n_jobs: int | None = None
     random_state: Any = None
+
+    _deviations: ClassVar[options.Deviations] = {
+        "prior": options.Deviation(
+            "keeps unseen categories possible, and leaves all else to the data",
+            default="categories",
+            type='float, "categories", "row" or None',
+            text="Pseudo-counts added to the expected counts. A number: as many for each cell of a table of "
+            'probabilities, and as many pseudo-rows for numbers and counts. "row": one pseudo-row in all. '
+            '"categories": one pseudo-row in all for columns of categories, half of it spread as their values are and '
+            "half evenly; all else is maximum likelihood. None: maximum likelihood.",
+            check=partial(options.pseudo_counts, words=PRIORS),
+        ),
+    }
 
     @rollback_on_error
     def fit(

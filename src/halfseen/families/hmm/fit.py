@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from halfseen.assign import SOFT
 from halfseen.data import Cut, Evidence, Schema, Sequences, Source, Table
 from halfseen.engine.loop.model import Reduced
-from halfseen.engine.loop.search import Plan, Search, fit
+from halfseen.engine.loop.search import Plan, Search, Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import certain
@@ -21,7 +21,6 @@ from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start, whole
 from halfseen.errors import FitError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.selection import FittedComponents
-from halfseen.estimators.starts import distinct
 from halfseen.estimators.table import covariance_types, emission_builder
 from halfseen.estimators.table.column_events import column_doubts, column_notes, degenerate_notes
 from halfseen.estimators.table.column_kinds import named_kinds
@@ -41,6 +40,7 @@ from halfseen.structures.independent import Independent
 
 log = logging.getLogger("halfseen")
 
+PRIORS = ("categories", "row")
 OWN = ("startprob", "transmat", "mixture")  # names in `start` in addition to those of columns
 
 
@@ -84,7 +84,7 @@ class HMMFit(HMMMethods):
     start: Mapping[str, Any] | None
     fixed: Collection[str] | None
     tied: Collection[str] | None
-    n_init: int
+    n_init: int | str
     variance_floor: float | str
     _recipe: HMMRecipe
     _state_module = state
@@ -116,16 +116,16 @@ class HMMFit(HMMMethods):
         flat = self._flat(summary, n_components, covariance)
         if self.n_mix == 1:
             return flat
-        prior = emission_builder.read_prior(self.prior)
+        prior = emission_builder.read_prior(self.prior, PRIORS)
         pseudo = None
-        if prior is not None:
+        if prior is not None and prior != "categories":
             each = 1 / (n_components * self.n_mix) if prior == "row" else float(prior)
             pseudo = np.full((n_components, self.n_mix), each)
         return Mixture(Independent(n_components), {"mix": Cells(n_components, [self.n_mix], pseudo), "emit": flat})
 
     def _flat(self, summary: emission_builder.Summary, n_components: int, covariance: str) -> Leaf:
         """Return the emission without mixtures inside: one component for each of theirs."""
-        prior = emission_builder.read_prior(self.prior)
+        prior = emission_builder.read_prior(self.prior, PRIORS)
         size = n_components * self.n_mix
         shape = covariance_types.of_leaf(self._schema, covariance, size)
         recipe = emission_builder.Recipe(self._schema, summary, size, prior, self.variance_floor, covariance=shape)
@@ -136,7 +136,7 @@ class HMMFit(HMMMethods):
         self, summary: emission_builder.Summary, topology: Topology, covariance: str | None = None
     ) -> HiddenMarkov:
         """Return the model that the options describe; without `covariance`, of the shape that was chosen before."""
-        chain = topology.leaves(emission_builder.read_prior(self.prior), options.listed("fixed", self.fixed))
+        chain = topology.leaves(emission_builder.read_prior(self.prior, PRIORS), options.listed("fixed", self.fixed))
         emit = self._emission(summary, len(topology.begin), covariance or self._covariance)
         return HiddenMarkov(MarkovChain(topology.owner), {**chain, "emit": emit})
 
@@ -183,14 +183,12 @@ class HMMFit(HMMMethods):
             summary=summary,
         )
 
-    def _searched(
-        self, model: HiddenMarkov, data: Reduced, starts: Sequence[Params], plan: Plan, raw: RawSequences
-    ) -> Search:
+    def _searched(self, model: HiddenMarkov, data: Reduced, starts: Starts, plan: Plan, raw: RawSequences) -> Search:
         """Run the search; if a start gives a sequence probability zero, name the sequence and the step."""
         try:
             return fit(model, data, starts, plan)
         except FitError as error:
-            for params in starts:
+            for params in starts.first():
                 found = model.impossible(params, data.chunks)
                 if found is not None:
                     by_length = np.argsort(-raw.cut.lengths, kind="stable")
@@ -223,11 +221,11 @@ class HMMFit(HMMMethods):
         sequences: Sequences,
         seed: np.random.SeedSequence,
         covariance: str,
-    ) -> list[Params]:
+    ) -> Starts:
         """Return the parameters that the restarts begin with."""
         chain = {name: model.leaves[name] for name in ("start", "trans")}
-        starts = []
-        for i in range(self.n_init):
+
+        def drawn(i: int) -> Params:
             rng = np.random.default_rng(child(seed, i))
             if topology.forward and i % 2 == 0:
                 emit = _segmented(begin, sequences, self.n_mix, rng, jitter=i > 0)
@@ -236,8 +234,9 @@ class HMMFit(HMMMethods):
             emit = _from_labels(begin, rows, self.n_mix, emit)
             params = {**topology.drawn(chain, rng, sticky=i % 2 == 1), "emit": self._wrapped(model, emit)}
             params = self._overlaid({name: params[name] for name in model.leaves}, topology, covariance)
-            starts.append(model.conform(params, params))
-        return distinct(model, starts)
+            return model.conform(params, params)
+
+        return options.starts(self, drawn, only_one=len(topology.begin) * self.n_mix == 1)
 
     def _begin_at(self, rows: Table, summary: emission_builder.Summary, n_components: int, covariance: str) -> Start:
         """Return the input of the starts: the emission as a mixture over all steps, in any order."""

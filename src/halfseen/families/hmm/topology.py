@@ -165,7 +165,7 @@ def _leaf(allowed: NDArray[np.bool_], axes: tuple[int, ...], pseudo: float | Non
 
 
 def _pseudo(prior: Prior, n_cells: int) -> float | None:
-    if prior is None:
+    if prior is None or prior == "categories":
         return None
     return 1 / n_cells if prior == "row" else float(prior)
 

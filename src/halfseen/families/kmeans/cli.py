@@ -58,6 +58,8 @@ def _estimator(request: Mapping[str, Any]) -> KMeans:
         )
     own = {"restarts": "n_init", "max_iter": "max_iter"}  # the defaults of KMeans, unless set
     chosen = {name: request[option] for option, name in own.items() if option in request["given"]}
+    if "n_init" in chosen:
+        chosen["n_init"] = options.restarts(chosen["n_init"])
     return KMeans(sizes, n_jobs=request["jobs"], random_state=request["seed"], **chosen)
 
 

@@ -140,6 +140,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         "max_iter": options.Deviation("as in scikit-learn", default=300),
         "tol": options.Deviation(
             "as in scikit-learn",
+            default=1e-4,
             text="Convergence threshold of the movement of the centres: its sum of squares, in units of the mean "
             "variance of the columns.",
         ),

@@ -18,6 +18,7 @@ FAMILY = Family(
             "covariance": "k-means has no covariances; --model gaussian has",
             "assign": "each row belongs to its nearest centre",
             "prior": NO_PROBABILITIES,
+            "ml": NO_PROBABILITIES,
             "criterion": "give one number of clusters, such as -k 3",
             "resume": "its fits are short and leave no checkpoint",
         },

@@ -21,7 +21,7 @@ from halfseen.data.counts import SparseSource
 from halfseen.data.text import read_options, tokenised
 from halfseen.engine.loop.em import Runner
 from halfseen.engine.loop.model import Reduced
-from halfseen.engine.loop.search import Search, fit
+from halfseen.engine.loop.search import Search, Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, all_countable, counted, reduce
@@ -29,7 +29,6 @@ from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labell
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.selection import FittedComponents
-from halfseen.estimators.starts import distinct
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen, column_notes, degenerate_notes
@@ -69,7 +68,7 @@ class MixtureFit(TableMixture):
     start: Mapping[str, Any] | None = None
     fixed: Collection[str] | None = ()
     tied: Collection[str] | None = ()
-    n_init: int = 16
+    n_init: int | str = "auto"
     variance_floor: float | str = "resolution"
     reg_covar: float = 0.0
     n_jobs: int | None = None
@@ -245,16 +244,16 @@ class MixtureFit(TableMixture):
         seed: np.random.SeedSequence,
         smaller: Params | None,
         covariance: str,
-    ) -> list[Params]:
+    ) -> Starts:
         """Return the parameters that the restarts begin with."""
         n_components = model.leaves["emit"].n_components
         if not data.chunks:  # nothing is hidden: from anywhere the first step is the last, so that is where to begin
-            return [counted(model, data, self._overlaid(model.blank(), n_components, covariance))]
+            return Starts.given([counted(model, data, self._overlaid(model.blank(), n_components, covariance))])
         chunks = table.chunks()
         begin = Start(model, whole(model.leaves["emit"], chunks), chunks)
         labelled = self._partly_labelled(table)
-        starts = []
-        for i in range(self.n_init):
+
+        def drawn(i: int) -> Params:
             rng = np.random.default_rng(child(seed, i))
             if i == 0 and smaller is not None:
                 params = split(model, smaller, rng)
@@ -263,8 +262,9 @@ class MixtureFit(TableMixture):
                 params = {"mix": model.leaves["mix"].blank(), "emit": emit}
                 params = from_labelled(begin, labelled, params) if labelled else params
             params = self._overlaid(params, n_components, covariance)
-            starts.append(model.conform(params, params))
-        return distinct(model, starts)
+            return model.conform(params, params)
+
+        return options.starts(self, drawn, only_one=n_components == 1)
 
     def _publish(self, found: FittedMixture, names: tuple[Any, ...] | None) -> None:
         """Set the fitted attributes."""

@@ -40,11 +40,11 @@ class GaussianClassifier(MixtureClassifier):
     assign : {"soft", "hard", "sample"}, default "soft"
         How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden
         are missing labels; "hard" is self-training.
-    n_init : int, default 16
+    n_init : int or "auto", default "auto"
         Number of starts with several components per class; with one the labelled rows are the only start.
-    tol : float, default 1e-4
+    tol : float, default 1e-8
         Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
-        rule is chosen to stop by.
+        rule is chosen to stop by. It holds for the best start; starts are compared at 1e-4.
     max_iter : int, default 1000
         Maximum number of iterations (passes over the data) for each start.
     reg_covar : float, default 0
@@ -84,8 +84,8 @@ class GaussianClassifier(MixtureClassifier):
     unlabeled_weight: float | str = "auto"
     guard: bool = True
     assign: str = "soft"
-    n_init: int = 16
-    tol: float = 1e-4
+    n_init: int | str = "auto"
+    tol: float = 1e-8
     max_iter: int = 1000
     reg_covar: float = 0.0
     variance_floor: float | str = "resolution"

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Schema, Source
 from halfseen.data.columns import Column
+from halfseen.engine.loop.search import Starts
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import AbsentError, ParameterError
 from halfseen.estimators import options
@@ -49,7 +50,8 @@ class GaussianMixture(UnsupervisedMixture):
     ----------
     n_components : int, range, list of int or "auto", default 1
         Number of components (classes, states). Of a range or list (range(1, 7), [2, 3, 5]) the best by `criterion` is
-        kept; "auto" goes up from 1 until the criterion has risen twice. `selection_` shows all that were tried.
+        kept; "auto" goes up from 1 until the criterion has risen twice in a row. `selection_` shows all that were
+        tried.
     covariance_type : {"full", "tied", "diag", "spherical", "fixed", "identity"} or a list of these, default "full"
         Covariance of numbers within a component. "full": one covariance per component; "tied": one for all components;
         "diag": one variance per component and column; "spherical": one variance per component. "fixed": as given in
@@ -70,17 +72,18 @@ class GaussianMixture(UnsupervisedMixture):
         many pseudo-rows for numbers and counts. "row": one pseudo-row in all. None: maximum likelihood. Pseudo-rows are
         about the mean of the component, uncorrelated, with the variances of the columns (the inverse Wishart part of a
         normal-inverse-Wishart prior, flat in the mean).
-    tol : float, default 1e-4
+    tol : float, default 1e-8
         Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
-        rule is chosen to stop by. (scikit-learn: the last gain, per row.)
+        rule is chosen to stop by. It holds for the best start; starts are compared at 1e-4. (scikit-learn: the last
+        gain, per row.)
     reg_covar : float, default 0
         Added to every variance after each step, as scikit-learn does; the objective may then fall. `variance_floor`
         and `prior` keep the climb.
     max_iter : int, default 1000
         Maximum number of iterations (passes over the data) for each start.
-    n_init : int, default 16
-        Number of starts. They are raced: after 5 iterations the worse half is dropped, again after 10 more, and so on;
-        as many as the square root of `n_init` (4 of 16) run to the end. (scikit-learn makes one start.)
+    n_init : int or "auto", default "auto"
+        Number of starts, each run on its own; those that clearly end below the best are dropped. "auto": 16, doubled up
+        to 128 until three of them reach the best log-likelihood (within 0.001). (scikit-learn makes one start.)
     init_params : str, default "mixed"
         How starts are made: "mixed", "rows", "spread", "parameters", "posteriors" as in `LatentClass`; of
         scikit-learn's names "kmeans" begins at the clusters of k-means (of at most some thousand rows, with columns in
@@ -147,10 +150,10 @@ class GaussianMixture(UnsupervisedMixture):
     assign: str = "soft"
     draws: int = 1
     prior: str | float | None = None
-    tol: float = 1e-4
+    tol: float = 1e-8
     reg_covar: float = 0.0
     max_iter: int = 1000
-    n_init: int = 16
+    n_init: int | str = "auto"
     init_params: str = "mixed"
     weights_init: ArrayLike | None = None
     means_init: ArrayLike | None = None
@@ -263,9 +266,9 @@ class GaussianMixture(UnsupervisedMixture):
             block = numeric_schema.set_covariances(block, np.tile(np.eye(len(members)), (n_components, 1, 1)))
         return map_arrays(frozen, block)
 
-    def _starts(self, model: Mixture, *args: Any) -> list[Params]:
+    def _starts(self, model: Mixture, *args: Any) -> Starts:
         if self.warm_start and self._fits(model):
-            return [self._params]
+            return Starts.given([self._params])
         return super()._starts(model, *args)
 
     def _fits(self, model: Mixture) -> bool:

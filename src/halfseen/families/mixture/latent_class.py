@@ -26,7 +26,8 @@ class LatentClass(UnsupervisedMixture):
     ----------
     n_components : int, range, list of int or "auto", default 2
         Number of components (classes, states). Of a range or list (range(1, 7), [2, 3, 5]) the best by `criterion` is
-        kept; "auto" goes up from 1 until the criterion has risen twice. `selection_` shows all that were tried.
+        kept; "auto" goes up from 1 until the criterion has risen twice in a row. `selection_` shows all that were
+        tried.
     criterion : {"bic", "aic", "icl"}, default "bic"
         Information criterion that chooses among several models; lower is better.
     columns : mapping, optional
@@ -62,17 +63,18 @@ class LatentClass(UnsupervisedMixture):
         Parameters that keep their start value exactly, by name. Names are those of columns, or "weights".
     tied : list of str, optional
         Columns with the same parameters in all components.
-    n_init : int, default 16
-        Number of starts. They are raced: after 5 iterations the worse half is dropped, again after 10 more, and so on;
-        as many as the square root of `n_init` (4 of 16) run to the end. (scikit-learn's mixtures make one start.)
+    n_init : int or "auto", default "auto"
+        Number of starts, each run on its own; those that clearly end below the best are dropped. "auto": 16, doubled up
+        to 128 until three of them reach the best log-likelihood (within 0.001). (scikit-learn's mixtures make one
+        start.)
     stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "gain"
         When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
         the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
         iterations. Sampled fits always make `max_iter` iterations, and estimate from the mean statistics of the second
         half.
-    tol : float, default 1e-4
+    tol : float, default 1e-8
         Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
-        rule is chosen to stop by.
+        rule is chosen to stop by. It holds for the best start; starts are compared at 1e-4.
     max_iter : int, default 1000
         Maximum number of iterations (passes over the data) for each start.
     method : {"em", "gradient", "lbfgs"}, default "em"
@@ -139,9 +141,9 @@ class LatentClass(UnsupervisedMixture):
     start: Mapping[str, Any] | None = None
     fixed: Collection[str] | None = ()
     tied: Collection[str] | None = ()
-    n_init: int = 16
+    n_init: int | str = "auto"
     stop: str = "gain"
-    tol: float = 1e-4
+    tol: float = 1e-8
     max_iter: int = 1000
     method: str = "em"
     accelerate: bool = True

@@ -71,7 +71,7 @@ def _estimator(request: Mapping[str, Any]) -> BayesNet:
         states=states,
         hidden=hidden or None,
         criterion=request["criterion"],
-        prior="bdeu" if request["prior"] == "bdeu" else options.prior(request["prior"], None),
+        prior=options.prior(request["prior"], "row", ("row", "bdeu")),
         **options.of_every_fit(request),
     )
 

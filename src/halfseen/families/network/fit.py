@@ -15,11 +15,10 @@ from halfseen.assign import SOFT
 from halfseen.data import Column, Schema, Source
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan as SearchPlan
-from halfseen.engine.loop.search import Search, fit
+from halfseen.engine.loop.search import Search, Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import convergence, options, selection
-from halfseen.estimators.starts import distinct
 from halfseen.families.network import reading
 from halfseen.families.network.methods import NetworkMethods
 from halfseen.families.network.model import (
@@ -33,6 +32,7 @@ from halfseen.families.network.model import (
     split,
 )
 from halfseen.families.network.reading import Plan
+from halfseen.kinds.categorical import half_even_shares
 from halfseen.leaves import Frozen, Leaf, Tables
 from halfseen.leaves.leaf import NO_MASS, Floats, frozen
 from halfseen.leaves.limits import Params
@@ -48,16 +48,22 @@ SLIGHT = 0.3  # and those of families with missing values
 
 
 class NetworkRecipe(NamedTuple):
-    """All that a model is built from beside its graph: options changed later do not change it."""
+    """All that a model is built from beside its graph: options changed later do not change it.
+
+    `pseudo` are the pseudo-counts (1, S) where they do not follow from the options alone.
+    """
 
     prior: Any
     sample_size: float
     fixed: tuple[str, ...]
     tied: tuple[tuple[str, ...], ...]
+    pseudo: Floats | None = None
 
     def model(self, graph: Graph) -> BayesianNetwork:
         """Return the model."""
-        pseudo = reading.read_prior(self.prior, self.sample_size, graph)
+        pseudo = self.pseudo
+        if pseudo is None:
+            pseudo = reading.read_prior(self.prior, self.sample_size, graph)
         leaf: Leaf = Tables(graph.rows, pseudo, reading.read_shared(self.tied, graph))
         if self.fixed:
             mask = np.zeros((1, graph.n_cells), dtype=bool)
@@ -83,6 +89,7 @@ class FittedNetwork(selection.FittedModel):
 
     graph: Graph
     states: dict[str, tuple[Any, ...]]
+    recipe: NetworkRecipe
 
 
 class NetworkFit(NetworkMethods):
@@ -97,7 +104,7 @@ class NetworkFit(NetworkMethods):
     start: Mapping[str, Any] | None
     fixed: Collection[str] | None
     tied: Collection[Collection[str]] | None
-    n_init: int
+    n_init: int | str
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -190,11 +197,12 @@ class NetworkFit(NetworkMethods):
         for name in recipe.fixed:
             if name not in graph.names:
                 raise ParameterError(f"fixed: there is no variable {name!r}. Variables: {', '.join(graph.names)}.")
-        model = recipe.model(graph)
         given = reading.read_tables("start", self.start, graph)
         places = {name: v for v, name in enumerate(graph.names)}
         codes = np.full((len(rows.codes), len(graph)), -1, dtype=np.int64)
         codes[:, [places[name] for name in rows.schema.names]] = rows.codes
+        recipe = _with_prior(recipe, graph, codes, rows.weight)
+        model = recipe.model(graph)
         parts = split(graph, codes, {places[name]: one for name, one in rows.likelihoods.items()})
         data = reduce_network(model, graph, parts, rows.weight)
         with runner(self.n_jobs, most_workers(data)) as run:
@@ -219,6 +227,7 @@ class NetworkFit(NetworkMethods):
             n_rows=float(rows.weight.sum()),
             graph=graph,
             states=states,
+            recipe=recipe,
         )
 
     def _relabelled(self, graph: Graph, schema: Schema) -> list[int]:
@@ -240,7 +249,7 @@ class NetworkFit(NetworkMethods):
         weight: Floats,
         given: Mapping[int, Floats],
         seed: np.random.SeedSequence,
-    ) -> list[Params]:
+    ) -> Starts:
         """Return the tables that the restarts begin with: estimates from observed families, perturbed at random."""
         assert data.known is not None
         leaf = Tables(graph.rows)
@@ -257,16 +266,17 @@ class NetworkFit(NetworkMethods):
             elif counts.sum() < total * (1 - 1e-12):
                 amount[0, own] = SLIGHT
         first = leaf.maximise(first, leaf.blank())
-        starts = []
-        for i in range(self.n_init if len(data.chunks) else 1):
+
+        def drawn(i: int) -> Params:
             rng = np.random.default_rng(child(seed, i))
             moves = amount if i or never.any() else 0.0
             table = np.array(leaf.maximise(first * np.exp(moves * rng.standard_normal(first.shape)), first))
             for v, own_table in given.items():
                 table[0, graph.slice(v)] = own_table.ravel()
             params = {"tables": frozen(table)}
-            starts.append(model.conform(params, params))
-        return distinct(model, starts)
+            return model.conform(params, params)
+
+        return options.starts(self, drawn, only_one=not data.chunks)
 
     # ---- results -------------------------------------------------------------------------------------------------
 
@@ -275,7 +285,7 @@ class NetworkFit(NetworkMethods):
         self._graph, self._states, self._model = found.graph, found.states, found.model
         self._params, self._stats = found.params, found.stats
         self.loglik_, self._n_rows = found.loglik, found.n_rows
-        self._recipe = self._make_recipe()
+        self._recipe = found.recipe
         self.events_ = self._notes(found)
         convergence.record(self, found.search)
         convergence.warn_of_end(self, found.search.interrupted)
@@ -298,13 +308,13 @@ class NetworkFit(NetworkMethods):
 
 
 def _searched(
-    model: BayesianNetwork, data: Reduced, starts: Sequence[Params], plan: SearchPlan, parts: Split, rows: Any
+    model: BayesianNetwork, data: Reduced, starts: Starts, plan: SearchPlan, parts: Split, rows: Any
 ) -> Search:
     """Run the search; if a start gives a row probability zero, name the row."""
     try:
         return fit(model, data, starts, plan)
     except FitError as error:
-        for params in starts:
+        for params in starts.first():
             lost = np.flatnonzero(np.isneginf(logliks(log_table(model, params, parts), parts)))
             if len(lost):
                 raise FitError(
@@ -340,16 +350,38 @@ def matched(name: str, states: Sequence[Any], categories: Sequence[Any]) -> tupl
     return tuple(found)
 
 
+def _with_prior(recipe: NetworkRecipe, graph: Graph, codes: NDArray[np.int64], weight: Floats) -> NetworkRecipe:
+    """Return the recipe with pseudo-counts that depend on the values of the variables; tied tables share one row."""
+    if recipe.prior != "row":
+        return recipe
+    counts = [_counts(codes[:, v], weight, graph.cards[v]) for v in range(len(graph))]
+    shares = [half_even_shares(own, [len(own)]) for own in counts]
+    pseudo = reading.read_prior(recipe.prior, recipe.sample_size, graph, shares)
+    assert pseudo is not None
+    shared = reading.read_shared(recipe.tied, graph)
+    if shared is not None:
+        pseudo /= np.bincount(shared, minlength=len(shared))[shared]
+    return recipe._replace(pseudo=frozen(pseudo))
+
+
+def _counts(codes: NDArray[np.int64], weight: Floats, card: int) -> Floats:
+    """Return how often each state was observed."""
+    seen = codes >= 0
+    return np.bincount(codes[seen], weight[seen], minlength=card).astype(np.float64)
+
+
 def _shares(codes: NDArray[np.int64], weight: Floats, card: int) -> Floats:
     """Return the shares of the states in the observed cells of a column, none of them 0."""
-    seen = codes >= 0
-    counts = np.bincount(codes[seen], weight[seen], minlength=card) + 1.0 / card
+    counts = _counts(codes, weight, card) + 1.0 / card
     return counts / counts.sum()
 
 
 def compared(tried: Sequence[FittedNetwork], chosen: int, hidden: Sequence[str]) -> dict[str, list[Any]]:
     """Return the figures of all that was tried, with an entry for each choice of numbers of states."""
-    rows = [{name: len(one.states[name]) for name in hidden} | selection.information(one) for one in tried]
+    rows = [
+        {name: len(one.states[name]) for name in hidden} | selection.information(one) | selection.starts(one)
+        for one in tried
+    ]
     return selection.by_name(rows, chosen)
 
 

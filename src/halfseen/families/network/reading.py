@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -141,16 +142,23 @@ def read_hidden(hidden: Any) -> dict[str, list[tuple[Any, ...]]]:
     return found
 
 
-def read_prior(prior: Any, sample_size: Any, graph: Graph) -> Floats | None:
-    """Return pseudo-counts of all cells, (1, S): a number in each, or by "bdeu" one sample spread evenly."""
+def read_prior(prior: Any, sample_size: Any, graph: Graph, shares: Sequence[Floats] = ()) -> Floats | None:
+    """Return pseudo-counts of all cells, (1, S).
+
+    A number: that many in each. "bdeu": one sample spread evenly. "row": one row in each table, split evenly over the
+    states of the parents and, within each, as `shares` say, which has an array for each variable.
+    """
     if prior is None:
         return None
+    if prior == "row":
+        rows = [prod(shape[:-1]) for shape in graph.shapes]
+        return np.concatenate([np.tile(own / n_rows, n_rows) for own, n_rows in zip(shares, rows, strict=True)])[None]
     if prior == "bdeu":
         size = options.number("equivalent_sample_size", sample_size)
         shares = [np.full(int(np.prod(shape)), size / np.prod(shape)) for shape in graph.shapes]
         return np.concatenate(shares)[None]
     if isinstance(prior, str):
-        raise ParameterError(f"prior={prior!r} is not None, 'bdeu' or a number of pseudo-counts.")
+        raise ParameterError(f"prior={prior!r} is not 'row', 'bdeu', None or a number of pseudo-counts.")
     return np.full((1, graph.n_cells), options.number("prior", prior))
 
 

@@ -100,7 +100,7 @@ def _checks(model: Any, material: NetworkMaterial) -> Iterator[Check]:
     restarts = getattr(model, "restarts_", {"n_finalists": 1})
     if restarts["n_finalists"] > 1:
         agree = restarts["n_reached_best"]
-        text = f"{agree} of the last {restarts['n_finalists']} starts reached the best log-likelihood."
+        text = f"{agree} of {restarts['n_init']} starts reached the best log-likelihood."
         yield Check(agree > 1, "Starts", text)
     yield from events(model)
     yield missing_check(material)

@@ -16,7 +16,7 @@ from halfseen.estimators.table import state as table_state
 from halfseen.families.network import reading
 from halfseen.families.network.fit import NetworkRecipe
 from halfseen.families.network.reading import Plan
-from halfseen.leaves.leaf import frozen
+from halfseen.leaves.leaf import Floats, frozen
 
 if TYPE_CHECKING:
     from halfseen.families.network.fit import NetworkFit
@@ -47,6 +47,8 @@ def taken(model: NetworkFit) -> State:
     tensors = {"params/tables": model._params["tables"]}
     if hasattr(model, "_stats"):
         tensors["stats/tables"] = model._stats[None]
+    if recipe.pseudo is not None:
+        tensors["prior/tables"] = recipe.pseudo
     return State(record, tensors)
 
 
@@ -59,10 +61,10 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
     cells = sum(prod(len(model._states[m]) for m in (*own, name)) for name, own in plan.parents.items())
     if cells > MOST:
         raise ParameterError(f"model: its tables have {cells:,} cells, more than {MOST:,}.")
-    expected = ["params/tables", *(["stats/tables"] if "stats/tables" in tensors else [])]
+    expected = ["params/tables", *(name for name in ("stats/tables", "prior/tables") if name in tensors)]
     state.check_shapes(tensors, dict.fromkeys(expected, (1, cells)))
     model._graph = reading.graph_of(plan, model._states)
-    model._recipe = _read_recipe(inside, model._states)
+    model._recipe = _read_recipe(inside, model._states, tensors.get("prior/tables"))
     model._model = model._recipe.model(model._graph)
     model._params = {"tables": frozen(tensors["params/tables"])}
     state.check_params(model._model, model._params)
@@ -95,7 +97,7 @@ def _variables(found: Any) -> tuple[Plan, dict[str, tuple[Any, ...]]]:
     return Plan(parents), states
 
 
-def _read_recipe(found: Mapping[str, Any], states: Mapping[str, Any]) -> NetworkRecipe:
+def _read_recipe(found: Mapping[str, Any], states: Mapping[str, Any], pseudo: Floats | None) -> NetworkRecipe:
     fixed, tied = found["fixed"], found["tied"]
     if (
         not is_texts(fixed)
@@ -105,7 +107,11 @@ def _read_recipe(found: Mapping[str, Any], states: Mapping[str, Any]) -> Network
     ):
         raise ParameterError("model: fixed and tied are not lists of variables.")
     size = options.number("equivalent_sample_size", found["equivalent_sample_size"])
-    return NetworkRecipe(found["prior"], size, tuple(fixed), tuple(map(tuple, tied)))
+    if pseudo is None and found["prior"] == "row":
+        raise ParameterError("model: the pseudo-counts of its prior are not there.")
+    if pseudo is not None:
+        state.check_counts(pseudo)
+    return NetworkRecipe(found["prior"], size, tuple(fixed), tuple(map(tuple, tied)), pseudo)
 
 
 def _check_columns(model: NetworkFit) -> None:

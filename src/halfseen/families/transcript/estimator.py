@@ -117,7 +117,7 @@ class TranscriptAligner(Estimator):
         half.
     tol : float, default 0.01
         Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
-        rule is chosen to stop by.
+        rule is chosen to stop by. It holds for the best start; starts are compared at 1e-4.
     max_iter : int, default 200
         Maximum number of iterations (passes over the data) for each start.
     accelerate : bool, default True

@@ -32,6 +32,8 @@ LINK = re.compile(r"\d+[-?]\d+(:\S+)?")
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit to one or two files of sentences."""
     source, target = _files(request["data"] or [])
+    if request["ml"] and request["dirichlet"] is not None:
+        raise ParameterError("--ml means no prior: leave out --dirichlet, or --ml.")
     reading = {"data": source, "target": target, "links": request["links"]}
     model = WordAligner(
         request["aligner"] or "hmm",

@@ -109,9 +109,10 @@ class WordAligner(WordAlignerMethods):
         the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
         iterations. Sampled fits always make `max_iter` iterations, and estimate from the mean statistics of the second
         half.
-    tol : float, default 1e-4
+    tol : float, default 1e-8
         Convergence threshold: of the estimated remaining gain of the total log-likelihood (not per row), unless another
-        rule is chosen to stop by. Not used with stop="iterations".
+        rule is chosen to stop by. It holds for the best start; starts are compared at 1e-4. Not used with
+        stop="iterations".
     memory : int or str, optional
         Beyond this ("2GB") the words of the corpus, and which links are possible, lie in temporary files; by default
         half of the free memory. The lexicon stays in memory.
@@ -155,7 +156,7 @@ class WordAligner(WordAlignerMethods):
     draws: int = 1
     max_iter: int = 5
     stop: str = "iterations"
-    tol: float = 1e-4
+    tol: float = 1e-8
     memory: int | str | None = None
     n_jobs: int | None = None
     random_state: Any = None
