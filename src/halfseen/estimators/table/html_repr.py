@@ -45,7 +45,7 @@ def _first(model: TableMixture) -> str:
 
 def _state(model: TableMixture) -> str:
     """Say how the fit ended, if there was one."""
-    if not hasattr(model, "stop_reason_"):
+    if not hasattr(model, "stop_reason_") or not hasattr(model, "loglik_"):
         return ""
     if model._schema.rule:  # which has no likelihood
         return ""
