@@ -323,8 +323,8 @@ def frame_from_dict(data: Mapping[str, Any], like: Source | None = None) -> Any:
         return nw.from_dict(data, backend=backend).to_native()
     except UnicodeEncodeError as error:
         raise DataError(
-            f"{error.object!r:.80} has half of a surrogate pair, which data frames cannot hold. Replace such characters: "
-            "text.encode('utf-8', 'replace').decode()."
+            f"{error.object!r:.80} has half of a surrogate pair, which data frames cannot hold. Replace such "
+            "characters: text.encode('utf-8', 'replace').decode()."
         ) from None
 
 
