@@ -487,10 +487,8 @@ def fit_case(subject: str, number: int) -> str:
 
 def justly() -> bool:
     """Whether the last refusal is one that a fitted model may give: of a unit with weight 0, which it never saw."""
-    return any(
-        words in answer.reason
-        for words in ("has no parse", "have no parse", "is impossible under", "has probability zero under")
-    )
+    said = ("has no parse", "have no parse", "is impossible under", "has probability zero under")
+    return any(words in answer.reason for words in said)
 
 
 def check_climb(trial: Trial, model: Any) -> None:
