@@ -13,6 +13,7 @@ from halfseen.engine.loop.em_pair import EMPair
 from halfseen.errors import DataError
 from halfseen.leaves import Poisson
 from halfseen.leaves.negbin import NegBin
+from halfseen.leaves.normal import Normal, NormalParams
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -81,3 +82,10 @@ def test_a_loaded_model_without_its_likelihood_is_shown(tmp_path):
     model = hs.LatentClass(1, random_state=0).fit(pd.DataFrame({"a": [1.5, 2.5, 4.0]}))
     del model.loglik_
     assert "LatentClass" in model._repr_html_()
+
+
+def test_a_singular_covariance_is_a_flaw():
+    leaf = Normal(1, np.zeros(2), np.ones(2))
+    singular = NormalParams(np.zeros((1, 2)), np.full((1, 2, 2), 1e18))
+    assert leaf.flaw(singular) is not None
+    assert leaf.flaw(leaf.blank()) is None
