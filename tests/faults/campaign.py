@@ -41,7 +41,7 @@ from halfseen.errors import HalfseenError, HalfseenWarning, ObjectiveFell
 FINE, REFUSED = "fine", "refused"
 NO_CASE = "no case"  # where a subject has fewer cases than were asked for; not counted
 BLOCK = 20  # cases that a worker takes at a time
-PATIENCE = 30  # times the limit of processor time, after which a case that does not come back is ended
+PATIENCE = 10  # times the limit of processor time, after which a case that does not come back is ended
 SHOWN = 3  # failures printed of those that have one cause
 FOLDER = "HALFSEEN_FAULTS"  # the variable that names the folder of a campaign
 ROOT = Path(__file__).parents[2]

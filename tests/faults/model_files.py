@@ -191,7 +191,7 @@ def load_case(subject: str, number: int) -> str:
     if type(model).__name__ in MADE_BY:
         own = data if type(model).__name__ == subject else None
         if own is not None:
-            answer(lambda: use(model, *own), strict=False)  # a refusal in words is an answer too
+            answer(lambda: use(model, *own, named_nan=True), strict=False)  # a refusal in words is an answer too
     return FINE
 
 

@@ -23,6 +23,7 @@ import numpy as np
 __all__ = ["dumps", "loads"]
 
 _DTYPES = ("bool", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+LONGEST = 1_000_000  # numbers of a range
 _FLOATS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 
 
@@ -106,11 +107,18 @@ def _read_array(value: Mapping[str, Any]) -> Any:
     return np.array(cells, dtype=dtype)
 
 
+def _read_range(start: int, stop: int, step: int) -> range:
+    found = range(start, stop, step)
+    if not -LONGEST <= stop - start <= LONGEST:  # a few bytes that would take days to go through
+        raise ValueError(f"{found!r:.80} is longer than any that is written")
+    return found
+
+
 _READERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "$float": lambda value: _FLOATS[value["$float"]],
     "$tuple": lambda value: tuple(_read(value["$tuple"])),
     "$set": lambda value: set(_read(value["$set"])),
-    "$range": lambda value: range(*value["$range"]),
+    "$range": lambda value: _read_range(*value["$range"]),
     "$dict": lambda value: {key: part for key, part in map(_read, value["$dict"])},  # noqa: C416, checks pairs
     "$array": _read_array,
 }

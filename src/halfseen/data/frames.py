@@ -319,7 +319,13 @@ def frame_from_dict(data: Mapping[str, Any], like: Source | None = None) -> Any:
         backend = next((library for library in ("pandas", "polars", "pyarrow") if find_spec(library)), None)
     if backend is None:
         raise ImportError("a table of results needs a data frame library. Run: pip install pandas (or polars).")
-    return nw.from_dict(data, backend=backend).to_native()
+    try:
+        return nw.from_dict(data, backend=backend).to_native()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{error.object!r:.80} has half of a surrogate pair, which data frames cannot hold. Replace such "
+            "characters: text.encode('utf-8', 'replace').decode()."
+        ) from None
 
 
 # ---------------------------------------------------------------------------------------------------- the two sources

@@ -122,6 +122,8 @@ def opened(path: str, title: str) -> Iterator[sqlite3.Connection]:
             connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
             connection.set_authorizer(_authorized)
             yield connection
+    except UnicodeDecodeError as error:
+        raise DataError(f"{title}: its schema is damaged: a text in it is not UTF-8 ({error.reason}).") from None
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
             folder = os.environ.get("SQLITE_TMPDIR") or tempfile.gettempdir()

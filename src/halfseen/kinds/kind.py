@@ -666,7 +666,8 @@ def check_moments(summary: Figures, block: Block) -> Figures:
     mean, var = summary["mean"], summary["var"]
     overflow = np.isinf(mean) | np.isinf(var)
     # a variance of 0 belongs to a constant, unless the squares of its numbers are 0
-    underflow = np.where(var == 0, mean != 0, var > 0) & (var < TINY) & (np.abs(mean) < np.sqrt(TINY))
+    small_numbers = (mean != 0) & (np.abs(mean) < np.sqrt(TINY))
+    underflow = np.where(var == 0, small_numbers, (var > 0) & (var < TINY))
     for column, large, small in zip(block.columns, overflow, underflow, strict=True):
         if large or small:
             how = "large that their variance overflows" if large else "small that their variance underflows"

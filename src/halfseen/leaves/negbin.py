@@ -194,7 +194,9 @@ class NegBin(Leaf):
         """
         low, high = np.full(mean.shape, np.log(LEAST_SIZE)), np.log(most)
         lowest, largest = (_pull(stats, mean, end)[0] for end in (LEAST_SIZE, most))
-        at = np.clip(2 * np.log(mean) + np.log(stats[0] / np.maximum(2 * stats[2], 1e-300)), low + 1, high - 1)
+        with np.errstate(over="ignore"):  # of much mass that varies as Poisson counts do: the largest size
+            spread = np.log(stats[0] / np.maximum(2 * stats[2], 1e-300))
+        at = np.clip(2 * np.log(mean) + spread, low + 1, high - 1)
         for _ in range(ENOUGH_STEPS):
             pull, slope = _pull(stats, mean, np.exp(at))
             low, high = np.where(pull > 0, at, low), np.where(pull > 0, high, at)

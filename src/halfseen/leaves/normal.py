@@ -649,7 +649,10 @@ class Normal(Leaf):
         if not np.array_equal(params.cov, params.cov.transpose(0, 2, 1)):
             return "a covariance is not symmetric."
         lowest = min(np.linalg.eigvalsh(cov / np.outer(self.scale, self.scale)).min(initial=1.0) for cov in params.cov)
-        return None if lowest > 0 else "a covariance is not positive definite."
+        with np.errstate(all="ignore"):  # eigenvalues of one that is singular may be above zero by rounding
+            prepared = self.prepare(params) if lowest > 0 else None
+        good = prepared is not None and np.isfinite(prepared.factor).all() and np.isfinite(prepared.offset).all()
+        return None if good else "a covariance is not positive definite."
 
     def pack(self, params: NormalParams) -> Floats:
         """Return means and lower triangles of covariances in units of the columns' scale; a tied one once."""

@@ -112,7 +112,10 @@ class Poisson(Leaf):
         mass, events, constant = stats
         some = np.where(params > 0, params, self.scale)
         above = (some - self.scale) / self.scale
-        found = (events - mass * self.scale) * np.log1p(above) - mass * self.scale * excess(above)
+        far = above < -0.5  # where the rate beside the unit is lost in above, from which excess takes its log
+        near = np.where(far, 0.0, above)
+        logs = np.where(far, np.log(some / self.scale), np.log1p(near))
+        found = (events - mass * self.scale) * logs - mass * self.scale * np.where(far, above - logs, excess(near))
         none = np.where(events > 0, -np.inf, mass * self.scale)
         return float(np.sum(constant + np.where(params > 0, found, none)))
 

@@ -17,7 +17,7 @@ from scipy.special import digamma, gammaln, xlogy
 from halfseen.assign import Assign
 from halfseen.kernels import active as kernels
 from halfseen.leaves.categorical import OFF
-from halfseen.leaves.leaf import Floats, Leaf, Stats, frozen, lacking
+from halfseen.leaves.leaf import ROUNDING, Floats, Leaf, Stats, frozen, lacking
 from halfseen.leaves.limits import FREE, Limits
 
 Runner = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
@@ -209,8 +209,14 @@ class DirichletTranslations(Translations):
 
     def complete(self, stats: Stats, about: Floats, params: Floats) -> float:
         """Return the sum of stats * log weight, less the divergence from the prior."""
-        used = stats > 0
-        return float(stats[used] @ np.log(self.prepare(params)[used])) + self.log_prior(params)
+        logs, total = self._logs(self.sums(params)), self.log_prior(params)
+        for cells in self._blocks():  # not logs of weights, which may be too small for a float
+            total += float(stats[0, cells] @ (digamma(params[0, cells]) - logs[self._owner(cells)]))
+        return total
+
+    def rounding(self, stats: Stats, params: Floats) -> float:
+        """As the terms of the divergence too, which cancel each other where counts are small beside concentrations."""
+        return super().rounding(stats, params) + ROUNDING * (float(params.sum()) + params.size)
 
     def log_prior(self, params: Floats) -> float:
         """Return minus the Kullback-Leibler divergence from Dirichlet(concentration), over all source words."""

@@ -53,9 +53,12 @@ class EMPair(NamedTuple):
         It tends to the largest fraction of missing information: 0.99 means hundreds of steps.
         """
         v0, v1, v2 = self.vectors
-        first = v1 - v0
-        squared = float(first @ first)
-        return float((v2 - v1) @ first) / squared if squared > 0 else 0.0
+        with np.errstate(over="ignore", invalid="ignore"):  # steps too long to be squared: they do not shrink
+            first = v1 - v0
+            squared, product = float(first @ first), float((v2 - v1) @ first)
+        if not np.isfinite(squared):
+            return np.inf
+        return product / squared if squared > 0 else 0.0
 
     @property
     def left(self) -> float:

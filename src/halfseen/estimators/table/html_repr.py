@@ -45,7 +45,7 @@ def _first(model: TableMixture) -> str:
 
 def _state(model: TableMixture) -> str:
     """Say how the fit ended, if there was one."""
-    if not hasattr(model, "stop_reason_"):
+    if not all(hasattr(model, name) for name in ("stop_reason_", "loglik_", "n_iter_")):
         return ""
     if model._schema.rule:  # which has no likelihood
         return ""

@@ -273,8 +273,9 @@ class TranscriptAligner(Estimator):
             self._summary, self._n_mix = summary, stages[-1].n_mix
             self._publish(stages, corpus)
             logliks = self._logliks(run, chunks)
-        self.loglik_ = float(corpus.weight @ logliks)
-        self._typical = Typical.of(logliks / corpus.lengths)
+        seen = corpus.weight > 0  # what was left out may be impossible
+        self.loglik_ = float(corpus.weight[seen] @ logliks[seen])
+        self._typical = Typical.of((logliks / corpus.lengths)[seen])
         self._note_misfits(corpus, layouts, logliks, chunks)
         convergence.warn_of_end(self, stages[-1].search.interrupted)
         return self
