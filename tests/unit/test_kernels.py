@@ -3,6 +3,7 @@
 Missing cells, impossible parts, no rows, one row, no columns.
 """
 
+import math
 import os
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from scipy.special import gammaln, logsumexp
 import halfseen.kernels
 from halfseen.app.versions import versions
 from halfseen.kernels import _merged, plain
+from halfseen.kernels.exact import FOLDS
+from halfseen.leaves.exact import Moments
 
 SIZES = (3, 1, 2)
 STARTS = np.array([0, 3, 4])
@@ -1031,3 +1034,63 @@ def test_lloyd_never_points_outside_the_centres(kernels):
         found = Swept(kernels, np.array([[np.inf, 1.0]] * 7), np.zeros((3, 2)))
     assert set(found.labels.tolist()) <= {0, 1, 2}
     assert not np.isfinite(found.totals[0])
+
+
+# ---- sums without rounding ------------------------------------------------------------------------------------------
+
+SPREADS = {
+    "near": lambda rng, shape: np.ones(shape),
+    "anywhere": lambda rng, shape: 2.0 ** rng.uniform(-400, 400, shape),
+    "rising": lambda rng, shape: 2.0 ** np.linspace(-300, 300, shape[0])[:, None],
+    "falling": lambda rng, shape: 2.0 ** np.linspace(300, -300, shape[0])[:, None],
+    "too large": lambda rng, shape: 2.0 ** rng.uniform(-1000, 1000, shape),
+    "ties": lambda rng, shape: 2.0 ** (26 * rng.integers(-2, 3, shape) - rng.integers(0, 2, shape)),
+}
+
+
+def exact_moments(kernels, values, mean, component, weight, order):
+    shape = (K, values.shape[1])
+    tops, folds = np.empty((order + 1, *shape), dtype=np.int64), np.empty(((order + 1) * FOLDS, *shape))
+    kernels.exact_moments(values, mean, component, weight, tops, folds)
+    return Moments(tops, folds.reshape(order + 1, FOLDS, *shape))
+
+
+@pytest.mark.parametrize("weights", ["ones", "of a kind", "of all sizes"])
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("spread", SPREADS)
+def test_exact_moments_are_the_same_bits_in_both_kernels(rng, spread, missing, weights):
+    compiled = pytest.importorskip("halfseen.kernels.compiled")
+    for n_rows, width, order in ((0, 2, 2), (4, 0, 1), (1, 3, 2), (5, 1, 1), (2500, 9, 2), (1025, 8, 1)):
+        values = np.round(rng.standard_t(2, (n_rows, width)), 2) * SPREADS[spread](rng, (n_rows, width))
+        values[rng.random(values.shape) < missing] = np.nan
+        weight = {"ones": np.ones, "of a kind": rng.random, "of all sizes": lambda n: 10.0 ** rng.uniform(-20, 12, n)}
+        given = (values, rng.normal(size=width), rng.integers(0, K, n_rows), weight[weights](n_rows))
+        one, two = (exact_moments(kernels, *given, order) for kernels in (plain, compiled))
+        np.testing.assert_array_equal(one.tops, two.tops)
+        np.testing.assert_array_equal(one.total(), two.total())
+
+
+@pytest.mark.parametrize("large", [2.0**78, 1.5 * 2.0**78, 2.0**100])
+@pytest.mark.parametrize("small", [2.0**25, 1.5 * 2.0**25, 2.0**26 - 1])
+def test_exact_moments_drop_the_same_of_small_numbers_before_and_after_a_large_one(kernels, small, large):
+    """Numbers of more than half a unit of the last bin count one each, in whatever block or chunk they are added."""
+    values = np.array([[small]] * 3000 + [[large]])
+    rows = (np.zeros(1), np.zeros(3001, dtype=np.int64), np.ones(3001))
+    late, early = (exact_moments(kernels, order, *rows, 1).total() for order in (values, values[::-1].copy()))
+    np.testing.assert_array_equal(late, early)
+    one, other = (
+        exact_moments(kernels, part, rows[0], *(r[: len(part)] for r in rows[1:]), 1)
+        for part in (values[:-1], values[-1:])
+    )
+    np.testing.assert_array_equal((one + other).total(), early)
+
+
+def test_exact_moments_are_sums_to_the_last_digits(kernels, rng):
+    values, weight, component = rng.normal(size=(3000, 9)), rng.random(3000), rng.integers(0, K, 3000)
+    found = exact_moments(kernels, values, np.zeros(9), component, weight, 2).total()
+    for p in range(3):
+        for k in range(K):
+            own = component == k
+            parts = weight[own, None] * values[own] ** p
+            truth = [math.fsum(column) for column in parts.T]
+            np.testing.assert_allclose(found[p, k], truth, rtol=0, atol=1e-15 * np.abs(parts).sum(axis=0).max())

@@ -2,12 +2,12 @@
 
 A number is cut into slices of BITS bits. *Bin* t holds multiples of 2^(BITS t), and
 
-    x = slice(t) + slice(t - 1) + slice(t - 2) + a remainder below 2^(BITS (t - 2) - 1),     |x| < 2^(BITS (t + 1)),
+    x = slice(t) + slice(t - 1) + slice(t - 2) + a remainder below 2^(BITS (t - 2) - 1),     |x| < 2^(BITS (t + 1) - 1),
 
-where a slice is what rounding to a multiple gives. Up to 2^27 slices of one bin add up without rounding. A sum keeps
-the FOLDS highest bins, from that of its largest number on, its *top*; what lies below is dropped from every number
-alike. So the result is a function of the set of numbers, to at least 53 bits of the largest one (Demmel and Nguyen
-2015).
+where a slice is what rounding to a multiple gives; in the bins above t that is 0. Up to 2^27 slices of one bin add up
+without rounding. A sum keeps the FOLDS highest bins, from that of its largest number on, its *top*; what lies below is
+dropped from every number alike. So the result is a function of the set of numbers, to at least 2^-52 of the largest one
+for each (Demmel and Nguyen 2015).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ ROUNDER = 1.5 * 2.0**52  # added to a number below 2^51 and taken off again, it 
 
 
 def _bin_of(x: Floats) -> Ints:
-    """Return the bin of the first slice: |x| < 2^(BITS (bin + 1))."""
+    """Return the bin of the first slice: |x| < 2^(BITS (bin + 1) - 1)."""
     _, exponent = np.frexp(x)
-    bins = -(-exponent.astype(np.int64) // BITS) - 1
+    bins = -(-(exponent.astype(np.int64) + 1) // BITS) - 1
     bins = np.where(np.isfinite(x), np.clip(bins, LOWEST, HIGHEST + 1), HIGHEST + 1)
     return np.where(x == 0, LOWEST, bins)
 
