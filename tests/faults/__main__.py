@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from importlib import import_module
 
@@ -22,6 +23,8 @@ def campaign_named(name: str) -> Campaign:
 
 def main(arguments: list[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
+    for number in (signal.SIGINT, signal.SIGTERM):  # also in the background: the table of what was done so far
+        signal.signal(number, signal.default_int_handler)
     names = [given.campaign] if given.campaign else list(NAMES)
     n_failed = 0
     for name in names:

@@ -34,6 +34,7 @@ SEQUENCES = np.split(NUMBERS[:600], 6)
 SENTENCES = [list(RNG.choice(["x", "y", "z"], RNG.integers(2, 9))) for _ in range(60)]
 GRAMMAR = "S -> S S | A B | 'x'\nA -> S A | 'y' | 'x'\nB -> B A | 'z' | 'y'\n"
 PAIRS = [(list(RNG.choice(list("abcdefg"), 6)), list(RNG.choice(list("ABCDEFG"), 6))) for _ in range(300)]
+HEADER = 600  # bytes, at most, of a checkpoint without a pass
 QUICK = {"n_init": 4, "max_iter": 40, "random_state": 0}
 
 
@@ -122,6 +123,10 @@ def kill_case(subject: str, number: int) -> str:
         left.unlink()
     for _ in range(int(rng.choice([1, 1, 2, 3]))):
         process = child(subject, checkpoint, out)
+        if number % 2:  # half of the kills come after the first record, the others at any moment
+            begun_by = time.monotonic() + seconds
+            while time.monotonic() < begun_by and not (checkpoint.exists() and checkpoint.stat().st_size > HEADER):
+                time.sleep(0.001)
         time.sleep(float(rng.uniform(0.0, seconds)))
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
@@ -132,7 +137,11 @@ def kill_case(subject: str, number: int) -> str:
     left_over = [path.name for path in folder().glob("run.checkpoint*")]
     if left_over:
         raise Failed(f"left behind: {left_over}")
-    answer.reason = "resumed from recorded passes" if int(replayed) else "killed before the first record"
+    answer.reason = (
+        "resumed from recorded passes"
+        if int(replayed)
+        else "nothing recorded: killed before the first pass, or after the end"
+    )
     return FINE
 
 

@@ -299,7 +299,9 @@ def fit():
 @pytest.mark.thorough
 def test_a_process_killed_outright_goes_on(path):
     """SIGKILL gives no chance to tidy up."""
-    at_once = "from halfseen.engine.services import checkpoint\ncheckpoint.FLUSH_AFTER = -1.0"  # in quick fits too
+    at_once = (
+        "from halfseen.engine.services import checkpoint\ncheckpoint.FLUSH_AFTER = -1.0"  # however quick the fit is
+    )
     code = f"{SLOW}\n{at_once}\nwith hs.checkpoint({str(path)!r}):\n    fit()\n    import time; time.sleep(600)"
     process = subprocess.Popen([sys.executable, "-c", code])
     try:

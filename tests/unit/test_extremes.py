@@ -11,7 +11,7 @@ from halfseen.app import plain_values
 from halfseen.app.tables import read_costs
 from halfseen.engine.loop.em_pair import EMPair
 from halfseen.errors import DataError
-from halfseen.leaves import Poisson
+from halfseen.leaves import Gaussian, GaussianParams, Poisson
 from halfseen.leaves.negbin import NegBin
 from halfseen.leaves.normal import Normal, NormalParams
 
@@ -88,4 +88,10 @@ def test_a_singular_covariance_is_a_flaw():
     leaf = Normal(1, np.zeros(2), np.ones(2))
     singular = NormalParams(np.zeros((1, 2)), np.full((1, 2, 2), 1e18))
     assert leaf.flaw(singular) is not None
+    assert leaf.flaw(leaf.blank()) is None
+
+
+def test_a_variance_without_an_inverse_is_a_flaw():
+    leaf = Gaussian(1, np.zeros(1), np.ones(1))
+    assert leaf.flaw(GaussianParams(np.zeros((1, 1)), np.full((1, 1), 1e-320))) is not None
     assert leaf.flaw(leaf.blank()) is None

@@ -358,8 +358,10 @@ class Gaussian(Leaf):
         return bool(np.all(params.var > 0) and np.all(above))
 
     def flaw(self, params: GaussianParams) -> str | None:
-        """Variances must be above 0."""
-        return super().flaw(params) or (None if np.all(params.var > 0) else "a variance is not above 0.")
+        """Variances must be above 0, by so much that they have an inverse."""
+        if (flaw := super().flaw(params)) is not None:
+            return flaw
+        return None if np.all(params.var >= np.finfo(np.float64).tiny) else "a variance is not above 0."
 
     def pack(self, params: GaussianParams) -> Floats:
         """Return means and variances in units of the columns' scale."""
