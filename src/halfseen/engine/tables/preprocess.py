@@ -118,7 +118,7 @@ def _counted(model: Mixture, table: Table, about: Params, runner: Runner) -> Exp
     parts: Iterable[Expected] = runner(
         lambda chunk: model.known(prepared, chunk, _components(ordered, chunk)), ordered.chunks(light=True)
     )
-    return fold(add, parts)
+    return fold(add, parts, Expected.zero(model.stats_shape[0]))
 
 
 def _alike(table: Table) -> bool:
