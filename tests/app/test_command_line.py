@@ -68,6 +68,21 @@ def parties(tmp_path_factory):
 # ---- fit -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("options", "said"), [([], "posterior mode"), (["--ml"], "maximum likelihood")])
+def test_a_fit_names_its_estimate_and_the_n_of_bic(options, said):
+    done = halfseen("fit", "example:votes", "--ignore", "party", "-k", 2, *options)
+    assert f"({said}), BIC " in done.stderr
+    assert "(N = 435)" in done.stderr
+    assert json.loads(halfseen("fit", "example:votes", "-k", 2, "--json", *options).stdout)["estimate"] == said
+
+
+def test_sizes_are_compared_by_the_criterion_asked_for_with_the_starts_that_agree():
+    done = halfseen("fit", "example:votes", "--ignore", "party", "-k", "1..2", "--criterion", "icl")
+    head, *rows = done.stdout.splitlines()[:3]
+    assert head.split()[2:5] == ["BIC", "ICL", "entropy"]
+    assert [row.split("  ")[-2 if "chosen" in row else -1].strip() for row in rows] == ["1 of 1", "16 of 16"]
+
+
 def test_fit_as_installed(tmp_path):
     done = shell("fit", "example:penguins", "--ignore", "species,year", "-k", "1..4", "-o", tmp_path / "p.halfseen")
     assert "class 3 (" in done.stdout

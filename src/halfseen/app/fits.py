@@ -20,12 +20,23 @@ def outcome(model: Any) -> str:
     if restarts and restarts["n_init"] > 1:
         agree = f"; {restarts['n_reached_best']} of {restarts['n_init']} starts reached it"
     end = ended(model.stop_reason_, model.n_iter_)
-    return f"log-likelihood {model.loglik_:,.1f}, BIC {model.bic():,.1f}; {end}{agree}"
+    _, n_units = model._measured(None)
+    return (
+        f"log-likelihood {model.loglik_:,.1f} ({estimate(model)}), BIC {model.bic():,.1f} (N = {n_units:,.6g}); "
+        f"{end}{agree}"
+    )
+
+
+def estimate(model: Any) -> str:
+    """Return what the parameters of a fit are: a maximum of the likelihood, or of the posterior under a prior."""
+    return "posterior mode" if model._model.log_prior(model._params) else "maximum likelihood"
 
 
 def of_fit(model: Any) -> dict[str, Any]:
     """Return the outcome of a fit as plain values."""
-    likelihood = {} if is_rule(model) else {"loglik": model.loglik_, "bic": model.bic(), "aic": model.aic()}
+    likelihood = {}
+    if not is_rule(model):
+        likelihood = {"loglik": model.loglik_, "estimate": estimate(model), "bic": model.bic(), "aic": model.aic()}
     return {
         **likelihood,
         "n_parameters": model.n_parameters_,
@@ -42,22 +53,19 @@ def is_rule(model: Any) -> bool:
 
 
 def show_selection(model: Any, what: str = "classes") -> None:
-    """Print the numbers of classes that were tried, and which was chosen."""
-    tried = pa.table(nw.from_native(model.selection_).to_dict(as_series=False))
+    """Print the numbers of classes that were tried, by which criterion one was chosen, and how many starts agree."""
+    tried = pa.table(nw.from_native(model.selection_).to_dict(as_series=False)).to_pylist()
     if len(tried) < 2:
         return
-    rows = [
-        (
-            row["n_components"],
-            row.get("covariance", ""),
-            *[f"{row[name]:,.1f}" for name in ("loglik", "bic")],
-            f"{row['entropy']:.2f}",
-        )
-        for row in tried.to_pylist()
-    ]
-    chosen = [row["chosen"] for row in tried.to_pylist()]
-    marked = [(*row, "<- chosen" if keep else "") for row, keep in zip(rows, chosen, strict=True)]
-    head = (what, "covariance", "log-likelihood", "BIC", "entropy", "")
-    kept = [j for j, name in enumerate(head) if name != "covariance" or "covariance" in tried.column_names]
-    console.show_table([head[j] for j in kept], [[row[j] for j in kept] for row in marked], left=0)
+    shown: dict[str, list[Any]] = {what: [row["n_components"] for row in tried]}
+    if "covariance" in tried[0]:
+        shown["covariance"] = [row["covariance"] for row in tried]
+    shown["log-likelihood"] = [f"{row['loglik']:,.1f}" for row in tried]
+    for criterion in dict.fromkeys(("bic", model.criterion)):
+        shown[criterion.upper()] = [f"{row[criterion]:,.1f}" for row in tried]
+    shown["entropy"] = [f"{row['entropy']:.2f}" for row in tried]
+    if "n_starts" in tried[0]:  # not in model files of 0.1
+        shown["starts that agree"] = [f"{row['n_reached_best']} of {row['n_starts']}" for row in tried]
+    shown[""] = ["<- chosen" if row["chosen"] else "" for row in tried]
+    console.show_table(list(shown), list(zip(*shown.values(), strict=True)), left=0)
     console.show()
