@@ -68,12 +68,27 @@ def parties(tmp_path_factory):
 # ---- fit -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("options", "said"), [([], "posterior mode"), (["--ml"], "maximum likelihood")])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "posterior mode"),
+        (["--ml"], "maximum likelihood"),
+        (["--ml", "--assign", "hard"], "hard assignment"),
+        (["--assign", "sample", "--max-iter", "20"], "sampled assignment"),
+    ],
+)
 def test_a_fit_names_its_estimate_and_the_n_of_bic(options, said):
     done = halfseen("fit", "example:votes", "--ignore", "party", "-k", 2, *options)
     assert f"({said}), BIC " in done.stderr
     assert "(N = 435)" in done.stderr
     assert json.loads(halfseen("fit", "example:votes", "-k", 2, "--json", *options).stdout)["estimate"] == said
+
+
+@pytest.mark.parametrize(("weight", "shown"), [("2000000", "12,000,000"), ("0.25", "1.50")])
+def test_the_n_of_bic_is_shown_in_full(tmp_path, weight, shown):
+    cells = [f"{value},{weight}" for value in "aababb"]
+    (tmp_path / "few.csv").write_text("\n".join(["v,w", *cells]) + "\n")
+    assert f"(N = {shown})" in halfseen("fit", tmp_path / "few.csv", "--weight", "w", "-k", 1).stderr
 
 
 def test_sizes_are_compared_by_the_criterion_asked_for_with_the_starts_that_agree():

@@ -20,15 +20,19 @@ def outcome(model: Any) -> str:
     if restarts and restarts["n_init"] > 1:
         agree = f"; {restarts['n_reached_best']} of {restarts['n_init']} starts reached it"
     end = ended(model.stop_reason_, model.n_iter_)
-    _, n_units = model._measured(None)
+    n_units = f"{model._measured(None)[1]:,.2f}".removesuffix(".00")  # a sum of weights need not be whole
     return (
-        f"log-likelihood {model.loglik_:,.1f} ({estimate(model)}), BIC {model.bic():,.1f} (N = {n_units:,.6g}); "
-        f"{end}{agree}"
+        f"log-likelihood {model.loglik_:,.1f} ({estimate(model)}), BIC {model.bic():,.1f} (N = {n_units}); {end}{agree}"
     )
 
 
 def estimate(model: Any) -> str:
-    """Return what the parameters of a fit are: a maximum of the likelihood, or of the posterior under a prior."""
+    """Return what the parameters of a fit are: a maximum of the likelihood, or of the posterior under a prior.
+
+    Hard and sampled assignment maximise neither.
+    """
+    if model.assign != "soft":
+        return "hard assignment" if model.assign == "hard" else "sampled assignment"
     return "posterior mode" if model._model.log_prior(model._params) else "maximum likelihood"
 
 

@@ -313,7 +313,7 @@ def _binds(connection: Any, view: str) -> bool:
     except duckdb.PermissionException:
         return False
     except duckdb.Error:
-        pass
+        pass  # the view is broken in another way, which reading it explains
     return True
 
 
