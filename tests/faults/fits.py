@@ -162,7 +162,7 @@ def weights(rng: Rng, n: int) -> np.ndarray | None:
         rng.random(n),
         10.0 ** rng.uniform(-6, 6, n),
         np.full(n, pick(rng, 1e-300, 1e-100, 1e-9, 1e6, 1e12)),
-        10.0 ** rng.choice([-300.0, -100.0, -9.0, 0.0, 12.0], n),
+        10.0 ** rng.choice([-300.0, -100.0, -16.0, -9.0, 0.0, 12.0], n),
     )
     return np.where(rng.random(n) < 0.1, 0.0, found)
 

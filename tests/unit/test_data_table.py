@@ -297,6 +297,15 @@ def test_moments_far_from_zero():
     np.testing.assert_allclose(var, var_near, rtol=1e-12)
 
 
+def test_moments_of_a_column_that_the_first_rows_miss_keep_their_digits():
+    rng = np.random.default_rng(0)
+    near = np.where(np.arange(3 * CHUNK)[:, None] < 2 * CHUNK, NAN, rng.normal(size=(3 * CHUNK, 1)))
+    mean, var = table_of(near + 1e9).moments("gaussian")
+    seen = near[2 * CHUNK :] + 1e9 - 1e9
+    np.testing.assert_allclose(mean, 1e9 + seen.mean(), rtol=1e-15)
+    np.testing.assert_allclose(var, seen.var(), rtol=1e-12)
+
+
 def test_moments_of_a_column_without_weight():
     schema = Schema.learn(read([[1.5, 1.5], [2.5, 2.5]]))
     mean, var = schema.encode(read([[None, 1.5]])).moments("gaussian")

@@ -5,12 +5,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 
 import halfseen as hs
 from halfseen.app import plain_values
 from halfseen.app.tables import read_costs
 from halfseen.engine.loop.em_pair import EMPair
-from halfseen.errors import DataError
+from halfseen.errors import DataError, FitError
 from halfseen.leaves import Gaussian, GaussianParams, Poisson
 from halfseen.leaves.negbin import NegBin
 from halfseen.leaves.normal import Normal, NormalParams
@@ -95,3 +97,48 @@ def test_a_variance_without_an_inverse_is_a_flaw():
     leaf = Gaussian(1, np.zeros(1), np.ones(1))
     assert leaf.flaw(GaussianParams(np.zeros((1, 1)), np.full((1, 1), 1e-320))) is not None
     assert leaf.flaw(leaf.blank()) is None
+
+
+@pytest.mark.parametrize(
+    ("scale", "weight", "prior"), [(1e200, 1e-100, None), (1e149, 1.0, 1000.0), (1e100, 1e-100, 1000.0)]
+)
+def test_squares_that_overflow_with_the_weights_or_the_prior_are_refused(scale, weight, prior):
+    X = np.random.default_rng(0).standard_normal((20, 2)) * [scale, 1.0]
+    with pytest.raises(DataError, match="column 'x0': its numbers are so large"):
+        hs.GaussianMixture(2, prior=prior).fit(X, sample_weight=np.full(20, weight))
+
+
+def test_columns_that_cannot_share_a_variance_are_refused():
+    X = np.random.default_rng(0).standard_normal((20, 2)) * [1e140, 1e-20]
+    with pytest.raises(DataError, match="columns 'x1' and 'x0': their variances"):
+        hs.GaussianMixture(2, covariance_type="spherical").fit(X)
+
+
+@pytest.mark.parametrize("how", [{}, {"assign": "sample", "draws": 2, "max_iter": 1}], ids=["known rows", "drawn"])
+def test_a_variance_of_zero_is_refused_in_words(how):
+    model = hs.GaussianMixture(2, covariance_type="diag", variance_floor=0.0, n_init=1, random_state=154, **how)
+    with pytest.raises(FitError, match=r"collapsed onto a single value|cannot be used"):
+        model.fit([[0.0017, 0.0], [1.543, 1e15]], labels=[None, None] if how else ["p", "q"])
+
+
+def test_k_means_at_the_end_of_the_range_of_floats():
+    """One value is a centre; of several the squares of their distances are no numbers."""
+    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+        assert hs.KMeans(2, random_state=0).fit(np.full((20, 1), 1e308)).inertia_ == 0
+    with pytest.raises(DataError, match="squares are beyond float64"):
+        hs.KMeans(2, random_state=0).fit(1e308 - 1e305 * (np.arange(20.0)[:, None] % 3))
+
+
+def test_a_word_that_no_document_has_says_nothing_by_the_rule_of_complements():
+    X = csr_array([[0, 1, 2], [0, 2, 1], [3, 1, 1]])
+    model = hs.NaiveBayes(text="complement", prior=None).fit(X, ["p", "q", "p"], sample_weight=[1.0, 2.0, 0.0])
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert np.isfinite(model.predict_log_proba(X)).all()
+
+
+def test_a_word_of_a_class_without_rows_is_shown():
+    X = pd.DataFrame({"text": ["a cat", "a dog", "bird"]})
+    model = hs.NaiveBayes(text="bernoulli", columns={"text": "text"}, prior=None).fit(
+        X, ["p", "q", "r"], sample_weight=[1.0, 3.0, 0.0]
+    )
+    assert "absent from all others" in model._repr_html_()

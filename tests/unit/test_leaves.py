@@ -15,14 +15,17 @@ from halfseen.leaves import (
     Gaussian,
     GaussianParams,
     Limits,
+    Normal,
     Poisson,
     Product,
     PseudoRows,
+    Spherical,
     Tied,
 )
 from halfseen.leaves.categorical import draw, read_table
 from halfseen.leaves.leaf import arrays, map_arrays
 from halfseen.leaves.limits import either
+from halfseen.leaves.normal import NormalParams
 
 TABLE = np.array([[0.5, 0.5, 0.2, 0.3, 0.5], [0.1, 0.9, 0.6, 0.2, 0.2]])
 NORMAL = GaussianParams(np.array([[0.0, 1.0], [2.0, -1.0]]), np.array([[1.0, 4.0], [0.25, 1.0]]))
@@ -333,3 +336,26 @@ def test_a_column_without_categories_or_rows_without_columns_say_nothing():
     assert leaf.score(leaf.prepare(params), np.full((3, 2), -1), SOFT).tolist() == [[0.0, 0.0]] * 3
     assert leaf.maximise(np.zeros((2, 0)), params).shape == (2, 0)
     assert leaf.n_free() == 0
+
+
+def gathered(leaf, about, rows, usage):
+    stats = np.zeros(leaf.stats_shape)
+    leaf.expect(usage, leaf.prepare(about), rows, SOFT, stats)
+    return stats
+
+
+@pytest.mark.parametrize("kind", [Gaussian, Spherical, Normal])
+def test_rounding_covers_moments_of_known_rows_that_are_restated_far_from_the_centre(kind):
+    """Of a component on equal rows, its variance on the floor: moments are about the centre of the column."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        row, usage = rng.normal(size=(1, 2)), rng.random((3, 1))
+        rows = np.repeat(row, 3, axis=0)
+        leaf = kind(1, np.zeros(2), np.ones(2))
+        var = 10.0 ** rng.uniform(-9, -3)
+        diagonal = GaussianParams(row, np.full((1, 2), var))
+        there = NormalParams(row, var * np.eye(2)[None]) if kind is Normal else diagonal
+        known, exact = (gathered(leaf, about, rows, usage) for about in (leaf.blank(), there))
+        restated = leaf.recentre(known, leaf.blank(), there)
+        gap = leaf.complete(restated, there, there) - leaf.complete(exact, there, there)
+        assert abs(gap) <= leaf.rounding(restated, there)

@@ -34,7 +34,7 @@ from halfseen.kernels import active as kernels
 __all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight", "row_weight"]
 
 WEIGHTS = (1e-100, 1e100)  # between these must lie the largest weight
-NO_WEIGHT = 1e-100  # of the largest weight: rows that weigh less count as 0, so that squares of weights are numbers
+NO_WEIGHT = 1e-30  # of the largest: rows that weigh less add less to a variance than the rounding of its mean, squared
 CHUNK = 4096  # rows; with K = 8 doubles each their scores take 256 KB and stay in L2
 READ = 16  # uses of the statistics of a chunk of text for each time they are added to the others
 LARGEST = 16384  # rows; larger chunks save little in scheduling, and their scores no longer fit into the cache
@@ -565,8 +565,8 @@ class Table:
         (array([1.00000002e+08]), array([1.]))
         """
         chunks = self.chunks()
-        pivot, _ = _moments(block, chunks[:1], np.zeros(self.blocks[block].shape[1]))
-        mean, var = _moments(block, chunks, np.nan_to_num(pivot))
+        pivot = np.nan_to_num(_moments(block, chunks[:1], np.zeros(self.blocks[block].shape[1]))[0])
+        mean, var = _moments(block, chunks, pivot)
         if np.any((mean - pivot) ** 2 > 100 * var):  # the first rows differ much from the others: digits were lost
             mean, var = _moments(block, chunks, np.nan_to_num(mean))
         return mean, var
@@ -609,7 +609,7 @@ def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     ----------
     weight : (N,) array-like, number or None
         Finite, not negative, the largest from 1e-100 to 1e100. A number counts for every row; None is 1. Weights below
-        1e-100 of the largest are taken as 0, with a warning: no sum would show them.
+        1e-30 of the largest are taken as 0, with a warning: no sum would show them.
     n_rows : int
         N.
 

@@ -17,6 +17,7 @@ from halfseen.data.resolution import FEW, resolution
 from halfseen.errors import DataError, ParameterError
 from halfseen.kinds.doubts import count_kind
 from halfseen.kinds.kind import (
+    HUGE,
     POSITIVE,
     REAL,
     Build,
@@ -98,7 +99,7 @@ class GaussianKind(Kind):
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             shift = first / seen
             var = np.where(np.isinf(second), np.inf, np.maximum(second / seen - shift**2, 0.0))
-        return check_moments({"mean": about.mean[0] + shift, "var": var}, block)
+        return check_moments({"mean": about.mean[0] + shift, "var": var}, block, mass)
 
     def lost_digits(self, summary: Figures, rough: Figures) -> bool:
         """Whether a mean is more than ten standard deviations from its pivot."""
@@ -134,6 +135,8 @@ class GaussianKind(Kind):
         if shape in ("full", "tied", "fixed"):
             inside = Normal(build.n_components, mean, np.sqrt(var), pseudo, shape == "tied", least)
         else:
+            if shape == "spherical":
+                _refuse_unlike(block, var)
             leaf = Spherical if shape == "spherical" else Gaussian
             inside = leaf(build.n_components, mean, np.sqrt(var), pseudo, least)
         ridged: Leaf = Ridged(inside, build.ridge) if build.ridge > 0 else inside
@@ -233,6 +236,17 @@ class GaussianKind(Kind):
         for d in range(len(block.members)):
             total = first + about.mean * mass
             yield {"mass": (mass + pseudo)[:, d], "sum": total[:, d], "squares": squares[:, d]}
+
+
+def _refuse_unlike(block: Block, var: Floats) -> None:
+    """Refuse columns whose variances cannot be one: in the unit of the smallest, that would be no number."""
+    low, high = int(np.argmin(var)), int(np.argmax(var))
+    if var[low] < var[high] / HUGE:
+        names = block.columns[low].name, block.columns[high].name
+        raise DataError(
+            f"columns {names[0]!r} and {names[1]!r}: their variances, {var[low]:.3g} and {var[high]:.3g}, are too far "
+            "apart to share one, as covariance_type='spherical' has it. Rescale them, or use 'diag'."
+        )
 
 
 def _floors(build: Build, summary: Figures) -> tuple[float, Floats | None]:

@@ -66,6 +66,7 @@ Mask = NDArray[np.bool_]
 Figures = Mapping[str, Floats]  # what a block's leaf must know of the whole table, by name
 
 DRAWS = 2000  # of each component, to estimate the expected log-density
+HUGE = 1e290  # sums of squares above this: with a prior of many rows they are no numbers
 TINY = 1e-299  # variances below this: a floor of 1e-8 of one has no digits left, and its inverse overflows
 
 
@@ -378,7 +379,8 @@ class Kind(ABC):
         """Return what the leaf must know of the whole table: mean and variance of each column, (D,) each."""
         with np.errstate(over="ignore", invalid="ignore"):
             mean, var = table.moments(block.name)
-        return {**check_moments({"mean": mean, "var": var}, block), **self.scan(table, block)}
+        mass = float(table.weight.sum())
+        return {**check_moments({"mean": mean, "var": var}, block, mass), **self.scan(table, block)}
 
     def scan(self, table: Table, block: Block) -> Figures:
         """Return the part of the summary that no statistics hold: it must be read off the cells."""
@@ -658,13 +660,19 @@ def apart(mean: Floats, var: Floats, weights: Floats) -> tuple[float, float, Flo
 
 def in_units(mean: Floats, var: Floats) -> Floats:
     """Return means in standard deviations, to nine places: a mean of nearly 0 has no digits of its own."""
-    return np.round(mean / np.sqrt(np.where(var > 0, var, 1.0)), 9) + 0.0
+    units = mean / np.sqrt(np.where(var > 0, var, 1.0))
+    with np.errstate(over="ignore"):
+        rounded = np.round(units, 9) + 0.0
+    return np.where(np.isinf(rounded), units, rounded)  # so large that rounding multiplies it beyond floats
 
 
-def check_moments(summary: Figures, block: Block) -> Figures:
-    """Refuse numbers whose variance has no digits; NaN is another matter: no cell was seen."""
+def check_moments(summary: Figures, block: Block, mass: float) -> Figures:
+    """Refuse numbers whose variance has no digits, or whose squares no sums; NaN is another matter: no cell was seen.
+
+    Sums over rows of weight `mass` in all, and of a prior beside them, must be numbers, and so must their ratios.
+    """
     mean, var = summary["mean"], summary["var"]
-    overflow = np.isinf(mean) | np.isinf(var)
+    overflow = np.isinf(mean) | (var > HUGE * min(mass, 1 / mass)) | (np.isnan(var) & ~np.isnan(mean))
     # a variance of 0 belongs to a constant, unless the squares of its numbers are 0
     small_numbers = (mean != 0) & (np.abs(mean) < np.sqrt(TINY))
     underflow = np.where(var == 0, small_numbers, (var > 0) & (var < TINY))

@@ -438,8 +438,8 @@ def spelt(words: Sequence[Any], names: Sequence[str] | None = None) -> Sequence[
 
 
 def _times(value: float, overall: float) -> str:
-    """Return how much more frequent a word is than in the whole."""
-    return f"{value / overall:.1f} times as frequent as in all"
+    """Return how much more frequent a word is than in the whole, where a class without rows has no share."""
+    return "absent from all others" if overall == 0 else f"{value / overall:.1f} times as frequent as in all"
 
 
 def _words_and_rows(summary: Figures) -> tuple[Floats, float]:

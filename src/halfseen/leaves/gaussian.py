@@ -26,6 +26,7 @@ from halfseen.leaves.exact import Joined, Moments, Shares, Weights
 from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, ROUNDING, Floats, Leaf, Stats, frozen, refuse_improper
 from halfseen.leaves.limits import FREE, Limits
 
+EPS = 10 * float(np.finfo(np.float64).eps)  # of sums of a few terms
 LEAST_SHAPE = 0.05  # of a variance's inverse gamma density: at 0 it has no integral, just above no draw fits a float
 CUT = 1e-9  # share of a posterior that a floor may cut off and still leave its closed form right to nine digits
 
@@ -202,12 +203,17 @@ class Gaussian(Leaf):
         shift = params.mean - about.mean
         squares = stats[2] - 2 * shift * stats[1] + shift**2 * stats[0]
         mass = stats[0] + stats[3]
-        return float(-0.5 * np.sum(mass * np.log(2 * np.pi * params.var) + squares / params.var))
+        with np.errstate(divide="ignore", invalid="ignore"):  # as in `score`: the run reports a variance of 0
+            return float(-0.5 * np.sum(mass * np.log(2 * np.pi * params.var) + squares / params.var))
 
     def rounding(self, stats: Stats, params: GaussianParams) -> float:
-        """As the terms -1/2 (mass + pseudo-mass) log(2 pi var) and -1/2 squares / var: they may cancel each other."""
+        """As the terms -1/2 (mass + pseudo-mass) log(2 pi var) and -1/2 squares / var: they may cancel each other.
+
+        Moments of known rows are gathered about the centre of the column: what they lose is a share of these squares.
+        """
         mass, logs = stats[0] + stats[3], np.abs(np.log(2 * np.pi * params.var))
-        return ROUNDING * float(np.sum(mass * (1 + 0.5 * logs) + 0.5 * stats[2] / params.var))
+        own = ROUNDING * np.sum(mass * (1 + 0.5 * logs) + 0.5 * stats[2] / params.var)
+        return float(own + EPS * np.sum(stats[0] * (params.mean - self.centre) ** 2 / params.var))
 
     def free(self, params: GaussianParams, limits: Limits = FREE) -> Floats:
         """Return (mean - centre) / scale, and log var."""
@@ -337,8 +343,9 @@ class Gaussian(Leaf):
     def affinity(self, params: GaussianParams, other: GaussianParams) -> Floats:
         """Return the log Bhattacharyya coefficient of products of normals."""
         pooled = params.var[:, None] + other.var
-        squares = (params.mean[:, None] - other.mean) ** 2 / (4 * pooled)
-        spread = 0.5 * np.log(2 * np.sqrt(params.var)[:, None] * np.sqrt(other.var) / pooled)
+        with np.errstate(divide="ignore", invalid="ignore"):  # variances of 0, which are refused elsewhere
+            squares = (params.mean[:, None] - other.mean) ** 2 / (4 * pooled)
+            spread = 0.5 * np.log(2 * np.sqrt(params.var)[:, None] * np.sqrt(other.var) / pooled)
         return (spread - squares).sum(axis=-1)
 
     def collapsed(self, params: GaussianParams, limits: Limits = FREE) -> list[int]:

@@ -285,9 +285,15 @@ class Complement(Multinomial):
     exact = False
 
     def prepare(self, params: Floats) -> Floats:
-        """Return minus the log-table, (S, K)."""
+        """Return minus the log-table, (S, K).
+
+        A word that has no share outside some class says nothing: no document of the fit has it, which would have scored
+        infinity.
+        """
         table = super().prepare(params)
-        return np.negative(table, out=table)
+        np.negative(table, out=table)
+        table[np.isinf(table).any(axis=1)] = 0.0
+        return table
 
     def maximise(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
         """params[k, v] = stats of v outside class k / the same of all words."""

@@ -341,12 +341,18 @@ class Normal(Leaf):
         return float(np.sum((parts.mass + parts.pseudo) * prepared.offset - 0.5 * traces))
 
     def rounding(self, stats: Stats, params: NormalParams) -> float:
-        """As the terms of `complete`; entries of a covariance near singular say its inverse to a few digits only."""
+        """As the terms of `complete`; entries of a covariance near singular say its inverse to a few digits only.
+
+        Moments of known rows are gathered about the centre: what they lose is a share of these squares.
+        """
         parts, prepared = self.parts(stats), self.prepare(params)
         mass = parts.mass + parts.pseudo
         traces = np.einsum("kde,kde->k", np.abs(prepared.precision), np.abs(parts.second))
-        lost = np.einsum("kde,kde->k", np.abs(prepared.precision), np.abs(params.cov)) * EPS / ROUNDING
-        return ROUNDING * float(np.sum(mass * (1 + np.abs(prepared.offset) + lost) + 0.5 * traces))
+        far = np.abs(params.mean - self.centre)
+        moments = np.abs(params.cov) + far[:, :, None] * far[:, None]
+        lost = np.einsum("kde,kde->k", np.abs(prepared.precision), moments)
+        own = ROUNDING * np.sum(mass * (1 + np.abs(prepared.offset)) + 0.5 * traces)
+        return float(own + EPS * np.sum(mass * lost))
 
     def _fixed(self, limits: Limits) -> _Fixed:
         """Return what is fixed, by component; refuse parts of a mean or of a covariance."""

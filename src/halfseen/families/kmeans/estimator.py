@@ -440,7 +440,10 @@ def _centred(source: Source, values: NDArray[Any], weight: Floats, run: Runner) 
     """
     head = values[:HEAD].astype(np.float64)
     seen = np.isfinite(head)
-    pivot = np.where(seen, head, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    head, count = np.where(seen, head, 0.0), np.maximum(seen.sum(axis=0), 1)
+    with np.errstate(over="ignore"):
+        pivot = head.sum(axis=0) / count
+    pivot = np.where(np.isinf(pivot), (head / count).sum(axis=0), pivot)
     labels, centre = np.full(len(values), -1, dtype=np.int32), np.zeros((1, values.shape[1]))
     for _ in range(2):
         rows = Rows(values, weight, pivot)
