@@ -672,7 +672,8 @@ def check_moments(summary: Figures, block: Block, mass: float) -> Figures:
     Sums over rows of weight `mass` in all, and of a prior beside them, must be numbers, and so must their ratios.
     """
     mean, var = summary["mean"], summary["var"]
-    overflow = np.isinf(mean) | (var > HUGE * min(mass, 1 / mass)) | (np.isnan(var) & ~np.isnan(mean))
+    most = HUGE * min(mass, 1 / mass) if mass > 0 else HUGE
+    overflow = np.isinf(mean) | (var > most) | (np.isnan(var) & ~np.isnan(mean))
     # a variance of 0 belongs to a constant, unless the squares of its numbers are 0
     small_numbers = (mean != 0) & (np.abs(mean) < np.sqrt(TINY))
     underflow = np.where(var == 0, small_numbers, (var > 0) & (var < TINY))
