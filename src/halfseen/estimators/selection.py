@@ -12,7 +12,7 @@ import numpy as np
 
 from halfseen.engine.loop.search import Search
 from halfseen.engine.services.checkpoint import stop_recording
-from halfseen.errors import ParameterError
+from halfseen.errors import DataError, ParameterError
 from halfseen.leaves.leaf import Stats
 from halfseen.leaves.limits import Params
 
@@ -27,7 +27,8 @@ class FittedModel:
     search : Search        all runs
     stats : Stats          expected statistics under `params`
     loglik : float         log-likelihood under `params`, whatever the assignment mode
-    n_rows : float         number of rows or observed steps, weighted
+    n_rows : float         the N of criteria: rows or steps of which something was observed, weighted
+    n_blank : float        rows without any observation, weighted, which were left out
     """
 
     model: Any
@@ -36,6 +37,7 @@ class FittedModel:
     stats: Stats
     loglik: float
     n_rows: float
+    n_blank: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +169,9 @@ def information(found: FittedModel) -> dict[str, float]:
 
 
 def bic(loglik: float, n_parameters: int, n_rows: float) -> float:
-    """Return the Bayesian information criterion; lower is better."""
+    """Return the Bayesian information criterion; lower is better. `n_rows` are those with any observation."""
+    if not n_rows > 0:
+        raise DataError("nothing was observed in these data: an information criterion needs observed cells.")
     return -2 * loglik + n_parameters * float(np.log(n_rows))
 
 

@@ -304,7 +304,7 @@ class TableMixture(InformationCriteria, NamedComponents):
             )
         if X is None:
             return self.loglik_, self._entropy, self._n_rows
-        return measure(self._model, self._params, self._encode(X).chunks())
+        return measure(self._model, self._params, self._encode(X).seen().chunks())
 
     def _reorder(self, places: NDArray[np.int64]) -> None:
         self._params = self._model.relabel(self._params, places)
