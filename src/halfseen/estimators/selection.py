@@ -12,7 +12,7 @@ import numpy as np
 
 from halfseen.engine.loop.search import Search
 from halfseen.engine.services.checkpoint import stop_recording
-from halfseen.errors import DataError, ParameterError
+from halfseen.errors import ParameterError
 from halfseen.leaves.leaf import Stats
 from halfseen.leaves.limits import Params
 
@@ -169,10 +169,8 @@ def information(found: FittedModel) -> dict[str, float]:
 
 
 def bic(loglik: float, n_parameters: int, n_rows: float) -> float:
-    """Return the Bayesian information criterion; lower is better. `n_rows` are those with any observation."""
-    if not n_rows > 0:
-        raise DataError("nothing was observed in these data: an information criterion needs observed cells.")
-    return -2 * loglik + n_parameters * float(np.log(n_rows))
+    """Return the Bayesian information criterion; lower is better. Without any observation parameters cost nothing."""
+    return -2 * loglik + n_parameters * float(np.log(n_rows if n_rows > 0 else 1.0))
 
 
 def sabic(loglik: float, n_parameters: int, n_rows: float) -> float:

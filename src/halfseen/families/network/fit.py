@@ -75,7 +75,10 @@ class NetworkRecipe(NamedTuple):
 
 
 class WeightedRows(NamedTuple):
-    """Rows of weight above 0 with any observation, equal ones merged: codes of the columns (N, D), weights, soft evidence by variable."""
+    """Rows of weight above 0 with any observation, equal ones merged.
+
+    Codes of the columns (N, D), weights, and soft evidence by variable.
+    """
 
     schema: Schema
     codes: NDArray[np.int64]
