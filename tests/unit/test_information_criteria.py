@@ -1,5 +1,7 @@
 """BIC and its relatives: which units count in N, for every family, container and path."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from numpy.testing import assert_allclose
 import halfseen as hs
 from halfseen.data import Schema, read
 from halfseen.data.labels import read_labels
+from halfseen.errors import AbsentError, ParameterError
 
 CELLS = pd.DataFrame({"a": ["x", "y", None, None, "y"], "b": [1.5, None, 2.25, None, 0.5]})
 
@@ -150,3 +153,114 @@ def test_learning_goes_on_from_the_rows_that_counted(people):
     for model in (plain, longer):
         model.partial_fit(people[:20])
     assert_allclose(longer.weights_, plain.weights_, atol=1e-6)
+
+
+# ---- sequences -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def panel():
+    """Forty people who are seen up to six times, some of them never."""
+    rng = np.random.default_rng(1)
+    found = [np.where(rng.random(6) < 0.3, np.nan, rng.normal(4.0 * rng.integers(0, 2, 6))) for _ in range(40)]
+    return [*found, np.full(6, np.nan), np.full(3, np.nan)]
+
+
+def test_n_of_sequences_is_observed_steps_or_sequences(panel):
+    model = hs.HMM(2, random_state=0, n_init=4).fit(panel)
+    n_steps = int(sum(np.isfinite(one).sum() for one in panel))
+    n_seen = sum(np.isfinite(one).any() for one in panel)
+    assert n_seen <= 40 < len(panel)
+    charge = {name: model.n_parameters_ * np.log(n) for name, n in (("steps", n_steps), ("sequences", n_seen))}
+    for unit, cost in charge.items():
+        for X in (None, panel):
+            assert model.bic(X, unit=unit) == pytest.approx(-2 * model.loglik_ + cost)
+    assert model.bic() == model.bic(unit="steps")
+    smaller = model.n_parameters_ * np.log((n_seen + 2) / 24)
+    assert model.sabic(unit="sequences") == pytest.approx(-2 * model.loglik_ + smaller)
+    assert model.icl() - model.bic() == pytest.approx(model.icl(unit="sequences") - model.bic(unit="sequences"))
+    assert model.icl(panel) == pytest.approx(model.icl())
+    assert model.icl() == pytest.approx(model.selection_["icl"][0])
+    assert model.sabic() == pytest.approx(model.selection_["sabic"][0])
+
+
+def test_the_charge_of_icl_is_the_entropy_of_the_paths():
+    """Against all paths of a short sequence, enumerated."""
+    model = hs.HMM.from_params([0.6, 0.4], [[0.7, 0.3], [0.2, 0.8]], {"x": {"mean": [0, 2], "sd": [1, 1]}})
+    x = np.array([0.3, 1.4, np.nan, 1.1])
+    paths = np.array(np.meshgrid(*[[0, 1]] * 4)).reshape(4, -1).T
+    joint = np.log(model.startprob_)[paths[:, 0]]
+    joint = joint + np.log(model.transmat_)[paths[:, :-1], paths[:, 1:]].sum(axis=1)
+    joint -= np.nansum((x - 2 * paths) ** 2, axis=1) / 2
+    proba = np.exp(joint - np.logaddexp.reduce(joint))
+    assert model.icl(x) - model.bic(x) == pytest.approx(-2 * proba @ np.log(proba))
+
+
+def test_a_labelled_step_is_observed():
+    steps, labels = [[0.1], [None], [5.0], [None]], ["low", "high", None, None]
+    model = hs.HMM(2, random_state=0, n_init=1).fit(steps * 4, labels=labels * 4)
+    assert model._units() == {"steps": 12}
+
+
+def test_the_number_of_sequences_is_in_the_model_file(panel, tmp_path):
+    model = hs.HMM(2, random_state=0, n_init=2).fit(panel)
+    hs.save(model, tmp_path / "m.halfseen")
+    assert hs.load(tmp_path / "m.halfseen").bic(unit="sequences") == model.bic(unit="sequences")
+
+
+def test_an_older_model_file_does_not_know_its_sequences(panel):
+    model = hs.load(Path(__file__).parent / "format_1" / "HMM.halfseen")
+    assert model.bic() > 0 or model.bic() < 0
+    with pytest.raises(AbsentError, match="does not say how many"):
+        model.bic(unit="sequences")
+
+
+def test_other_units_are_refused(panel):
+    model = hs.HMM(1).fit(panel)
+    with pytest.raises(ParameterError, match="unit='people'"):
+        model.bic(unit="people")
+
+
+# ---- resumed ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_resumed_fit_has_the_same_n(people, tmp_path):
+    X = with_blank(people)
+    with pytest.raises(RuntimeError), hs.checkpoint(tmp_path / "c"):
+        plain = FITS["LatentClass"](X)
+        raise RuntimeError
+    with hs.checkpoint(tmp_path / "c"):
+        again = FITS["LatentClass"](X)
+    assert figures(again) == figures(plain)
+    assert again._units() == {"rows": 60}
+
+
+# ---- named -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "posterior mode"),
+        ({"prior": None}, "maximum likelihood"),
+        ({"prior": None, "assign": "hard"}, "hard assignment"),
+        ({"assign": "sample", "max_iter": 20}, "sampled assignment"),
+    ],
+)
+def test_a_card_in_a_notebook_names_the_estimate_and_n(people, options, said):
+    model = hs.LatentClass(2, random_state=0, n_init=2, **options).fit(people)
+    assert f"({said}), BIC {model.bic():,.1f} (N = 60)" in model._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "trained to agree"),
+        ({"direction": "forward"}, "maximum likelihood"),
+        ({"direction": "forward", "dirichlet": 0.01}, "variational posterior"),
+        ({"direction": "forward", "assign": "hard"}, "hard assignment"),
+    ],
+)
+def test_what_word_alignment_estimates(options, said):
+    pairs = ["das Haus ||| the house", "das Buch ||| the book", "ein Buch ||| a book"]
+    assert hs.WordAligner("ibm1", **options).fit(pairs)._estimate == said

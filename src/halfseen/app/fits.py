@@ -35,7 +35,7 @@ def of_fit(model: Any) -> dict[str, Any]:
     figures = {}
     if not is_rule(model):
         figures = {"loglik": model.loglik_, "estimate": model._estimate}
-        figures |= of_criteria(model, model.loglik_, model._units)
+        figures |= of_criteria(model, model.loglik_, model._units())
     return {**figures, "n_parameters": model.n_parameters_, **of_end(model)}
 
 

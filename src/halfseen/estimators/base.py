@@ -145,9 +145,8 @@ class InformationCriteria(Estimator):
     def _measured(self, X: Any) -> tuple[float, float]:
         """Return log-likelihood and N, of `X` or (None) of the training data."""
 
-    @property
     def _units(self) -> dict[str, float]:
-        """The numbers of units in the training data that N may be, the default first."""
+        """Return the numbers of units in the training data that N may be, the default first."""
         return {self._unit: self._measured(None)[1]}
 
     def bic(self, X: Any = None) -> float:

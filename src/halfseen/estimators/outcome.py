@@ -19,7 +19,7 @@ def likelihood(model: Any, digits: int = 1) -> str:
 
 def criteria(model: Any) -> str:
     """Return BIC for each unit that may be counted as N, the default first."""
-    return f"BIC {', '.join(_by_unit(model, unit, n) for unit, n in model._units.items())}"
+    return f"BIC {', '.join(_by_unit(model, unit, n) for unit, n in model._units().items())}"
 
 
 def _by_unit(model: Any, unit: str, n: float) -> str:

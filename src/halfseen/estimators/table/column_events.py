@@ -28,7 +28,9 @@ def blank_notes(n_rows: float) -> list[str]:
     """Say how many rows (the sum of their weights) were left out because nothing was observed of them."""
     if not n_rows:
         return []
-    return [f"{n_rows:,.10g} rows without any observed cell carry no information: they are left out, and not in N"]
+    if n_rows == 1:
+        return ["1 row has no observed cell: it carries no information, and N does not count it"]
+    return [f"{n_rows:,.10g} rows have no observed cell: they carry no information, and N does not count them"]
 
 
 def _few_values_note(schema: Schema, few: Mapping[str, int]) -> str:

@@ -537,9 +537,8 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
             raise AbsentError("unit='sequences': this model file does not say how many there were; give them, as X.")
         return self.loglik_, self._n_steps if unit == "steps" else self._n_sequences
 
-    @property
     def _units(self) -> dict[str, float]:
-        """Observed steps; of several sequences, their number too."""
+        """Return the number of observed steps; of several sequences, theirs too."""
         n_sequences = getattr(self, "_n_sequences", 1.0)
         return {"steps": self._n_steps} | ({"sequences": n_sequences} if n_sequences > 1 else {})
 
