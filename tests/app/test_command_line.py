@@ -92,9 +92,7 @@ def test_the_n_of_bic_is_shown_in_full(tmp_path, weight, shown):
 
 
 def test_rows_without_any_value_do_not_count(tmp_path):
-    rows = [
-        f"{value},{number}" for value, number in zip("aababbab", [1.5, 2.25, "", 0.5, 7.1, 6.3, 7.7, ""], strict=True)
-    ]
+    rows = ["a,1.5", "a,2.25", "b,", "a,0.5", "b,7.1", "b,6.3", "a,7.7", "b,"]
     few, more = tmp_path / "few.csv", tmp_path / "more.csv"
     few.write_text("\n".join(["v,w", *rows]) + "\n")
     more.write_text("\n".join(["v,w", *[","] * 20, *rows]) + "\n")

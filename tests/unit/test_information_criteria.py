@@ -210,7 +210,7 @@ def test_the_number_of_sequences_is_in_the_model_file(panel, tmp_path):
 
 def test_an_older_model_file_does_not_know_its_sequences(panel):
     model = hs.load(Path(__file__).parent / "format_1" / "HMM.halfseen")
-    assert model.bic() > 0 or model.bic() < 0
+    assert np.isfinite(model.bic())
     with pytest.raises(AbsentError, match="does not say how many"):
         model.bic(unit="sequences")
 
@@ -226,9 +226,15 @@ def test_other_units_are_refused(panel):
 
 def test_a_resumed_fit_has_the_same_n(people, tmp_path):
     X = with_blank(people)
-    with pytest.raises(RuntimeError), hs.checkpoint(tmp_path / "c"):
-        plain = FITS["LatentClass"](X)
+    plain = FITS["LatentClass"](X)
+
+    def broken(X):
+        FITS["LatentClass"](X)
         raise RuntimeError
+
+    with pytest.raises(RuntimeError), hs.checkpoint(tmp_path / "c"):
+        broken(X)
+    assert (tmp_path / "c").exists()
     with hs.checkpoint(tmp_path / "c"):
         again = FITS["LatentClass"](X)
     assert figures(again) == figures(plain)
