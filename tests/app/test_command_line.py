@@ -123,13 +123,14 @@ def test_sizes_are_compared_by_the_criterion_asked_for_with_the_starts_that_agre
     done = halfseen("fit", "example:votes", "--ignore", "party", "-k", "1..2", "--criterion", "icl")
     head, *rows = done.stdout.splitlines()[:3]
     assert head.split()[2:5] == ["BIC", "ICL", "entropy"]
-    assert [row.split("  ")[-2 if "chosen" in row else -1].strip() for row in rows] == ["1 of 1", "16 of 16"]
+    assert rows[1].endswith("<- preferred by ICL")
+    assert [row.split("  ")[-2 if "preferred" in row else -1].strip() for row in rows] == ["1 of 1", "16 of 16"]
 
 
 def test_fit_as_installed(tmp_path):
     done = shell("fit", "example:penguins", "--ignore", "species,year", "-k", "1..4", "-o", tmp_path / "p.halfseen")
     assert "class 3 (" in done.stdout
-    assert "<- chosen" in done.stdout
+    assert "<- preferred by BIC" in done.stdout
     assert "body_mass_g" in done.stderr  # the kinds of the columns
     model = hs.load(tmp_path / "p.halfseen")
     assert model.n_components_ == 4

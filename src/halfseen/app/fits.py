@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,20 +113,31 @@ def is_rule(model: Any) -> bool:
     return getattr(getattr(model, "_schema", None), "rule", None) is not None
 
 
+FIGURES = ("loglik", "n_parameters", "bic", "aic", "sabic", "icl", "entropy", "n_starts", "n_reached_best", "chosen")
+
+
 def show_selection(model: Any, what: str = "classes") -> None:
-    """Print the numbers of classes that were tried, by which criterion one was chosen, and how many starts agree."""
+    """Print the models that were tried, which one the criterion prefers, and how many starts agree."""
     tried = pa.table(nw.from_native(model.selection_).to_dict(as_series=False)).to_pylist()
     if len(tried) < 2:
         return
-    shown: dict[str, list[Any]] = {what: [row["n_components"] for row in tried]}
-    if "covariance" in tried[0]:
-        shown["covariance"] = [row["covariance"] for row in tried]
+    sizes = sorted((name for name in tried[0] if name not in FIGURES), key=lambda name: name != "n_components")
+    shown: dict[str, list[Any]] = {
+        what if name == "n_components" else name: [row[name] for row in tried] for name in sizes
+    }
     shown["log-likelihood"] = [f"{row['loglik']:,.1f}" for row in tried]
     for criterion in dict.fromkeys(("bic", model.criterion)):
         shown[criterion.upper()] = [f"{row[criterion]:,.1f}" for row in tried]
-    shown["entropy"] = [f"{row['entropy']:.2f}" for row in tried]
+    if "entropy" in tried[0]:
+        shown["entropy"] = [f"{row['entropy']:.2f}" for row in tried]
     if "n_starts" in tried[0]:  # not in model files of 0.1
         shown["starts that agree"] = [f"{row['n_reached_best']} of {row['n_starts']}" for row in tried]
-    shown[""] = ["<- chosen" if row["chosen"] else "" for row in tried]
+    collapsed = "" if _lowest(tried, model.criterion)["chosen"] else " (lower ones collapsed)"
+    mark = f"<- preferred by {model.criterion.upper()}{collapsed}"
+    shown[""] = [mark if row["chosen"] else "" for row in tried]
     console.show_table(list(shown), list(zip(*shown.values(), strict=True)), left=0)
     console.show()
+
+
+def _lowest(tried: Sequence[Mapping[str, Any]], criterion: str) -> Mapping[str, Any]:
+    return min(tried, key=lambda row: float(row[criterion]))

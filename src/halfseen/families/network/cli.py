@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
-from halfseen.app.fits import Scored, criteria_facts, of_fit, outcome
+from halfseen.app.fits import Scored, criteria_facts, of_fit, outcome, show_selection
 from halfseen.app.tables import batches, data, extended, impute, open_rows, reading_of_rows, unnamed, weights, writer
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.network.estimator import BayesNet
@@ -141,16 +141,8 @@ def score(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any
 
 def describe(model: BayesNet) -> None:
     """Print the variables in words, and the numbers of hidden states that were tried."""
-    tried = nw.from_native(model.selection_).to_dict(as_series=False) if hasattr(model, "selection_") else {}
-    if len(tried.get("bic", ())) > 1:
-        names = [name for name in tried if name not in ("loglik", "n_parameters", "aic", "chosen")]
-        rows = [
-            [f"{tried[name][i]:,.1f}" if name == "bic" else tried[name][i] for name in names]
-            + ["<- chosen" if tried["chosen"][i] else ""]
-            for i in range(len(tried["bic"]))
-        ]
-        console.show_table([*[name.upper() if name == "bic" else name for name in names], ""], rows, left=0)
-        console.show()
+    if hasattr(model, "selection_"):
+        show_selection(model)
     console.show(model.describe())
 
 

@@ -142,7 +142,9 @@ class BayesNet(NetworkFit):
     _state_module = state
     _deviations: ClassVar[options.Deviations] = {
         "criterion": options.Deviation(
-            "ICL would need the entropy of all hidden variables together", **options.words("bic", "aic")
+            "ICL would need the entropy of all hidden variables together",
+            text="Information criterion that chooses among several models; lower is better.",
+            **options.words("bic", "aic"),
         ),
         "prior": options.Deviation(
             "a row in every table, so that what was not seen is not impossible",
