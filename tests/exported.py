@@ -96,6 +96,14 @@ def mixed(seed, n_classes=None):
     )
 
 
+def categories():
+    """Latent classes over categories alone, so many that the probability of a row underflows."""
+    rng = np.random.default_rng(7)
+    columns = {f"item {d}": shares(rng, ["no", "yes", "maybe"], 3) for d in range(60)}
+    model = hs.LatentClass.from_params([0.5, 0.3, 0.2], columns)
+    return Case(model, {name: ("text", drawn(rng, ["no"] * 8 + ["yes", "other"])) for name in columns})
+
+
 def shares(rng, categories, k):
     """Random probabilities; some are 0, so that rows may be impossible."""
     table = rng.dirichlet(np.full(len(categories), 0.7), size=k)
@@ -154,6 +162,7 @@ CASES = {
     **{f"mixed columns {seed}": partial(mixed, seed) for seed in range(6)},
     **{f"mixture {shape}": partial(gaussians, shape) for shape in ("full", "tied", "diag", "spherical")},
     **{f"classifier {shape}": partial(gaussians, shape, "ab") for shape in ("full", "tied", "diag")},
+    "categories alone": categories,
     "labels as texts": partial(classifier, TEXTS[:4]),
     "labels as numbers": partial(classifier, [3, 1, 2]),
     "labels as truth": partial(classifier, [True, False]),

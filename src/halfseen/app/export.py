@@ -20,8 +20,9 @@ def to_sql(model: Any, table: str, dialect: str = "duckdb", keep: Sequence[str] 
     """Return a model as one SELECT, which a database evaluates without Python.
 
     The columns of the table are found by their names; those of an array are x0, x1, ... NULL and NaN are missing
-    values, and so is a category that the model does not know. Where Python raises an error, as for an infinite number, all
-    columns of the result are NULL. So they are with full or tied covariances if some, but not all, cells are missing.
+    values, and so is a category that the model does not know. Where Python raises an error, as for an infinite number,
+    all columns of the result are NULL. So they are with full or tied covariances if some, but not all, cells of a row
+    are missing.
 
     Parameters
     ----------
