@@ -60,7 +60,8 @@ class HMM(HMMFit):
     n_mix : int, default 1
         Number of mixture components in the emission of each state.
     criterion : {"bic", "aic", "icl"}, default "bic"
-        Information criterion that chooses among several models; lower is better.
+        Information criterion that chooses among several models; lower is better. "icl" is BIC plus twice the
+        entropy of the posteriors.
     assign : {"soft", "hard", "sample"}, default "soft"
         How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden is
         the path of states: "soft" is Baum-Welch, "hard" Viterbi training, and "sample" draws paths backwards.

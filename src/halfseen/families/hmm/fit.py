@@ -26,7 +26,7 @@ from halfseen.estimators.table.column_events import column_doubts, column_notes,
 from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.hmm import state
 from halfseen.families.hmm.methods import HMMMethods
-from halfseen.families.hmm.model import HiddenMarkov, reduce_sequences
+from halfseen.families.hmm.model import HiddenMarkov, path_entropy, reduce_sequences
 from halfseen.families.hmm.state import HMMRecipe
 from halfseen.families.hmm.topology import Topology, has_numbers
 from halfseen.leaves import Cells, Leaf
@@ -53,11 +53,13 @@ class FittedHMM(FittedComponents):
     topology : Topology
     summary : Summary            what its leaves had to know of the steps
     doubts : tuple of str        what the steps make one doubt
+    n_sequences : float          sequences of which something was observed, weighted
     """
 
     topology: Topology
     summary: emission_builder.Summary
     doubts: tuple[str, ...]
+    n_sequences: float
 
 
 class RawSequences(NamedTuple):
@@ -164,8 +166,6 @@ class HMMFit(HMMMethods):
             [step] = evaluate(model, data, [params], SOFT, run)
         loglik = best.loglik if self.assign == "soft" else step.loglik
         stats = step.expected.stats
-        inside = _entropy_inside(model, params, sequences)
-        uncertain = max(0.0, step.loglik - model.complete(stats, params, params) - inside)
         declared = (self.columns or ()) if self.emission == "auto" else None
         return FittedHMM(
             doubts=tuple(column_doubts(rows, declared)),
@@ -175,9 +175,10 @@ class HMMFit(HMMMethods):
             stats=stats,
             loglik=loglik,
             n_rows=sequences.n_observed,
+            n_sequences=sequences.n_observed_sequences,
             n_components=n_components,
             covariance=covariance,
-            uncertain=uncertain,
+            uncertain=path_entropy(model, step, sequences),
             n_hidden=float(sequences.steps.weight.sum()),  # a missing step has a state too
             topology=topology,
             summary=summary,
@@ -288,7 +289,8 @@ class HMMFit(HMMMethods):
         self.events_ = column_notes(self._schema, found.summary, inside, found.n_rows)
         self.events_ += found.doubts
         self._model, self._params, self._stats = found.model, found.params, found.stats
-        self._topology, self._n_steps, self._uncertain = found.topology, found.n_rows, found.uncertain
+        self._topology, self._uncertain = found.topology, found.uncertain
+        self._n_steps, self._n_sequences = found.n_rows, found.n_sequences
         self.n_components_, self.loglik_, self._covariance = found.n_components, found.loglik, found.covariance
         self._set_names(names or (None,) * found.n_components)
         self._recipe = HMMRecipe.of(self, found.summary)
@@ -326,18 +328,6 @@ def _check_allowed(what: str, given: Floats, allowed: NDArray[np.bool_]) -> None
         raise ParameterError(
             f"start: {what} has {given[place]:.6g} at {place}, which transitions= excludes. Set it to 0."
         )
-
-
-def _entropy_inside(model: HiddenMarkov, params: Params, sequences: Sequences) -> float:
-    """Return the entropy of the latent variables inside the emissions, given the path and the observations."""
-    emit = model.leaves["emit"]
-    if emit.settled(sequences.blocks) is None:
-        return 0.0
-    prepared, entropy = model.prepare(params), 0.0
-    for chunk in sequences.chunks():
-        found = model.infer(prepared, chunk.blocks, chunk.weight[:, None], SOFT, chunk.log_evidence)
-        entropy += emit.latent(prepared["emit"], prepared["emit"], chunk.blocks, found.usage["emit"]).entropy
-    return entropy
 
 
 def _segmented(begin: Start, sequences: Sequences, n_mix: int, rng: np.random.Generator, jitter: bool) -> Params:

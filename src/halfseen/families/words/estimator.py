@@ -221,6 +221,12 @@ class WordAligner(WordAlignerMethods):
         several = self.dirichlet is None or len(self._sequence()) > 1
         return self.direction == "both" and self.assign == "soft" and self.null and several
 
+    @property
+    def _soft_estimate(self) -> str:
+        if self._agrees:  # which has no objective of its own
+            return "trained to agree"
+        return "maximum likelihood" if self.dirichlet is None else "variational posterior"
+
     def _agrees_in(self, number: int) -> bool:
         """Whether the directions agree in one model of the sequence.
 
@@ -452,7 +458,7 @@ def _complete_pass(run: EMRun, model: WordModel, data: Reduced) -> None:
 def _release(run: EMRun) -> None:
     """Release the memory of what is not needed once a run has stopped: its statistics and next parameters."""
     run.step = replace(run.accepted, expected=replace(run.accepted.expected, stats=np.zeros(0)))
-    run.params = run.accepted.params
+    run.params, run.last = run.accepted.params, None
 
 
 def _learned(stage: Stage, prefix: str, ready: Prepared) -> Direction:
