@@ -120,10 +120,24 @@ def arguments_of(verb, estimator, model):
         "score": [model, *fit.data],
         "data": [model, *fit.data, "-o", "report.html"],
         "truth": [model, fit.data[0], "--truth", fit.truth],
+        "export": [model, "--sql", "duckdb", "--table", "people"],
     }[verb]
 
 
-USES = ("predict", "align", "parse", "impute", "check", "sample", "forecast", "query", "score", "data", "truth")
+USES = (
+    "predict",
+    "align",
+    "parse",
+    "impute",
+    "check",
+    "sample",
+    "forecast",
+    "query",
+    "score",
+    "data",
+    "truth",
+    "export",
+)
 TYPED = {"check": "impute", "data": "report", "truth": "compare"}
 
 

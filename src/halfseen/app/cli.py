@@ -379,6 +379,23 @@ def report(
     """Write a report on a model and its data: one self-contained HTML file."""
 
 
+@_verb("Example: halfseen export survey.halfseen --sql postgres --table survey --keep id -o survey.sql")
+def export(
+    model: Model,
+    sql: Annotated[
+        str, Option("--sql", metavar="DIALECT", help="Dialect of SQL: duckdb, postgres, spark, bigquery or snowflake.")
+    ] = "duckdb",
+    table: Annotated[
+        str, Option("--table", metavar="NAME", help='Table to read: survey, main.survey or "my.survey".')
+    ] = "data",
+    keep: Annotated[
+        str | None, Option("--keep", metavar="NAMES", help="Columns of the table to keep, such as its key: id,name.")
+    ] = None,
+    output: Annotated[str, Option("--output", "-o", metavar="FILE", help="File to write; - is standard output.")] = "-",
+) -> None:
+    """Write a model for other programs: as one SELECT that computes class, probabilities and log-likelihood."""
+
+
 @_verb("Example: halfseen info survey.halfseen --code")
 def info(
     model: Model,

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from halfseen.app import console, fits, options
 from halfseen.app.dispatch import Fitted
+from halfseen.app.export import export
 from halfseen.app.fits import criteria_facts, of_fit, show_selection
 from halfseen.app.tables import (
     batches,
@@ -46,6 +47,7 @@ __all__ = [
     "data",
     "describe",
     "explain",
+    "export",
     "facts",
     "fit",
     "impute",
