@@ -16,8 +16,7 @@ from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan, Search, Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.engine.tables.mixture import Mixture
-from halfseen.engine.tables.preprocess import certain
-from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start, whole
+from halfseen.engine.tables.starts import Start, whole
 from halfseen.errors import FitError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.selection import FittedComponents
@@ -27,11 +26,12 @@ from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.hmm import state
 from halfseen.families.hmm.methods import HMMMethods
 from halfseen.families.hmm.model import HiddenMarkov, path_entropy, reduce_sequences
+from halfseen.families.hmm.starts import ChainStarts
 from halfseen.families.hmm.state import HMMRecipe
 from halfseen.families.hmm.topology import Topology, has_numbers
 from halfseen.leaves import Cells, Leaf
 from halfseen.leaves.categorical import read_table
-from halfseen.leaves.leaf import NO_MASS, Floats, Stats, frozen, map_arrays
+from halfseen.leaves.leaf import NO_MASS, Floats, Stats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.seeds import child
@@ -224,20 +224,12 @@ class HMMFit(HMMMethods):
         covariance: str,
     ) -> Starts:
         """Return the parameters that the restarts begin with."""
-        chain = {name: model.leaves[name] for name in ("start", "trans")}
 
-        def drawn(i: int) -> Params:
-            rng = np.random.default_rng(child(seed, i))
-            if topology.forward and i % 2 == 0:
-                emit = _segmented(begin, sequences, self.n_mix, rng, jitter=i > 0)
-            else:
-                emit = STARTS[self.init](begin, rng)
-            emit = _from_labels(begin, rows, self.n_mix, emit)
-            params = {**topology.drawn(chain, rng, sticky=i % 2 == 1), "emit": self._wrapped(model, emit)}
-            params = self._overlaid({name: params[name] for name in model.leaves}, topology, covariance)
-            return model.conform(params, params)
+        def overlaid(params: Params) -> Params:
+            return self._overlaid(params, topology, covariance)
 
-        return options.starts(self, drawn, only_one=len(topology.begin) * self.n_mix == 1)
+        drawn = ChainStarts(model, topology, begin, rows, sequences, seed, self.init, self.n_mix, overlaid)
+        return options.starts(self, drawn.draw, len(topology.begin) * self.n_mix == 1, drawn.near)
 
     def _begin_at(self, rows: Table, summary: emission_builder.Summary, n_components: int, covariance: str) -> Start:
         """Return the input of the starts: the emission as a mixture over all steps, in any order."""
@@ -245,13 +237,6 @@ class HMMFit(HMMMethods):
         mix = Mixture(Independent(), {"mix": Cells(1, [flat.n_components], axes=(1,)), "emit": flat})
         chunks = rows.chunks()
         return Start(mix, whole(flat, chunks), chunks)
-
-    def _wrapped(self, model: HiddenMarkov, emit: Params) -> Params:
-        if self.n_mix == 1:
-            return emit
-        inner = model.leaves["emit"]
-        assert isinstance(inner, Mixture)
-        return {"mix": inner.leaves["mix"].blank(), "emit": emit}
 
     def _overlaid(self, params: Params, topology: Topology, covariance: str) -> Params:
         """Return the parameters with those of `start=` filled in."""
@@ -328,39 +313,3 @@ def _check_allowed(what: str, given: Floats, allowed: NDArray[np.bool_]) -> None
         raise ParameterError(
             f"start: {what} has {given[place]:.6g} at {place}, which transitions= excludes. Set it to 0."
         )
-
-
-def _segmented(begin: Start, sequences: Sequences, n_mix: int, rng: np.random.Generator, jitter: bool) -> Params:
-    """Return emissions of states that each get an equal piece of every sequence, in their order."""
-    leaf = begin.leaf
-    n_states = leaf.n_components // n_mix
-    lengths = sequences.lengths
-    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    state = within * n_states // np.repeat(lengths, lengths)
-    component = state * n_mix + rng.integers(0, n_mix, len(state))
-    stats = BLEND * begin.whole.row
-    prepared = leaf.prepare(begin.whole.params)
-    leaf.count(component, sequences.steps.weight, prepared, sequences.blocks, stats)
-    params = leaf.maximise(stats, begin.whole.params)
-    return leaf.jitter(params, STRENGTH / 2, rng) if jitter else params
-
-
-def _from_labels(begin: Start, rows: Table, n_mix: int, params: Params) -> Params:
-    """Return emissions in which states with labelled steps start from these steps."""
-    if rows.evidence is None:
-        return params
-    known = certain(rows.evidence)
-    if not known.any() or n_mix > 1:
-        return params
-    leaf, some = begin.leaf, rows.take(np.flatnonzero(known))
-    assert some.evidence is not None
-    component = some.evidence.patterns.argmax(axis=1)[some.evidence.index].astype(np.int64)
-    stats = np.array(begin.whole.row)
-    leaf.count(component, some.weight, leaf.prepare(begin.whole.params), some.blocks, stats)
-    estimated = leaf.maximise(stats, begin.whole.params)
-    labelled = np.isin(np.arange(leaf.n_components), component)
-
-    def choose(first: Floats, second: Floats) -> Floats:
-        return frozen(np.where(labelled.reshape(-1, *[1] * (first.ndim - 1)), first, second))
-
-    return map_arrays(choose, estimated, params)
