@@ -54,7 +54,6 @@ from halfseen.assign import SOFT, Assign
 from halfseen.data.counts import Counts
 from halfseen.disk import enough_space, size_text
 from halfseen.engine.loop import em
-from halfseen.engine.loop.em import Runner, serial
 from halfseen.engine.loop.expected import Expected, Step
 from halfseen.engine.loop.model import Model, Reduced
 from halfseen.errors import CheckpointError, DiskError
@@ -62,6 +61,7 @@ from halfseen.leaves.leaf import Leaf, arrays, frozen
 from halfseen.leaves.limits import Params
 from halfseen.seeds import seed_of
 from halfseen.structures.tree import Sentences
+from halfseen.sums import Runner, serial
 from halfseen.whole_file import whole_file
 
 __all__ = ["Checkpoint", "checkpoint", "current", "evaluate", "lasting_seed", "recorded", "stop_recording"]

@@ -69,7 +69,7 @@ class FusedMixture:
         sizes = [size for leaf in self.categorical.values() for size in leaf.cardinalities]
         missing = [True] * len(sizes)
         if table is not None:
-            missing = [absent for name in self.categorical for absent in _missing(table, name)]
+            missing = [absent for name in self.categorical for absent in table.holes(name).tolist()]
         self.sizes = sizes
         self.groups = _Groups(sizes, missing)
         self.n_numbers = sum(len(leaf.scale) for leaf in self.gaussian.values())
@@ -273,14 +273,6 @@ def servable(leaf: Leaf) -> bool:
     if isinstance(inside, Poisson):
         return bool((inside.scale <= LARGE_COUNTS).all())
     return type(inside) in (Categorical, Gaussian)
-
-
-def _missing(table: Table, block: str) -> list[bool]:
-    """Return which columns of a block have a missing cell; chunk by chunk, as the table may lie in a file."""
-    found = np.zeros(table.blocks[block].shape[1], dtype=bool)
-    for chunk in table.chunks():
-        found |= (chunk.blocks[block] < 0).any(axis=0)
-    return found.tolist()
 
 
 def _greedy(sizes: Sequence[int]) -> list[list[int]]:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data import Chunk, Evidence, Table
-from halfseen.engine.loop.em import Runner, serial
 from halfseen.engine.loop.expected import Expected, Step
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.tables.fused import FusedMixture
@@ -22,6 +21,7 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.kernels import active as kernels
 from halfseen.leaves.exact import Joined, Weights, unit_of
 from halfseen.leaves.limits import Params
+from halfseen.sums import Runner, serial
 
 
 def reduce(model: Mixture, table: Table, runner: Runner = serial) -> Reduced:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +20,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Evidence, FastEncodingFailed, Schema, Source, Table, read
 from halfseen.data.counts import SparseSource, joined
-from halfseen.engine.loop.em import Runner, serial
 from halfseen.engine.loop.model import Chunk as AnyChunk
-from halfseen.engine.loop.model import weighted_sum
+from halfseen.engine.loop.model import Reduced, weighted_sum
 from halfseen.engine.tables.fused import FusedMixture
 from halfseen.engine.tables.fused_text import FusedText
 from halfseen.engine.tables.mixture import Mixture
@@ -39,6 +39,7 @@ from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.structures.structure import Inference
+from halfseen.sums import Parts, Runner, serial
 
 Result = TypeVar("Result")
 
@@ -304,7 +305,7 @@ class TableMixture(InformationCriteria, NamedComponents):
             )
         if X is None:
             return self.loglik_, self._entropy, self._n_rows
-        return measure(self._model, self._params, self._encode(X).chunks())
+        return measure(self._model, self._params, Reduced(self._encode(X).chunks()))
 
     def _reorder(self, places: NDArray[np.int64]) -> None:
         self._params = self._model.relabel(self._params, places)
@@ -439,18 +440,22 @@ def in_one_pass(
     return use(schema.encode(source, weight, evidence))
 
 
-def measure(
-    model: Mixture, params: Params, chunks: Sequence[AnyChunk], run: Runner = serial
-) -> tuple[float, float, float]:
+def measure(model: Mixture, params: Params, data: Reduced, run: Runner = serial) -> Measured:
     """Return log-likelihood, classification entropy -sum resp log resp, and number of rows, all weighted."""
-    prepared = model.prepare(params) if len(chunks) else None
+    if not data.chunks:
+        return Measured(0.0, 0.0, 0.0)
+    return Measured(*data.total(partial(_measured, model=model, prepared=model.prepare(params)), run))
 
-    def one(chunk: AnyChunk) -> tuple[float, float, float]:
-        found = model.infer(prepared, chunk.blocks, np.ones((len(chunk.weight), 1)), SOFT, chunk.log_evidence)
-        uncertain = float(chunk.weight @ entr(found.usage["emit"]).sum(axis=1))
-        return weighted_sum(chunk.weight, found.log_evidence[:, 0]), uncertain, float(chunk.weight.sum())
 
-    loglik = uncertain = n_rows = 0.0
-    for found in run(one, chunks):
-        loglik, uncertain, n_rows = loglik + found[0], uncertain + found[1], n_rows + found[2]
-    return loglik, uncertain, n_rows
+class Measured(NamedTuple):
+    """How a mixture describes some rows."""
+
+    loglik: float
+    entropy: float
+    n_rows: float
+
+
+def _measured(chunk: AnyChunk, model: Mixture, prepared: Any) -> Parts:
+    found = model.infer(prepared, chunk.blocks, np.ones((len(chunk.weight), 1)), SOFT, chunk.log_evidence)
+    uncertain = float(chunk.weight @ entr(found.usage["emit"]).sum(axis=1))
+    return Parts((weighted_sum(chunk.weight, found.log_evidence[:, 0]), uncertain, float(chunk.weight.sum())))

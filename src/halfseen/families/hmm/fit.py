@@ -17,7 +17,7 @@ from halfseen.engine.loop.search import Plan, Search, Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import certain
-from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start, whole
+from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start
 from halfseen.errors import FitError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.selection import FittedComponents
@@ -242,8 +242,7 @@ class HMMFit(HMMMethods):
         """Return the input of the starts: the emission as a mixture over all steps, in any order."""
         flat = self._flat(summary, n_components, covariance)
         mix = Mixture(Independent(), {"mix": Cells(1, [flat.n_components], axes=(1,)), "emit": flat})
-        chunks = rows.chunks()
-        return Start(mix, whole(flat, chunks), chunks)
+        return Start.of(mix, rows)
 
     def _wrapped(self, model: HiddenMarkov, emit: Params) -> Params:
         if self.n_mix == 1:
