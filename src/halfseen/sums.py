@@ -27,6 +27,16 @@ class Runner(Protocol):
         """Return the sum of the results of all chunks, as `PairwiseSum` adds them; there must be a chunk."""
 
 
+class Elsewhere(Protocol):
+    """Chunks that other processes hold: tasks are sent to them."""
+
+    def __len__(self) -> int:
+        """Return the number of chunks."""
+
+    def total(self, task: Task) -> Any:
+        """Return the sum of the results of all chunks."""
+
+
 class PairwiseSum:
     """The sum of numbered values, which may arrive in any order and from several threads.
 
@@ -81,6 +91,26 @@ class Serial:
 
 
 serial = Serial()
+
+
+class Nothing:
+    """The sum of no chunks, whatever is added to it.
+
+    Examples
+    --------
+    >>> NOTHING + 2.5, (1, 2) + NOTHING
+    (2.5, (1, 2))
+    """
+
+    __array_ufunc__ = None  # arrays leave the sum to it
+
+    def __add__(self, other: Any) -> Any:
+        return other
+
+    __radd__ = __add__
+
+
+NOTHING = Nothing()
 
 
 class Parts(tuple[Any, ...]):

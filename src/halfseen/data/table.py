@@ -28,7 +28,7 @@ from halfseen.data.counts import Counts
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
 from halfseen.data.rows import Chunk, Rows
-from halfseen.data.stream import in_pieces, learn_columns
+from halfseen.data.stream import in_pieces
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
 from halfseen.sums import Runner, Task, serial
 
@@ -89,7 +89,7 @@ class Schema:
             if name in source.as_text:
                 chosen.setdefault(j, "categorical")
         if source.streams:
-            found = learn_columns(source, chosen, by_choice)
+            found = source.learn(chosen, by_choice)
             return cls(found, _group(column.kind.name for column in found), source.named)
         worded = [j for j in range(len(source.names)) if source.words(j) is not None]
         known = survey(source, run) if len(worded) < len(source.names) else {}
@@ -125,6 +125,11 @@ class Schema:
         """Return the schema of columns known without data."""
         known = tuple(columns)
         return cls(known, _group(column.kind.name for column in known))
+
+    @classmethod
+    def of_named(cls, columns: Iterable[Column]) -> Schema:
+        """Return the schema of columns whose names are the user's."""
+        return replace(cls.of(columns), named=True)
 
     def arrange(self, treatment: Mapping[str, str]) -> Schema:
         """Put some columns into blocks of their own.
@@ -225,6 +230,8 @@ class Schema:
                [ 1, -1]], dtype=int8)}
         """
         self._check_names(source)
+        if source.elsewhere:
+            return source.encoded(self, evidence)  # type: ignore[no-any-return]
         if evidence is not None and len(evidence.index) != source.n_rows:
             raise DataError(f"evidence is about {len(evidence.index)} rows, but X has {source.n_rows}.")
         if source.streams:
@@ -362,6 +369,10 @@ class Table(Rows):
     def run_by(self, runner: Runner) -> Table:
         """Return the table with sums over its chunks computed by a runner."""
         return replace(self, runner=runner)
+
+    def sample(self, n_rows: int) -> Table:
+        """Return the first rows: in canonical order a fair sample."""
+        return self.take(slice(0, n_rows))
 
     def first(self) -> Chunk:
         """Return the first chunk: in canonical order a fair sample of the rows."""

@@ -59,7 +59,8 @@ class Reduced:
 
     def total(self, task: Task, runner: Runner = serial) -> Any:
         """Return the sum of a task over all chunks."""
-        return runner.total(task, self.chunks)
+        elsewhere = getattr(self.chunks, "total", None)
+        return runner.total(task, self.chunks) if elsewhere is None else elsewhere(task)
 
 
 @dataclass(frozen=True, eq=False)

@@ -570,12 +570,19 @@ def _of_data(model: Model, data: Reduced) -> bytes:
     _feed(digest, [_kinds(model), model.stats_shape, type(data.path).__name__])
     known = None if data.known is None else (data.known.stats, data.known.loglik)
     _feed(digest, [known, data.about])
-    for chunk in data.chunks:
-        _feed(digest, [chunk.index, getattr(chunk, "fingerprinted", chunk.blocks), chunk.weight, chunk.log_evidence])
-        if hasattr(chunk.blocks, "lengths"):  # sequences: the same steps may be cut otherwise
-            _feed(digest, chunk.blocks.lengths)
-        _feed(digest, [graph.arrays for graph in getattr(chunk.blocks, "graphs", ())])
+    for of_chunk in data.total(_of_chunk) if len(data.chunks) else ():
+        digest.update(of_chunk)
     return digest.digest()
+
+
+def _of_chunk(chunk: Any) -> tuple[bytes]:
+    """Return the fingerprint of a chunk, in a tuple: sums of these keep all of them, in order."""
+    digest = blake2b(digest_size=PRINT)
+    _feed(digest, [chunk.index, getattr(chunk, "fingerprinted", chunk.blocks), chunk.weight, chunk.log_evidence])
+    if hasattr(chunk.blocks, "lengths"):  # sequences: the same steps may be cut otherwise
+        _feed(digest, chunk.blocks.lengths)
+    _feed(digest, [graph.arrays for graph in getattr(chunk.blocks, "graphs", ())])
+    return (digest.digest(),)
 
 
 def _kinds(leaf: Leaf) -> str:

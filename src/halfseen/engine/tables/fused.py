@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import Assign
-from halfseen.data import Table
+from halfseen.data.rows import Rows
 from halfseen.engine.loop.expected import Expected
 from halfseen.engine.loop.model import Chunk, Model
 from halfseen.kernels import active as kernels
@@ -57,7 +57,7 @@ class FusedMixture:
     Sums of a chunk are one vector: mix (W), usage of groups (R, W), moments (3, D, W), Poisson sums (3, P, W).
     """
 
-    def __init__(self, model: Model, emit: Product, table: Table | None) -> None:
+    def __init__(self, model: Model, emit: Product, table: Rows | None) -> None:
         self.model = model
         self.emit = emit
         self.n_components = emit.n_components
@@ -76,7 +76,7 @@ class FusedMixture:
         self.n_counts = sum(len(leaf.scale) for leaf in self.poisson.values())
 
     @classmethod
-    def find(cls, model: Model, table: Table | None = None) -> FusedMixture | None:
+    def find(cls, model: Model, table: Rows | None = None) -> FusedMixture | None:
         """Return the plan for a model and its data, or None where the kernel cannot serve it.
 
         Without the data, for a single pass over new rows, any column may have missing cells.

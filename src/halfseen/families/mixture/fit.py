@@ -204,7 +204,7 @@ class MixtureFit(TableMixture):
         self, table: Table, n_components: int, covariance: str, run: Runner
     ) -> tuple[emission_builder.Summary, Reduced | None]:
         """Return the summary of a table; where nothing is hidden, read off the counts that the fit needs anyway."""
-        if table.evidence is None or not all_certain(table.evidence):
+        if table.evidence is None or not isinstance(table, Table) or not all_certain(table.evidence):
             return emission_builder.summarise(table), None
         rough = emission_builder.unit_summary(table.schema)  # pivots that no order of the rows can change
         if not all_countable(self._recipe_for(rough, n_components, covariance).model(), table):
