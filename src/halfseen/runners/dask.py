@@ -7,8 +7,8 @@ computed again from its partition. A pass sends one small task to each lane.
 from __future__ import annotations
 
 import platform
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -100,12 +100,14 @@ class DaskCluster:
         blob = cloudpickle.dumps(job)
         return self._client.scatter(blob, broadcast=True, hash=False) if len(blob) > LARGE else blob
 
-    def release(self) -> None:
-        """Let go of the lanes."""
-        lanes, self._lanes = self._lanes, []
-        for lane in lanes:
-            with suppress(Exception):  # the cluster may be gone
-                lane.release()
+
+def mapped(frame: Any, model: Any, ask: Any) -> Any:
+    """Return the answers for all partitions as a lazy frame or series; columns are checked now."""
+    delayed = optional("dask", "Dask frames").delayed
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about invented cells
+        meta = ask(frame._meta_nonempty, model).iloc[:0]
+    return frame.map_partitions(ask, delayed(model), meta, meta=meta)
 
 
 def environment() -> dict[str, str]:

@@ -48,10 +48,6 @@ class LocalCluster:
         for number, (lane, value) in enumerate(zip(self._lanes, found, strict=True)):
             yield Answer(number, lane.digest, value)
 
-    def release(self) -> None:
-        """Let go of the lanes."""
-        self._lanes = []
-
     def _each(self, task: Callable[[Any], Any], of: Sequence[Any]) -> Iterable[Any]:
         with runner(self._n_jobs, len(of)) as run, one_blas_thread():
             yield from run(task, of)

@@ -82,10 +82,6 @@ class LaneSource(Source):
         self._unlabeled = unlabeled
         return self
 
-    def release(self) -> None:
-        """Let the cluster forget the lanes."""
-        self._cluster.release()
-
     def template(self) -> Source:
         """Return one row."""
         return self._head

@@ -78,7 +78,7 @@ class Answer(NamedTuple):
 
 
 class Cluster(Protocol):
-    """What is asked of an engine that holds partitions."""
+    """What is asked of an engine that holds partitions; lanes go when it is no longer referred to."""
 
     @property
     def title(self) -> str:
@@ -96,9 +96,6 @@ class Cluster(Protocol):
 
     def answers(self, job: Job, first_chunks: Sequence[int] | None) -> Iterable[Answer]:
         """Yield the answers of all lanes, in any order, with the place of each among the numbers of `encode`."""
-
-    def release(self) -> None:
-        """Let go of the lanes."""
 
 
 def added(answers: Iterable[tuple[int, Any]], n_lanes: int) -> Any:

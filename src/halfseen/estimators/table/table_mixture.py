@@ -28,6 +28,7 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, NamedComponents
+from halfseen.estimators.by_partition import by_partition
 from halfseen.estimators.selection import bic, relative_entropy
 from halfseen.estimators.table import html_repr, profile, why
 from halfseen.estimators.table.cells import decoded, filled_cells
@@ -106,10 +107,12 @@ class TableMixture(InformationCriteria, NamedComponents):
 
     # ---- rows in, answers out ------------------------------------------------------------------------------------
 
+    @by_partition("class")
     def predict_proba(self, X: Any) -> Floats:
         """Return the posterior probability of each class for each row, (N, K)."""
         return np.concatenate(self._over(X, lambda table: self._posteriors(table, lambda resp: resp)))
 
+    @by_partition("class")
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most probable class of each row; the lowest index among equals."""
         return self._over(X, lambda table: self._most_probable(table, np.arange(len(self.weights_))))
@@ -147,6 +150,7 @@ class TableMixture(InformationCriteria, NamedComponents):
         self._warn_impossible(sum(impossible for _, impossible in found))
         return [used for used, _ in found]
 
+    @by_partition("loglik")
     def score_samples(self, X: Any) -> Floats:
         """Return log p(observed cells) of each row; 0 for a row in which nothing was observed."""
         self._check_probable("score_samples")
@@ -178,6 +182,7 @@ class TableMixture(InformationCriteria, NamedComponents):
         blocks = self._model.leaves["emit"].sample(self._params["emit"], labels, rng)
         return self._template.like(self._decoded(blocks)), labels
 
+    @by_partition("")
     def impute(self, X: Any, draw: bool = False, random_state: Any = None) -> Any:
         """Fill the missing values of `X` from the observed values of the same row.
 

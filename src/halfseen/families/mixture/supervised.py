@@ -22,6 +22,7 @@ from halfseen.engine.tables.preprocess import all_certain, known_apart
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.base import check_distinct, read_order
+from halfseen.estimators.by_partition import by_partition
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import State
 from halfseen.estimators.table import emission_builder
@@ -128,8 +129,8 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         """Take the weight given for rows of other processes: cross-validation needs the rows in this one."""
         if not evidence.complete and self.unlabeled_weight == AUTO:
             raise ParameterError(
-                "unlabeled_weight='auto' is found by cross-validation, which needs the rows in this process. Choose it on "
-                "a sample of the rows, and give the number: 1 counts rows without a label in full, 0 leaves them out."
+                "unlabeled_weight='auto' is found by cross-validation, which needs the rows in this process. Choose it "
+                "on a sample of them, and give the number: 1 counts rows without a label in full, 0 leaves them out."
             )
         if not evidence.complete and int(self.components_per_class) > 1:
             raise ParameterError(
@@ -423,11 +424,13 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         shape = (*by_component.shape[:-1], len(self.classes_), int(self.components_per_class))
         return by_component.reshape(shape).sum(axis=-1)
 
+    @by_partition("class")
     def predict_proba(self, X: Any) -> Floats:
         """Return the posterior probability of each class for each row, (N, C)."""
         by_component = super().predict_proba(X)
         return self._by_class(by_component)
 
+    @by_partition("class")
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logs of `predict_proba`; exact where the probabilities themselves would vanish."""
         joint = self.predict_joint_log_proba(X)
@@ -444,6 +447,7 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
             by_class = logsumexp(joint.reshape(len(joint), len(self.classes_), -1), axis=2)
         return tuple(map(str, self.classes_)), by_class
 
+    @by_partition("class")
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row; the first among equals."""
         return self._over(X, lambda table: self._most_probable(table, self.classes_))
