@@ -64,7 +64,7 @@ class Layout:
         table = nw.from_native(frame, eager_only=True)
         if not len(table):
             return None
-        weight = np.ones(len(table)) if self.weight is None else self._weight(table)
+        weight = np.ones(len(table)) if self.weight is None else _weight(table, self.weight)
         used = np.flatnonzero(weight)
         if not len(used):
             return None
@@ -75,13 +75,13 @@ class Layout:
             labels = None if labels is None else labels[used]
         return Part(source, weight, labels)
 
-    def _weight(self, table: nw.DataFrame[Any]) -> NDArray[np.float64]:
-        raw = read(nw.to_native(table.select(self.weight))).column(0)
-        if raw.type != "number":
-            raise DataError(f"sample_weight={self.weight!r}: the column holds {raw.type}, not numbers.")
-        if not raw.values.any():  # which is fine in a partition
-            return np.zeros(len(raw.values))
-        return check_weight(raw.values, len(raw.values))
+
+def _weight(table: nw.DataFrame[Any], name: str) -> NDArray[np.float64]:
+    """Return the weights of a partition, which may all be 0."""
+    raw = read(nw.to_native(table.select(name))).column(0)
+    if raw.type != "number":
+        raise DataError(f"sample_weight={name!r}: the column holds {raw.type}, not numbers.")
+    return check_weight(raw.values, len(raw.values)) if raw.values.any() else np.zeros(len(raw.values))
 
 
 class Part(NamedTuple):

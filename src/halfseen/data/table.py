@@ -231,7 +231,8 @@ class Schema:
         """
         self._check_names(source)
         if source.elsewhere:
-            return source.encoded(self, evidence)  # type: ignore[no-any-return]
+            encoded: Table = source.encoded(self, evidence)
+            return encoded
         if evidence is not None and len(evidence.index) != source.n_rows:
             raise DataError(f"evidence is about {len(evidence.index)} rows, but X has {source.n_rows}.")
         if source.streams:

@@ -70,7 +70,7 @@ class DaskCluster:
         futures = self._client.compute([delayed(_alone)(task, part) for part in self._parts])
         yield from enumerate(self._client.gather(futures))
 
-    def encode(self, task: Callable[[Any], Table], numbers: Sequence[int]) -> None:
+    def encode(self, task: Callable[[Any], Table | None], numbers: Sequence[int]) -> None:
         """Let the numbered partitions become lanes in the memory of the workers."""
         delayed = optional("dask", "Dask frames").delayed
         lanes = [delayed(_lane)(task, self._parts[number]) for number in numbers]
@@ -95,9 +95,7 @@ class DaskCluster:
 
     def _sent(self, job: Job) -> Any:
         """Return the job as an argument of tasks: a large one is sent to every worker beforehand."""
-        import cloudpickle
-
-        blob = cloudpickle.dumps(job)
+        blob = optional("cloudpickle", "Dask frames").dumps(job)
         return self._client.scatter(blob, broadcast=True, hash=False) if len(blob) > LARGE else blob
 
 
@@ -141,12 +139,9 @@ def _alone(task: Callable[[Any], Any], frame: Any) -> Any:
         return task(frame)
 
 
-def _lane(task: Callable[[Any], Table], frame: Any) -> Lane:
+def _lane(task: Callable[[Any], Table | None], frame: Any) -> Lane:
     with one_blas_thread():
-        table = task(frame)
-        if table is None:
-            raise DataError("a partition had rows when it was read first, and has none now: it is not stable.")
-        return Lane.of(table)
+        return Lane.of(task(frame))
 
 
 def _answer(blob: bytes, lane: Lane, number: int, first_chunk: int) -> tuple[int, int, Any]:

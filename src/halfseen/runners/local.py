@@ -35,7 +35,7 @@ class LocalCluster:
         """Yield the result of a task on every partition."""
         yield from enumerate(self._each(task, self._partitions))
 
-    def encode(self, task: Callable[[Any], Table], numbers: Sequence[int]) -> None:
+    def encode(self, task: Callable[[Any], Table | None], numbers: Sequence[int]) -> None:
         """Keep the numbered partitions as lanes."""
         self._lanes = list(self._each(lambda n: Lane.of(task(self._partitions[n])), numbers))
 

@@ -55,8 +55,10 @@ class Lane:
     packed: tuple[Any, Reduced] | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, table: Table) -> Lane:
-        """Return the lane of a partition."""
+    def of(cls, table: Table | None) -> Lane:
+        """Return the lane of a partition, encoded."""
+        if table is None:
+            raise DataError("a partition had rows when it was read first, and has none now: write the table to files.")
         hashes = hash_rows([*table.content(), table.weight], table.n_rows)
         return cls(table, digest=int(np.bitwise_xor.reduce(hashes[0] + hashes[1])))
 
@@ -91,7 +93,7 @@ class Cluster(Protocol):
     def learned(self, task: Callable[[Any], Any]) -> Iterable[tuple[int, Any]]:
         """Yield the result of a task on every partition, a data frame, with the number of the partition."""
 
-    def encode(self, task: Callable[[Any], Table], numbers: Sequence[int]) -> None:
+    def encode(self, task: Callable[[Any], Table | None], numbers: Sequence[int]) -> None:
         """Let each of the numbered partitions become a lane, `Lane.of` the result of a task; keep them."""
 
     def answers(self, job: Job, first_chunks: Sequence[int] | None) -> Iterable[Answer]:

@@ -32,7 +32,8 @@ def reduce(model: Mixture, table: Any, runner: Runner = serial) -> Reduced:
     is left to iterate over, and EM is counting.
     """
     if not isinstance(table, Table):  # rows that others hold
-        return table.reduced(model)  # type: ignore[no-any-return]
+        reduced: Reduced = table.reduced(model)
+        return reduced
     table = arranged(model, table)
     if table.evidence is None:
         return _packed(model, table)
