@@ -19,6 +19,7 @@
     └── HalfseenWarning                 silence this to silence them all
         ├── UnknownCategoryWarning      a category not seen when fitting is treated as missing
         ├── ImpossibleRowWarning        a row has probability zero under the model
+        ├── LightRowWarning             a row weighs next to nothing beside others, and counts as weight 0
         ├── CollapseWarning             the fit ended at a degenerate solution (an active variance floor)
         ├── VersionWarning              a pickled model comes from another version of halfseen
         ├── UnlabeledWarning            unlabelled rows make a classifier worse
@@ -46,6 +47,7 @@ __all__ = [
     "HalfseenWarning",
     "ImpossibleRowWarning",
     "InterruptedWarning",
+    "LightRowWarning",
     "ModelFileError",
     "ObjectiveFell",
     "ParameterError",
@@ -159,6 +161,10 @@ class UnknownCategoryWarning(HalfseenWarning):
 
 class ImpossibleRowWarning(HalfseenWarning):
     """A row has probability zero under the model."""
+
+
+class LightRowWarning(HalfseenWarning):
+    """A row weighs next to nothing beside others, and counts as weight 0."""
 
 
 class CollapseWarning(HalfseenWarning):

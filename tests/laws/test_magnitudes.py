@@ -171,6 +171,28 @@ def test_weights_of_any_size(name, weights, prior, tmp_path):
         holds(model, tmp_path, total(model, X, weight), weight.sum())
 
 
+@pytest.mark.parametrize("largest", [1e12, 1e-60, 1.0])
+def test_rows_that_weigh_nothing_beside_others_count_as_weight_0_and_are_named(largest):
+    """Sums do not show them; their squares would be no numbers, nor would variances of a class that has no others."""
+    rng = np.random.default_rng(0)
+    X, y = np.append(rng.standard_normal((20, 2)), [[1e6, 1e6]], axis=0), [0, 1] * 10 + [1]
+    weight = np.append(largest * rng.uniform(0.5, 1, 20), 1e-101 * largest)
+    without = np.append(weight[:-1], 0.0)
+    parts = [X[:8], X[8:20], X[20:]]
+    fits = {
+        "mixture": lambda w: hs.GaussianMixture(2, **EM).fit(X, sample_weight=w),
+        "classifier": lambda w: hs.GaussianClassifier().fit(X, y, sample_weight=w),
+        "k-means": lambda w: hs.KMeans(2, random_state=0).fit(X, sample_weight=w),
+        "hmm": lambda w: hs.HMM(2, **EM).fit(parts, sample_weight=w[18:]),
+    }
+    for name, fit in fits.items():
+        with pytest.warns(hs.errors.LightRowWarning, match="row (20|2) weighs .* count as 0"):
+            light = fit(weight)
+        own, its = ([m.cluster_centers_] if name == "k-means" else arrays(m._params) for m in (light, fit(without)))
+        for a, b in zip(own, its, strict=True):
+            np.testing.assert_array_equal(a, b, err_msg=name)
+
+
 @pytest.mark.parametrize("weight", [1e-300, 1e-120, 1e120])
 def test_weights_beyond_floats_are_refused_in_words(weight):
     X, weights = np.random.default_rng(0).standard_normal((20, 2)), np.full(20, weight)

@@ -1,11 +1,14 @@
 """Laws of stopping: every rule can be reached, says why it stopped, and means what it says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import halfseen as hs
 from halfseen.assign import HARD, SOFT
+from halfseen.engine.loop import search
 from halfseen.engine.loop.em import em, evaluate
 from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.search import Plan, fit
@@ -126,13 +129,13 @@ def test_the_best_of_all_starts_is_kept_and_those_that_agree_are_counted():
     case = slow_case()
     rng = np.random.default_rng(0)
     starts = [case.model.jitter(case.params, 1.0, rng) for _ in range(9)]
-    search = fit(case.model, case.data(), starts, Plan(rule=gain(1e-6)))
-    assert search.n_starts == 9
-    assert search.objectives == sorted(search.objectives, reverse=True)
+    found = fit(case.model, case.data(), starts, Plan(rule=gain(1e-6)))
+    assert found.n_starts == 9
+    assert found.objectives == sorted(found.objectives, reverse=True)
     alone = [fit(case.model, case.data(), [start], Plan(rule=gain(1e-6))).best.objective for start in starts]
-    close(search.best.objective, max(alone))
-    assert search.n_agree == sum(objective > search.best.objective - 1e-3 for objective in alone)
-    close(case.step(params=search.best.accepted.params).objective, search.best.objective)
+    close(found.best.objective, max(alone))
+    assert found.n_agree == sum(objective > found.best.objective - 1e-3 for objective in alone)
+    close(case.step(params=found.best.accepted.params).objective, found.best.objective)
 
 
 def test_a_falling_objective_raises_with_both_values():
@@ -141,6 +144,43 @@ def test_a_falling_objective_raises_with_both_values():
     chain.move(case.step(params=case.model.improved(case.step())))
     with pytest.raises(ObjectiveFell, match=r"fell from .* to .* at step 2"):
         chain.move(case.step(params=case.model.blank()))
+
+
+def lowered(step, by):
+    """Return the step with an objective that is lower by a share of it."""
+    return replace(step, log_prior=step.log_prior - by * abs(step.objective))
+
+
+def test_a_fall_beyond_rounding_raises_while_the_best_run_is_polished_too(monkeypatch):
+    polish, passes = search.Contest.polish, []
+
+    def falling(contest):
+        monkeypatch.setattr(search, "evaluate", lower)
+        polish(contest)
+
+    def lower(*args, **how):
+        passes.append(args)
+        return [lowered(step, 2e-7 * len(passes)) for step in evaluate(*args, **how)]
+
+    monkeypatch.setattr(search.Contest, "polish", falling)
+    with pytest.raises(ObjectiveFell):
+        hs.LatentClass(3, n_init=2, prior=None, random_state=0).fit(np.random.default_rng(0).random((200, 6)) < 0.5)
+    assert passes
+
+
+def test_a_step_that_rounding_lowered_is_not_accepted_and_the_run_goes_on_from_it():
+    case = slow_case()
+    chain = EMRun(case.model, case.params)
+    chain.move(case.step())
+    best, second = chain.accepted, case.step(params=chain.params)
+    chain.move(replace(second, log_prior=best.objective - second.loglik - 1e-13 * abs(best.objective)))
+    assert chain.accepted is best
+    assert chain.trace == [best.objective]
+    assert chain.n_passes == 2
+    close(chain.params["mix"], case.model.improved(second)["mix"])
+    chain.move(case.step(params=chain.params))
+    assert len(chain.trace) == 2
+    assert chain.trace[1] == chain.objective > best.objective
 
 
 def test_an_impossible_start_says_so():

@@ -79,11 +79,25 @@ def exact_log_density(x, mean, size):
         return float(Decimal(chance.numerator).ln() - Decimal(chance.denominator).ln())
 
 
+@pytest.mark.parametrize("mean", [2.5, 1e-3, 1e-13, 1e-20, 1e-250, 1e5, 1e15])
 @pytest.mark.parametrize("size", [1, 7, 16, 300])
 @pytest.mark.parametrize("x", [0, 1, 2, 17, 150])
-def test_scores_are_right_to_the_last_digits(x, size):
-    found = float(log_density(np.float64(x), np.float64(2.5), np.float64(size)))
-    assert found == pytest.approx(exact_log_density(x, 2.5, size), rel=3e-14, abs=1e-15)
+def test_scores_are_right_to_the_last_digits(x, size, mean):
+    found = float(log_density(np.float64(x), np.float64(mean), np.float64(size)))
+    assert found == pytest.approx(exact_log_density(x, mean, size), rel=3e-14, abs=1e-15)
+
+
+def test_a_count_is_impossible_at_a_mean_of_zero_whatever_the_size():
+    size = np.append(10.0 ** np.random.default_rng(0).uniform(-10, 20, 1000), 210466.71859986)
+    for x in (1.0, 3.0, 1e15):
+        assert (log_density(x, 0.0, size) == -np.inf).all()
+
+
+def test_events_that_are_next_to_impossible_have_a_finite_log():
+    """One event of weight 1e-308 at a mean of 1e-308: the mean of a component that has nothing else."""
+    leaf, params = NegBin(1, np.ones(1), np.ones(1)), NegBinParams(np.full((1, 1), 1e-308), np.full((1, 1), 1e5))
+    stats = gathered(leaf, np.array([[1.0]]), params, np.full((1, 1), 1e-308))
+    assert leaf.complete(stats, params, params) == pytest.approx(1e-308 * np.log(1e-308), rel=1e-6)
 
 
 def test_a_large_size_is_poisson_without_noise():

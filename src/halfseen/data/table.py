@@ -29,12 +29,13 @@ from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
 from halfseen.data.rows import Chunk, Rows
 from halfseen.data.stream import in_pieces
-from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
+from halfseen.errors import DataError, LightRowWarning, ParameterError, UnknownCategoryWarning, warn
 from halfseen.sums import Runner, Task, serial
 
 __all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight", "row_weight"]
 
 WEIGHTS = (1e-100, 1e100)  # between these must lie the largest weight
+NO_WEIGHT = 1e-100  # of the largest weight: rows that weigh less count as 0, so that squares of weights are numbers
 CHUNK = 4096  # rows; with K = 8 doubles each their scores take 256 KB and stay in L2
 READ = 16  # uses of the statistics of a chunk of text for each time they are added to the others
 LARGEST = 16384  # rows; larger chunks save little in scheduling, and their scores no longer fit into the cache
@@ -552,7 +553,8 @@ def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
     Parameters
     ----------
     weight : (N,) array-like, number or None
-        Finite, not negative, the largest from 1e-100 to 1e100. A number counts for every row; None is 1.
+        Finite, not negative, the largest from 1e-100 to 1e100. A number counts for every row; None is 1. Weights below
+        1e-100 of the largest are taken as 0, with a warning: no sum would show them.
     n_rows : int
         N.
 
@@ -593,7 +595,20 @@ def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
             f"sample_weight: the largest weight is {largest:g}. It must lie between {WEIGHTS[0]:g} and {WEIGHTS[1]:g}: "
             "sums of other weights would not be numbers. Multiply all weights by one factor."
         )
+    light = (values < NO_WEIGHT * largest) & (values > 0)
+    if light.any():
+        _warn_light(values, light)
+        values[light] = 0.0
     return values
+
+
+def _warn_light(values: NDArray[np.float64], light: NDArray[np.bool_]) -> None:
+    row = int(light.argmax())
+    warn(
+        f"sample_weight: row {row} weighs {values[row]:g}, less than {NO_WEIGHT:g} of the largest weight, "
+        f"{values.max():g} ({light.sum()} such rows). Next to it they cannot be told from 0, and count as 0.",
+        LightRowWarning,
+    )
 
 
 def row_weight(source: Source, weight: ArrayLike | None) -> NDArray[np.float64]:

@@ -65,7 +65,7 @@ from halfseen.leaves.limits import FREE, Limits, Params
 Floats = NDArray[np.float64]
 Stats = NDArray[np.float64]
 
-ROUNDING = 1e-11  # share of a sum of logs by which rounding may change it
+ROUNDING = 1e-12  # share of a sum of logs by which rounding may change it
 NO_MASS = 1e-100  # below this a component has no mass: ratios of smaller numbers lose all their digits
 
 AT_FLOOR = 1e-9  # a value this close to its floor, relatively, is on it

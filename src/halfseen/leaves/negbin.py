@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, digamma, expit, gammaincinv, gammaln, logsumexp, xlog1py, xlogy
+from scipy.special import betaln, digamma, expit, gammaincinv, gammaln, logsumexp, xlogy
 
 from halfseen.assign import Assign
 from halfseen.errors import FitError
@@ -51,6 +51,7 @@ MANY_EVENTS = 10_000.0  # from here shared events are as good as binomial
 MOST_DRAWS = 1 << 40  # beyond, each draw counts for more
 CELLS = 1000  # of a grid over log size
 FAR = 40.0  # log-density below its peak that no draw comes from
+RARE = 1e200  # sizes in units of the mean beyond which log(1 + t) is nothing beside log t
 NEGLIGIBLE = 10.0  # the same at a size without a posterior mean: no more than 5e-5 of the peak
 
 
@@ -214,8 +215,9 @@ class NegBin(Leaf):
         """events log(t / (1 + t)) + clusters log size - mass size log(1 + t) + constants,  t = mean / size."""
         mass, events, _, constant, apart = stats
         mean, size = params
-        with np.errstate(divide="ignore"):
-            each = -xlog1py(events, size / mean)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # of a mean of 0
+            logs = np.where(mean * RARE < size, np.log(mean) - np.log(size), -np.log1p(size / mean))
+            each = np.where(events == 0, 0.0, events * logs)
         return float(np.sum(each + apart * np.log(size) - mass * size * np.log1p(mean / size) + constant))
 
     def prior(self, params: NegBinParams) -> Stats | None:
@@ -362,9 +364,17 @@ def log_density(x: Any, mean: Any, size: Any) -> Floats:
     e(d) = d - log(1 + d)
     """
     some = np.maximum(x, 1.0)
-    off = (mean - x) / (size + mean)
-    density = _peak(some, size) - some * excess(size * off / some) - size * excess(-off)
+    above = size * (mean - some) / ((size + mean) * some)  # exactly -1 at mean 0: a count there is impossible
+    below = (some - mean) / (size + mean)
+    ratio = (size + some) / (size + mean)
+    density = _peak(some, size) - some * _excess_at(above, ratio * (mean / some)) - size * _excess_at(below, ratio)
     return np.where(x > 0, density, -size * np.log1p(mean / size))
+
+
+def _excess_at(d: Floats, ratio: Floats) -> Floats:
+    """Return excess(d), given 1 + d as well: close to 0 it has no digits in d."""
+    with np.errstate(divide="ignore"):
+        return np.where(d < -0.5, d - np.log(ratio), excess(d))
 
 
 def shared(x: Any, size: Any) -> Floats:

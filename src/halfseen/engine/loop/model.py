@@ -89,6 +89,11 @@ class Model(Bundle):
         """Components as a leaf: the structure's groups."""
         return self.structure.n_groups
 
+    @property
+    def spends(self) -> bool:
+        """Whether M-steps and passes write over the parameters that were accepted before."""
+        return False
+
     def infer(
         self, prepared: Any, data: Any, outer: Floats, assign: Assign = SOFT, log_labels: Floats | None = None
     ) -> Inference:

@@ -20,8 +20,6 @@ from halfseen.errors import FitError, ObjectiveFell
 from halfseen.leaves.leaf import ROUNDING, arrays
 from halfseen.leaves.limits import Params
 
-ON_FLOOR = 1e-6  # relative fall that is rounding where a covariance, at its floor, is given to a few digits only
-BLURRED = 1e-6  # the same while a run is polished: terms may be far larger than their sum, as with large counts
 MEMORY = 10  # rates remembered: after an extrapolation the slowest direction is hidden for a while
 
 
@@ -33,6 +31,7 @@ class EMRun:
     ----------
     params : the parameters to evaluate next
     step : the last accepted step; its objective belongs to its parameters
+    last : the last step, from which the run goes on; not accepted where rounding made its objective lower
     trace : objectives of the accepted steps
     n_passes : passes over the data so far
     reason : why it stopped; None while it may go on
@@ -41,7 +40,6 @@ class EMRun:
     extrapolated : whether the last accepted step was; rates are measured on plain steps only
     rates : the last few rates of convergence
     left : estimate of the remaining gain of the objective; infinite while there is none
-    polishing : whether so little is left that a slight decrease of the objective is the end of its digits
     """
 
     model: Model
@@ -52,6 +50,7 @@ class EMRun:
     squarem: Squarem | None = None
     key: int = 0
     step: Step | None = None
+    last: Step | None = None
     trace: list[float] = field(default_factory=list)
     n_passes: int = 0
     reason: str | None = None
@@ -60,7 +59,6 @@ class EMRun:
     extrapolated: bool = False
     rates: list[float] = field(default_factory=list)
     left: float = np.inf
-    polishing: bool = False
 
     @property
     def running(self) -> bool:
@@ -108,14 +106,11 @@ class EMRun:
             self.reason = "iterations" if self.rule is never else "max_iter"
 
     def _accept(self, step: Step) -> None:
-        """Accept a plain EM step and make the M-step; stop, extrapolate, or go on."""
-        before, self.step = self.step, step
-        if before is not None and self.assign.monotone and self.model.exact:
-            if self.polishing and ROUNDING < _fall(before, step) <= BLURRED:
-                self.step, self.reason = before, "rounding"
-                return
+        """Take a plain EM step and make the M-step; stop, extrapolate, or go on."""
+        before, self.last = self.last, step
+        if before is not None and self._climbs:
             _check_monotone(before, step, self)
-        self.trace.append(step.objective)
+        self._keep(step)
         first = before is None
         if self.rule is never and self.squarem is None:
             before = None  # not needed any more: its memory is free for the M-step
@@ -136,6 +131,22 @@ class EMRun:
             if proposed is not None:
                 self.extrapolating, self.params = True, proposed
 
+    @property
+    def _climbs(self) -> bool:
+        """Whether the objective never falls but for rounding."""
+        return self.assign.monotone and self.model.exact
+
+    def _keep(self, step: Step) -> None:
+        """Accept a step, unless rounding made its objective lower: what is returned is the best that was seen.
+
+        The run goes on from it all the same: at a saddle the objective is flat, and parameters move. A model that
+        spends its parameters has no others to return.
+        """
+        if self._climbs and step.objective < self.objective and not self.model.spends:
+            return
+        self.trace.append(step.objective)
+        self.step = step
+
     def _unchanged(self, step: Step) -> bool:
         """Whether the M-step returned the same parameters, bit for bit: the second one does where nothing is hidden."""
         if self.rule is never or self.assign.mode != "soft":
@@ -148,15 +159,16 @@ class EMRun:
         return pair._replace(slowest=max(self.rates))
 
     def _accept_or_reject(self, step: Step) -> None:
-        """Keep extrapolated parameters if their objective is no lower; else go on from the last accepted step."""
+        """Keep extrapolated parameters if their objective is no lower; else go on from the last plain step."""
         assert self.squarem is not None, "only SQUAREM extrapolates"
+        assert self.last is not None, "it extrapolates from plain steps"
         self.extrapolating = False
         kept = step.objective >= self.accepted.objective
         self.squarem.learn(kept)
         if kept:
             self.trace.append(step.objective)
-            self.step, self.extrapolated = step, True
-        self.params = self.model.improved(self.accepted)
+            self.step, self.last, self.extrapolated = step, step, True
+        self.params = self.model.improved(self.last)
 
 
 @dataclass
@@ -186,20 +198,13 @@ class Average:
         return model.improved(Step(self.about, (1 / self.n_steps) * self.total))
 
 
-def _fall(before: Step, after: Step) -> float:
-    """Return the relative decrease of the objective."""
-    return (before.objective - after.objective) / max(1.0, abs(before.objective))
-
-
 def _check_monotone(before: Step, after: Step, run: EMRun) -> None:
     """Raise where the objective fell by more than the rounding of the terms that it is the sum of.
 
     These may be larger than their sum: log-densities of both signs cancel, and so do data and prior.
     """
     fall = before.objective - after.objective
-    if fall <= 0 or fall <= 2 * _rounding(after, run.model):  # an M-step in place has spent the arrays of `before`
-        return
-    if not (fall <= ON_FLOOR * max(1.0, abs(before.objective)) and run.model.collapsed(after.params)):
+    if fall > 0 and fall > 2 * _rounding(after, run.model):  # a model that spends has spent the arrays of `before`
         raise ObjectiveFell(run.n_passes, before.objective, after.objective)
 
 

@@ -334,7 +334,7 @@ class Contest:
         run, plan = self.best, self.plan
         if run is None or run.reason != NEARLY:
             return
-        run.rule, run.reason, run.polishing = plan.rule, None, True
+        run.rule, run.reason = plan.rule, None
         for _ in em(self._pass(plan.assign), [run]):
             self._report()
 

@@ -452,7 +452,7 @@ def _complete_pass(run: EMRun, model: WordModel, data: Reduced) -> None:
 def _release(run: EMRun) -> None:
     """Release the memory of what is not needed once a run has stopped: its statistics and next parameters."""
     run.step = replace(run.accepted, expected=replace(run.accepted.expected, stats=np.zeros(0)))
-    run.params = run.accepted.params
+    run.params, run.last = run.accepted.params, None
 
 
 def _learned(stage: Stage, prefix: str, ready: Prepared) -> Direction:

@@ -39,6 +39,11 @@ class WordModel(Model):
         """False for directions that must agree: they have no common objective."""
         return isinstance(self.structure, Links)
 
+    @property
+    def spends(self) -> bool:
+        """Whether lexicons are computed in the memory of statistics."""
+        return any(isinstance(leaf, Translations) and leaf.spend for leaf in self.leaves.values())
+
     def expected(self, prepared: Any, chunk: Any, assign: Assign = SOFT, out: Stats | None = None) -> Expected:
         """Return the statistics of a chunk, added to `out` (by default zeros)."""
         stats = np.zeros(self.stats_shape) if out is None else out
