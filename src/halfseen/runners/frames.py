@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from halfseen.engine.tables.lane_source import LaneSource
-from halfseen.errors import ParameterError
 
 
 def is_elsewhere(X: Any) -> bool:
@@ -20,11 +19,6 @@ def rows_of(X: Any, weight: Any = None, target: Any = None) -> Any:
         from halfseen.runners.dask import cluster_of
 
         return LaneSource(cluster_of(X), weight, target)
-    for what, given in (("sample_weight", weight), ("labels", target)):
-        if isinstance(given, str):
-            raise ParameterError(
-                f"{what}={given!r}: only of a Dask frame this is the name of a column. Give one value for each row."
-            )
     return X
 
 
