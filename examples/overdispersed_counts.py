@@ -40,7 +40,7 @@ ax.set(xlabel="mites on a leaf", ylabel="leaves")
 ax.legend(frameon=False)
 
 # %%
-# Two hidden groups of overdispersed counts, with a tenth of the cells missing. BIC finds two classes with negative
+# Two hidden groups of overdispersed counts, with a tenth of the cells missing. BIC prefers two classes with negative
 # binomial columns; with Poisson columns it takes more.
 
 rng = np.random.default_rng(0)

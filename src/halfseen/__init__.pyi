@@ -4,6 +4,7 @@ from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.analysis.posterior import posterior
 from halfseen.analysis.validation import cross_validate
+from halfseen.app.export import to_sql
 from halfseen.app.model_file import load, save
 from halfseen.app.report.page import report
 from halfseen.app.versions import show_versions
@@ -93,5 +94,6 @@ __all__ = [
     "save",
     "score_links",
     "show_versions",
+    "to_sql",
     "write_bif",
 ]

@@ -80,7 +80,7 @@ def parties(tmp_path_factory):
 def test_a_fit_names_its_estimate_and_the_n_of_bic(options, said):
     done = halfseen("fit", "example:votes", "--ignore", "party", "-k", 2, *options)
     assert f"({said}), BIC " in done.stderr
-    assert "(N = 435)" in done.stderr
+    assert "(N = 434)" in done.stderr  # of 435 members one never voted
     assert json.loads(halfseen("fit", "example:votes", "-k", 2, "--json", *options).stdout)["estimate"] == said
 
 
@@ -88,20 +88,51 @@ def test_a_fit_names_its_estimate_and_the_n_of_bic(options, said):
 def test_the_n_of_bic_is_shown_in_full(tmp_path, weight, shown):
     cells = [f"{value},{weight}" for value in "aababb"]
     (tmp_path / "few.csv").write_text("\n".join(["v,w", *cells]) + "\n")
-    assert f"(N = {shown})" in halfseen("fit", tmp_path / "few.csv", "--weight", "w", "-k", 1).stderr
+    model = tmp_path / "m.halfseen"
+    assert f"(N = {shown})" in halfseen("fit", tmp_path / "few.csv", "--weight", "w", "-k", 1, "-o", model).stderr
+    assert re.search(rf"\nN +{shown}\n", halfseen("info", model).stdout)  # six rows, so not "rows"
+
+
+def test_rows_without_any_value_do_not_count(tmp_path):
+    rows = ["a,1.5", "a,2.25", "b,", "a,0.5", "b,7.1", "b,6.3", "a,7.7", "b,"]
+    few, more = tmp_path / "few.csv", tmp_path / "more.csv"
+    few.write_text("\n".join(["v,w", *rows]) + "\n")
+    more.write_text("\n".join(["v,w", *[","] * 20, *rows]) + "\n")
+    model = tmp_path / "m.halfseen"
+    done = halfseen("fit", more, "-k", 2, "-o", model)
+    assert "(N = 8)" in done.stderr
+    assert "note: 20 rows have no observed cell: they carry no information, and N does not count them" in done.stderr
+    short, long = (json.loads(halfseen("score", model, path, "--json").stdout) for path in (few, more))
+    assert (short["rows"], long["rows"], short["n"], long["n"]) == (8, 28, 8, 8)
+    assert long["bic"] == pytest.approx(short["bic"])
+    assert "N of BIC        8\n" in halfseen("score", model, more).stdout
+
+
+def test_a_panel_has_bic_by_steps_and_by_sequences(tmp_path):
+    panel, model = tmp_path / "panel.csv", tmp_path / "m.halfseen"
+    steps = [f"{who},{(who + step) % 3 > 0:d}" for who in range(5) for step in range(4)]
+    panel.write_text("\n".join(["who,well", *steps]) + "\n")
+    done = halfseen("fit", panel, "--model", "hmm", "--group", "who", "-k", 1, "-o", model)
+    found = re.search(r"BIC (.*) \(N = 20 steps\), (.*) \(N = 5 sequences\);", done.stderr)
+    assert float(found[1]) - float(found[2]) == pytest.approx(np.log(4), abs=0.11)
+    assert f"{found[1]} (N = 20 steps), {found[2]} (N = 5 sequences)\n" in halfseen("info", model).stdout
+    scores = json.loads(halfseen("score", model, panel, "--json").stdout)
+    assert (scores["n"], scores["n_sequences"]) == (20, 5)
+    assert scores["bic"] - scores["bic_sequences"] == pytest.approx(np.log(4))
 
 
 def test_sizes_are_compared_by_the_criterion_asked_for_with_the_starts_that_agree():
     done = halfseen("fit", "example:votes", "--ignore", "party", "-k", "1..2", "--criterion", "icl")
     head, *rows = done.stdout.splitlines()[:3]
     assert head.split()[2:5] == ["BIC", "ICL", "entropy"]
-    assert [row.split("  ")[-2 if "chosen" in row else -1].strip() for row in rows] == ["1 of 1", "16 of 16"]
+    assert rows[1].endswith("<- preferred by ICL")
+    assert [row.split("  ")[-2 if "preferred" in row else -1].strip() for row in rows] == ["1 of 1", "16 of 16"]
 
 
 def test_fit_as_installed(tmp_path):
     done = shell("fit", "example:penguins", "--ignore", "species,year", "-k", "1..4", "-o", tmp_path / "p.halfseen")
     assert "class 3 (" in done.stdout
-    assert "<- chosen" in done.stdout
+    assert "<- preferred by BIC" in done.stdout
     assert "body_mass_g" in done.stderr  # the kinds of the columns
     model = hs.load(tmp_path / "p.halfseen")
     assert model.n_components_ == 4
@@ -664,6 +695,17 @@ def test_an_interrupted_fit_says_so_first_and_is_no_result(votes, tmp_path, numb
     done = halfseen("fit", votes[1], *arguments, "--resume")
     assert done.stdout.startswith("class 0")
     assert hs.load(out).converged_
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT to a process on Windows")
+@pytest.mark.parametrize("sizes", [["-k", "3"], ["-k", "1..4"]], ids=["in a run", "between sizes"])
+def test_an_interrupted_fit_says_so_in_json(votes, sizes):
+    """Also where the size that is kept has converged and only others were not tried."""
+    with held(1 if len(sizes[1]) == 1 else 20, "fit", votes[1], "--ignore", "party", *sizes, "--json") as process:
+        process.send_signal(signal.SIGINT)
+        stdout, _ = process.communicate()
+    assert json.loads(stdout)["interrupted"] is True
 
 
 @pytest.mark.thorough

@@ -1,6 +1,7 @@
 """Every family x every verb and every option: it works, or refuses with the reason; never a traceback."""
 
 import json
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -119,10 +120,24 @@ def arguments_of(verb, estimator, model):
         "score": [model, *fit.data],
         "data": [model, *fit.data, "-o", "report.html"],
         "truth": [model, fit.data[0], "--truth", fit.truth],
+        "export": [model, "--sql", "duckdb", "--table", "people"],
     }[verb]
 
 
-USES = ("predict", "align", "parse", "impute", "check", "sample", "forecast", "query", "score", "data", "truth")
+USES = (
+    "predict",
+    "align",
+    "parse",
+    "impute",
+    "check",
+    "sample",
+    "forecast",
+    "query",
+    "score",
+    "data",
+    "truth",
+    "export",
+)
 TYPED = {"check": "impute", "data": "report", "truth": "compare"}
 
 
@@ -152,6 +167,39 @@ def test_info_shows_every_model(fitted, estimator):
     assert json.loads(halfseen("info", model, "--json").stdout)["class"] == estimator
     assert "import halfseen" in halfseen("info", model, "--code").stdout
     assert halfseen("info", model, "--parameters").stdout
+
+
+ESTIMATES = {"GaussianMixture": "maximum likelihood", "GaussianClassifier": "maximum likelihood"}
+ESTIMATES |= {"HMM": "maximum likelihood", "TranscriptAligner": "maximum likelihood", "WordAligner": "trained to agree"}
+WITHOUT_BIC = ("TranscriptAligner", "WordAligner")
+
+
+@pytest.mark.parametrize("estimator", [name for name in FITS if name != "KMeans"])
+def test_a_log_likelihood_is_never_shown_without_its_estimate_nor_bic_without_n(fitted, folder, monkeypatch, estimator):
+    model = fitted(estimator)
+    monkeypatch.chdir(folder)
+    estimate = ESTIMATES.get(estimator, "posterior mode")
+    commands = family_of(estimator).module("cli")
+    said = commands.outcome(hs.load(model)), halfseen("info", model).stdout
+    for text in said:
+        assert re.search(rf"log-likelihood +-?[\d,.]+ \({estimate}\)", text)
+        assert estimator in WITHOUT_BIC or re.search(r"BIC +-?[\d,.]+ \(N = [\d,.]+( steps| sentences)?\)", text)
+    scores = halfseen("score", model, *FITS[estimator].data)
+    assert re.search(rf"parameters +{estimate}\n", scores.stdout)
+    summary = commands.summary(hs.load(model))
+    assert summary["estimate"] == estimate
+    assert summary["interrupted"] is False
+    assert (estimator in WITHOUT_BIC) != ("n" in summary)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("estimator", ["LatentClass", "NaiveBayes", "HMM", "BayesNet", "PCFG", "WordAligner"])
+def test_a_report_names_estimate_and_n(fitted, folder, monkeypatch, estimator):
+    monkeypatch.chdir(folder)
+    assert not halfseen("report", fitted(estimator), *FITS[estimator].data, "-o", "page.html").exit_code
+    text = " ".join(re.sub("<[^>]*>", "", (folder / "page.html").read_text()).split())
+    assert re.search(rf"Log-likelihood -?[\d,.]+ \({ESTIMATES.get(estimator, 'posterior mode')}\)", text)
+    assert estimator == "WordAligner" or re.search(r"BIC -?[\d,.]+ \(N = \d+", text)
 
 
 @pytest.mark.parametrize("estimator", FITS)

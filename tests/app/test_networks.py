@@ -91,7 +91,10 @@ def test_hidden_variables_and_edges_at_the_command_line(lawn, tmp_path):
     out = tmp_path / "h.halfseen"
     how = ("--ignore", "remark,wet", "--hidden", "wet=2..3", "--restarts", 2, "--prior", "bdeu")
     shown = halfseen("fit", lawn / "lawn.csv", "--model", EDGES, *how, "-o", out, "--report", tmp_path / "r.html")
-    assert "<- chosen" in shown.stdout
+    head, *rows = shown.stdout.splitlines()[:3]
+    assert head.split("  ")[0].strip() == "wet"
+    assert head.split()[1:] == ["log-likelihood", "BIC", "starts", "that", "agree"]
+    assert sum(row.endswith("<- preferred by BIC") for row in rows) == 1
     assert "wet (hidden) <- rain, sprinkler" in shown.stdout
     rows = table(halfseen("predict", out, lawn / "lawn.csv").stdout)
     assert {"p_0", "p_1", "certainty"} <= set(rows[0])

@@ -48,7 +48,7 @@ def test_fit_is_the_fit_of_the_library(pumps):
 @pytest.mark.usefixtures("pictures_unwritten")
 def test_fit_says_what_it_found(pumps, tmp_path):
     shown = halfseen("fit", pumps[1], *FIT, "-k", "2..3", "--report", tmp_path / "r.html")
-    assert "<- chosen" in shown.stdout
+    assert "<- preferred by BIC" in shown.stdout
     assert "of steps, " in shown.stdout
     assert "states" in shown.stdout.splitlines()[0]
     assert "heat" in shown.stderr

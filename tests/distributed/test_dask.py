@@ -11,8 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import halfseen as hs
 from halfseen.engine.loop.em import Gather
+from halfseen.engine.services.progress import watching
 from halfseen.engine.tables.lane_source import LaneSource
 from halfseen.engine.tables.lanes import OverReduced
+from halfseen.errors import DataError, ParameterError
 from halfseen.leaves.leaf import arrays
 from halfseen.runners.local import LocalCluster
 
@@ -143,3 +145,92 @@ def test_sampled_draws_differ_between_lanes():
 
     fitted(model, LaneSource(Watched(parts)), {})
     assert any(not np.array_equal(one, other) for one, other in zip(seen[::2], seen[1::2], strict=True))
+
+
+def test_predictions_are_lazy_frames_with_index_and_types(client):
+    frame = dd.from_pandas(DATA[FEATURES].set_index(np.arange(len(DATA)) * 2), npartitions=4)
+    model = fitted(hs.LatentClass(2, **OPTIONS), DATA[FEATURES], {})
+    whole = frame.compute()
+    for name, columns in (("predict", None), ("predict_proba", list(model.class_names_)), ("score_samples", None)):
+        lazy = getattr(model, name)(frame)
+        assert isinstance(lazy, dd.Series if columns is None else dd.DataFrame)
+        found = lazy.compute()
+        assert_allclose(found.to_numpy(), getattr(model, name)(whole), rtol=1e-12)
+        assert_array_equal(found.index, whole.index)
+        assert (found.dtype if columns is None else found.dtypes.iloc[0]) == (
+            lazy.dtype if columns is None else lazy.dtypes.iloc[0]
+        )
+        if columns is not None:
+            assert list(found.columns) == list(lazy.columns) == columns
+    filled = model.impute(frame)
+    pd.testing.assert_frame_equal(filled.compute(), model.impute(whole), rtol=1e-12)
+    assert_array_equal(filled.dtypes, model.impute(whole).dtypes)
+
+
+def test_partitions_without_rows_change_nothing():
+    parts = [DATA[FEATURES][:1000], DATA[FEATURES][:0], DATA[FEATURES][1000:]]
+    model = hs.LatentClass(2, **OPTIONS)
+    same_bits(
+        fitted(model, LaneSource(LocalCluster(parts)), {}), fitted(model, LaneSource(LocalCluster(parts[::2])), {})
+    )
+    frame = dd.concat([dd.from_pandas(part, npartitions=1) for part in parts])
+    assert len(fitted(model, frame, {}).predict(frame).compute()) == len(DATA)
+
+
+def test_rows_in_which_nothing_was_observed_do_not_count():
+    parts = [DATA[FEATURES][:1000], DATA[FEATURES][1000:]]
+    blank = pd.DataFrame({"color": [None] * 40, "size": np.nan, "visits": np.nan})
+    model = hs.LatentClass(2, **OPTIONS)
+    one, more = (fitted(model, LaneSource(LocalCluster(given)), {}) for given in (parts, [*parts, blank]))
+    assert one.bic() == more.bic()
+    assert any("40" in event for event in more.events_)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"sample_weight": np.ones(3000)}, "give the name of a column, not a ndarray"),
+        ({"sample_weight": "wieght"}, "there is no such column. Columns: color, size, visits, weight, kind"),
+        ({"labels": DATA["kind"]}, "give the name of a column, not a Series"),
+    ],
+)
+def test_what_cannot_be_matched_to_rows_elsewhere_is_refused(given, said):
+    frame = dd.from_pandas(DATA, npartitions=2)
+    with pytest.raises(ParameterError, match=said):
+        hs.LatentClass(2).fit(frame, **given)
+
+
+def test_what_needs_the_rows_here_is_refused():
+    frame = dd.from_pandas(DATA[[*FEATURES, "kind"]], npartitions=2)
+    with pytest.raises(ParameterError, match="unlabeled_weight='auto' is found by cross-validation"):
+        hs.NaiveBayes().fit(frame, "kind")
+    with pytest.raises(DataError, match="no rows that count"):
+        hs.LatentClass(2).fit(dd.from_pandas(DATA[:0][FEATURES], npartitions=1))
+
+
+def test_partitions_that_change_when_they_are_read_again_are_refused():
+    class Unstable(LocalCluster):
+        def answers(self, job, first_chunks):
+            for answer in super().answers(job, first_chunks):
+                yield answer._replace(digest=answer.digest + (answer.number if isinstance(job, OverReduced) else 0))
+
+    parts = [DATA[FEATURES][:1000], DATA[FEATURES][1000:]]
+    with pytest.raises(DataError, match="partition 1 was read again"):
+        hs.LatentClass(2).fit(LaneSource(Unstable(parts)))
+
+
+def test_an_interrupted_fit_resumes_from_its_checkpoint(tmp_path, client):
+    frame = dd.from_pandas(DATA[FEATURES], npartitions=3)
+    model = hs.LatentClass(3, **OPTIONS)
+    undisturbed = fitted(model, frame, {})
+    passes = []
+
+    def stop(*_):
+        passes.append(1)
+        if len(passes) == 6:
+            raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"), hs.checkpoint(tmp_path / "fit.ckpt"), watching(stop):
+        fitted(model, frame, {})
+    with hs.checkpoint(tmp_path / "fit.ckpt"):
+        same_bits(fitted(model, frame, {}), undisturbed)

@@ -73,6 +73,13 @@ def test_carcinoma_three_classes(carcinoma):
     assert_allclose(x2, 20.50336, atol=0.02)  # not what was maximised: moves more than G2
 
 
+def test_carcinoma_rows_without_any_rating_do_not_move_bic(carcinoma):
+    blank = pd.DataFrame(np.nan, index=range(50), columns=carcinoma.columns)
+    model = ml(3, pd.concat([carcinoma, blank], ignore_index=True))
+    assert_allclose(model.bic(), 697.1357, atol=1e-3)
+    assert_allclose(model.icl(), ml(3, carcinoma).icl(), atol=1e-3)
+
+
 # ------------------------------------------------------- gss82: five maxima of one likelihood (McCutcheon 1987, poLCA)
 
 GSS_MODES = np.array([-2754.545, -2755.617, -2755.739, -2762.005, -2762.231])

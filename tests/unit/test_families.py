@@ -29,6 +29,8 @@ def test_what_a_manifest_names_is_there(family):
     cli = family.module("cli")
     for verb in (*family.verbs, *SAID):
         assert callable(getattr(cli, verb)), verb
+    if "export" in family.verbs:
+        assert callable(family.module("export").outputs)
     if family.reports:
         report = family.module("report")
         assert set(family.reports) <= set(family.estimators)

@@ -119,14 +119,14 @@ def test_score_is_the_weighted_mean_per_row(given):
 
 
 def test_criteria_by_formula(given):
-    """K - 1 shares, 2 x 2 categories, 2 x 2 normal parameters, 2 rates."""
-    loglik, resp = given.score_samples(ROWS).sum(), given.predict_proba(ROWS)
+    """K - 1 shares, 2 x 2 categories, 2 x 2 normal parameters, 2 rates; a row without any value does not count."""
+    loglik, resp = given.score_samples(ROWS).sum(), given.predict_proba(ROWS[:3])
     uncertain = -np.sum(resp * np.log(np.where(resp > 0, resp, 1.0)))
     assert given.n_parameters_ == 1 + 4 + 4 + 2
-    assert given.bic(ROWS) == pytest.approx(-2 * loglik + 11 * np.log(4))
+    assert given.bic(ROWS) == pytest.approx(-2 * loglik + 11 * np.log(3))
     assert given.aic(ROWS) == pytest.approx(-2 * loglik + 22)
-    assert given.icl(ROWS) == pytest.approx(-2 * loglik + 11 * np.log(4) + 2 * uncertain)
-    assert given.entropy(ROWS) == pytest.approx(1 - uncertain / (4 * np.log(2)))
+    assert given.icl(ROWS) == pytest.approx(-2 * loglik + 11 * np.log(3) + 2 * uncertain)
+    assert given.entropy(ROWS) == pytest.approx(1 - uncertain / (3 * np.log(2)))
 
 
 def test_criteria_without_data_are_those_of_the_training_data(table, model):

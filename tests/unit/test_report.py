@@ -221,7 +221,10 @@ def test_learned_in_pieces():
 def test_weights_are_counted():
     X = [["a", 1.5], ["b", None], ["b", 2.5], ["a", 1.0]] * 5
     model = hs.LatentClass(1).fit(X, sample_weight=[1, 3, 1, 1] * 5)
-    assert "25% of the cells are missing" in hs.report(model, X, sample_weight=[1, 3, 1, 1] * 5)
+    html = hs.report(model, X, sample_weight=[1, 3, 1, 1] * 5)
+    assert "25% of the cells are missing" in html
+    assert "All 20 rows (N = 30) are in one class" in html
+    assert "(posterior mode), BIC " in html
 
 
 # -------------------------------------------------------------------------------------------------------------- k-means

@@ -9,8 +9,10 @@ from numpy.testing import assert_array_equal
 import halfseen as hs
 from halfseen.engine.loop import search
 from halfseen.engine.loop.em import evaluate
-from halfseen.engine.loop.search import AGREE, ENOUGH, FIRST_STARTS, MOST_STARTS, Starts
+from halfseen.engine.loop.search import AGREE, ENOUGH, FIRST_STARTS, MOST_STARTS, Contest, Starts
 from halfseen.errors import InterruptedWarning
+from halfseen.families.hmm.starts import ChainStarts
+from halfseen.leaves.leaf import arrays
 
 RNG = np.random.default_rng(0)
 APART = np.where(RNG.random((200, 1)) < 0.5, RNG.normal(0, 1, (200, 2)), RNG.normal(9, 1, (200, 2)))
@@ -143,3 +145,78 @@ def test_an_interrupt_in_a_later_round_keeps_the_best_of_all(monkeypatch):
     assert model.stop_reason_ == "interrupted"
     assert model.restarts_["n_init"] == 32
     assert model.objective_ == model.restarts_["objectives"][0]
+
+
+# ---- starts near the best so far, of chains ----------------------------------------------------------------------
+
+SERIES = RNG.normal(size=(60, 2))  # no states: many local maxima
+QUICK = {"random_state": 0, "covariance_type": "diag", "tol": 1e-3}
+SHAPES = {
+    "free": {"covariance_type": "full"},
+    "tied": {"tied": ["x0"]},
+    "one covariance": {"covariance_type": "tied"},
+    "fixed": {"start": {"x0": {"mean": [-1.0, 0, 1], "var": [1.0, 1, 1]}}, "fixed": ["x0"]},
+    "mixtures": {"n_mix": 2},
+    "left-right": {"transitions": "left-right"},
+    "durations": {"min_dwell": [1, 3, 1]},
+    "labelled": {"labels": [*[0] * 5, *[-1] * 50, *[2] * 5]},
+}
+
+
+def near_starts(monkeypatch, **how):
+    """Fit a chain; return it, and of every start near a solution its number, the solution and the start."""
+    made, near = [], ChainStarts.near
+
+    def noted(self, solution, i):
+        made.append((i, solution, near(self, solution, i)))
+        return made[-1][2]
+
+    monkeypatch.setattr(ChainStarts, "near", noted)
+    monkeypatch.setattr(search, "ENOUGH", how.pop("enough", ENOUGH))
+    labels = how.pop("labels", None)
+    return hs.HMM(3, **{**QUICK, "n_init": 32, **how}).fit(SERIES, labels=labels), made
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_a_start_near_a_solution_draws_one_state_anew_within_the_same_limits(shape, monkeypatch):
+    model, made = near_starts(monkeypatch, **shape)
+    assert [i for i, _, _ in made] == [i for i in range(FIRST_STARTS, 32) if i % 4 >= 2]
+    for _, solution, start in made:
+        kept = model._model.conform(start, solution)
+        assert all(np.allclose(one, other) for one, other in zip(arrays(kept), arrays(start), strict=True))
+        assert_array_equal(start["trans"] > 0, start["trans"] + solution["trans"] > 0)  # allowed, and none is zero
+        for old, new in zip(arrays(solution["emit"]), arrays(start["emit"]), strict=True):
+            moved = np.any(~np.isclose(old, new, rtol=1e-12, atol=0).reshape(3, -1), axis=1).sum()
+            assert moved <= 1 or np.ptp(new, axis=0).max() == 0  # one state, or what all states share
+        assert not np.array_equal(model._model.pack(solution), model._model.pack(start))
+
+
+def test_a_start_near_the_best_is_no_evidence_that_others_agree(monkeypatch):
+    """Where all of them return to the best, only the starts of their own that reached it count."""
+    monkeypatch.setattr(ChainStarts, "near", lambda self, solution, i: self.model.jitter(solution, 1e-6, RNG))
+    back = hs.HMM(3, n_init=24, **QUICK).fit(SERIES)
+    assert back.restarts_["n_init"] == 24
+    own, draw = [*range(FIRST_STARTS), 16, 17, 20, 21], ChainStarts.draw
+    monkeypatch.setattr(ChainStarts, "draw", lambda self, i: draw(self, own[i]))
+    monkeypatch.setattr(Contest, "_start", lambda self, starts, number: starts.draw(number))
+    alone = hs.HMM(3, n_init=len(own), **QUICK).fit(SERIES)
+    assert {**back.restarts_, "n_init": 20} == alone.restarts_
+
+
+def test_every_start_of_a_number_that_is_given_is_made_whether_others_agree_or_not(monkeypatch):
+    model, made = near_starts(monkeypatch, n_init=40, enough=1)
+    assert model.restarts_["n_init"] == 40
+    assert len(made) == 12
+    few, none = near_starts(monkeypatch, n_init=16)
+    assert few.restarts_["n_init"] == 16
+    assert not none
+    raced, _ = near_starts(monkeypatch, n_init=40, stop="iterations", max_iter=20)
+    assert raced.restarts_["n_init"] == 40
+
+
+def test_the_order_of_sequences_does_not_matter_to_starts_near_the_best():
+    pieces = np.split(SERIES, [10, 25, 45])
+    one = hs.HMM(3, n_init=32, **QUICK).fit(pieces)
+    other = hs.HMM(3, n_init=32, **QUICK).fit(pieces[::-1])
+    assert one.restarts_ == other.restarts_

@@ -191,7 +191,7 @@ def fit(
     model: Annotated[str, Option("--model", metavar="NAME", help=MODELS)] = "classes",
     classes: Annotated[
         str,
-        Option("--classes", "-k", metavar="K", help="Number of classes, clusters or states: 3, 2..8, or auto (BIC)."),
+        Option("--classes", "-k", metavar="K", help="Number of classes, clusters or states: 3, 2..8, or auto."),
     ] = "auto",
     columns: Columns = None,
     ignore: Ignore = None,
@@ -212,7 +212,12 @@ def fit(
         bool, Option("--ml", help="Maximum likelihood, as for publication: the same as --prior none.")
     ] = False,
     criterion: Annotated[
-        str, Option("--criterion", metavar="NAME", help="Chooses the number of classes: bic, aic or icl.")
+        str,
+        Option(
+            "--criterion",
+            metavar="NAME",
+            help="Chooses the number of classes: bic, aic, or icl (BIC + 2 x entropy of the posteriors).",
+        ),
     ] = "bic",
     restarts: Annotated[
         str, Option("--restarts", metavar="N", help="Number of random starts; auto: 16 to 128, until three agree.")
@@ -358,7 +363,7 @@ def score(
     weight: Weight = None,
     json: Json = False,
 ) -> None:
-    """Print how well a model describes data: log-likelihood, BIC; for a classifier also accuracy."""
+    """Print how well a model describes data: log-likelihood, BIC and its N; for a classifier also accuracy."""
 
 
 @_verb("Example: halfseen report survey.halfseen survey.csv -o survey.html")
@@ -372,6 +377,23 @@ def report(
     missing: Missing = None,
 ) -> None:
     """Write a report on a model and its data: one self-contained HTML file."""
+
+
+@_verb("Example: halfseen export survey.halfseen --sql postgres --table survey --keep id -o survey.sql")
+def export(
+    model: Model,
+    sql: Annotated[
+        str, Option("--sql", metavar="DIALECT", help="Dialect of SQL: duckdb, postgres, spark, bigquery or snowflake.")
+    ] = "duckdb",
+    table: Annotated[
+        str, Option("--table", metavar="NAME", help='Table to read: survey, main.survey or "my.survey".')
+    ] = "data",
+    keep: Annotated[
+        str | None, Option("--keep", metavar="NAMES", help="Columns of the table to keep, such as its key: id,name.")
+    ] = None,
+    output: Annotated[str, Option("--output", "-o", metavar="FILE", help="File to write; - is standard output.")] = "-",
+) -> None:
+    """Write a model for other programs: as one SELECT that computes class, probabilities and log-likelihood."""
 
 
 @_verb("Example: halfseen info survey.halfseen --code")

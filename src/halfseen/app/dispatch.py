@@ -80,11 +80,16 @@ def model_to_use(path: str) -> Any:
 
 def command(model: Any, verb: str) -> Any:
     """Return the function with which the family of a model runs a verb."""
+    return getattr(family_with(model, verb).module("cli"), verb)
+
+
+def family_with(model: Any, verb: str) -> Family:
+    """Return the family of a model; refuse one that does not have a verb."""
     family = family_of(model)
     if verb not in family.verbs:
         others = _listed(other.title for other in families.offering(verb))
         raise ParameterError(f"{ASKED.get(verb, verb)} cannot be used with {_named(model)}. It is for {others}.")
-    return getattr(family.module("cli"), verb)
+    return family
 
 
 def reporter_of(model: Any, what: str) -> Any:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from halfseen.app import console
-from halfseen.estimators.convergence import ended
+from halfseen.errors import DataError
+from halfseen.estimators.convergence import ended, unfinished
+from halfseen.estimators.outcome import criteria, likelihood
+from halfseen.estimators.selection import aic, bic
 
 
 def outcome(model: Any) -> str:
@@ -20,35 +27,85 @@ def outcome(model: Any) -> str:
     if restarts and restarts["n_init"] > 1:
         agree = f"; {restarts['n_reached_best']} of {restarts['n_init']} starts reached it"
     end = ended(model.stop_reason_, model.n_iter_)
-    n_units = f"{model._measured(None)[1]:,.2f}".removesuffix(".00")  # a sum of weights need not be whole
-    return (
-        f"log-likelihood {model.loglik_:,.1f} ({estimate(model)}), BIC {model.bic():,.1f} (N = {n_units}); {end}{agree}"
-    )
-
-
-def estimate(model: Any) -> str:
-    """Return what the parameters of a fit are: a maximum of the likelihood, or of the posterior under a prior.
-
-    Hard and sampled assignment maximise neither.
-    """
-    if model.assign != "soft":
-        return "hard assignment" if model.assign == "hard" else "sampled assignment"
-    return "posterior mode" if model._model.log_prior(model._params) else "maximum likelihood"
+    return f"{likelihood(model)}, {criteria(model)}; {end}{agree}"
 
 
 def of_fit(model: Any) -> dict[str, Any]:
     """Return the outcome of a fit as plain values."""
-    likelihood = {}
+    figures = {}
     if not is_rule(model):
-        likelihood = {"loglik": model.loglik_, "estimate": estimate(model), "bic": model.bic(), "aic": model.aic()}
+        figures = {"loglik": model.loglik_, "estimate": model._estimate}
+        figures |= of_criteria(model, model.loglik_, model._units())
+    return {**figures, "n_parameters": model.n_parameters_, **of_end(model)}
+
+
+def of_criteria(model: Any, loglik: float, units: Mapping[str, float]) -> dict[str, float]:
+    """Return criteria and the N in them, by unit; those of the default unit without its name."""
+    found: dict[str, float] = {}
+    for i, (unit, n) in enumerate(units.items()):
+        after = f"_{unit}" if i else ""
+        found |= {f"n{after}": n, f"bic{after}": bic(loglik, model.n_parameters_, n)}
+    return found | {"aic": aic(loglik, model.n_parameters_)}
+
+
+def of_end(model: Any) -> dict[str, Any]:
+    """Return how a fit ended as plain values; it is interrupted, too, where other starts or sizes were cut short."""
     return {
-        **likelihood,
-        "n_parameters": model.n_parameters_,
         "n_iter": model.n_iter_,
         "converged": model.converged_,
+        "interrupted": bool(unfinished(model)),
         "stop_reason": model.stop_reason_,
         "events": list(model.events_),
     }
+
+
+def likelihood_fact(model: Any) -> tuple[str, str | None]:
+    """Return the log-likelihood of the fit as a fact about a model file; None if there is none."""
+    known = hasattr(model, "loglik_") and not is_rule(model)
+    return "log-likelihood", f"{model.loglik_:,.2f} ({model._estimate})" if known else None
+
+
+def criteria_facts(model: Any) -> list[tuple[str, str | None]]:
+    """Return the log-likelihood of the fit and BIC, with its N, as facts about a model file."""
+    name, text = likelihood_fact(model)
+    return [(name, text), ("BIC", None if text is None else criteria(model).removeprefix("BIC "))]
+
+
+@dataclass
+class Scored:
+    """Sums over batches of rows: how well a model describes them."""
+
+    model: Any
+    loglik: float = 0.0
+    n_rows: float = 0.0
+    n_observed: float = 0.0
+
+    def add(self, X: Any, weight: NDArray[np.float64]) -> None:
+        """Take in a batch."""
+        self.n_rows += float(weight.sum())
+        if weight.any() and not is_rule(self.model):
+            loglik, n_observed = self.model._measured(X, weight)
+            self.loglik += loglik
+            self.n_observed += n_observed
+
+    def figures(self) -> dict[str, Any]:
+        """Return what was found as plain values."""
+        if not self.n_rows:
+            raise DataError("all rows have weight 0: there is nothing to score.")
+        if is_rule(self.model):
+            return {"rows": self.n_rows}
+        return {
+            "rows": self.n_rows,
+            "loglik": self.loglik,
+            **estimate_of(self.model),
+            "loglik_per_row": self.loglik / self.n_rows,
+            **of_criteria(self.model, self.loglik, {"rows": self.n_observed}),
+        }
+
+
+def estimate_of(model: Any) -> dict[str, str]:
+    """Return what the parameters of a fitted model are; nothing of one that was not fitted to data as a whole."""
+    return {"estimate": model._estimate} if hasattr(model, "loglik_") else {}
 
 
 def is_rule(model: Any) -> bool:
@@ -56,20 +113,31 @@ def is_rule(model: Any) -> bool:
     return getattr(getattr(model, "_schema", None), "rule", None) is not None
 
 
+FIGURES = ("loglik", "n_parameters", "bic", "aic", "sabic", "icl", "entropy", "n_starts", "n_reached_best", "chosen")
+
+
 def show_selection(model: Any, what: str = "classes") -> None:
-    """Print the numbers of classes that were tried, by which criterion one was chosen, and how many starts agree."""
+    """Print the models that were tried, which one the criterion prefers, and how many starts agree."""
     tried = pa.table(nw.from_native(model.selection_).to_dict(as_series=False)).to_pylist()
     if len(tried) < 2:
         return
-    shown: dict[str, list[Any]] = {what: [row["n_components"] for row in tried]}
-    if "covariance" in tried[0]:
-        shown["covariance"] = [row["covariance"] for row in tried]
+    sizes = sorted((name for name in tried[0] if name not in FIGURES), key=lambda name: name != "n_components")
+    shown: dict[str, list[Any]] = {
+        what if name == "n_components" else name: [row[name] for row in tried] for name in sizes
+    }
     shown["log-likelihood"] = [f"{row['loglik']:,.1f}" for row in tried]
     for criterion in dict.fromkeys(("bic", model.criterion)):
         shown[criterion.upper()] = [f"{row[criterion]:,.1f}" for row in tried]
-    shown["entropy"] = [f"{row['entropy']:.2f}" for row in tried]
+    if "entropy" in tried[0]:
+        shown["entropy"] = [f"{row['entropy']:.2f}" for row in tried]
     if "n_starts" in tried[0]:  # not in model files of 0.1
         shown["starts that agree"] = [f"{row['n_reached_best']} of {row['n_starts']}" for row in tried]
-    shown[""] = ["<- chosen" if row["chosen"] else "" for row in tried]
+    collapsed = "" if _lowest(tried, model.criterion)["chosen"] else " (lower ones collapsed)"
+    mark = f"<- preferred by {model.criterion.upper()}{collapsed}"
+    shown[""] = [mark if row["chosen"] else "" for row in tried]
     console.show_table(list(shown), list(zip(*shown.values(), strict=True)), left=0)
     console.show()
+
+
+def _lowest(tried: Sequence[Mapping[str, Any]], criterion: str) -> Mapping[str, Any]:
+    return min(tried, key=lambda row: float(row[criterion]))

@@ -15,6 +15,7 @@ PARAMETERS = {  # shared option -> parameters that it sets, if they have other n
     "restarts": ("n_init",),
     "seed": ("random_state",),
     "jobs": ("n_jobs",),
+    "sql": ("sql", "dialect"),
 }
 ROWS = r"\bn_samples=(\d+)(?= is\b)"  # as scikit-learn expects it in Python
 CALL = r"\b\w+\([^()]*\)"  # Python code stays as it is

@@ -109,7 +109,13 @@ class Sequences:
     @property
     def n_observed(self) -> float:
         """Weighted number of steps of which something was observed."""
-        return float(self.steps.weight @ ~self.steps.missing.all(axis=1))
+        return self.steps.n_observed
+
+    @property
+    def n_observed_sequences(self) -> float:
+        """Weighted number of sequences of which something was observed."""
+        owner = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        return float(self.weight[np.unique(owner[~self.steps.blank])].sum())
 
     def take(self, chosen: Any) -> Sequences:
         """Some of the sequences: an index array, a mask or a slice."""

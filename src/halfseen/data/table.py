@@ -398,6 +398,32 @@ class Table(Rows):
             return float(self.weight[0]) * self.n_rows
         return float(self.weight.sum())
 
+    @cached_property
+    def blank(self) -> NDArray[np.bool_]:
+        """Rows of which nothing was observed, neither a cell nor a label, (N,)."""
+        found = np.zeros(self.n_rows, dtype=bool)
+        if self.evidence is not None and self.evidence.complete:
+            return found
+        first = 0
+        for chunk in self.chunks(light=True):
+            rows = slice(first, first + chunk.n_rows)
+            found[rows] = True if chunk.evidence is None else chunk.evidence.index == 0
+            for block in self.schema.each_block():
+                if not found[rows].any():
+                    break
+                found[rows] &= ~(block.kind.observed(block, chunk.blocks[block.name]) > 0).any(axis=1)
+            first += chunk.n_rows
+        return found
+
+    @property
+    def n_observed(self) -> float:
+        """Sum of the weights of rows of which something was observed: the N of information criteria."""
+        return self.seen().mass
+
+    def seen(self) -> Table:
+        """The rows of which something was observed: the others carry no information on any parameter."""
+        return self.take(np.flatnonzero(~self.blank)) if self.blank.any() else self
+
     @property
     def n_chunks(self) -> int:
         """Number of chunks of the size that the table chooses."""

@@ -23,7 +23,7 @@ from halfseen import __version__
 from halfseen.data import Schema, Source, frame_from_dict
 from halfseen.errors import AbsentError, ParameterError, VersionWarning, warn
 from halfseen.estimators import convergence, options, selection
-from halfseen.estimators.selection import Fitted, aic, bic
+from halfseen.estimators.selection import Fitted, aic, bic, sabic
 from halfseen.estimators.state import Origin, State
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
@@ -35,8 +35,23 @@ class Estimator(BaseEstimator):
 
     _state_module: Any  # has `taken`, which makes a state of an estimator, and `restored`, the way back
     _origin: Origin = Origin()
+    assign: str
     n_jobs: int | None
     random_state: Any
+    _model: Any
+    _params: Params
+
+    @property
+    def _estimate(self) -> str:
+        """What the parameters of a fit are; hard and sampled assignment maximise neither likelihood nor posterior."""
+        if self.assign != "soft":
+            return "hard assignment" if self.assign == "hard" else "sampled assignment"
+        return self._soft_estimate
+
+    @property
+    def _soft_estimate(self) -> str:
+        """What soft assignment leads to: a maximum of the likelihood, or of the posterior under a prior."""
+        return "posterior mode" if self._model.log_prior(self._params) else "maximum likelihood"
 
     def _check_options(self) -> None:
         """Refuse values of options that are not allowed."""
@@ -117,7 +132,7 @@ class SelectsModels(Estimator):
 class InformationCriteria(Estimator):
     """A model with a likelihood and a number of free parameters."""
 
-    _model: Any
+    _unit: ClassVar[str] = "rows"
 
     @property
     def n_parameters_(self) -> int:
@@ -128,16 +143,27 @@ class InformationCriteria(Estimator):
 
     @abstractmethod
     def _measured(self, X: Any) -> tuple[float, float]:
-        """Return log-likelihood and number of rows N, of `X` or (None) of the training data."""
+        """Return log-likelihood and N, of `X` or (None) of the training data."""
+
+    def _units(self) -> dict[str, float]:
+        """Return the numbers of units in the training data that N may be, the default first."""
+        return {self._unit: self._measured(None)[1]}
 
     def bic(self, X: Any = None) -> float:
-        """Return -2 loglik + n_parameters log N; lower is better. N is the number of rows, or the sum of their weights.
+        """Return -2 loglik + n_parameters log N; lower is better.
 
-        Without `X`, of the data it was fitted to. After a fit with a prior, loglik is that of the MAP estimate.
-        (bnlearn's BIC is this divided by -2.)
+        N is the number of rows with any observed cell or label, or the sum of their weights. Without `X`, of the data
+        it was fitted to. After a fit with a prior, loglik is that of the posterior mode, which is below the maximum of
+        the likelihood; published figures are of maximum likelihood, `prior=None`. (bnlearn's BIC is this divided
+        by -2.)
         """
         loglik, n_rows = self._measured(X)
         return bic(loglik, self.n_parameters_, n_rows)
+
+    def sabic(self, X: Any = None) -> float:
+        """Return the sample-size adjusted BIC (Sclove 1987), with (N + 2) / 24 in place of N; lower is better."""
+        loglik, n_rows = self._measured(X)
+        return sabic(loglik, self.n_parameters_, n_rows)
 
     def aic(self, X: Any = None) -> float:
         """Return -2 loglik + 2 n_parameters; lower is better."""

@@ -27,7 +27,8 @@ class FittedModel:
     search : Search        all runs
     stats : Stats          expected statistics under `params`
     loglik : float         log-likelihood under `params`, whatever the assignment mode
-    n_rows : float         number of rows or observed steps, weighted
+    n_rows : float         the N of criteria: rows or steps of which something was observed, weighted
+    n_blank : float        rows without any observation, weighted, which were left out
     """
 
     model: Any
@@ -36,6 +37,7 @@ class FittedModel:
     stats: Stats
     loglik: float
     n_rows: float
+    n_blank: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,8 +169,8 @@ def information(found: FittedModel) -> dict[str, float]:
 
 
 def bic(loglik: float, n_parameters: int, n_rows: float) -> float:
-    """Return the Bayesian information criterion; lower is better."""
-    return -2 * loglik + n_parameters * float(np.log(n_rows))
+    """Return the Bayesian information criterion; lower is better. Without any observation parameters cost nothing."""
+    return -2 * loglik + n_parameters * float(np.log(n_rows if n_rows > 0 else 1.0))
 
 
 def sabic(loglik: float, n_parameters: int, n_rows: float) -> float:

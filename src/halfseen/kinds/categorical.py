@@ -29,6 +29,7 @@ from halfseen.data.columns import (
 from halfseen.data.frames import CodedColumn, RawColumn
 from halfseen.data.rows import Rows
 from halfseen.errors import ParameterError
+from halfseen.export.formula import Formula, Language
 from halfseen.kinds.doubts import FEWEST, codes_note, suspected_codes
 from halfseen.kinds.kind import Build, ColumnProfile, Contrast, Feature, Figures, Fitted, Kind, Mask
 from halfseen.kinds.wording import cut, percent, shown
@@ -284,6 +285,36 @@ class CategoricalKind(Tabular):
         rows = np.flatnonzero(codes >= 0)
         found[rows, codes[rows].astype(np.intp)] = 1.0
         return found
+
+    # ---- in other languages --------------------------------------------------------------------------------------
+
+    def exported_cell(self, column: Column, language: Language) -> Formula:
+        """Return the place of the cell among the categories; -1 where it is missing or none of them."""
+        categories = column.categories or ()
+        types = {type(category) for category in categories}
+        if not types:  # no cell was ever seen
+            return language.constant(-1.0)
+        places = np.arange(len(categories), dtype=np.float64)[:, None]
+        if types == {str}:
+            return language.lookup(language.text(column.name), [str(text) for text in categories], places, -1.0)
+        if str in types or (bool in types and len(types) > 1):
+            raise ParameterError(
+                f"{language.name} cannot compare column {column.name!r}, whose categories are of several types: "
+                f"{categories!r:.80}."
+            )
+        cell = language.truth(column.name) if bool in types else language.number(column.name)
+        known = language.lookup(cell, [float(value) for value in categories], places, -1.0)
+        return language.choose((cell.missing(), -1.0), (cell.finite(), known), otherwise=language.undefined)
+
+    def exported_scores(self, fitted: Fitted, cells: Sequence[Formula], language: Language) -> Iterator[Formula]:
+        """Yield log p[v] of the category of each column; 0 where there is none."""
+        with np.errstate(divide="ignore"):
+            tables = np.split(np.log(fitted.params.T), fitted.block.starts[1:])
+        for code, table in zip(cells, tables, strict=True):
+            if not table.any():
+                continue  # one category, or none
+            known = language.lookup(code, range(len(table)), table, 0.0)
+            yield language.choose((code.missing(), language.undefined), otherwise=known)
 
     def error(self, truth: Any, guess: Any, weight: Floats, left: Any, left_weight: Floats) -> tuple[str, float, float]:
         """Return the share of wrong guesses, and that of the most frequent category."""

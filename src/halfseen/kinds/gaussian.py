@@ -6,7 +6,7 @@ or "identity". Columns that are fixed or tied one by one are independent.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from halfseen.data.columns import Block, Column, numbers_of
 from halfseen.data.frames import RawColumn
 from halfseen.data.resolution import FEW, Seen
 from halfseen.errors import DataError, ParameterError
+from halfseen.export.formula import LARGEST, Formula, Language, observed
 from halfseen.kinds.doubts import count_kind
 from halfseen.kinds.kind import (
     POSITIVE,
@@ -36,6 +37,7 @@ COVARIANCES = ("full", "tied", "diag", "spherical", "fixed", "identity")
 PLAIN_FLOOR = 1e-8  # share of a column's variance, where its resolution says nothing
 RESOLUTION = "resolution"
 LARGEST_FLOOR = 0.25  # share of a column's variance: of two values it is all that distinguishes the components
+FARTHEST = float(np.sqrt(LARGEST))  # standard deviations from a mean: the square of more is beyond float64
 SMALL_RATIO = 1e-3  # of variances of two components of one column, from which the smaller is suspect
 
 
@@ -227,6 +229,20 @@ class GaussianKind(Kind):
             few += f" for {n_columns} columns" if n_columns > 1 else ""
             yield k, f"{_spread_in_words(fitted, k, d)} {few}" + _relative(float(ratio[k, d]))
 
+    def exported_scores(self, fitted: Fitted, cells: Sequence[Formula], language: Language) -> Iterator[Formula]:
+        """Yield log Normal(x; mean, var) of each column, or of all together where they have a covariance."""
+        if isinstance(fitted.leaf, Normal):
+            yield _joint(fitted, cells, language)
+            return
+        for x, mean, var in zip(cells, fitted.params.mean.T, fitted.params.var.T, strict=True):
+            sd = np.sqrt(var)
+            with np.errstate(over="ignore"):
+                low, high = (np.clip(mean + side * FARTHEST * sd, -LARGEST, LARGEST) for side in (-1, 1))
+            z = (x - mean) / sd
+            density = -0.5 * np.log(2 * np.pi * var) - 0.5 * (z * z)
+            far = language.choose((x < low, -np.inf), (x > high, -np.inf), otherwise=density)
+            yield observed(x, x.finite(), far)
+
     def counted(self, block: Block, leaf: Leaf, stats: Stats, about: Any) -> Iterator[dict[Any, Floats]]:
         """Restate moments about the old mean: mass, the plain sum, and squares about the new mean."""
         if isinstance(leaf, Normal):
@@ -237,6 +253,29 @@ class GaussianKind(Kind):
         for d in range(len(block.members)):
             total = first + about.mean * mass
             yield {"mass": (mass + pseudo)[:, d], "sum": total[:, d], "squares": squares[:, d]}
+
+
+def _joint(fitted: Fitted, cells: Sequence[Formula], language: Language) -> Formula:
+    """Return log Normal(x; mean, cov) = offset - |(x - mean) U|^2 / 2, cov^-1 = U U', of rows without missing cells.
+
+    Rows without any cell score 0. Where some cells are missing, their covariance with the others would be needed for
+    every set of them: such rows are undefined. So are numbers so far away that their squares are beyond float64.
+    """
+    leaf = fitted.leaf
+    assert isinstance(leaf, Normal)
+    mean, factor, _, offset = leaf.prepare(fitted.params)
+    near = FARTHEST / len(cells) / np.abs(factor).max(axis=(0, 2))  # (D,)
+    apart = [x - centre for x, centre in zip(cells, mean.T, strict=True)]
+    within = [abs(x - centre) < reach for x, centre, reach in zip(cells, mean.mean(axis=0), near, strict=True)]
+    squares = []
+    for e in range(len(cells)):
+        whitened = language.total([apart[d] * factor[:, d, e] for d in range(e + 1)])
+        squares.append(whitened * whitened)
+    return language.choose(
+        (language.all([x.missing() for x in cells]), 0.0),
+        (language.all(within), offset - 0.5 * language.total(squares)),
+        otherwise=language.undefined,
+    )
 
 
 def _floors(build: Build, summary: Figures) -> tuple[float, Floats | None]:

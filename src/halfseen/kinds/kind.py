@@ -29,6 +29,7 @@ doubts                likewise, from the cells: suspected codes for missing valu
 few_values            columns that hold so few distinct values that they may be categories
 degenerate            components that rest on next to nothing
 to_record, from_record   what a model file holds of a column, if it has more than a name
+exported_scores, exported_cell   its log-density as a formula: then models can be written as SQL or ONNX
 
 You get for free
 ----------------
@@ -56,6 +57,8 @@ from halfseen.data.columns import Block, Column, is_whole, numbers_of
 from halfseen.data.frames import RawColumn, Source
 from halfseen.data.rows import Chunk, Rows
 from halfseen.errors import DataError, ParameterError
+from halfseen.export.formula import Formula, Language, observed
+from halfseen.export.series import FEW_COUNTS
 from halfseen.kinds.doubts import CODES, codes_note, suspected_codes
 from halfseen.kinds.wording import cut, number, shown, spread
 from halfseen.leaves.leaf import Floats, Leaf, Stats
@@ -633,6 +636,19 @@ class Kind(ABC):
         mean = float(np.average(left, weights=left_weight))
         return "mean error", float(weight @ np.abs(guess - truth)), float(weight @ np.abs(truth - mean))
 
+    # ---- in other languages --------------------------------------------------------------------------------------
+
+    def exported_cell(self, column: Column, language: Language) -> Formula:
+        """Return what `exported_scores` reads of a cell."""
+        return language.number(column.name)
+
+    def exported_scores(self, fitted: Fitted, cells: Sequence[Formula], language: Language) -> Iterator[Formula]:
+        """Yield formulas, wide, that add up to the log-density of the cells of a block in each component."""
+        names = ", ".join(repr(column.name) for column in fitted.block.columns)
+        raise ParameterError(
+            f"{names}: columns of kind {self.name!r} cannot be written in {language.name}: it has no `exported_scores`."
+        )
+
     def counted(self, block: Block, leaf: Leaf, stats: Stats, about: Any) -> Iterator[dict[Any, Floats]]:
         """Yield the statistics of each column by name, (K,) each, as a person would count them.
 
@@ -643,7 +659,11 @@ class Kind(ABC):
 
 
 class Counting(Kind):
-    """A kind whose cells are whole numbers from 0."""
+    """A kind whose cells are whole numbers from 0.
+
+    To be exported, it implements `exported_tail`: the log-density of counts from `FEW_COUNTS` on. That of smaller ones
+    is a table, read off the leaf.
+    """
 
     domain = "a whole number from 0"
 
@@ -654,6 +674,26 @@ class Counting(Kind):
     def decode(self, column: Column, cells: NDArray[Any]) -> list[Any]:
         """Return counts as ints; an expected count between two stays a float."""
         return [None if value != value else int(value) if value.is_integer() else value for value in cells.tolist()]
+
+    def exported_scores(self, fitted: Fitted, cells: Sequence[Formula], language: Language) -> Iterator[Formula]:
+        """Yield the log-density of each column."""
+        for d, (count, values) in enumerate(zip(cells, self.named(fitted.block, fitted.params), strict=True)):
+            tail = self.exported_tail(count, values, language)
+            score = language.lookup(count, range(FEW_COUNTS), self._few(fitted, d), tail)
+            legal = count.finite() & count.floor().equals(count) & (count > -1.0)
+            yield observed(count, legal, score)
+
+    def exported_tail(self, count: Formula, values: Mapping[str, Floats], language: Language) -> Formula:
+        """Return the log-density of a count of at least `FEW_COUNTS`, wide, given the parameters of its column."""
+        raise ParameterError(
+            f"columns of kind {self.name!r} cannot be written in {language.name}: it has no `exported_tail`."
+        )
+
+    def _few(self, fitted: Fitted, d: int) -> Floats:
+        """Return the log-density of the counts below `FEW_COUNTS` in column d, (V, K)."""
+        cells = np.full((FEW_COUNTS, len(fitted.block.members)), np.nan)
+        cells[:, d] = np.arange(FEW_COUNTS)
+        return fitted.leaf.score(fitted.leaf.prepare(fitted.params), cells, SOFT)
 
     def legal_summary(self, summary: Figures) -> bool:
         """Whether means and variances are at least 0."""

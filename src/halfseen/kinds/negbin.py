@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from halfseen.data.columns import Block
+from halfseen.export.formula import Formula, Language
+from halfseen.export.series import excess, stirling_series
 from halfseen.kinds.kind import NOT_NEGATIVE, POSITIVE, Build, Counting, Figures
 from halfseen.leaves.leaf import Floats, Leaf
-from halfseen.leaves.negbin import NegBin, equidispersed, moment_size
+from halfseen.leaves.negbin import NegBin, equidispersed, moment_size, stirling_error
 
 
 class NegBinKind(Counting):
@@ -43,3 +45,18 @@ class NegBinKind(Counting):
                     f"column {column.name!r}: no overdispersion{where}: its counts vary no more than Poisson counts, "
                     f"and its size has no upper limit; columns={{{column.name!r}: 'poisson'}} needs no size"
                 )
+
+    def exported_tail(self, count: Formula, values: Mapping[str, Floats], language: Language) -> Formula:
+        """Return log NegBin(x; mean, size) as `leaves.negbin.log_density` does, for counts alone.
+
+        log p = peak(x) - x e(size (mean - x) / ((size + mean) x)) - size e((x - mean) / (size + mean)),
+        e(d) = d - log(1 + d)
+        """
+        mean, size = values["mean"], values["size"]
+        some = np.where(mean > 0, mean, 1.0)
+        more, off = (count + size).log(), (some - count) / (size + some)
+        errors = stirling_series(count + size) - stirling_series(count) - stirling_error(size)
+        peak = errors - 0.5 * (more - np.log(size)) - 0.5 * (2 * np.pi * count).log()
+        events = count * excess(size * off / count, np.log(some) - np.log(size + some) + more - count.log())
+        tail = peak - events - size * excess(-1.0 * off, more - np.log(size + some))
+        return tail if (mean > 0).all() else tail + np.where(mean > 0, 0.0, -np.inf)

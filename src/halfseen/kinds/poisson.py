@@ -9,7 +9,17 @@ import numpy as np
 from scipy.special import gammaln, rel_entr, xlogy
 
 from halfseen.data.columns import Block, Column
-from halfseen.kinds.kind import NOT_NEGATIVE, Build, ColumnProfile, Counting, Figures, Fitted, check_moments
+from halfseen.export.formula import Formula, Language
+from halfseen.export.series import excess, stirling_series
+from halfseen.kinds.kind import (
+    NOT_NEGATIVE,
+    Build,
+    ColumnProfile,
+    Counting,
+    Figures,
+    Fitted,
+    check_moments,
+)
 from halfseen.kinds.wording import cut, number, shown
 from halfseen.leaves.leaf import Floats, Leaf, Stats
 from halfseen.leaves.poisson import Poisson
@@ -70,6 +80,14 @@ class PoissonKind(Counting):
         """Return sum_x p(x) log p(x), and the variance likewise."""
         found = np.array([[_expected(rate) for rate in rates] for rates in fitted.params.tolist()])
         return found[..., 0], found[..., 1]
+
+    def exported_tail(self, count: Formula, values: Mapping[str, Floats], language: Language) -> Formula:
+        """Return log Poisson(x; x) - x e((rate - x) / x), e(d) = d - log(1 + d)."""
+        rate = values["rate"]
+        some = np.where(rate > 0, rate, 1.0)
+        peak = -0.5 * (2 * np.pi * count).log() - stirling_series(count)
+        tail = peak - count * excess((some - count) / count, np.log(some) - count.log())
+        return tail if (rate > 0).all() else tail + np.where(rate > 0, 0.0, -np.inf)
 
 
 def _expected(rate: float) -> tuple[float, float]:

@@ -27,6 +27,7 @@ from halfseen.data.frames import RawColumn, Source
 from halfseen.data.rows import Rows
 from halfseen.data.text import count_words, read_options
 from halfseen.errors import DataError, ParameterError
+from halfseen.export.formula import Formula, Language
 from halfseen.kinds.categorical import Tabular, expected_logs, smoothed_shares
 from halfseen.kinds.kind import (
     NOT_NEGATIVE,
@@ -290,6 +291,12 @@ class TextKind(Tabular):
         words, scores, absent = leaf.by_word(fitted.params, cells, slice(first, first + block.sizes[d]))
         known = spelt(block.columns[d].categories or (), names)
         return [known[v - first] for v in words.tolist()], scores, absent
+
+    def exported_cell(self, column: Column, language: Language) -> Formula:
+        """Refuse: words are found by a function of Python."""
+        raise ParameterError(
+            f"column {column.name!r} is text: {language.name} cannot split it into words as Python does."
+        )
 
     def features(self, fitted: Fitted, d: int, names: Sequence[str] | None) -> Iterator[Feature]:
         """Yield the words that set components apart most; each is a number, standardised by its pooled variance."""

@@ -404,11 +404,11 @@ def _coefficient(x: Floats, size: Floats) -> Floats:
 
 def _peak(x: Floats, size: Floats) -> Floats:
     """Return log NegBin(x; x, size) for x > 0: Stirling's formula and its errors."""
-    errors = _stirling_error(x + size) - _stirling_error(x) - _stirling_error(size)
+    errors = stirling_error(x + size) - stirling_error(x) - stirling_error(size)
     return errors - 0.5 * np.log1p(x / size) - 0.5 * np.log(2 * np.pi * x)
 
 
-def _stirling_error(y: Floats) -> Floats:
+def stirling_error(y: Floats) -> Floats:
     """Return log y! - (y + 1/2) log y + y - log(2 pi) / 2."""
     large, small = np.maximum(y, LARGE), np.minimum(y, LARGE)
     w = 1 / large**2

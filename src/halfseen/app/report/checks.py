@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from halfseen.app.fits import is_rule
 from halfseen.app.report.parts import Check, Trait
 from halfseen.app.report.words import percent, plural
+from halfseen.estimators import outcome
 from halfseen.estimators.table.profile import most_apart
 from halfseen.kinds.kind import ColumnProfile
 
@@ -33,6 +35,14 @@ def converged(model: Any) -> Check:
         "Convergence",
         f"The fit stopped after {iterations} without converging ({model.stop_reason_}). {advice(model)}",
     )
+
+
+def likelihood(model: Any) -> Iterator[Check]:
+    """Return the log-likelihood of the fit, which estimate it belongs to, and BIC with its N."""
+    if not hasattr(model, "loglik_") or is_rule(model):
+        return
+    text = outcome.likelihood(model) + (f", {outcome.criteria(model)}" if hasattr(model, "bic") else "")
+    yield Check(True, "Likelihood", f"{text[:1].upper()}{text[1:]}.")
 
 
 def advice(model: Any) -> str:

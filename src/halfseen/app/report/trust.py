@@ -29,6 +29,8 @@ def choice(model: Any, what: tuple[str, str] = ("class", "classes")) -> str:
         return ""
     sizes, shapes = sorted(set(tried["n_components"])), list(dict.fromkeys(tried.get("covariance", ())))
     lowest = f"the lowest {model.criterion.upper()}"
+    if min(tried[model.criterion]) < tried[model.criterion][tried["chosen"].index(True)]:
+        lowest += " of the fits that did not collapse"
     many = f"{len(sizes)} numbers of {what[1]} tried, from {sizes[0]} to {sizes[-1]}"
     if not shapes:
         return f"; of {many}, {model.n_components_} has {lowest}"

@@ -14,7 +14,11 @@ WORDS = {
     "loglik_per_pair": "per pair",
     "loglik": "log-likelihood",
     "loglik_per_row": "per row",
+    "estimate": "parameters",
+    "n": "N of BIC",
     "bic": "BIC",
+    "n_sequences": "N of BIC, sequences",
+    "bic_sequences": "BIC by sequences",
     "aic": "AIC",
     "accuracy": "accuracy",
     "inertia_per_row": "per row",
@@ -33,7 +37,8 @@ def run(request: Mapping[str, Any]) -> None:
         console.show_json(found)
         return
     each = found.pop("each", ())
-    console.show_facts([(WORDS.get(name, name), f"{value:,.10g}") for name, value in found.items()])
+    shown = {name: value if isinstance(value, str) else f"{value:,.10g}" for name, value in found.items()}
+    console.show_facts([(WORDS.get(name, name), value) for name, value in shown.items()])
     if len(each) > 1:
         _show_each(each)
 

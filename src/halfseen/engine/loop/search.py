@@ -4,6 +4,9 @@ Every start is run by itself until it has nearly converged, or until it is clear
 many reach the best objective tells how far it can be trusted. Where the number of starts is left open ("auto"), it is
 doubled until enough of them agree. Only the best run is then polished to the tolerance asked for.
 
+After the first round, half of the starts may be near the best solution so far, where the family knows how to draw such
+starts. They can improve it, but they are no independent evidence for it.
+
 Runs of a fixed length (sampled assignment, `stop="iterations"`) cannot be compared like this: they are raced by
 successive halving, and one is run to the end.
 """
@@ -11,7 +14,7 @@ successive halving, and one is run to the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 import numpy as np
@@ -121,10 +124,12 @@ class Starts:
     ----------
     draw : callable       gives start number i, which depends on i alone
     number : int or None  how many starts; None: as many as it takes until enough agree
+    near : callable       gives start number i near given parameters; None: all starts are drawn on their own
     """
 
     draw: Callable[[int], Params]
     number: int | None = None
+    near: Callable[[Params, int], Params] | None = None
 
     @classmethod
     def given(cls, starts: Sequence[Params]) -> Starts:
@@ -139,18 +144,18 @@ class Starts:
         >>> [len(numbers) for numbers in Starts(lambda i: None).rounds()]
         [16, 16, 32, 64]
         """
-        if self.number is not None:
+        if self.number is not None and self.near is None:
             yield range(self.number)
             return
-        n_starts = 0
-        while n_starts < MOST_STARTS:
-            following = max(FIRST_STARTS, 2 * n_starts)
+        n_starts, most = 0, MOST_STARTS if self.number is None else self.number
+        while n_starts < most:
+            following = min(max(FIRST_STARTS, 2 * n_starts), most)
             yield range(n_starts, following)
             n_starts = following
 
     def first(self) -> Iterator[Params]:
-        """Yield the starts of the first round."""
-        return map(self.draw, next(self.rounds()))
+        """Yield the starts of their own: as many as were asked for, else those of the first round."""
+        return map(self.draw, range(self.number or FIRST_STARTS))
 
 
 @dataclass(frozen=True)
@@ -183,6 +188,8 @@ def fit(
     """
     contest = Contest(model, data, plan)
     starts = starts if isinstance(starts, Starts) else Starts.given(starts)
+    if plan.fixed_length:
+        starts = replace(starts, near=None)  # runs of a given length race: there is no solution before the last pass
     interrupted = False
     try:
         contest.hold(starts, trace)
@@ -202,7 +209,8 @@ class Contest:
     Attributes
     ----------
     best : EMRun or None    the best of all runs that are done
-    ranks : list            health and objective of each run that is done and was not dropped
+    ranks : list            health and objective of each run that is done, was not dropped and began on its own
+    near : set              numbers of the runs that began near the best: they are no evidence that others agree with it
     running : list          those of the present round
     n_starts : int          starts so far
     """
@@ -211,12 +219,13 @@ class Contest:
         self.model, self.data, self.plan = model, data, plan
         self.best: EMRun | None = None
         self.ranks: list[tuple[bool, float]] = []
+        self.near: set[int] = set()
         self.running: list[EMRun] = []
         self.n_starts = 0
         self._known: set[bytes] = set()
 
     def hold(self, starts: Starts, trace: Sequence[float] | None) -> None:
-        """Run round after round until enough runs agree, or there are no more starts."""
+        """Run round after round until there are no more starts; of an open number, until enough runs agree."""
         for numbers in starts.rounds():
             self.running = self._entered(starts, numbers)
             if not self.running:
@@ -227,7 +236,7 @@ class Contest:
                 run.trace, run.n_passes = list(trace), len(trace)
             self._advance()
             self.close()
-            if self.n_agree >= ENOUGH or not self._comparable:
+            if starts.number is None and (self.n_agree >= ENOUGH or not self._comparable):
                 return
 
     def _entered(self, starts: Starts, numbers: range) -> list[EMRun]:
@@ -237,7 +246,7 @@ class Contest:
         """
         fresh: dict[int, Params] = {}
         for number in numbers:
-            params = starts.draw(number)
+            params = self._start(starts, number)
             content = self.model.pack(params).tobytes() if len(numbers) > 1 else b""
             if content not in self._known:
                 self._known.add(content)
@@ -245,6 +254,16 @@ class Contest:
         self.n_starts += len(fresh)
         begun = self._annealed(fresh)
         return [self.plan.run(self.model, params, number) for number, params in begun.items()]
+
+    def _start(self, starts: Starts, number: int) -> Params:
+        """Return start number i: after the first round, two of four are near the best solution so far.
+
+        Two in a row: what a family draws by turns, it goes on to draw by turns.
+        """
+        if starts.near is None or self.best is None or number % 4 < 2:
+            return starts.draw(number)
+        self.near.add(number)
+        return starts.near(self.best.accepted.params, number)
 
     def _annealed(self, starts: dict[int, Params]) -> dict[int, Params]:
         """Deterministic annealing: iterations at rising inverse temperatures, with a jitter after each."""
@@ -311,7 +330,8 @@ class Contest:
     def close(self) -> None:
         """End a round: keep its best run, if it is the best of all, and of the others how they ended."""
         done = [run for run in self._all() if run.step is not None]
-        self.ranks += [run.rank for run in self.running if run.step is not None and run.reason != DROPPED]
+        alone = [run for run in self.running if run.key not in self.near]
+        self.ranks += [run.rank for run in alone if run.step is not None and run.reason != DROPPED]
         self.best = max(done, key=lambda run: run.rank, default=None)
         self.running = []
 
@@ -320,9 +340,15 @@ class Contest:
 
     @property
     def n_agree(self) -> int:
-        """How many runs are as healthy as the best and reached its objective."""
-        healthy, objective = max(self.ranks)
-        return sum(rank >= (healthy, objective - _slack(objective)) for rank in self.ranks)
+        """How many runs are as healthy as the best and reached its objective; itself, and others that began alone."""
+        healthy, objective = max(self._compared)
+        return sum(rank >= (healthy, objective - _slack(objective)) for rank in self._compared)
+
+    @property
+    def _compared(self) -> list[tuple[bool, float]]:
+        """The ranks of the runs that began alone, and of the best if it is another one."""
+        assert self.best is not None
+        return [*self.ranks, self.best.rank] if self.best.key in self.near else self.ranks
 
     @property
     def _comparable(self) -> bool:
@@ -343,7 +369,7 @@ class Contest:
         assert self.best is not None
         if self.best.reason in (None, NEARLY):
             self.best.reason = "interrupted"
-        others = [objective for _, objective in sorted(self.ranks, reverse=True)[1:]]
+        others = [objective for _, objective in sorted(self._compared, reverse=True)[1:]]
         return Search(self.best, [self.best.objective, *others], self.n_starts, self.n_agree, interrupted)
 
     def _report(self) -> None:

@@ -15,6 +15,7 @@ LaneTable   all lanes as `Rows`; what a fit reads
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, NamedTuple, Protocol
@@ -43,13 +44,15 @@ class Lane:
 
     Attributes
     ----------
-    table : Table         its rows in canonical order
+    table : Table         its rows in canonical order, without those in which nothing was observed
+    given : float         weight of all rows
     first_chunk : int     the number of its first chunk among the chunks of all lanes
     digest : int          of the content: the same partition, read again, must have the same
     packed : tuple        the chunks of the last model, and which model that was
     """
 
     table: Table
+    given: float
     first_chunk: int = 0
     digest: int = 0
     packed: tuple[Any, Reduced] | None = field(default=None, repr=False)
@@ -59,8 +62,9 @@ class Lane:
         """Return the lane of a partition, encoded."""
         if table is None:
             raise DataError("a partition had rows when it was read first, and has none now: write the table to files.")
-        hashes = hash_rows([*table.content(), table.weight], table.n_rows)
-        return cls(table, digest=int(np.bitwise_xor.reduce(hashes[0] + hashes[1])))
+        seen = table.seen()
+        hashes = hash_rows([*seen.content(), seen.weight], seen.n_rows)
+        return cls(seen, table.mass, digest=int(np.bitwise_xor.reduce(hashes[0] + hashes[1])))
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"packed": None}  # packed again where it arrives
@@ -117,17 +121,18 @@ class OverChunks:
 
     def __call__(self, lane: Lane) -> Any:
         """Return the sum."""
-        return serial.total(self.task, lane.chunks(light=self.light))
+        chunks = lane.chunks(light=self.light)
+        return serial.total(self.task, chunks) if chunks else NOTHING
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Rows, weight, chunks and digest of a lane."""
+    """Rows, their weight, that of all rows given, chunks and digest of a lane."""
 
     def __call__(self, lane: Lane) -> tuple[Any, ...]:
         """Return them, as a tuple in a tuple: sums keep them apart."""
         table = lane.table
-        return ((table.n_rows, table.mass, table.n_chunks, lane.digest),)
+        return ((table.n_rows, table.mass, lane.given, table.n_chunks, lane.digest),)
 
 
 @dataclass(frozen=True)
@@ -201,7 +206,7 @@ class LaneTable(Rows):
     Attributes
     ----------
     n_rows, n_chunks : int
-    mass : float                  sum of the weights
+    mass : float                  sum of the weights; after `seen` without those of rows in which nothing was observed
     evidence : Evidence or None   one row for each label that occurs
     """
 
@@ -214,12 +219,11 @@ class LaneTable(Rows):
         self.n_lanes = n_lanes
         self._digests: list[int] | None = None
         self._first_chunks: list[int] | None = None
-        sizes = self.ask(Sizes())
-        self.n_rows = sum(rows for rows, _, _, _ in sizes)
-        self.mass = float(sum(mass for _, mass, _, _ in sizes))
-        self.n_chunks = sum(chunks for _, _, chunks, _ in sizes)
-        self._first_chunks = np.cumsum([0, *(chunks for _, _, chunks, _ in sizes)])[:-1].tolist()
-        self._digests = [digest for _, _, _, digest in sizes]
+        rows, seen, given, chunks, digests = zip(*self.ask(Sizes()), strict=True)
+        self.n_rows, self.n_chunks = sum(rows), sum(chunks)
+        self.mass, self._seen = float(sum(given)), float(sum(seen))
+        self._first_chunks = np.cumsum([0, *chunks])[:-1].tolist()
+        self._digests = list(digests)
 
     def ask(self, job: Job) -> Any:
         """Return the sum of the answers of all lanes."""
@@ -233,6 +237,12 @@ class LaneTable(Rows):
                 "fit to that."
             )
         return answer.number, answer.value
+
+    def seen(self) -> LaneTable:
+        """Return the rows in which something was observed: lanes have no others."""
+        found = copy(self)
+        found.mass = self._seen
+        return found
 
     def total(self, task: Task, light: bool = False) -> Any:
         """Return the sum of a task over all chunks."""

@@ -65,11 +65,16 @@ def plan(estimator: Any, seed: np.random.SeedSequence, runner: Runner = serial, 
     return Plan(assign, rule, runner=runner, seed=child(seed, 1), compared=compared, **values | fixed)
 
 
-def starts(estimator: Any, draw: Callable[[int], Params], only_one: bool) -> Starts:
+def starts(
+    estimator: Any,
+    draw: Callable[[int], Params],
+    only_one: bool,
+    near: Callable[[Params, int], Params] | None = None,
+) -> Starts:
     """Return the starts of a fit: as many as `n_init` says; one where only one optimum is possible."""
     n_init = estimator.n_init
     number = None if isinstance(n_init, str) else int(n_init)
-    return Starts(draw, 1 if only_one else number)
+    return Starts(draw, 1 if only_one else number, near)
 
 
 def _annealing(anneal: Any, mode: str, max_iter: int) -> tuple[float, ...]:

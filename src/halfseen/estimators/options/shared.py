@@ -114,7 +114,8 @@ SHARED: dict[str, Option] = {
     ),
     "criterion": Option(
         "bic",
-        text="Information criterion that chooses among several models; lower is better.",
+        text="Information criterion that chooses among several models; lower is better. "
+        '"icl" is BIC plus twice the entropy of the posteriors.',
         **words(*CRITERIA),
     ),
     "columns": Option(

@@ -24,6 +24,15 @@ def column_notes(schema: Schema, summary: Mapping[str, Figures], emit: Params, n
     return found if not few else [*found, _few_values_note(schema, few)]
 
 
+def blank_notes(n_rows: float) -> list[str]:
+    """Say how many rows (the sum of their weights) were left out because nothing was observed of them."""
+    if not n_rows:
+        return []
+    if n_rows == 1:
+        return ["1 row has no observed cell: it carries no information, and N does not count it"]
+    return [f"{n_rows:,.10g} rows have no observed cell: they carry no information, and N does not count them"]
+
+
 def _few_values_note(schema: Schema, few: Mapping[str, int]) -> str:
     """Name the columns of numbers with few distinct values, and say what to do."""
     first = next(iter(few))

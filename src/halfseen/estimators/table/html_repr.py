@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from halfseen.estimators.convergence import ended, unfinished
+from halfseen.estimators.outcome import criteria, likelihood
 from halfseen.estimators.table import profile
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _state(model: TableMixture) -> str:
         return ""
     if model._schema.rule:  # which has no likelihood
         return ""
-    return escape(f", log-likelihood {model.loglik_:,.1f}, {ended(model.stop_reason_, model.n_iter_)}")
+    return escape(f", {likelihood(model)}, {criteria(model)}, {ended(model.stop_reason_, model.n_iter_)}")
 
 
 def _cut(text: str, longest: int) -> str:

@@ -288,29 +288,43 @@ class TableMixture(InformationCriteria, NamedComponents):
     # ---- how good, how sure --------------------------------------------------------------------------------------
 
     def icl(self, X: Any = None) -> float:
-        """Return bic + 2 EN, EN = -sum resp log resp: BIC with a charge for classes that overlap; lower is better."""
+        """Return the integrated completed likelihood: BIC with a charge for classes that overlap; lower is better.
+
+        It is bic + 2 EN with EN = -sum resp log resp, the entropy of the posteriors (responsibilities). mclust and some
+        others charge -2 sum log of the largest responsibility of each row, which is less: their figures differ.
+        """
         loglik, uncertain, n_rows = self._with_entropy(X)
         return bic(loglik, self.n_parameters_, n_rows) + 2 * uncertain
 
     def entropy(self, X: Any = None) -> float:
-        """Return the relative entropy 1 - EN / (N log K): 1 when every row is sure of its class, 0 when none is."""
+        """Return the relative entropy 1 - EN / (N log K): 1 when every row is sure of its class, 0 when none is.
+
+        Of the rows with any observed cell or label, as in `bic` and `icl`.
+        """
         _, uncertain, n_rows = self._with_entropy(X)
         return relative_entropy(uncertain, n_rows, len(self.weights_))
 
-    def _measured(self, X: Any) -> tuple[float, float]:
-        loglik, _, n_rows = self._with_entropy(X)
-        return loglik, n_rows
+    def _measured(self, X: Any, sample_weight: ArrayLike | None = None) -> tuple[float, float]:
+        self._check_measured(X)
+        if X is None:
+            return self.loglik_, self._n_rows
+        table = self._encode(X, sample_weight)
+        return weighted_sum(table.weight, self._logliks(table)), table.n_observed
 
-    def _with_entropy(self, X: Any) -> tuple[float, float, float]:
-        """Return loglik, classification entropy EN and number of rows, of `X` or of the training data."""
-        self._check_probable("bic, aic, icl or entropy")
+    def _check_measured(self, X: Any) -> None:
+        """Refuse criteria of a rule, or of training data that are not known."""
+        self._check_probable("bic, sabic, aic, icl or entropy")
         if X is None and self._n_rows == 0:
             raise ParameterError(
                 "this model was built without data, or in pieces; give the data to measure it on, as X."
             )
+
+    def _with_entropy(self, X: Any) -> tuple[float, float, float]:
+        """Return loglik, classification entropy EN and N, of `X` or of the training data."""
+        self._check_measured(X)
         if X is None:
             return self.loglik_, self._entropy, self._n_rows
-        return measure(self._model, self._params, Reduced(self._encode(X).chunks()))
+        return measure(self._model, self._params, Reduced(self._encode(X).seen().chunks()))
 
     def _reorder(self, places: NDArray[np.int64]) -> None:
         self._params = self._model.relabel(self._params, places)

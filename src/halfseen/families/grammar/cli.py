@@ -16,10 +16,11 @@ import numpy as np
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
-from halfseen.app.fits import of_fit
+from halfseen.app.fits import criteria_facts, estimate_of, of_fit
 from halfseen.data.encodings import read_text
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
+from halfseen.estimators.outcome import criteria, likelihood
 from halfseen.families.grammar.estimator import PCFG
 from halfseen.families.grammar.methods import Parse
 from halfseen.structures.trees import read_brackets
@@ -181,7 +182,8 @@ def score(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     scores: dict[str, Any] = {"sentences": len(found), "without a parse": int((~parsed).sum())}
     if n_words:
         total = float(found[parsed].sum())
-        scores |= {"loglik": total, "per sentence": total / int(parsed.sum()), "per word": total / n_words}
+        scores |= {"loglik": total, **estimate_of(model)}
+        scores |= {"per sentence": total / int(parsed.sum()), "per word": total / n_words}
     return scores
 
 
@@ -203,7 +205,8 @@ MOST = 40  # left-hand sides shown
 def outcome(model: PCFG) -> str:
     """Return the outcome of the fit in one sentence."""
     lost = f"; {model.n_unparsable_} sentences without a parse were left out" if model.unparsable_ else ""
-    return f"log-likelihood {model.loglik_:,.2f}; {ended(model.stop_reason_, model.n_iter_)}{lost}"
+    end = ended(model.stop_reason_, model.n_iter_)
+    return f"{likelihood(model, 2)}, {criteria(model)}; {end}{lost}"
 
 
 def summary(model: PCFG) -> dict[str, Any]:
@@ -228,7 +231,7 @@ def facts(model: PCFG, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
         ("parameters", model.n_parameters_),
         ("sentences", f"{training['n_rows']:,.10g}" if "n_rows" in training else None),
         ("without a parse", len(training.get("unparsable_", ())) or None),
-        ("log-likelihood", f"{training['loglik_']:,.2f}" if "loglik_" in training else None),
+        *criteria_facts(model),
     ]
 
 

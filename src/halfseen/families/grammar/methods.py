@@ -56,6 +56,7 @@ class GrammarMethods(InformationCriteria):
     _params: Params
     _stats: Stats
     _n_rows: float = 0.0
+    _unit = "sentences"
     loglik_: float
 
     # ---- what is in it -------------------------------------------------------------------------------------------

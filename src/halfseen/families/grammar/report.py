@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.app.report.checks import converged, events
+from halfseen.app.report.checks import converged, events, likelihood
 from halfseen.app.report.material import Material
 from halfseen.app.report.parts import Check, Checks, Figure, Grid, Part, Section, Text
 from halfseen.app.report.sections import reproduce
@@ -72,6 +72,7 @@ def answer(model: Any, material: GrammarMaterial) -> Section:
 
 def _checks(model: Any, material: GrammarMaterial) -> Iterator[Check]:
     yield converged(model)
+    yield from likelihood(model)
     restarts = getattr(model, "restarts_", {"n_finalists": 1})
     if restarts["n_finalists"] > 1:
         agree = restarts["n_reached_best"]

@@ -18,7 +18,7 @@ import pyarrow as pa
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
-from halfseen.app.fits import of_fit, outcome, show_selection
+from halfseen.app.fits import criteria_facts, estimate_of, of_criteria, of_fit, outcome, show_selection
 from halfseen.app.tables import (
     column,
     decided,
@@ -196,16 +196,19 @@ def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
     each = model.score_samples(steps, **_marks(model, reading))
     with _about(request["data"]):
         model._refuse_impossible(each, sequences, cut)
-    total, n_steps, n_observed = float(each.sum()), int(cut.lengths.sum()), sequences.n_observed
+    total, n_steps = float(each.sum()), int(cut.lengths.sum())
+    units = {"steps": sequences.n_observed}
+    if len(each) > 1:
+        units["sequences"] = sequences.n_observed_sequences
     names = cut.names or range(len(each))
     rows = zip(names, cut.lengths.tolist(), each.tolist(), strict=True)
     return {
         "sequences": len(each),
         "steps": n_steps,
         "loglik": total,
+        **estimate_of(model),
         "loglik_per_step": total / n_steps,
-        "bic": -2 * total + model.n_parameters_ * float(np.log(max(n_observed, 1.0))),
-        "aic": -2 * total + 2 * model.n_parameters_,
+        **of_criteria(model, total, units),
         "each": [{"sequence": str(plainly(b)), "steps": t, "loglik": v, "loglik_per_step": v / t} for b, t, v in rows],
     }
 
@@ -287,5 +290,5 @@ def facts(model: Any, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
         ("sequences by", group),
         ("in the order of", time),
         ("observed steps", f"{training['n_steps']:,.10g}" if "n_steps" in training else None),
-        ("log-likelihood", f"{training['loglik_']:,.2f}" if "loglik_" in training else None),
+        *criteria_facts(model),
     ]

@@ -60,7 +60,8 @@ class HMM(HMMFit):
     n_mix : int, default 1
         Number of mixture components in the emission of each state.
     criterion : {"bic", "aic", "icl"}, default "bic"
-        Information criterion that chooses among several models; lower is better.
+        Information criterion that chooses among several models; lower is better. "icl" is BIC plus twice the
+        entropy of the posteriors.
     assign : {"soft", "hard", "sample"}, default "soft"
         How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw. Hidden is
         the path of states: "soft" is Baum-Welch, "hard" Viterbi training, and "sample" draws paths backwards.
@@ -88,7 +89,8 @@ class HMM(HMMFit):
         Columns with the same parameters in all components.
     n_init : int or "auto", default "auto"
         Number of starts, each run on its own; those that clearly end below the best are dropped. "auto": 16, doubled up
-        to 128 until three of them reach the best log-likelihood (within 0.001).
+        to 128 until three of them reach the best log-likelihood (within 0.001). After the first 16, half of the starts
+        are near the best solution so far: one state of it is drawn anew. They do not count as starts that reached it.
     stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "gain"
         When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
         the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`

@@ -16,8 +16,7 @@ from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan, Search, Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.engine.tables.mixture import Mixture
-from halfseen.engine.tables.preprocess import certain
-from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start
+from halfseen.engine.tables.starts import Start
 from halfseen.errors import FitError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.selection import FittedComponents
@@ -26,12 +25,13 @@ from halfseen.estimators.table.column_events import column_doubts, column_notes,
 from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.hmm import state
 from halfseen.families.hmm.methods import HMMMethods
-from halfseen.families.hmm.model import HiddenMarkov, reduce_sequences
+from halfseen.families.hmm.model import HiddenMarkov, path_entropy, reduce_sequences
+from halfseen.families.hmm.starts import ChainStarts
 from halfseen.families.hmm.state import HMMRecipe
 from halfseen.families.hmm.topology import Topology, has_numbers
 from halfseen.leaves import Cells, Leaf
 from halfseen.leaves.categorical import read_table
-from halfseen.leaves.leaf import NO_MASS, Floats, Stats, frozen, map_arrays
+from halfseen.leaves.leaf import NO_MASS, Floats, Stats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.seeds import child
@@ -53,11 +53,13 @@ class FittedHMM(FittedComponents):
     topology : Topology
     summary : Summary            what its leaves had to know of the steps
     doubts : tuple of str        what the steps make one doubt
+    n_sequences : float          sequences of which something was observed, weighted
     """
 
     topology: Topology
     summary: emission_builder.Summary
     doubts: tuple[str, ...]
+    n_sequences: float
 
 
 class RawSequences(NamedTuple):
@@ -164,8 +166,6 @@ class HMMFit(HMMMethods):
             [step] = evaluate(model, data, [params], SOFT, run)
         loglik = best.loglik if self.assign == "soft" else step.loglik
         stats = step.expected.stats
-        inside = _entropy_inside(model, params, sequences)
-        uncertain = max(0.0, step.loglik - model.complete(stats, params, params) - inside)
         declared = (self.columns or ()) if self.emission == "auto" else None
         return FittedHMM(
             doubts=tuple(column_doubts(rows, declared)),
@@ -175,9 +175,10 @@ class HMMFit(HMMMethods):
             stats=stats,
             loglik=loglik,
             n_rows=sequences.n_observed,
+            n_sequences=sequences.n_observed_sequences,
             n_components=n_components,
             covariance=covariance,
-            uncertain=uncertain,
+            uncertain=path_entropy(model, step, sequences),
             n_hidden=float(sequences.steps.weight.sum()),  # a missing step has a state too
             topology=topology,
             summary=summary,
@@ -223,33 +224,18 @@ class HMMFit(HMMMethods):
         covariance: str,
     ) -> Starts:
         """Return the parameters that the restarts begin with."""
-        chain = {name: model.leaves[name] for name in ("start", "trans")}
 
-        def drawn(i: int) -> Params:
-            rng = np.random.default_rng(child(seed, i))
-            if topology.forward and i % 2 == 0:
-                emit = _segmented(begin, sequences, self.n_mix, rng, jitter=i > 0)
-            else:
-                emit = STARTS[self.init](begin, rng)
-            emit = _from_labels(begin, rows, self.n_mix, emit)
-            params = {**topology.drawn(chain, rng, sticky=i % 2 == 1), "emit": self._wrapped(model, emit)}
-            params = self._overlaid({name: params[name] for name in model.leaves}, topology, covariance)
-            return model.conform(params, params)
+        def overlaid(params: Params) -> Params:
+            return self._overlaid(params, topology, covariance)
 
-        return options.starts(self, drawn, only_one=len(topology.begin) * self.n_mix == 1)
+        drawn = ChainStarts(model, topology, begin, rows, sequences, seed, self.init, self.n_mix, overlaid)
+        return options.starts(self, drawn.draw, len(topology.begin) * self.n_mix == 1, drawn.near)
 
     def _begin_at(self, rows: Table, summary: emission_builder.Summary, n_components: int, covariance: str) -> Start:
         """Return the input of the starts: the emission as a mixture over all steps, in any order."""
         flat = self._flat(summary, n_components, covariance)
         mix = Mixture(Independent(), {"mix": Cells(1, [flat.n_components], axes=(1,)), "emit": flat})
         return Start.of(mix, rows)
-
-    def _wrapped(self, model: HiddenMarkov, emit: Params) -> Params:
-        if self.n_mix == 1:
-            return emit
-        inner = model.leaves["emit"]
-        assert isinstance(inner, Mixture)
-        return {"mix": inner.leaves["mix"].blank(), "emit": emit}
 
     def _overlaid(self, params: Params, topology: Topology, covariance: str) -> Params:
         """Return the parameters with those of `start=` filled in."""
@@ -287,7 +273,8 @@ class HMMFit(HMMMethods):
         self.events_ = column_notes(self._schema, found.summary, inside, found.n_rows)
         self.events_ += found.doubts
         self._model, self._params, self._stats = found.model, found.params, found.stats
-        self._topology, self._n_steps, self._uncertain = found.topology, found.n_rows, found.uncertain
+        self._topology, self._uncertain = found.topology, found.uncertain
+        self._n_steps, self._n_sequences = found.n_rows, found.n_sequences
         self.n_components_, self.loglik_, self._covariance = found.n_components, found.loglik, found.covariance
         self._set_names(names or (None,) * found.n_components)
         self._recipe = HMMRecipe.of(self, found.summary)
@@ -325,51 +312,3 @@ def _check_allowed(what: str, given: Floats, allowed: NDArray[np.bool_]) -> None
         raise ParameterError(
             f"start: {what} has {given[place]:.6g} at {place}, which transitions= excludes. Set it to 0."
         )
-
-
-def _entropy_inside(model: HiddenMarkov, params: Params, sequences: Sequences) -> float:
-    """Return the entropy of the latent variables inside the emissions, given the path and the observations."""
-    emit = model.leaves["emit"]
-    if emit.settled(sequences.blocks) is None:
-        return 0.0
-    prepared, entropy = model.prepare(params), 0.0
-    for chunk in sequences.chunks():
-        found = model.infer(prepared, chunk.blocks, chunk.weight[:, None], SOFT, chunk.log_evidence)
-        entropy += emit.latent(prepared["emit"], prepared["emit"], chunk.blocks, found.usage["emit"]).entropy
-    return entropy
-
-
-def _segmented(begin: Start, sequences: Sequences, n_mix: int, rng: np.random.Generator, jitter: bool) -> Params:
-    """Return emissions of states that each get an equal piece of every sequence, in their order."""
-    leaf = begin.leaf
-    n_states = leaf.n_components // n_mix
-    lengths = sequences.lengths
-    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    state = within * n_states // np.repeat(lengths, lengths)
-    component = state * n_mix + rng.integers(0, n_mix, len(state))
-    stats = BLEND * begin.whole.row
-    prepared = leaf.prepare(begin.whole.params)
-    leaf.count(component, sequences.steps.weight, prepared, sequences.blocks, stats)
-    params = leaf.maximise(stats, begin.whole.params)
-    return leaf.jitter(params, STRENGTH / 2, rng) if jitter else params
-
-
-def _from_labels(begin: Start, rows: Table, n_mix: int, params: Params) -> Params:
-    """Return emissions in which states with labelled steps start from these steps."""
-    if rows.evidence is None:
-        return params
-    known = certain(rows.evidence)
-    if not known.any() or n_mix > 1:
-        return params
-    leaf, some = begin.leaf, rows.take(np.flatnonzero(known))
-    assert some.evidence is not None
-    component = some.evidence.patterns.argmax(axis=1)[some.evidence.index].astype(np.int64)
-    stats = np.array(begin.whole.row)
-    leaf.count(component, some.weight, leaf.prepare(begin.whole.params), some.blocks, stats)
-    estimated = leaf.maximise(stats, begin.whole.params)
-    labelled = np.isin(np.arange(leaf.n_components), component)
-
-    def choose(first: Floats, second: Floats) -> Floats:
-        return frozen(np.where(labelled.reshape(-1, *[1] * (first.ndim - 1)), first, second))
-
-    return map_arrays(choose, estimated, params)

@@ -16,23 +16,26 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen.assign import SOFT
 from halfseen.data import Cut, Schema, SequenceChunk, Sequences, Source, frame_from_dict, read_sequences
 from halfseen.data.sequences import column_names, fill_sequences
+from halfseen.engine.loop.em import evaluate
 from halfseen.engine.tables.mixture import Mixture
-from halfseen.errors import DataError, ParameterError
+from halfseen.errors import AbsentError, DataError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, NamedComponents, SelectsModels
-from halfseen.estimators.selection import aic, bic
+from halfseen.estimators.selection import aic, bic, sabic
 from halfseen.estimators.table import covariance_types, numeric_schema, profile
 from halfseen.estimators.table.cells import decoded, filled_cells
 from halfseen.families.hmm.comparison import States, states_of
 from halfseen.families.hmm.imputation_check import SequenceCells
 from halfseen.families.hmm.impute import full_blocks
-from halfseen.families.hmm.model import HiddenMarkov
+from halfseen.families.hmm.model import HiddenMarkov, path_entropy, reduce_sequences
 from halfseen.families.hmm.topology import Topology
 from halfseen.kinds.kind import Fitted
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.structures.chain import MarkovChain
+
+UNITS = ("steps", "sequences")  # what N in BIC may count
 
 
 class Decoded(NamedTuple):
@@ -92,6 +95,7 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
     _topology: Topology
     _stats: Stats
     _n_steps: float
+    _n_sequences: float
     _marks: tuple[Any, Any]
     _uncertain: float
     _covariance: str
@@ -469,26 +473,74 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
 
     # ---- how good ------------------------------------------------------------------------------------------------
 
-    def bic(self, X: Any = None, lengths: Any = None, *, groups: Any = None, time: Any = None) -> float:
-        """Return -2 loglik + n_parameters log N; lower is better. N is the number of observed steps.
+    def bic(
+        self, X: Any = None, lengths: Any = None, *, groups: Any = None, time: Any = None, unit: str = "steps"
+    ) -> float:
+        """Return -2 loglik + n_parameters log N; lower is better.
 
-        Without `X`, of the data it was fitted to.
+        Parameters
+        ----------
+        X, lengths, groups, time : as in `fit`; by default the data it was fitted to
+        unit : {"steps", "sequences"}
+            What N counts: steps with any observed cell or label, or sequences with any such step. Sequences are the
+            usual choice for panels, many short sequences of independent people (latent transition analysis).
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.HMM.from_params([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], {"x": {"mean": [0, 5], "sd": [1, 1]}})
+        >>> panel = [np.array([0.1, 0.3]), np.array([5.2, 4.9]), np.array([0.2, np.nan])]
+        >>> round(model.bic(panel), 2), round(model.bic(panel, unit="sequences"), 2)
+        (25.46, 21.89)
         """
-        loglik, n_steps = self._measured(X, lengths, groups, time)
-        return bic(loglik, self.n_parameters_, max(n_steps, 1.0))
+        loglik, n_units = self._measured(X, lengths, groups, time, unit)
+        return bic(loglik, self.n_parameters_, n_units)
+
+    def sabic(
+        self, X: Any = None, lengths: Any = None, *, groups: Any = None, time: Any = None, unit: str = "steps"
+    ) -> float:
+        """Return the sample-size adjusted BIC (Sclove 1987), with (N + 2) / 24 in place of N; arguments as in `bic`."""
+        loglik, n_units = self._measured(X, lengths, groups, time, unit)
+        return sabic(loglik, self.n_parameters_, n_units)
 
     def aic(self, X: Any = None, lengths: Any = None, *, groups: Any = None, time: Any = None) -> float:
         """Return -2 loglik + 2 n_parameters; lower is better."""
         return aic(self._measured(X, lengths, groups, time)[0], self.n_parameters_)
 
-    def _measured(self, X: Any, lengths: Any = None, groups: Any = None, time: Any = None) -> tuple[float, float]:
+    def icl(
+        self, X: Any = None, lengths: Any = None, *, groups: Any = None, time: Any = None, unit: str = "steps"
+    ) -> float:
+        """Return the integrated completed likelihood: BIC with a charge for uncertain paths; lower is better.
+
+        It is bic + 2 EN, EN the entropy of the whole path given the observations. Arguments as in `bic`.
+        """
+        charge = self._uncertain if X is None else self._path_entropy(X, lengths, groups, time)
+        return self.bic(X, lengths, groups=groups, time=time, unit=unit) + 2 * charge
+
+    def _path_entropy(self, X: Any, lengths: Any, groups: Any, time: Any) -> float:
+        sequences = self._sequences(X, lengths, groups, time)[0]
+        [step] = evaluate(self._model, reduce_sequences(self._model, sequences), [self._params])
+        return path_entropy(self._model, step, sequences)
+
+    def _measured(
+        self, X: Any, lengths: Any = None, groups: Any = None, time: Any = None, unit: str = "steps"
+    ) -> tuple[float, float]:
         check_is_fitted(self)
+        options.one_of("unit", unit, UNITS)
         if X is not None:
+            sequences = self._sequences(X, lengths, groups, time)[0]
             loglik = self.score(X, lengths, groups=groups, time=time)
-            return loglik, self._sequences(X, lengths, groups, time)[0].n_observed
+            return loglik, sequences.n_observed if unit == "steps" else sequences.n_observed_sequences
         if not hasattr(self, "_stats"):
             raise ParameterError("this model was built without data; give the sequences to measure it on, as X.")
-        return self.loglik_, self._n_steps
+        if unit == "sequences" and not hasattr(self, "_n_sequences"):
+            raise AbsentError("unit='sequences': this model file does not say how many there were; give them, as X.")
+        return self.loglik_, self._n_steps if unit == "steps" else self._n_sequences
+
+    def _units(self) -> dict[str, float]:
+        """Return the number of observed steps; of several sequences, theirs too."""
+        n_sequences = getattr(self, "_n_sequences", 1.0)
+        return {"steps": self._n_steps} | ({"sequences": n_sequences} if n_sequences > 1 else {})
 
     def _reorder(self, places: NDArray[np.int64]) -> None:
         fitted = hasattr(self, "_stats")

@@ -147,6 +147,7 @@ def _steps(dwell: float) -> str:
 
 def _checks(model: Any, material: ChainMaterial) -> Iterator[Check]:
     yield shared.converged(model)
+    yield from shared.likelihood(model)
     yield from shared.starts(model)
     if model.n_components_ > 1:
         sure = material.mean_certainty

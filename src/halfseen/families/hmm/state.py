@@ -28,6 +28,7 @@ BUILT = ("covariance_type", "n_mix", "prior", "variance_floor", "fixed")  # opti
 RECORD = table_state.RECORD | {"state_names", "marks"}
 TRAINING = state.OF_ALL | {
     "n_steps": ("_n_steps", lambda value: is_number(value) and value > 0),
+    "n_sequences": ("_n_sequences", lambda value: is_number(value) and value > 0),
     "path_entropy": ("_uncertain", lambda value: is_number(value) and value >= 0),
 }
 

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
+from halfseen.app.export import export
+from halfseen.app.fits import of_end
 from halfseen.app.tables import (
     batches,
     check,
@@ -29,7 +31,20 @@ from halfseen.families.kmeans.centers import RULES, names_of, ruler
 from halfseen.families.kmeans.estimator import KMeans
 from halfseen.families.kmeans.rows import nearest
 
-__all__ = ["check", "data", "describe", "facts", "fit", "impute", "outcome", "predict", "score", "summary", "truth"]
+__all__ = [
+    "check",
+    "data",
+    "describe",
+    "export",
+    "facts",
+    "fit",
+    "impute",
+    "outcome",
+    "predict",
+    "score",
+    "summary",
+    "truth",
+]
 
 
 def fit(request: Mapping[str, Any]) -> Fitted:
@@ -127,10 +142,7 @@ def summary(model: KMeans) -> dict[str, Any]:
         "columns": list(model._schema.names),
         "centers": model.cluster_centers_.tolist(),
         "inertia": model.inertia_,
-        "n_iter": model.n_iter_,
-        "converged": model.converged_,
-        "stop_reason": model.stop_reason_,
-        "events": list(model.events_),
+        **of_end(model),
     }
 
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from halfseen.app import console, fits, options
 from halfseen.app.dispatch import Fitted
-from halfseen.app.fits import is_rule, of_fit, show_selection
+from halfseen.app.export import export
+from halfseen.app.fits import criteria_facts, of_fit, show_selection
 from halfseen.app.tables import (
     batches,
     check,
@@ -31,6 +32,7 @@ from halfseen.app.tables import (
     writer,
 )
 from halfseen.errors import DataError, ParameterError
+from halfseen.estimators.outcome import shown
 from halfseen.estimators.table import why as reasons
 from halfseen.families.mixture import explain as numbers
 from halfseen.families.mixture.explain import Explanation
@@ -45,6 +47,7 @@ __all__ = [
     "data",
     "describe",
     "explain",
+    "export",
     "facts",
     "fit",
     "impute",
@@ -194,30 +197,17 @@ def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
     """Return how well the model describes the rows of a file."""
     weight = request["weight"] or reading.get("weight")
     target = reading.get("target")
-    total = n_rows = right = known = 0.0
-    rule = is_rule(model)
+    found, right, known = fits.Scored(model), 0.0, 0.0
     for batch, X in batches(model, reading, request):
         mass = weights(batch, weight, request["data"])
-        used = mass > 0
-        total += 0.0 if rule else float(mass[used] @ model.score_samples(X)[used])
-        n_rows += float(mass.sum())
+        found.add(X, mass)
         if target is not None and target in batch.column_names:
             truth = np.array([None if label is None else str(label) for label in batch.column(target).to_pylist()])
             seen = truth != np.array(None)
             guess = np.array([str(label) for label in model.predict(X)], dtype=object)
             right += float(mass[seen & (truth == guess)].sum())
             known += float(mass[seen].sum())
-    if not n_rows:
-        raise DataError("all rows are of weight 0: there is nothing to score.")
-    found = {"rows": n_rows}
-    if not rule:
-        found |= {
-            "loglik": total,
-            "loglik_per_row": total / n_rows,
-            "bic": -2 * total + model.n_parameters_ * float(np.log(n_rows)),
-            "aic": -2 * total + 2 * model.n_parameters_,
-        }
-    return found | ({"accuracy": right / known, "labelled_rows": known} if known else {})
+    return found.figures() | ({"accuracy": right / known, "labelled_rows": known} if known else {})
 
 
 def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
@@ -286,6 +276,6 @@ def facts(model: Any, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [
         ("classes", len(model.class_names_)),
         ("parameters", model.n_parameters_),
-        ("rows", f"{training['n_rows']:,.10g}" if training.get("n_rows") else None),
-        ("log-likelihood", f"{training['loglik_']:,.2f}" if "loglik_" in training and not is_rule(model) else None),
+        ("N", shown(training["n_rows"]) if training.get("n_rows") else None),
+        *criteria_facts(model),
     ]

@@ -30,7 +30,7 @@ from halfseen.estimators import convergence, options
 from halfseen.estimators.selection import FittedComponents
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table import emission_builder
-from halfseen.estimators.table.column_events import check_seen, column_notes, degenerate_notes
+from halfseen.estimators.table.column_events import blank_notes, check_seen, column_notes, degenerate_notes
 from halfseen.estimators.table.profile import fitted_blocks
 from halfseen.estimators.table.state import fingerprint
 from halfseen.estimators.table.table_mixture import TableMixture, measure
@@ -170,6 +170,7 @@ class MixtureFit(TableMixture):
         covariance: str = "diag",
     ) -> FittedMixture:
         """Fit a mixture of so many components; `smaller` is the solution with one component less, if there is one."""
+        n_given, table = table.mass, table.seen()
         _check_rows(table, n_components)
         with runner(self.n_jobs, table.n_chunks) as run:
             table = table.run_by(run)
@@ -192,6 +193,7 @@ class MixtureFit(TableMixture):
             stats=step.expected.stats,
             loglik=loglik,
             n_rows=table.mass,
+            n_blank=n_given - table.mass,
             n_components=n_components,
             covariance=covariance,
             uncertain=uncertain,
@@ -270,6 +272,7 @@ class MixtureFit(TableMixture):
         """Set the fitted attributes."""
         summary = found.recipe.summary
         self.events_ = column_notes(self._schema, summary, found.params["emit"], found.n_rows)
+        self.events_ += blank_notes(found.n_blank)
         self._recipe = found.recipe
         self._origin = Origin.now(fingerprint(self._schema, summary, found.n_rows), found.seed)
         self._model, self._params, self._stats = found.model, found.params, found.stats

@@ -63,7 +63,8 @@ class GaussianMixture(UnsupervisedMixture):
         Shares of the components: estimated, equal, or given. With "uniform" and covariance_type="identity" only the
         means move: with assign="hard" that is k-means.
     criterion : {"bic", "aic", "icl"}, default "bic"
-        Information criterion that chooses among several models; lower is better.
+        Information criterion that chooses among several models; lower is better. "icl" is BIC plus twice the
+        entropy of the posteriors.
     assign : {"soft", "hard", "sample"}, default "soft"
         How the E-step completes hidden values: in expectation, by the most probable completion, or by a draw.
     draws : int, default 1

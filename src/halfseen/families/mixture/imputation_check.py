@@ -27,8 +27,8 @@ class MixtureCells:
 
     @cached_property
     def n_rows(self) -> float:
-        """Rows of the table, as a fit weights them."""
-        return float(self.model._labelled(self.table, self.y).weight.sum())
+        """Rows of the table with any observation, as a fit weights them."""
+        return self.model._labelled(self.table, self.y).n_observed
 
     @property
     def n_fitted(self) -> float | None:

@@ -29,7 +29,8 @@ class LatentClass(UnsupervisedMixture):
         kept; "auto" goes up from 1 until the criterion has risen twice in a row. `selection_` shows all that were
         tried.
     criterion : {"bic", "aic", "icl"}, default "bic"
-        Information criterion that chooses among several models; lower is better.
+        Information criterion that chooses among several models; lower is better. "icl" is BIC plus twice the
+        entropy of the posteriors.
     columns : mapping, optional
         Kinds of columns by name, where they are not to be found by the rule: {"visits": "poisson"}. The rule: text,
         True/False, declared categories, constants and whole numbers with at most 12 distinct values are "categorical";
@@ -107,7 +108,8 @@ class LatentClass(UnsupervisedMixture):
     stop_reason_ : str               "tolerance", "rounding", "counts stable", "parameters stable",
                                      "assignments unchanged", "iterations", "max_iter" or "interrupted"
     n_components_ : int              number of classes
-    selection_ : table               for each number of classes tried: loglik, n_parameters, bic, aic, icl, entropy
+    selection_ : table               for each number of classes tried: loglik, n_parameters, bic, aic, sabic (the
+                                     sample-size adjusted BIC), icl, entropy, and how many starts agree
     restarts_ : dict                 n_init, n_finalists, n_reached_best, and the finalists' objectives, best first
     events_ : list of str            what else happened: empty classes, collapses, columns without information
     columns_ : dict                  the kind of each column

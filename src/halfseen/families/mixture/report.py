@@ -10,7 +10,17 @@ import numpy as np
 
 from halfseen.analysis.imputation_check import HiddenCells, check_imputation
 from halfseen.analysis.validation import Validated, calibration_error
-from halfseen.app.report.checks import FAR, MOST_HEAT_ROWS, OVERLAP, converged, events, missing_check, starts, traits
+from halfseen.app.report.checks import (
+    FAR,
+    MOST_HEAT_ROWS,
+    OVERLAP,
+    converged,
+    events,
+    likelihood,
+    missing_check,
+    starts,
+    traits,
+)
 from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.missing_values import missing_values
 from halfseen.app.report.parts import Card, Cards, Check, Checks, Heat, HeatCell, HeatRow, Section
@@ -19,6 +29,7 @@ from halfseen.app.report.sections import reproduce
 from halfseen.app.report.text import of_cells, text_alone, words
 from halfseen.app.report.trust import choice, trust
 from halfseen.app.report.words import count, cut, listed, percent, plural
+from halfseen.estimators.outcome import shown
 from halfseen.estimators.table.column_events import few_values
 from halfseen.families.mixture.imputation_check import MixtureCells
 from halfseen.families.mixture.report_classifier import classifier
@@ -46,12 +57,12 @@ def answer(model: Any, material: TableMaterial) -> Section:
 
 
 def _classes_answer(model: Any, material: TableMaterial) -> list[str]:
-    weights, n_rows = model.weights_, material.seen.n_given
+    weights, n_rows = model.weights_, _rows_and_n(material)
     if len(weights) == 1:
-        first = f"All {count(n_rows)} rows are in one class"
+        first = f"All {n_rows} are in one class"
     else:
         first = (
-            f"The {count(n_rows)} rows fall into {len(weights)} classes: the largest holds {percent(weights.max())} of "
+            f"The {n_rows} fall into {len(weights)} classes: the largest holds {percent(weights.max())} of "
             f"them, the smallest {percent(weights.min())}"
         )
     first += choice(model)
@@ -63,6 +74,13 @@ def _classes_answer(model: Any, material: TableMaterial) -> list[str]:
     sure = material.seen.table.weight @ (material.seen.proba.max(axis=1) >= 0.9) / material.seen.table.weight.sum()
     third = f"For {percent(float(sure))} of the rows the most likely class has a probability of at least 0.9."
     return [first + ".", second, third]
+
+
+def _rows_and_n(material: TableMaterial) -> str:
+    """Return the number of rows, and N where weights or rows without any value make it another one."""
+    n_rows, n_observed = material.seen.n_given, material.seen.table.n_observed
+    same = n_rows == n_observed or material.seen.is_sample
+    return f"{count(n_rows)} rows" + ("" if same else f" (N = {shown(n_observed)})")
 
 
 def _classifier_answer(model: Any, material: TableMaterial) -> list[str]:
@@ -85,6 +103,7 @@ def _classifier_answer(model: Any, material: TableMaterial) -> list[str]:
 
 def _checks(model: Any, material: TableMaterial) -> Iterator[Check]:
     yield converged(model)
+    yield from likelihood(model)
     yield from starts(model)
     yield from _overlap(material)
     yield from _small(model, material)

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 import pyarrow as pa
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
-from halfseen.app.fits import of_fit, outcome
+from halfseen.app.fits import Scored, criteria_facts, of_fit, outcome, show_selection
 from halfseen.app.tables import batches, data, extended, impute, open_rows, reading_of_rows, unnamed, weights, writer
 from halfseen.errors import DataError, ParameterError
+from halfseen.estimators.outcome import shown
 from halfseen.families.network.estimator import BayesNet
 from halfseen.families.network.files import read_bif as read
 from halfseen.families.network.manifest import FAMILY
@@ -131,21 +131,10 @@ def sample(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, An
 def score(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
     """Return how well the network describes the rows of a file."""
     weight = request["weight"] or reading.get("weight")
-    total = n_rows = 0.0
+    found = Scored(model)
     for batch, X in batches(model, reading, request):
-        mass = weights(batch, weight, request["data"])
-        used = mass > 0
-        total += float(mass[used] @ model.score_samples(X)[used])
-        n_rows += float(mass.sum())
-    if not n_rows:
-        raise DataError("all rows have weight 0: there is nothing to score.")
-    return {
-        "rows": n_rows,
-        "loglik": total,
-        "loglik_per_row": total / n_rows,
-        "bic": -2 * total + model.n_parameters_ * float(np.log(n_rows)),
-        "aic": -2 * total + 2 * model.n_parameters_,
-    }
+        found.add(X, weights(batch, weight, request["data"]))
+    return found.figures()
 
 
 # ---- results --------------------------------------------------------------------------------------------------------
@@ -153,16 +142,8 @@ def score(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any
 
 def describe(model: BayesNet) -> None:
     """Print the variables in words, and the numbers of hidden states that were tried."""
-    tried = nw.from_native(model.selection_).to_dict(as_series=False) if hasattr(model, "selection_") else {}
-    if len(tried.get("bic", ())) > 1:
-        names = [name for name in tried if name not in ("loglik", "n_parameters", "aic", "chosen")]
-        rows = [
-            [f"{tried[name][i]:,.1f}" if name == "bic" else tried[name][i] for name in names]
-            + ["<- chosen" if tried["chosen"][i] else ""]
-            for i in range(len(tried["bic"]))
-        ]
-        console.show_table([*[name.upper() if name == "bic" else name for name in names], ""], rows, left=0)
-        console.show()
+    if hasattr(model, "selection_"):
+        show_selection(model)
     console.show(model.describe())
 
 
@@ -187,6 +168,6 @@ def facts(model: BayesNet, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
         ("edges", len(model.edges_)),
         ("hidden", ", ".join(model.hidden_) or None),
         ("parameters", model.n_parameters_),
-        ("rows", f"{training['n_rows']:,.10g}" if training.get("n_rows") else None),
-        ("log-likelihood", f"{training['loglik_']:,.2f}" if "loglik_" in training else None),
+        ("N", shown(training["n_rows"]) if training.get("n_rows") else None),
+        *criteria_facts(model),
     ]

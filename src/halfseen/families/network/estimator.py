@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.data import Column, Schema, frame_from_dict, read, row_weight
+from halfseen.data import Column, Schema, Table, frame_from_dict, read
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options, selection
@@ -142,7 +142,9 @@ class BayesNet(NetworkFit):
     _state_module = state
     _deviations: ClassVar[options.Deviations] = {
         "criterion": options.Deviation(
-            "ICL would need the entropy of all hidden variables together", **options.words("bic", "aic")
+            "ICL would need the entropy of all hidden variables together",
+            text="Information criterion that chooses among several models; lower is better.",
+            **options.words("bic", "aic"),
         ),
         "prior": options.Deviation(
             "a row in every table, so that what was not seen is not impossible",
@@ -188,14 +190,13 @@ class BayesNet(NetworkFit):
         plan = self._plan(states, hidden)
         source = read(X)
         schema = self._learned(source, plan, states, hidden)
-        weight = row_weight(source, sample_weight)
-        codes = np.ascontiguousarray(schema.encode(source).blocks["categorical"])
+        table = schema.encode(source, sample_weight)
         seed = lasting_seed(self.random_state)
         choices = list(self._candidates(plan, schema, states, hidden))
         if evidence is not None and len(choices) > 1:
             raise ParameterError("evidence= needs one number of states for each hidden variable.")
         soft = read_soft(evidence, source.n_rows, choices[0])
-        rows = _merged_rows(schema, codes, weight, soft)
+        rows = _merged_rows(table, soft)
         self._softened = tuple(soft)
 
         def fitted(i: int) -> FittedNetwork:
@@ -276,12 +277,18 @@ def _template(states: Mapping[str, Sequence[Any]]) -> Any:
         return read(np.zeros((1, len(states))))
 
 
-def _merged_rows(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Likelihoods]) -> WeightedRows:
-    """Return the rows of weight above 0 in an order of their own; equal ones merged where there is no soft evidence."""
+def _merged_rows(table: Table, soft: dict[str, Likelihoods]) -> WeightedRows:
+    """Return the rows of weight above 0 with any observation, in an order of their own.
+
+    Equal ones are merged where there is no soft evidence.
+    """
+    schema, weight, blank = table.schema, table.weight, table.blank.copy()
+    codes = np.ascontiguousarray(table.blocks["categorical"])
     for name, one in soft.items():
+        has_evidence = np.logical_or.reduce(one.patterns != 0, axis=1)[one.index]
+        blank &= ~has_evidence
         if name not in schema.names:
             continue
-        has_evidence = np.logical_or.reduce(one.patterns != 0, axis=1)[one.index]
         both = np.flatnonzero(has_evidence & (codes[:, schema.names.index(name)] >= 0))
         if len(both):
             raise DataError(
@@ -290,17 +297,20 @@ def _merged_rows(schema: Schema, codes: Any, weight: Floats, soft: dict[str, Lik
     used = np.flatnonzero(weight > 0)
     if not len(used):
         raise DataError("all rows have weight 0: there is nothing to fit.")
+    used, n_blank = used[~blank[used]], float(weight[blank].sum())
+    if not len(used):
+        raise DataError("no row of weight above 0 has an observed cell: there is nothing to fit.")
     if soft:  # patterns are numbered by their content
         marks = [one.index[used] for one in soft.values()]
         used = used[np.lexsort((weight[used], *marks, *codes[used].T))]
         part = {name: one._replace(index=one.index[used]) for name, one in soft.items()}
-        return WeightedRows(schema, codes[used].astype(np.int64), weight[used], part, used)
+        return WeightedRows(schema, codes[used].astype(np.int64), weight[used], part, used, n_blank)
     merged, which = distinct(codes[used])
     first = np.full(len(merged), len(used))
     np.minimum.at(first, which, np.arange(len(used)))
     light = np.argsort(weight[used], kind="stable")  # sums in the order of the weights, whatever that of the rows
     mass = np.bincount(which[light], weight[used][light]).astype(np.float64)
-    return WeightedRows(schema, merged.astype(np.int64), mass, {}, used[first])
+    return WeightedRows(schema, merged.astype(np.int64), mass, {}, used[first], n_blank)
 
 
 def _frequencies(schema: Schema, rows: WeightedRows) -> Floats:

@@ -19,6 +19,7 @@ from halfseen.engine.loop.search import Search, Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import convergence, options, selection
+from halfseen.estimators.table.column_events import blank_notes
 from halfseen.families.network import reading
 from halfseen.families.network.methods import NetworkMethods
 from halfseen.families.network.model import (
@@ -74,13 +75,17 @@ class NetworkRecipe(NamedTuple):
 
 
 class WeightedRows(NamedTuple):
-    """Rows of weight above 0, equal ones merged: codes of the columns (N, D), weights, soft evidence by variable."""
+    """Rows of weight above 0 with any observation, equal ones merged.
+
+    Codes of the columns (N, D), weights, and soft evidence by variable.
+    """
 
     schema: Schema
     codes: NDArray[np.int64]
     weight: Floats
     likelihoods: dict[str, Likelihoods]
     first: NDArray[np.int64]  # the first row of the user's table that each of these stands for
+    n_blank: float  # weight of the rows without any observation, which are left out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,6 +230,7 @@ class NetworkFit(NetworkMethods):
             stats=stats[0],
             loglik=loglik,
             n_rows=float(rows.weight.sum()),
+            n_blank=rows.n_blank,
             graph=graph,
             states=states,
             recipe=recipe,
@@ -292,8 +298,8 @@ class NetworkFit(NetworkMethods):
         log.info("fitted %d variables: %s after %d iterations", len(found.graph), self.stop_reason_, self.n_iter_)
 
     def _notes(self, found: FittedNetwork) -> list[str]:
-        """Name variables with a single state, and rows of tables without any count."""
-        notes = []
+        """Name variables with a single state, rows of tables without any count, and rows without any observation."""
+        notes = blank_notes(found.n_blank)
         for v, name in enumerate(found.graph.names):
             if found.graph.cards[v] == 1:
                 notes.append(f"variable {name!r} has one state: it carries no information")

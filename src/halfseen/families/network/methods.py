@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.data import Column, Schema, Source, frame_from_dict, read, row_weight
+from halfseen.data import Column, Schema, Source, Table, frame_from_dict, read, row_weight
 from halfseen.engine.loop.model import weighted_sum
 from halfseen.errors import AbsentError, DataError, ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import convergence, options
@@ -421,8 +421,8 @@ class NetworkMethods(SelectsModels, InformationCriteria):
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean log-likelihood per row."""
-        loglik, n_rows = self._measured(X, sample_weight)
-        return loglik / n_rows
+        table = self._table(read(X), sample_weight)
+        return self._loglik(table) / table.mass
 
     def expected_counts(self, X: Any, sample_weight: ArrayLike | None = None) -> dict[str, Floats]:
         """Return expected counts of every family in a table, in the shapes of `params_`; each sums to the weights."""
@@ -442,10 +442,13 @@ class NetworkMethods(SelectsModels, InformationCriteria):
             if self._n_rows == 0:
                 raise ParameterError("this network was built without data; give the data to measure it on, as X.")
             return self.loglik_, self._n_rows
-        source = read(X)
-        weight = row_weight(source, sample_weight)
-        found = split(self._graph, self._codes(source))
-        return weighted_sum(weight, logliks(self._logs(found), found)), float(weight.sum())
+        table = self._table(read(X), sample_weight)
+        return self._loglik(table), table.n_observed
+
+    def _loglik(self, table: Table) -> float:
+        """Return the weighted sum of the log-likelihoods of the rows."""
+        found = split(self._graph, self._placed(table))
+        return weighted_sum(table.weight, logliks(self._logs(found), found))
 
     # ---- reading -------------------------------------------------------------------------------------------------
 
@@ -475,12 +478,18 @@ class NetworkMethods(SelectsModels, InformationCriteria):
 
     def _codes(self, source: Source) -> Ints:
         """Return a table as codes (N, V) of all variables; -1 where unobserved."""
+        return self._placed(self._table(source))
+
+    def _table(self, source: Source, weight: ArrayLike | None = None) -> Table:
+        """Return a table encoded by the states of the variables that are its columns."""
         check_is_fitted(self)
         names = self._columns_of(source)
-        schema = Schema.of(Column(name, "categorical", self._values(name)) for name in names)
-        codes = np.full((source.n_rows, len(self._graph)), -1, dtype=np.int64)
-        encoded = schema.encode(source).blocks["categorical"]
-        codes[:, [self._graph.names.index(name) for name in names]] = encoded
+        return Schema.of(Column(name, "categorical", self._values(name)) for name in names).encode(source, weight)
+
+    def _placed(self, table: Table) -> Ints:
+        """Return the codes of a table, (N, V), with a column for every variable."""
+        codes = np.full((table.n_rows, len(self._graph)), -1, dtype=np.int64)
+        codes[:, [self._graph.names.index(name) for name in table.schema.names]] = table.blocks["categorical"]
         return codes
 
     def _evidence(self, evidence: Mapping[str, Any] | None) -> tuple[Ints, dict[int, Likelihoods]]:

@@ -13,7 +13,7 @@ from scipy.special import entr
 
 from halfseen.analysis.missing_values import MissingValues
 from halfseen.analysis.missing_values import count as count_missing
-from halfseen.app.report.checks import converged, events, missing_check
+from halfseen.app.report.checks import converged, events, likelihood, missing_check
 from halfseen.app.report.material import Material
 from halfseen.app.report.missing_values import ASSUMED, missing_figure
 from halfseen.app.report.parts import Check, Checks, Figure, Grid, Heat, HeatCell, HeatRow, Part, Section, Text
@@ -97,6 +97,7 @@ def answer(model: Any, material: NetworkMaterial) -> Section:
 
 def _checks(model: Any, material: NetworkMaterial) -> Iterator[Check]:
     yield converged(model)
+    yield from likelihood(model)
     restarts = getattr(model, "restarts_", {"n_finalists": 1})
     if restarts["n_finalists"] > 1:
         agree = restarts["n_reached_best"]

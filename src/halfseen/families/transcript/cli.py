@@ -18,10 +18,12 @@ import pyarrow as pa
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
+from halfseen.app.fits import estimate_of, likelihood_fact, of_end
 from halfseen.app.tables import column, open_rows, writer
 from halfseen.data.encodings import read_text
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
+from halfseen.estimators.outcome import likelihood
 from halfseen.families.transcript.alignment import FORMATS, Segment, write
 from halfseen.families.transcript.audio_folder import AudioFolder, Recording, read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner
@@ -288,7 +290,8 @@ def score(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping
         found = model.score_samples(
             table.select(kept), _transcripts(reading), groups=reading["group"], time=reading["time"]
         )
-    return {"utterances": float(len(found)), "loglik": float(found.sum()), "per utterance": float(found.mean())}
+    total = float(found.sum())
+    return {"utterances": float(len(found)), "loglik": total, **estimate_of(model), "per utterance": total / len(found)}
 
 
 # ---- results --------------------------------------------------------------------------------------------------------
@@ -302,10 +305,7 @@ def describe(model: TranscriptAligner) -> None:
 def outcome(model: TranscriptAligner) -> str:
     """Return the outcome of the fit in one sentence."""
     grown = "" if len(model.stages_) == 1 else f", grown to {model.stages_[-1]['n_mix']} components"
-    return (
-        f"{len(model.units_)} units{grown}; log-likelihood {model.loglik_:,.1f}; "
-        f"{ended(model.stop_reason_, model.n_iter_)}"
-    )
+    return f"{len(model.units_)} units{grown}; {likelihood(model)}; {ended(model.stop_reason_, model.n_iter_)}"
 
 
 def summary(model: TranscriptAligner) -> dict[str, Any]:
@@ -316,10 +316,8 @@ def summary(model: TranscriptAligner) -> dict[str, Any]:
         "durations": model.dwell_,
         "pronunciations": model.pronunciations_,
         "loglik": model.loglik_,
-        "n_iter": model.n_iter_,
-        "converged": model.converged_,
-        "stop_reason": model.stop_reason_,
-        "events": list(model.events_),
+        "estimate": model._estimate,
+        **of_end(model),
     }
 
 
@@ -330,7 +328,7 @@ def facts(model: TranscriptAligner, record: Mapping[str, Any]) -> list[tuple[str
         ("states per unit", model._lexicon.n_states),
         ("components", model._n_mix),
         ("words with several pronunciations", len(model._lexicon.various) or None),
-        ("log-likelihood", f"{record['training']['loglik_']:,.2f}"),
+        likelihood_fact(model),
     ]
 
 

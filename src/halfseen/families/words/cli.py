@@ -17,8 +17,10 @@ from typing import Any, TextIO
 from halfseen.app import console
 from halfseen.app.code import call
 from halfseen.app.dispatch import Fitted
+from halfseen.app.fits import estimate_of, likelihood_fact, of_end
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
+from halfseen.estimators.outcome import likelihood
 from halfseen.families.words.bitext import open_lines, read_gold
 from halfseen.families.words.estimator import WordAligner
 from halfseen.families.words.link_scores import LinkScores, compared
@@ -107,7 +109,8 @@ def score(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, 
     logliks = model.score_samples(source, target)
     if not len(logliks):
         raise DataError(f"{source}: the file has no pairs.")
-    return {"pairs": len(logliks), "loglik": float(logliks.sum()), "loglik_per_pair": float(logliks.mean())}
+    total = float(logliks.sum())
+    return {"pairs": len(logliks), "loglik": total, **estimate_of(model), "loglik_per_pair": float(logliks.mean())}
 
 
 def data(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
@@ -191,7 +194,7 @@ def describe(model: WordAligner) -> None:
 
 def outcome(model: WordAligner) -> str:
     """Return the outcome of the fit in one sentence."""
-    return f"log-likelihood {model.loglik_:,.1f}; {ended(model.stop_reason_, model.n_iter_)}"
+    return f"{likelihood(model)}; {ended(model.stop_reason_, model.n_iter_)}"
 
 
 def summary(model: WordAligner) -> dict[str, Any]:
@@ -204,11 +207,9 @@ def summary(model: WordAligner) -> dict[str, Any]:
         "target_words": len(model.target_words_),
         "p_null": model.p_null_,
         "loglik": model.loglik_,
+        "estimate": model._estimate,
         "stages": [{name: value for name, value in stage.items() if name != "trace"} for stage in model.stages_],
-        "n_iter": model.n_iter_,
-        "converged": model.converged_,
-        "stop_reason": model.stop_reason_,
-        "events": list(model.events_),
+        **of_end(model),
     }
 
 
@@ -219,7 +220,7 @@ def facts(model: WordAligner, record: Mapping[str, Any]) -> list[tuple[str, Any]
         ("direction", f"{model.direction}{', trained to agree' if model._agrees else ''}"),
         ("pairs", f"{model._n_pairs:,}"),
         ("words", f"{len(model.source_words_):,} of the source, {len(model.target_words_):,} of the target"),
-        ("log-likelihood", f"{model.loglik_:,.2f}"),
+        likelihood_fact(model),
     ]
 
 

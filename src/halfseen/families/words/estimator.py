@@ -221,6 +221,12 @@ class WordAligner(WordAlignerMethods):
         several = self.dirichlet is None or len(self._sequence()) > 1
         return self.direction == "both" and self.assign == "soft" and self.null and several
 
+    @property
+    def _soft_estimate(self) -> str:
+        if self._agrees:  # which has no objective of its own
+            return "trained to agree"
+        return "maximum likelihood" if self.dirichlet is None else "variational posterior"
+
     def _agrees_in(self, number: int) -> bool:
         """Whether the directions agree in one model of the sequence.
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.app.report.checks import events
+from halfseen.app.report.checks import events, likelihood
 from halfseen.app.report.figures import svg
 from halfseen.app.report.material import Material
 from halfseen.app.report.parts import Check, Checks, Figure, Grid, Part, Section
@@ -87,6 +87,7 @@ def answer(model: Any, material: PairMaterial) -> Section:
 
 
 def _checks(model: Any, material: PairMaterial) -> Iterator[Check]:
+    yield from likelihood(model)
     yield from events(model)
     shares = [proba[i, j] for links, proba in zip(material.links, material.proba, strict=True) for i, j in links]
     sure = float(np.mean(np.array(shares) > 0.9)) if shares else 0.0
