@@ -37,6 +37,13 @@ class Elsewhere(Protocol):
         """Return the sum of the results of all chunks."""
 
 
+class Nothing:
+    """The sum of no chunks: what is added to it stays."""
+
+
+NOTHING = Nothing()
+
+
 class PairwiseSum:
     """The sum of numbered values, which may arrive in any order and from several threads.
 
@@ -70,9 +77,15 @@ class PairwiseSum:
                         self._waiting[level, number] = value
                         return
                     other = self._waiting.pop((level, beside))
-                value = other + value if beside < number else value + other
+                value = _added(other, value) if beside < number else _added(value, other)
             number, level = number >> 1, level + 1
         self.total = value
+
+
+def _added(one: Any, other: Any) -> Any:
+    if isinstance(one, Nothing) or isinstance(other, Nothing):
+        return other if isinstance(one, Nothing) else one
+    return one + other
 
 
 class Serial:
@@ -91,26 +104,6 @@ class Serial:
 
 
 serial = Serial()
-
-
-class Nothing:
-    """The sum of no chunks, whatever is added to it.
-
-    Examples
-    --------
-    >>> NOTHING + 2.5, (1, 2) + NOTHING
-    (2.5, (1, 2))
-    """
-
-    __array_ufunc__ = None  # arrays leave the sum to it
-
-    def __add__(self, other: Any) -> Any:
-        return other
-
-    __radd__ = __add__
-
-
-NOTHING = Nothing()
 
 
 class Parts(tuple[Any, ...]):
