@@ -51,7 +51,7 @@ FEATURES = ["color", "size", "visits"]
 def client(request):
     with (
         distributed.LocalCluster(
-            n_workers=request.param, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=request.param, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -252,7 +252,7 @@ def test_a_worker_that_dies_in_a_pass_changes_no_bit():
     model = hs.LatentClass(3, n_init=2, random_state=0)
     expected = fitted(model, lanes(FEATURES, {}, 4), {})
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         passes = []
