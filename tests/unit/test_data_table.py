@@ -279,9 +279,10 @@ def test_moments():
     X = rng.normal(size=(50, 3)) * [1, 2, 3] + [0, 5, -5]
     X[rng.random(X.shape) < 0.3] = NAN
     weight = rng.integers(0, 4, size=50).astype(float)
-    mean, var = table_of(X, weight).moments("gaussian")
+    mean, var, mass = table_of(X, weight).moments("gaussian")
     for d in range(3):
         seen = ~np.isnan(X[:, d])
+        assert mass[d] == weight[seen].sum()
         expected = np.average(X[seen, d], weights=weight[seen])
         np.testing.assert_allclose(mean[d], expected, rtol=1e-12)
         np.testing.assert_allclose(var[d], np.average((X[seen, d] - expected) ** 2, weights=weight[seen]), rtol=1e-12)
@@ -291,8 +292,8 @@ def test_moments_far_from_zero():
     rng = np.random.default_rng(0)
     far, weight = 1e8 + rng.normal(size=(100_000, 1)), rng.random(100_000)
     near = far - 1e8  # exactly
-    mean, var = table_of(far, weight).moments("gaussian")
-    mean_near, var_near = table_of(near, weight).moments("gaussian")
+    mean, var, _ = table_of(far, weight).moments("gaussian")
+    mean_near, var_near, _ = table_of(near, weight).moments("gaussian")
     np.testing.assert_allclose(mean, 1e8 + mean_near, rtol=1e-15)
     np.testing.assert_allclose(var, var_near, rtol=1e-12)
 
@@ -300,7 +301,7 @@ def test_moments_far_from_zero():
 def test_moments_of_a_column_that_the_first_rows_miss_keep_their_digits():
     rng = np.random.default_rng(0)
     near = np.where(np.arange(3 * CHUNK)[:, None] < 2 * CHUNK, NAN, rng.normal(size=(3 * CHUNK, 1)))
-    mean, var = table_of(near + 1e9).moments("gaussian")
+    mean, var, _ = table_of(near + 1e9).moments("gaussian")
     seen = near[2 * CHUNK :] + 1e9 - 1e9
     np.testing.assert_allclose(mean, 1e9 + seen.mean(), rtol=1e-15)
     np.testing.assert_allclose(var, seen.var(), rtol=1e-12)
@@ -308,7 +309,7 @@ def test_moments_of_a_column_that_the_first_rows_miss_keep_their_digits():
 
 def test_moments_of_a_column_without_weight():
     schema = Schema.learn(read([[1.5, 1.5], [2.5, 2.5]]))
-    mean, var = schema.encode(read([[None, 1.5]])).moments("gaussian")
+    mean, var, _ = schema.encode(read([[None, 1.5]])).moments("gaussian")
     assert np.isnan([mean[0], var[0]]).all()
     assert (mean[1], var[1]) == (1.5, 0.0)
 

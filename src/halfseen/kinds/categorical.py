@@ -27,7 +27,7 @@ from halfseen.data.columns import (
     is_whole,
 )
 from halfseen.data.frames import CodedColumn, RawColumn
-from halfseen.data.table import Table
+from halfseen.data.rows import Rows
 from halfseen.errors import ParameterError
 from halfseen.export.formula import Formula, Language
 from halfseen.kinds.doubts import FEWEST, codes_note, suspected_codes
@@ -186,7 +186,7 @@ class CategoricalKind(Tabular):
 
     # ---- the whole table, and the leaf ---------------------------------------------------------------------------
 
-    def summarise(self, table: Table, block: Block) -> Figures:
+    def summarise(self, table: Rows, block: Block) -> Figures:
         """Return the weighted count of every category."""
         return {"counts": table.frequencies(block.name)}
 
@@ -288,6 +288,10 @@ class CategoricalKind(Tabular):
 
     # ---- in other languages --------------------------------------------------------------------------------------
 
+    def exported_as_text(self, column: Column) -> bool:
+        """Whether the categories are texts."""
+        return {type(category) for category in column.categories or ()} == {str}
+
     def exported_cell(self, column: Column, language: Language) -> Formula:
         """Return the place of the cell among the categories; -1 where it is missing or none of them."""
         categories = column.categories or ()
@@ -295,7 +299,7 @@ class CategoricalKind(Tabular):
         if not types:  # no cell was ever seen
             return language.constant(-1.0)
         places = np.arange(len(categories), dtype=np.float64)[:, None]
-        if types == {str}:
+        if self.exported_as_text(column):
             return language.lookup(language.text(column.name), [str(text) for text in categories], places, -1.0)
         if str in types or (bool in types and len(types) > 1):
             raise ParameterError(

@@ -44,7 +44,7 @@ class PoissonKind(Counting):
         seen, events = stats[:2].sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             mean = events / seen
-        return check_moments({"mean": mean, "var": mean}, block, mass)
+        return check_moments({"mean": mean, "var": mean}, block, seen)
 
     def moments(self, **parameters: Floats) -> tuple[Floats, Floats]:
         """mean = var = rate."""
