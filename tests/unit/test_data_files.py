@@ -552,3 +552,11 @@ def test_writing_where_it_cannot_be_done(tmp_path):
 def test_standard_output(capsysbinary):
     write_table({"a": [1, None], "b": ["ü", "x"]}, "-")
     assert capsysbinary.readouterr().out == "a,b\n1,ü\n,x\n".encode()
+
+
+@pytest.mark.parametrize("before", ["a", "aa"])
+def test_an_object_of_json_with_the_same_key_twice_is_refused(tmp_path, before):
+    path = tmp_path / "t.json"  # DuckDB's message quotes the file, and may end within a character
+    path.write_text('[{"color": "red", "color": "' + before + "ü" * 40 + '"}]', encoding="utf-8")
+    with pytest.raises(DataError, match=r"same key twice|duplicate key"):
+        hs.open_table(path).__halfseen_frame__()
