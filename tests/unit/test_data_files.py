@@ -353,7 +353,7 @@ def test_numeric_and_missing_labels(csv):
 
 
 def test_what_is_no_table_is_refused(tmp_path, csv):
-    with pytest.raises(DataError, match="is a folder"):
+    with pytest.raises(DataError, match="has no data files in it"):
         open_table(tmp_path)
     (tmp_path / "people.csv").write_text("a\n1\n")
     with pytest.raises(DataError, match=r"no file .*poeple.csv. Did you mean .*people.csv"):
