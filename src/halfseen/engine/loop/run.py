@@ -32,7 +32,7 @@ class EMRun:
     params : the parameters to evaluate next
     step : the last accepted step; its objective belongs to its parameters
     last : the last step, from which the run goes on; not accepted where rounding made its objective lower
-    trace : objectives of the accepted steps
+    trace : objective of the accepted step after every pass, but for extrapolations that were rejected
     n_passes : passes over the data so far
     reason : why it stopped; None while it may go on
     pause : it also pauses after this many passes, until this is changed
@@ -142,10 +142,9 @@ class EMRun:
         The run goes on from it all the same: at a saddle the objective is flat, and parameters move. A model that
         spends its parameters has no others to return.
         """
-        if self._climbs and step.objective < self.objective and not self.model.spends:
-            return
-        self.trace.append(step.objective)
-        self.step = step
+        if not self._climbs or step.objective >= self.objective or self.model.spends:
+            self.step = step
+        self.trace.append(self.objective)
 
     def _unchanged(self, step: Step) -> bool:
         """Whether the M-step returned the same parameters, bit for bit: the second one does where nothing is hidden."""

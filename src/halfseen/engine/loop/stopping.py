@@ -40,7 +40,7 @@ def gain(tol: float) -> Rule:
     def rule(model: Model, pair: EMPair) -> str | None:
         unsure = pair.estimate is not None or pair.left == np.inf
         if pair.left < tol:
-            return "tolerance" if unsure or pair.gain >= 0 else "rounding"
+            return "tolerance" if unsure or pair.gain > -tol else "rounding"
         return "rounding" if not unsure and pair.gain <= NOISE * abs(pair.after.objective) else None
 
     return rule
