@@ -93,7 +93,9 @@ def test_ml_is_refused_where_there_are_no_probabilities():
 def test_the_n_of_bic_is_shown_in_full(tmp_path, weight, shown):
     cells = [f"{value},{weight}" for value in "aababb"]
     (tmp_path / "few.csv").write_text("\n".join(["v,w", *cells]) + "\n")
-    assert f"(N = {shown})" in halfseen("fit", tmp_path / "few.csv", "--weight", "w", "-k", 1).stderr
+    model = tmp_path / "m.halfseen"
+    assert f"(N = {shown})" in halfseen("fit", tmp_path / "few.csv", "--weight", "w", "-k", 1, "-o", model).stderr
+    assert re.search(rf"\nN +{shown}\n", halfseen("info", model).stdout)  # six rows, so not "rows"
 
 
 def test_rows_without_any_value_do_not_count(tmp_path):

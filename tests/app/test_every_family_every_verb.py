@@ -198,7 +198,7 @@ def test_a_report_names_estimate_and_n(fitted, folder, monkeypatch, estimator):
     monkeypatch.chdir(folder)
     assert not halfseen("report", fitted(estimator), *FITS[estimator].data, "-o", "page.html").exit_code
     text = " ".join(re.sub("<[^>]*>", "", (folder / "page.html").read_text()).split())
-    assert re.search(rf"The log-likelihood -?[\d,.]+ \({ESTIMATES.get(estimator, 'posterior mode')}\)", text)
+    assert re.search(rf"Log-likelihood -?[\d,.]+ \({ESTIMATES.get(estimator, 'posterior mode')}\)", text)
     assert estimator == "WordAligner" or re.search(r"BIC -?[\d,.]+ \(N = \d+", text)
 
 

@@ -10,7 +10,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from halfseen.assign import HARD, SOFT, Assign
-from halfseen.data import Chunk
+from halfseen.data import Chunk, Column, Schema, Table
 from halfseen.engine.loop.em import em, evaluate, steps
 from halfseen.engine.loop.expected import Expected, Step
 from halfseen.engine.loop.model import Reduced
@@ -24,6 +24,7 @@ from halfseen.leaves import Categorical, Cells, Floored, Gaussian, GaussianParam
 from halfseen.runners import runner
 from halfseen.runners.threads import read_jobs
 from halfseen.structures.independent import Independent
+from halfseen.sums import Serial
 
 
 def mixture(emit):
@@ -202,11 +203,14 @@ def test_an_interrupt_keeps_the_best_so_far():
     model, data, start = counts_model()
     seen = []
 
-    def interrupted(task, chunks):
-        seen.append(1)
-        if len(seen) > 4:
-            raise KeyboardInterrupt
-        return map(task, chunks)
+    class Interrupted(Serial):
+        def total(self, task, chunks):
+            seen.append(1)
+            if len(seen) > 4:
+                raise KeyboardInterrupt
+            return super().total(task, chunks)
+
+    interrupted = Interrupted()
 
     search = fit(model, data, [start], Plan(rule=gain(0.0), runner=interrupted))
     assert search.interrupted
@@ -255,8 +259,9 @@ def test_every_start_breaks_the_symmetry_and_repeats_with_its_seed(init):
     if init == "kmeans":  # which has no distance between categories
         del blocks["categorical"], leaves["categorical"]
     model = mixture(Product(3, leaves))
-    chunks = [Chunk(0, blocks, rng.choice([0.5, 1.0, 2.0], 50))]
-    begin = Start(model, whole(model.leaves["emit"], chunks), chunks)
+    schema = Schema.of(Column(f"{name}{d}", name, (0, 1, 2)) for name in blocks for d in range(blocks[name].shape[1]))
+    table = Table(schema, blocks, rng.choice([0.5, 1.0, 2.0], 50))
+    begin = Start.of(model, table)
     emit = STARTS[init](begin, np.random.default_rng(7))
     again = STARTS[init](begin, np.random.default_rng(7))
     for name in leaves:
@@ -266,16 +271,17 @@ def test_every_start_breaks_the_symmetry_and_repeats_with_its_seed(init):
         assert not np.allclose(first, second)
     params = {"mix": model.leaves["mix"].blank(), "emit": emit}
     assert model.feasible(params)
-    assert np.isfinite(evaluate(model, Reduced(chunks), [params])[0].loglik)
+    assert np.isfinite(evaluate(model, Reduced(table.chunks()), [params])[0].loglik)
 
 
 def test_the_whole_table_is_the_fit_of_one_component():
     rows = np.array([[1.0], [3.0], [np.nan]])
-    leaf = Product(2, {"x": Gaussian(2, np.full(1, 2.0), np.ones(1))})
-    found = whole(leaf, [Chunk(0, {"x": rows}, np.array([1.0, 3.0, 5.0]))])
-    np.testing.assert_allclose(found.params["x"].mean, 2.5)
-    np.testing.assert_allclose(found.params["x"].var, 0.75)
-    stats = leaf.view(found.row)["x"]
+    leaf = Product(2, {"gaussian": Gaussian(2, np.full(1, 2.0), np.ones(1))})
+    table = Table(Schema.of([Column("x", "gaussian")]), {"gaussian": rows}, np.array([1.0, 3.0, 5.0]))
+    found = whole(leaf, table)
+    np.testing.assert_allclose(found.params["gaussian"].mean, 2.5)
+    np.testing.assert_allclose(found.params["gaussian"].var, 0.75)
+    stats = leaf.view(found.row)["gaussian"]
     np.testing.assert_allclose(stats[:3, 0, 0], np.array([4.0, 0.0, 3.0]) / 9, atol=1e-12)
 
 

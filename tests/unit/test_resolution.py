@@ -1,6 +1,8 @@
 """The resolution of a column, the floor that it sets, and components that rest on next to nothing."""
 
 import warnings
+from functools import reduce
+from operator import add
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,7 @@ from typer.testing import CliRunner
 
 import halfseen as hs
 from halfseen.app.cli import app
-from halfseen.data.resolution import MOST, resolution, step_of
+from halfseen.data.resolution import MOST, Seen, step_of
 from halfseen.errors import CollapseWarning, ParameterError
 from halfseen.leaves import Floored, Gaussian, GaussianParams, Normal, NormalParams, Spherical
 from tests.shared_data import shared_data
@@ -52,18 +54,18 @@ def test_a_standardised_column_has_the_step_of_what_it_was_made_of():
 def test_order_and_pieces_do_not_matter():
     cells = np.column_stack([values[:200] for values, _ in STEPS.values() if len(values) >= 200])
     cells[::7, 0] = np.nan
-    whole = resolution([cells], cells.shape[1])
+    whole = Seen.of(cells).resolution
     mixed = RNG.permutation(cells)
     for pieces in ([mixed[:13], mixed[13:20], mixed[20:]], [np.repeat(cells, 8, axis=0)]):
-        found = resolution(pieces, cells.shape[1])
+        found = reduce(add, map(Seen.of, pieces)).resolution
         assert_array_equal(found.step, whole.step)
         assert_array_equal(found.distinct, whole.distinct)
 
 
 def test_too_many_values_have_no_resolution():
     many = np.arange(MOST + 1.0)[:, None]
-    assert resolution([many[:-1]], 1).step == 1.0
-    assert resolution([many], 1).step == 0.0
+    assert Seen.of(many[:-1]).resolution.step == 1.0
+    assert Seen.of(many).resolution.step == 0.0
 
 
 # ---- the floor ---------------------------------------------------------------------------------------------------

@@ -139,6 +139,8 @@ class Source(ABC):
         Columns that the user asked to be read as text.
     streams : bool
         Whether the table is outside memory and must be read by `batches`.
+    elsewhere : bool
+        Whether other processes hold the rows, and learn and encode them.
     memory_limit : int
         Bytes of memory to use for a table outside memory.
     """
@@ -152,7 +154,13 @@ class Source(ABC):
     line_of: Callable[[int], int | None] | None = None
     as_text: Collection[str] = ()
     streams: bool = False
+    elsewhere: bool = False
     memory_limit: int = 0
+
+    @property
+    def n_labels(self) -> int:
+        """The number of labels to give: one for each row."""
+        return self.n_rows
 
     @abstractmethod
     def column(self, j: int) -> RawColumn:
@@ -183,6 +191,14 @@ class Source(ABC):
     def batches(self) -> Iterator[Source]:
         """Batches of rows, each in memory."""
         yield self
+
+    def learn(self, kinds: Mapping[int, str], by_choice: bool) -> tuple[Any, ...]:
+        """Infer the columns of a table outside memory; `kinds` are given, by position."""
+        raise NotImplementedError
+
+    def encoded(self, schema: Any, evidence: Any) -> Any:
+        """Have the rows encoded by those who hold them."""
+        raise NotImplementedError
 
     def grouped(self) -> Source | None:
         """The same rows with equal ones merged outside memory, their numbers as weights; None if not possible."""

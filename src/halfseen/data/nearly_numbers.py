@@ -49,6 +49,9 @@ class OtherCells:
                 self.others[text] += count
                 self.first.setdefault(text, begin + row)
 
+    def __add__(self, other: OtherCells) -> OtherCells:
+        return OtherCells(self.n_cells + other.n_cells, self.others + other.others, other.first | self.first)
+
     @property
     def few(self) -> bool:
         """Whether there are some cells that are not numbers, and few of them."""

@@ -14,7 +14,7 @@ probability rather than a density: 1 / h is the largest density that says anythi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,40 +40,51 @@ class Resolution(NamedTuple):
     distinct: Floats  # at most MOST + 1: there may be more
 
 
-def resolution(blocks: Iterable[Floats], n_columns: int) -> Resolution:
-    """Return the resolution of the columns of a table that comes in pieces.
-
-    Parameters
-    ----------
-    blocks : iterable of (N, D) arrays
-        NaN where a cell is missing.
-    n_columns : int
-        D.
+class Seen:
+    """The distinct numbers seen of each column; None for a column that is known to have no grid. They add.
 
     Examples
     --------
-    >>> resolution([np.array([[0.5, 1.0], [2.0, 1.0]]), np.array([[3.5, np.nan]])], 2)
+    >>> seen = Seen.of(np.array([[0.5, 1.0], [2.0, 1.0]])) + Seen.of(np.array([[3.5, np.nan]]))
+    >>> seen.resolution
     Resolution(step=array([1.875, 0.   ]), distinct=array([3., 1.]))
     """
-    seen: list[Floats | None] = [np.zeros(0)] * n_columns
-    for block in blocks:
+
+    def __init__(self, values: Sequence[Floats | None]) -> None:
+        self.values = values
+
+    @classmethod
+    def of(cls, cells: Floats, known: Seen | None = None) -> Seen:
+        """Return what is seen in cells, (N, D), NaN where missing; not of columns that are `known` to have no grid."""
+        gone = [False] * cells.shape[1] if known is None else [values is None for values in known.values]
+        seen = cls([None if none else np.zeros(0) for none in gone])
         for rows in (slice(0, HEAD), slice(HEAD, None)):
-            _add(seen, block[rows])
-        if all(values is None for values in seen):
-            break
-    steps = [0.0 if values is None else step_of(values) for values in seen]
-    return Resolution(np.array(steps), np.array([float(MOST + 1 if v is None else len(v)) for v in seen]))
+            seen = seen + cls(
+                [None if values is None else _distinct(cells[rows, d]) for d, values in enumerate(seen.values)]
+            )
+        return seen
+
+    def __add__(self, other: Seen) -> Seen:
+        return Seen([_joined(own, its) for own, its in zip(self.values, other.values, strict=True)])
+
+    @property
+    def settled(self) -> bool:
+        """Whether more rows change nothing: no column has a grid."""
+        return all(values is None for values in self.values)
+
+    @property
+    def resolution(self) -> Resolution:
+        """The resolution of the columns."""
+        steps = [0.0 if values is None else step_of(values) for values in self.values]
+        return Resolution(np.array(steps), np.array([float(MOST + 1 if v is None else len(v)) for v in self.values]))
 
 
-def _add(seen: list[Floats | None], block: Floats) -> None:
-    """Add the numbers of a piece to those seen of each column; None once a column is known to have no grid."""
-    if not len(block):
-        return
-    for d, known in enumerate(seen):
-        if known is None:
-            continue
-        values = np.union1d(known, _distinct(block[:, d]))
-        seen[d] = values if len(values) <= FEW or (len(values) <= MOST and step_of(values) > 0) else None
+def _joined(own: Floats | None, its: Floats | None) -> Floats | None:
+    """Return the numbers of two parts of a column; None if one of them, or both together, have no grid."""
+    if own is None or its is None:
+        return None
+    values = np.union1d(own, its) if len(own) and len(its) else np.concatenate([own, its])
+    return values if len(values) <= FEW or (len(values) <= MOST and step_of(values) > 0) else None
 
 
 def _distinct(cells: NDArray[np.float64]) -> Floats:

@@ -85,6 +85,9 @@ class StreamSource(Source):
                 yield table
             first = last
 
+    def learn(self, kinds: Mapping[int, str], by_choice: bool) -> tuple[Column, ...]:
+        return learn_columns(self, kinds, by_choice)
+
     def grouped(self) -> Source | None:
         """The same rows with equal ones merged, with their numbers as weights; None if some rows are not used."""
         if self._rows is not None:
@@ -188,11 +191,11 @@ def _with_own(source: Source, own: Source | None, weight: str | None, target: st
             raise DataError(f"weight={weight!r}: the column holds {raw.type}, not numbers.")
         source.weight = raw.values
     if own is not None and target is not None:
-        source.target = _labels(own.column(own.names.index(target)))
+        source.target = labels_of(own.column(own.names.index(target)))
     return source
 
 
-def _labels(raw: RawColumn) -> NDArray[Any]:
+def labels_of(raw: RawColumn) -> NDArray[Any]:
     """Labels from a column; whole numbers without missing values as integers, which are quicker to read."""
     if raw.type == "number" and not raw.missing.any() and is_whole(raw.values).all():
         return raw.values.astype(np.int64)
@@ -206,13 +209,18 @@ def _labels(raw: RawColumn) -> NDArray[Any]:
 
 def learn_columns(source: Source, kinds: Mapping[int, str], by_choice: bool = True) -> tuple[Column, ...]:
     """Infer kind and categories of all columns in one pass; equal to `learn_column` on the whole columns."""
-    learners = [_Learner(name, kinds.get(j)) for j, name in enumerate(source.names)]
+    learners = [ColumnLearner(name, kinds.get(j)) for j, name in enumerate(source.names)]
 
     def learn(batch: Source, first: int) -> None:
         for j, learner in enumerate(learners):
             learner.add(batch.column(j), first)
 
     in_pieces(source, learn)
+    return learned(learners, source, by_choice)
+
+
+def learned(learners: Sequence[ColumnLearner], source: Source, by_choice: bool = True) -> tuple[Column, ...]:
+    """Return the inferred columns; refuse text that is nearly all numbers, with its place in the source."""
     for learner in learners:
         learner.check(source, by_choice)
     return tuple(learner.column() for learner in learners)
@@ -230,8 +238,8 @@ def in_pieces(source: Source, use: Callable[[Source, int], Any]) -> None:
         first += batch.n_rows
 
 
-class _Learner:
-    """State of one column while it is read: the distinct cells that `learn_column` needs."""
+class ColumnLearner:
+    """State of one column while it is read: the distinct cells that `learn_column` needs. Those of two parts add."""
 
     def __init__(self, name: str, kind: str | None) -> None:
         self.name = name
@@ -252,7 +260,7 @@ class _Learner:
         if raw.missing.all():
             return
         if self.type not in (None, raw.type):
-            raise DataError(f"column {self.name!r} mixes {self.type} and {raw.type}. Make all its cells of one type.")
+            raise self._mixed(raw.type)
         self.type = raw.type
         if raw.type == "text":
             self.texts.update(raw.seen if isinstance(raw, CodedColumn) else raw.values[~raw.missing])
@@ -264,6 +272,24 @@ class _Learner:
             self.kind.read(raw, self.name)
         if not self.settled:
             self._add_numbers(distinct_numbers(raw))
+
+    def __add__(self, other: ColumnLearner) -> ColumnLearner:
+        if None not in (self.type, other.type) and self.type != other.type:
+            raise self._mixed(other.type)
+        both = ColumnLearner(self.name, None if self.kind is None else self.kind.name)
+        both.type = self.type or other.type
+        both.texts = self.texts | other.texts
+        both._check_few(len(both.texts), "texts")
+        if self.levels is not None or other.levels is not None:
+            both.levels = (self.levels or {}) | (other.levels or {})
+        both.ordered = self.ordered or other.ordered
+        both.cells = self.cells + other.cells
+        both.numbers, both.settled = self.numbers, self.settled or other.settled
+        both._add_numbers(other.numbers)
+        return both
+
+    def _mixed(self, other: Any) -> DataError:
+        return DataError(f"column {self.name!r} mixes {self.type} and {other}. Make all its cells of one type.")
 
     def _add_numbers(self, numbers: NDArray[np.float64]) -> None:
         self.numbers = np.union1d(self.numbers, numbers)

@@ -27,9 +27,10 @@ from halfseen.data.columns import Block, Column, learn_column
 from halfseen.data.counts import Counts
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
-from halfseen.data.stream import in_pieces, learn_columns
+from halfseen.data.rows import Chunk, Rows
+from halfseen.data.stream import in_pieces
 from halfseen.errors import DataError, LightRowWarning, ParameterError, UnknownCategoryWarning, warn
-from halfseen.kernels import active as kernels
+from halfseen.sums import Runner, Task, serial
 
 __all__ = ["CHUNK", "Chunk", "Schema", "Table", "check_weight", "row_weight"]
 
@@ -89,7 +90,7 @@ class Schema:
             if name in source.as_text:
                 chosen.setdefault(j, "categorical")
         if source.streams:
-            found = learn_columns(source, chosen, by_choice)
+            found = source.learn(chosen, by_choice)
             return cls(found, _group(column.kind.name for column in found), source.named)
         worded = [j for j in range(len(source.names)) if source.words(j) is not None]
         known = survey(source, run) if len(worded) < len(source.names) else {}
@@ -125,6 +126,11 @@ class Schema:
         """Return the schema of columns known without data."""
         known = tuple(columns)
         return cls(known, _group(column.kind.name for column in known))
+
+    @classmethod
+    def of_named(cls, columns: Iterable[Column]) -> Schema:
+        """Return the schema of columns whose names are the user's."""
+        return replace(cls.of(columns), named=True)
 
     def arrange(self, treatment: Mapping[str, str]) -> Schema:
         """Put some columns into blocks of their own.
@@ -225,6 +231,9 @@ class Schema:
                [ 1, -1]], dtype=int8)}
         """
         self._check_names(source)
+        if source.elsewhere:
+            encoded: Table = source.encoded(self, evidence)
+            return encoded
         if evidence is not None and len(evidence.index) != source.n_rows:
             raise DataError(f"evidence is about {len(evidence.index)} rows, but X has {source.n_rows}.")
         if source.streams:
@@ -332,41 +341,7 @@ class Schema:
 
 
 @dataclass(frozen=True, eq=False)
-class Chunk:
-    """Some consecutive rows of a table: views, no copies.
-
-    Parameters
-    ----------
-    index : int
-        The chunk's number, which selects its random generator and its place in the sum.
-    blocks : dict of str to (n, D) array or Counts
-    weight : (n,) array
-    evidence : Evidence or None
-    """
-
-    index: int
-    blocks: Mapping[str, Any]
-    weight: NDArray[np.float64]
-    evidence: Evidence | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, n."""
-        return len(self.weight)
-
-    def check_finite(self) -> None:
-        """Raise `FastEncodingFailed` if the rows are encoded lazily and a cell is infinite."""
-        if isinstance(self.blocks, LazyBlocks):
-            self.blocks.check_finite()
-
-    @property
-    def log_evidence(self) -> NDArray[np.float64] | None:
-        """What the labels say about each row, (n, K); None when there are no labels. Built at each access."""
-        return None if self.evidence is None else self.evidence.log_evidence
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
+class Table(Rows):
     """Encoded rows with their weights.
 
     Parameters
@@ -378,6 +353,8 @@ class Table:
         What the labels say about the rows.
     memory_limit : int or None
         For a table whose arrays are in files, the bytes of memory to use; None: in memory.
+    runner : Runner
+        Who sums over the chunks.
     """
 
     schema: Schema
@@ -385,6 +362,24 @@ class Table:
     weight: NDArray[np.float64]
     evidence: Evidence | None = None
     memory_limit: int | None = None
+    runner: Runner = field(default=serial, repr=False)
+
+    def total(self, task: Task, light: bool = False) -> Any:
+        """Return the sum of a task over all chunks; `light` as in `chunks`."""
+        return self.runner.total(task, self.chunks(light=light))
+
+    def run_by(self, runner: Runner) -> Table:
+        """Return the table with sums over its chunks computed by a runner."""
+        return replace(self, runner=runner)
+
+    def sample(self, n_rows: int) -> Table:
+        """Return the first rows: in canonical order a fair sample."""
+        return self.take(slice(0, n_rows))
+
+    def first(self) -> Chunk:
+        """Return the first chunk: in canonical order a fair sample of the rows."""
+        size = self._chunk_rows(light=False)
+        return self._cut(0, slice(0, size), self._same_weight(size))
 
     @property
     def n_rows(self) -> int:
@@ -477,12 +472,17 @@ class Table:
         """
         if size is None:
             size = self._chunk_rows(light)
-        cuts = [slice(start, start + size) for start in range(0, self.n_rows, size)]
-        parts = list(map(self.take, cuts))
-        if self.weight.strides == (0,):  # one number for all rows: chunks share one array of it
-            same = self.weight[:size].copy()
-            return [Chunk(i, part.blocks, same[: part.n_rows], part.evidence) for i, part in enumerate(parts)]
-        return [Chunk(i, part.blocks, part.weight, part.evidence) for i, part in enumerate(parts)]
+        same = self._same_weight(size)
+        return [self._cut(i, slice(start, start + size), same) for i, start in enumerate(range(0, self.n_rows, size))]
+
+    def _same_weight(self, size: int) -> NDArray[np.float64] | None:
+        """Return one array for all chunks if all rows have the same weight."""
+        return self.weight[:size].copy() if self.weight.strides == (0,) else None
+
+    def _cut(self, index: int, rows: slice, same: NDArray[np.float64] | None) -> Chunk:
+        part = self.take(rows)
+        weight = part.weight if same is None else same[: part.n_rows]
+        return Chunk(index, part.blocks, weight, part.evidence)
 
     def _chunk_rows(self, light: bool) -> int:
         unread = isinstance(self.blocks, LazyBlocks)  # accessing such a block encodes it
@@ -571,61 +571,6 @@ class Table:
             return [*found.blocks.values(), found.weight, *([] if found.evidence is None else [found.evidence.index])]
 
         return replace(part(spill.sorted_and_merged(arrays, hashed, merged, memory_limit)), memory_limit=memory_limit)
-
-    def moments(self, block: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Weighted mean and variance of each column of a block over its observed cells.
-
-        mean[d] = sum_n weight[n] x[n, d] / sum_n weight[n];  var[d] likewise of (x[n, d] - mean[d])**2, in a second
-        pass, so that it is accurate for numbers near 1e8 too.
-
-        Returns
-        -------
-        mean, var : (D,) arrays
-            NaN for a column without an observed cell.
-
-        Examples
-        --------
-        >>> from halfseen.data import read
-        >>> source = read([[1e8 + 0.5], [None], [1e8 + 2.5]])
-        >>> Schema.learn(source).encode(source).moments("gaussian")
-        (array([1.00000002e+08]), array([1.]))
-        """
-        chunks = self.chunks()
-        pivot, _ = _moments(block, chunks[:1], np.zeros(self.blocks[block].shape[1]))
-        mean, var = _moments(block, chunks, np.nan_to_num(pivot))
-        if np.any((mean - pivot) ** 2 > 100 * var):  # the first rows differ much from the others: digits were lost
-            mean, var = _moments(block, chunks, np.nan_to_num(mean))
-        return mean, var
-
-    def frequencies(self, block: str) -> NDArray[np.float64]:
-        """Weighted counts of all categories of a categorical block, its columns one after the other.
-
-        Returns
-        -------
-        (sum of cardinalities,) array
-
-        Examples
-        --------
-        >>> from halfseen.data import read
-        >>> source = read([["a", 1], ["b", None], ["a", 1]])
-        >>> Schema.learn(source).encode(source, weight=[1, 1, 5]).frequencies("categorical")
-        array([6., 1., 6.])
-        """
-        sizes = self.schema.cardinalities(block)
-        starts = np.cumsum([0, *sizes[:-1]])
-        counts = np.zeros((1, sum(sizes)))
-        for chunk in self.chunks():
-            kernels.categorical_count(
-                np.ascontiguousarray(chunk.blocks[block]), starts, _together(chunk), chunk.weight, counts
-            )
-        return counts[0]
-
-    def word_frequencies(self, block: str) -> NDArray[np.float64]:
-        """Weighted counts of all words of a block of text, then the weight of all rows: (sum of cardinalities + 1,)."""
-        counts = np.zeros((1, sum(self.schema.cardinalities(block))))
-        for chunk in self.chunks():
-            kernels.counts_count(*chunk.blocks[block].arrays, _together(chunk), np.array(chunk.weight), counts)
-        return np.append(counts[0], self.weight.sum())
 
 
 def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
@@ -751,24 +696,3 @@ def _warn_unknown(unknown: Counter[tuple[str, Any]]) -> None:
         "categories not seen when fitting are treated as missing. " + "; ".join(lines) + ".",
         UnknownCategoryWarning,
     )
-
-
-def _together(chunk: Chunk) -> NDArray[np.int64]:
-    """All rows of a chunk in one component."""
-    return np.zeros(chunk.n_rows, dtype=np.int64)
-
-
-def _moments(
-    block: str, chunks: Sequence[Chunk], pivot: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weighted mean and variance of each column, from moments about `pivot`; NaN where nothing was observed."""
-    moments = np.zeros((3, 1, len(pivot)))
-    for chunk in chunks:
-        kernels.gaussian_count(
-            np.ascontiguousarray(chunk.blocks[block]), pivot[None], _together(chunk), chunk.weight, moments
-        )
-    mass, first, second = moments[:, 0]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shift = first / mass
-        var = np.where(np.isinf(second), np.inf, np.maximum(second / mass - shift**2, 0.0))
-        return pivot + shift, var

@@ -27,7 +27,7 @@ from halfseen.data.columns import (
     is_whole,
 )
 from halfseen.data.frames import CodedColumn, RawColumn
-from halfseen.data.table import Table
+from halfseen.data.rows import Rows
 from halfseen.errors import ParameterError
 from halfseen.export.formula import Formula, Language
 from halfseen.kinds.doubts import FEWEST, codes_note, suspected_codes
@@ -186,7 +186,7 @@ class CategoricalKind(Tabular):
 
     # ---- the whole table, and the leaf ---------------------------------------------------------------------------
 
-    def summarise(self, table: Table, block: Block) -> Figures:
+    def summarise(self, table: Rows, block: Block) -> Figures:
         """Return the weighted count of every category."""
         return {"counts": table.frequencies(block.name)}
 

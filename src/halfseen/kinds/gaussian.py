@@ -6,14 +6,14 @@ or "identity". Columns that are fixed or tied one by one are independent.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from halfseen.data.columns import Block, Column, numbers_of
 from halfseen.data.frames import RawColumn
-from halfseen.data.resolution import FEW, resolution
+from halfseen.data.resolution import FEW, Seen
 from halfseen.errors import DataError, ParameterError
 from halfseen.export.formula import LARGEST, Formula, Language, observed
 from halfseen.kinds.doubts import count_kind
@@ -66,9 +66,13 @@ class GaussianKind(Kind):
 
     # ---- the whole table -----------------------------------------------------------------------------------------
 
-    def scan_pieces(self, pieces: Iterable[Any], n_columns: int) -> Figures:
+    def seen(self, cells: Any, known: Any = None) -> Seen:
+        """Return the distinct numbers."""
+        return Seen.of(cells, known)
+
+    def scan_figures(self, seen: Seen) -> Figures:
         """Return the resolution of each column and the number of its distinct values, (D,) each."""
-        return resolution(pieces, n_columns)._asdict()
+        return seen.resolution._asdict()
 
     def joined(self, before: Figures, scanned: Figures) -> Figures:
         """Return the finer resolution; none once a piece has none. Values are counted in the piece with most.

@@ -23,7 +23,7 @@ whole                 the parameters of the whole table, if not a mean over comp
 expected_log_density  in closed form
 statistics            the names of the first statistics of its leaf, for `hs.explain`
 summary_from          the summary read off statistics: then `NaiveBayes.partial_fit` takes the column
-scanned, scan_pieces, joined   what of the summary must be read off the cells, and how it adds
+scanned, seen, scan_figures, joined   what of the summary must be read off the cells, and how it adds
 notes                 what a fit records about its columns in `events_`
 doubts                likewise, from the cells: suspected codes for missing values, another kind that may fit better
 few_values            columns that hold so few distinct values that they may be categories
@@ -45,6 +45,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
@@ -54,7 +55,7 @@ from numpy.typing import NDArray
 from halfseen.assign import SOFT
 from halfseen.data.columns import Block, Column, is_whole, numbers_of
 from halfseen.data.frames import RawColumn, Source
-from halfseen.data.table import Table
+from halfseen.data.rows import Chunk, Rows
 from halfseen.errors import DataError, ParameterError
 from halfseen.export.formula import Formula, Language, observed
 from halfseen.export.series import FEW_COUNTS
@@ -377,20 +378,39 @@ class Kind(ABC):
 
     # ---- the whole table -----------------------------------------------------------------------------------------
 
-    def summarise(self, table: Table, block: Block) -> Figures:
+    def summarise(self, table: Rows, block: Block) -> Figures:
         """Return what the leaf must know of the whole table: mean and variance of each column, (D,) each."""
         with np.errstate(over="ignore", invalid="ignore"):
             mean, var = table.moments(block.name)
         return {**check_moments({"mean": mean, "var": var}, block), **self.scan(table, block)}
 
-    def scan(self, table: Table, block: Block) -> Figures:
+    def scan(self, table: Rows, block: Block) -> Figures:
         """Return the part of the summary that no statistics hold: it must be read off the cells."""
-        cells = (chunk.blocks[block.name] for chunk in table.chunks(light=True)) if self.scanned else ()
-        return self.scan_pieces(cells, len(block.members))
+        if not self.scanned:
+            return {}
+        first = self.seen(table.first().blocks[block.name])
+        if first.settled:
+            return self.scan_figures(first)
+        return self.scan_figures(table.total(partial(_seen, kind=self, block=block.name, known=first), light=True))
 
-    def scan_pieces(self, pieces: Iterable[Any], n_columns: int) -> Figures:
+    def scan_pieces(self, pieces: Iterable[Any]) -> Figures:
         """Return that part of the cells of a block, which come in pieces, (N, D) each; it need not take all of them."""
-        return {}
+        if not self.scanned:
+            return {}
+        found = None
+        for cells in pieces:
+            found = self.seen(cells, found) if found is None else found + self.seen(cells, found)
+            if found.settled:
+                break
+        return self.scan_figures(found)
+
+    def seen(self, cells: Any, known: Any = None) -> Any:
+        """Return what is seen in cells, (N, D): it adds, and is `settled` once more cells change nothing."""
+        raise NotImplementedError(f"{self.name} scans cells: it needs the method seen.")
+
+    def scan_figures(self, seen: Any) -> Figures:
+        """Return the figures of what was seen, named as in `scanned`, (D,) each."""
+        raise NotImplementedError(f"{self.name} scans cells: it needs the method scan_figures.")
 
     def joined(self, before: Figures, scanned: Figures) -> Figures:
         """Return what was scanned of rows that came in pieces: `before`, and one more piece."""
@@ -678,6 +698,11 @@ class Counting(Kind):
     def legal_summary(self, summary: Figures) -> bool:
         """Whether means and variances are at least 0."""
         return super().legal_summary(summary) and bool((summary["mean"] >= 0).all())
+
+
+def _seen(chunk: Chunk, kind: Kind, block: str, known: Any) -> Any:
+    """Return what a kind sees in a block of a chunk."""
+    return kind.seen(chunk.blocks[block], known)
 
 
 def _own_and_whole(column: ColumnProfile, k: int) -> tuple[tuple[float, float], tuple[float, float]]:

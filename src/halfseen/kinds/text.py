@@ -24,7 +24,7 @@ from scipy.special import rel_entr
 from halfseen.data.columns import Block, Column
 from halfseen.data.counts import Counts
 from halfseen.data.frames import RawColumn, Source
-from halfseen.data.table import Table
+from halfseen.data.rows import Rows
 from halfseen.data.text import count_words, read_options
 from halfseen.errors import DataError, ParameterError
 from halfseen.export.formula import Formula, Language
@@ -159,7 +159,7 @@ class TextKind(Tabular):
         """Yield nothing: words are no numbers."""
         return iter(())
 
-    def summarise(self, table: Table, block: Block) -> Figures:
+    def summarise(self, table: Rows, block: Block) -> Figures:
         """Return the weighted count of every word, then the weight of all rows."""
         return {"counts": table.word_frequencies(block.name)}
 

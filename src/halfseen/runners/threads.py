@@ -9,15 +9,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from halfseen.engine.loop.em import Runner, serial
 from halfseen.errors import ParameterError
-
-Result = TypeVar("Result")
+from halfseen.sums import PairwiseSum, Runner, Task, serial
 
 
 @contextmanager
@@ -29,7 +27,7 @@ def runner(n_jobs: int | None, n_chunks: int) -> Iterator[Runner]:
             yield serial
             return
         with ThreadPoolExecutor(workers - 1, thread_name_prefix="halfseen") as pool:
-            yield lambda task, chunks: _in_order(pool, task, chunks, workers)
+            yield Threads(pool, workers)
 
 
 def read_jobs(n_jobs: int | None) -> int:
@@ -42,52 +40,69 @@ def read_jobs(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
 
-def _in_order(
-    pool: ThreadPoolExecutor, task: Callable[[Any], Result], chunks: Sequence[Any], workers: int
-) -> Iterator[Result]:
-    """Yield results in the order of the chunks.
+class Threads:
+    """A runner with a pool of threads and the calling one.
 
-    Each worker has one lane of neighbouring chunks, the calling thread the first: submitting work and waking a thread
-    costs as much as a small chunk. Idle workers steal chunks from the tail of other lanes, so that a slow or busy core
-    does not delay the result.
+    Each worker has neighbouring chunks, the calling thread the first: submitting work and waking a thread costs as much
+    as a small chunk. Idle workers steal chunks from the tail of others, so that a slow or busy core does not delay the
+    result.
     """
-    if not chunks:
-        return
-    size = -(-len(chunks) // workers)
-    lanes = [deque(range(first, min(first + size, len(chunks)))) for first in range(0, len(chunks), size)]
-    results: dict[int, Result] = {}
 
-    def stop() -> None:
-        for lane in lanes:
-            lane.clear()
+    def __init__(self, pool: ThreadPoolExecutor, workers: int) -> None:
+        self._pool = pool
+        self._workers = workers
 
-    def work(own: int) -> None:
+    def __call__(self, task: Task, chunks: Sequence[Any]) -> Iterator[Any]:
+        """Yield results in the order of the chunks."""
+        results: dict[int, Any] = {}
         try:
-            while (at := _take(lanes, own)) is not None:
-                results[at] = task(chunks[at])
-        except BaseException:
-            stop()  # cancel the remaining workers
-            raise
+            self._each(lambda at: results.__setitem__(at, task(chunks[at])), len(chunks))
+            for at in range(len(chunks)):
+                yield results.pop(at)
+        finally:
+            results.clear()  # the traceback of an error would keep them alive
 
-    waiting: list[Future[None]] = []
-    try:
-        waiting += [pool.submit(work, own) for own in range(1, len(lanes))]
-        work(0)
-        for future in waiting:
-            if not future.cancel():  # a lane not begun has nothing left; its thread may be waiting for ours
-                future.result()
-        for at in range(len(chunks)):
-            yield results.pop(at)
-    finally:
-        stop()
-        for future in waiting:
-            future.cancel()
-        results.clear()  # the traceback of an error would keep them alive
+    def total(self, task: Task, chunks: Sequence[Any]) -> Any:
+        """Return the sum of the results."""
+        found = PairwiseSum(len(chunks))
+        self._each(lambda at: found.add(at, task(chunks[at])), len(chunks))
+        return found.total
+
+    def _each(self, do: Callable[[int], None], n_chunks: int) -> None:
+        """Call `do` with the number of every chunk."""
+        if not n_chunks:
+            return
+        size = -(-n_chunks // self._workers)
+        shares = [deque(range(first, min(first + size, n_chunks))) for first in range(0, n_chunks, size)]
+
+        def stop() -> None:
+            for share in shares:
+                share.clear()
+
+        def work(own: int) -> None:
+            try:
+                while (at := _take(shares, own)) is not None:
+                    do(at)
+            except BaseException:
+                stop()  # cancel the remaining workers
+                raise
+
+        waiting: list[Future[None]] = []
+        try:
+            waiting += [self._pool.submit(work, own) for own in range(1, len(shares))]
+            work(0)
+            for future in waiting:
+                if not future.cancel():  # a share not begun has nothing left; its thread may be waiting for ours
+                    future.result()
+        finally:
+            stop()
+            for future in waiting:
+                future.cancel()
 
 
-def _take(lanes: Sequence[deque[int]], own: int) -> int | None:
-    """Return the next chunk of the worker's own lane, else the last of another lane; None when all are empty."""
-    order = [lanes[own].popleft, *(lane.pop for lane in lanes[own + 1 :]), *(lane.pop for lane in lanes[:own])]
+def _take(shares: Sequence[deque[int]], own: int) -> int | None:
+    """Return the next chunk of the worker's own share, else the last of another; None when all are empty."""
+    order = [shares[own].popleft, *(one.pop for one in shares[own + 1 :]), *(one.pop for one in shares[:own])]
     for take in order:
         try:
             return take()  # popping from a deque is atomic: no chunk is taken twice

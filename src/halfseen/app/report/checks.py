@@ -41,8 +41,8 @@ def likelihood(model: Any) -> Iterator[Check]:
     """Return the log-likelihood of the fit, which estimate it belongs to, and BIC with its N."""
     if not hasattr(model, "loglik_") or is_rule(model):
         return
-    figures = [outcome.likelihood(model)] + ([outcome.criteria(model)] if hasattr(model, "bic") else [])
-    yield Check(True, "Likelihood", f"The {', '.join(figures)}.")
+    text = outcome.likelihood(model) + (f", {outcome.criteria(model)}" if hasattr(model, "bic") else "")
+    yield Check(True, "Likelihood", f"{text[:1].upper()}{text[1:]}.")
 
 
 def advice(model: Any) -> str:

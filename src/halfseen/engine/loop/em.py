@@ -11,9 +11,8 @@ or wrap these two; none is inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
-from operator import add
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,7 @@ from halfseen.engine.loop.model import Model, Reduced
 from halfseen.engine.loop.paths import Path, ThreeStep
 from halfseen.engine.loop.run import EMRun
 from halfseen.leaves.limits import Params
-
-Runner = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+from halfseen.sums import Parts, Runner, serial
 
 
 def em(evaluate: Callable[[Sequence[EMRun]], list[Step]], runs: Sequence[EMRun]) -> Iterator[list[EMRun]]:
@@ -47,11 +45,6 @@ def steps(model: Model, data: Reduced, params: Params, assign: Assign = SOFT, **
         yield run.accepted
 
 
-def serial(task: Callable[[Any], Any], chunks: Sequence[Any]) -> Iterable[Any]:
-    """Run the task chunk by chunk, in order."""
-    return map(task, chunks)
-
-
 def evaluate(
     model: Model,
     data: Reduced,
@@ -69,7 +62,7 @@ def evaluate(
     data : Reduced                the chunks, and the statistics of rows in which nothing is hidden
     candidates : list of params
     assign : Assign
-    runner : callable             maps a task over chunks, results in their order
+    runner : Runner               sums a task over chunks
     seed, keys :                  sample mode: candidate i draws from the generator of ``(*keys[i], chunk)``
 
     Returns
@@ -96,20 +89,29 @@ def _pass(
     path: Path = data.path if data.path is not None and assign == SOFT else ThreeStep(model)
     if not data.chunks:  # nothing is hidden, and nothing has to be prepared
         return [_known(model, data, params) for params in candidates]
-    prepared = [path.prepare(params) for params in candidates]
-
-    def task(chunk: Any) -> list[Expected]:
-        return [
-            path.expected(ready, chunk, assign.seeded(seed, (*key, chunk.index)))
-            for ready, key in zip(prepared, keys, strict=True)
-        ]
-
-    zero = [path.zero() for _ in candidates]
-    totals = reduce(lambda sums, parts: list(map(add, sums, parts)), runner(task, data.chunks), zero)
-    finished = [path.finish(total) for total in totals]
+    task = Gather(path, [path.prepare(params) for params in candidates], assign, seed, keys)
+    finished = [path.finish(total) for total in data.total(task, runner)]
     if data.known is None:
         return finished
     return [total + _known(model, data, params) for params, total in zip(candidates, finished, strict=True)]
+
+
+@dataclass(frozen=True)
+class Gather:
+    """The task of a pass: the sums of a chunk for every candidate."""
+
+    path: Path
+    prepared: Sequence[Any]
+    assign: Assign
+    seed: np.random.SeedSequence
+    keys: Sequence[tuple[int, ...]]
+
+    def __call__(self, chunk: Any) -> Parts:
+        """Return the sums of a chunk."""
+        return Parts(
+            self.path.expected(ready, chunk, self.assign.seeded(self.seed, (*key, chunk.index)))
+            for ready, key in zip(self.prepared, self.keys, strict=True)
+        )
 
 
 def _known(model: Model, data: Reduced, params: Params) -> Expected:

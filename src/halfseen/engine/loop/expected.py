@@ -9,7 +9,7 @@ import numpy as np
 from halfseen.leaves.leaf import Stats
 from halfseen.leaves.limits import Params
 
-_WORD = (1 << 64) - 1
+WORD = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Expected:
         return cls(np.zeros(size), 0.0)
 
     def __add__(self, other: Expected) -> Expected:
-        return Expected(self.stats + other.stats, self.loglik + other.loglik, (self.digest + other.digest) & _WORD)
+        return Expected(self.stats + other.stats, self.loglik + other.loglik, (self.digest + other.digest) & WORD)
 
     def __mul__(self, factor: float) -> Expected:
         return Expected(self.stats * factor, self.loglik * factor, self.digest)

@@ -14,12 +14,12 @@ from itertools import count
 import numpy as np
 
 from halfseen.assign import Assign
-from halfseen.engine.loop.em import Runner, serial
 from halfseen.engine.loop.model import Model, Reduced
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.errors import FitError
 from halfseen.leaves.limits import Params
 from halfseen.seeds import child
+from halfseen.sums import Runner, serial
 
 SAMPLE = Assign("sample", latent=True)
 

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import SOFT, Assign
-from halfseen.engine.loop.expected import Expected, Step
+from halfseen.engine.loop.expected import WORD, Expected, Step
 from halfseen.leaves.leaf import Floats, Leaf, Stats, lacking, n_rows
 from halfseen.leaves.limits import Params
 from halfseen.leaves.product import Bundle
 from halfseen.structures.structure import Inference, Structure
+from halfseen.sums import Runner, Task, serial
 
 
 class Chunk(Protocol):
@@ -55,6 +56,11 @@ class Reduced:
     known: Expected | None = None
     about: Params = field(default=None, repr=False)
     path: Any = None
+
+    def total(self, task: Task, runner: Runner = serial) -> Any:
+        """Return the sum of a task over all chunks."""
+        elsewhere = getattr(self.chunks, "total", None)
+        return runner.total(task, self.chunks) if elsewhere is None else elsewhere(task)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +123,7 @@ class Model(Bundle):
         """Return the statistics of a chunk: the task that runners map over the data."""
         stats = np.zeros(self.stats_shape)
         found = self.gather(prepared, chunk.blocks, chunk.weight[:, None], assign, stats, chunk.log_evidence)
-        digest = hash((chunk.index, found.digest)) if assign.mode == "hard" else 0
+        digest = hash((chunk.index, found.digest)) & WORD if assign.mode == "hard" else 0
         return Expected(stats, weighted_sum(chunk.weight, found.log_evidence[:, 0]), digest)
 
     def improved(self, step: Step) -> Params:

@@ -19,9 +19,6 @@ class Path(Protocol):
     def prepare(self, params: Params) -> Any:
         """Derive what the pass needs of one candidate's parameters."""
 
-    def zero(self) -> Expected:
-        """Return the sums of no data."""
-
     def expected(self, prepared: Any, chunk: Any, assign: Assign) -> Expected:
         """Return the sums of a chunk."""
 
@@ -38,10 +35,6 @@ class ThreeStep:
     def prepare(self, params: Params) -> Any:
         """Prepare every leaf."""
         return self.model.prepare(params)
-
-    def zero(self) -> Expected:
-        """Return the statistics of no data."""
-        return Expected.zero(self.model.stats_shape[0])
 
     def expected(self, prepared: Any, chunk: Chunk, assign: Assign) -> Expected:
         """Return the statistics of a chunk."""

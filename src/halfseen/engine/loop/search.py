@@ -20,7 +20,7 @@ from math import ceil
 import numpy as np
 
 from halfseen.assign import SOFT, Assign
-from halfseen.engine.loop.em import Runner, em, serial
+from halfseen.engine.loop.em import em
 from halfseen.engine.loop.expected import Step
 from halfseen.engine.loop.gradient import METHODS, GradientRun
 from halfseen.engine.loop.model import Model, Reduced
@@ -32,6 +32,7 @@ from halfseen.engine.services.progress import report
 from halfseen.errors import ParameterError
 from halfseen.leaves.limits import Params
 from halfseen.seeds import child
+from halfseen.sums import Runner, serial
 
 FIRST_STARTS = 16  # of an open number of starts; doubled until enough agree
 MOST_STARTS = 128

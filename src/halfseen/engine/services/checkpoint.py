@@ -54,7 +54,6 @@ from halfseen.assign import SOFT, Assign
 from halfseen.data.counts import Counts
 from halfseen.disk import enough_space, size_text
 from halfseen.engine.loop import em
-from halfseen.engine.loop.em import Runner, serial
 from halfseen.engine.loop.expected import Expected, Step
 from halfseen.engine.loop.model import Model, Reduced
 from halfseen.errors import CheckpointError, DiskError
@@ -62,6 +61,7 @@ from halfseen.leaves.leaf import Leaf, arrays, frozen
 from halfseen.leaves.limits import Params
 from halfseen.seeds import seed_of
 from halfseen.structures.tree import Sentences
+from halfseen.sums import Runner, serial
 from halfseen.whole_file import whole_file
 
 __all__ = ["Checkpoint", "checkpoint", "current", "evaluate", "lasting_seed", "recorded", "stop_recording"]
@@ -570,12 +570,19 @@ def _of_data(model: Model, data: Reduced) -> bytes:
     _feed(digest, [_kinds(model), model.stats_shape, type(data.path).__name__])
     known = None if data.known is None else (data.known.stats, data.known.loglik)
     _feed(digest, [known, data.about])
-    for chunk in data.chunks:
-        _feed(digest, [chunk.index, getattr(chunk, "fingerprinted", chunk.blocks), chunk.weight, chunk.log_evidence])
-        if hasattr(chunk.blocks, "lengths"):  # sequences: the same steps may be cut otherwise
-            _feed(digest, chunk.blocks.lengths)
-        _feed(digest, [graph.arrays for graph in getattr(chunk.blocks, "graphs", ())])
+    for of_chunk in data.total(_of_chunk) if len(data.chunks) else ():
+        digest.update(of_chunk)
     return digest.digest()
+
+
+def _of_chunk(chunk: Any) -> tuple[bytes]:
+    """Return the fingerprint of a chunk, in a tuple: sums of these keep all of them, in order."""
+    digest = blake2b(digest_size=PRINT)
+    _feed(digest, [chunk.index, getattr(chunk, "fingerprinted", chunk.blocks), chunk.weight, chunk.log_evidence])
+    if hasattr(chunk.blocks, "lengths"):  # sequences: the same steps may be cut otherwise
+        _feed(digest, chunk.blocks.lengths)
+    _feed(digest, [graph.arrays for graph in getattr(chunk.blocks, "graphs", ())])
+    return (digest.digest(),)
 
 
 def _kinds(leaf: Leaf) -> str:

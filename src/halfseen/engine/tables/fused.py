@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import Assign
-from halfseen.data import Table
+from halfseen.data.rows import Rows
 from halfseen.engine.loop.expected import Expected
 from halfseen.engine.loop.model import Chunk, Model
 from halfseen.kernels import active as kernels
@@ -57,7 +57,7 @@ class FusedMixture:
     Sums of a chunk are one vector: mix (W), usage of groups (R, W), moments (3, D, W), Poisson sums (3, P, W).
     """
 
-    def __init__(self, model: Model, emit: Product, table: Table | None) -> None:
+    def __init__(self, model: Model, emit: Product, table: Rows | None) -> None:
         self.model = model
         self.emit = emit
         self.n_components = emit.n_components
@@ -69,14 +69,14 @@ class FusedMixture:
         sizes = [size for leaf in self.categorical.values() for size in leaf.cardinalities]
         missing = [True] * len(sizes)
         if table is not None:
-            missing = [absent for name in self.categorical for absent in _missing(table, name)]
+            missing = [absent for name in self.categorical for absent in table.holes(name).tolist()]
         self.sizes = sizes
         self.groups = _Groups(sizes, missing)
         self.n_numbers = sum(len(leaf.scale) for leaf in self.gaussian.values())
         self.n_counts = sum(len(leaf.scale) for leaf in self.poisson.values())
 
     @classmethod
-    def find(cls, model: Model, table: Table | None = None) -> FusedMixture | None:
+    def find(cls, model: Model, table: Rows | None = None) -> FusedMixture | None:
         """Return the plan for a model and its data, or None where the kernel cannot serve it.
 
         Without the data, for a single pass over new rows, any column may have missing cells.
@@ -273,14 +273,6 @@ def servable(leaf: Leaf) -> bool:
     if isinstance(inside, Poisson):
         return bool((inside.scale <= LARGE_COUNTS).all())
     return type(inside) in (Categorical, Gaussian)
-
-
-def _missing(table: Table, block: str) -> list[bool]:
-    """Return which columns of a block have a missing cell; chunk by chunk, as the table may lie in a file."""
-    found = np.zeros(table.blocks[block].shape[1], dtype=bool)
-    for chunk in table.chunks():
-        found |= (chunk.blocks[block] < 0).any(axis=0)
-    return found.tolist()
 
 
 def _greedy(sizes: Sequence[int]) -> list[list[int]]:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from halfseen.assign import Assign
-from halfseen.data import Table
 from halfseen.engine.loop.expected import Expected
 from halfseen.engine.loop.model import Chunk, Model
 from halfseen.engine.loop.paths import ThreeStep
@@ -33,8 +32,8 @@ class FusedNormal(ThreeStep):
         self.emit, self.name, self.leaf = emit, name, leaf
 
     @classmethod
-    def find(cls, model: Model, table: Table) -> FusedNormal | None:
-        """Return the path for a model and its data, or None where no kernel can serve it."""
+    def find(cls, model: Model) -> FusedNormal | None:
+        """Return the path for a model, or None where no kernel can serve it."""
         emit = model.leaves["emit"]
         if kernels is plain or model.structure != Independent() or not isinstance(emit, Product):
             return None

@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.engine.loop.em import Runner, serial
 from halfseen.errors import ObjectiveFell
 from halfseen.kernels import active as kernels
 from halfseen.leaves.leaf import Floats
+from halfseen.sums import Runner, serial
 
 PARTS = 16
 SMALLEST = 1024  # rows; below, handing a part to a worker costs more than the part

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data import Chunk, Evidence, Table
-from halfseen.engine.loop.em import Runner, serial
+from halfseen.data.rows import Rows
 from halfseen.engine.loop.expected import Expected, Step
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.tables.fused import FusedMixture
@@ -22,15 +22,19 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.kernels import active as kernels
 from halfseen.leaves.exact import Joined, Weights, unit_of
 from halfseen.leaves.limits import Params
+from halfseen.sums import Runner, serial
 
 
-def reduce(model: Mixture, table: Table, runner: Runner = serial) -> Reduced:
+def reduce(model: Mixture, table: Any, runner: Runner = serial) -> Reduced:
     """Return the chunks in which something is hidden, and the statistics of the rows in which nothing is.
 
     A row whose labels leave one component has the same usage under any parameters. With labels for all rows nothing
     is left to iterate over, and EM is counting.
     """
-    table = _arranged(model, table)
+    if not isinstance(table, Table):  # rows that others hold
+        reduced: Reduced = table.reduced(model)
+        return reduced
+    table = arranged(model, table)
     if table.evidence is None:
         return _packed(model, table)
     counted, rest = known_apart(model, table, runner)
@@ -47,14 +51,18 @@ def known_apart(model: Mixture, table: Table, runner: Runner = serial) -> tuple[
     """
     if table.evidence is None:
         return None, table
-    about = model.blank()
+    known, rest = apart(model, table)
+    return None if known is None else _counted(model, known, model.blank(), runner), rest
+
+
+def apart(model: Mixture, table: Table) -> tuple[Table | None, Table | None]:
+    """Return the rows of a table with labels in which nothing is hidden, and the others; None for no rows."""
     if all_countable(model, table):
-        return _counted(model, table, about, runner), None
+        return table, None
     known = _countable(model, table)
     if not known.any():
         return None, table
-    counted = _counted(model, table.take(np.flatnonzero(known)), about, runner)
-    return counted, table.take(np.flatnonzero(~known))
+    return table.take(np.flatnonzero(known)), table.take(np.flatnonzero(~known))
 
 
 def _countable(model: Mixture, table: Table) -> NDArray[np.bool_]:
@@ -143,7 +151,7 @@ def counted(model: Mixture, data: Reduced, params: Params) -> Params:
     return model.improved(Step(params, Expected(stats, 0.0)))
 
 
-def _arranged(model: Mixture, table: Table) -> Table:
+def arranged(model: Mixture, table: Table) -> Table:
     """Return the table with rows that have the same cells missing next to each other: they share work."""
     order = model.leaves["emit"].arrange(table.blocks)
     return table if order is None else table.take(order)
@@ -153,14 +161,17 @@ def _packed(model: Mixture, table: Table) -> Reduced:
     """Return the chunks of a table, packed for the fused path where there is one and no row has labels."""
     if table.evidence is not None and not table.evidence.index.any():  # pattern 0: no label
         table = replace(table, evidence=None)
-    path: Any = None
-    if table.evidence is None:
-        path = FusedText.find(model) or FusedNormal.find(model, table) or FusedMixture.find(model, table)
+    path = path_of(model, table) if table.evidence is None else None
     chunks = table.chunks()
     if path is None:
         return Reduced(chunks)
     packed = Later(chunks, path.pack) if table.memory_limit is not None else [path.pack(chunk) for chunk in chunks]
     return Reduced(packed, path=path)
+
+
+def path_of(model: Mixture, table: Rows) -> Any:
+    """Return the fused path for a model over rows without labels; None where there is none."""
+    return FusedText.find(model) or FusedNormal.find(model) or FusedMixture.find(model, table)
 
 
 class Later(Sequence[Any]):

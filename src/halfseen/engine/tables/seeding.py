@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.engine.loop.em import Runner, serial
 from halfseen.engine.tables.lloyd import Cells, Rows, parts
 from halfseen.leaves.leaf import Floats
+from halfseen.sums import Runner, serial
 
 LIMIT = 1 << 15  # distinct rows that starts are raced on
 ENOUGH = 1 << 12  # distinct rows that k-means++ draws from, or

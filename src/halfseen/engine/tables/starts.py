@@ -11,22 +11,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import SOFT
+from halfseen.data.rows import Rows
 from halfseen.engine.loop.expected import Expected
 from halfseen.engine.loop.model import Chunk, Model, Reduced
-from halfseen.engine.tables import seeding
-from halfseen.engine.tables.lloyd import Plan, Rows, Run
+from halfseen.engine.tables import lloyd, seeding
 from halfseen.errors import ParameterError
 from halfseen.leaves.leaf import Floats, Leaf, Stats, frozen, map_arrays, n_rows
 from halfseen.leaves.limits import Params
+from halfseen.seeds import child
+from halfseen.sums import Parts
 
 BLEND = 0.5  # rows of the whole table added to the one row that a component begins at
-SWEEPS = Plan(tol=1e-4, max_iter=100)  # of k-means: a start needs no more
+SWEEPS = lloyd.Plan(tol=1e-4, max_iter=100)  # of k-means: a start needs no more
 LABELLED_SWEEPS = 20  # EM iterations over the labelled rows only, which are few
 STRENGTH = 1.0  # how far the random parameters lie from the table's own, in standard deviations or log-units
 
@@ -44,15 +47,10 @@ class Whole(NamedTuple):
     row: Stats
 
 
-def whole(leaf: Leaf, chunks: Sequence[Chunk]) -> Whole:
+def whole(leaf: Leaf, table: Rows) -> Whole:
     """Fit the emission leaf with every row in every component, and its prior: a declared level may have no row."""
     blank = leaf.blank()
-    prepared = leaf.prepare(blank)
-    stats = np.zeros(leaf.stats_shape)
-    total = 0.0
-    for chunk in chunks:
-        leaf.count(np.zeros(len(chunk.weight), dtype=np.int64), chunk.weight, prepared, chunk.blocks, stats)
-        total += float(chunk.weight.sum())
+    stats, total = table.total(partial(_together, leaf=leaf, prepared=leaf.prepare(blank)))
     stats = leaf.pool(stats, np.zeros(leaf.n_components, dtype=np.int64))  # all have what the first one has
     pseudo = leaf.prior(blank)
     stats = stats if pseudo is None else stats + pseudo
@@ -60,12 +58,25 @@ def whole(leaf: Leaf, chunks: Sequence[Chunk]) -> Whole:
     return Whole(params, leaf.recentre(stats / max(total, 1e-300), blank, params))
 
 
+def _together(chunk: Chunk, leaf: Leaf, prepared: Any) -> Parts:
+    """Return the statistics of a chunk with all rows in the first component, and the weight of its rows."""
+    stats = np.zeros(leaf.stats_shape)
+    leaf.count(np.zeros(len(chunk.weight), dtype=np.int64), chunk.weight, prepared, chunk.blocks, stats)
+    return Parts((stats, float(chunk.weight.sum())))
+
+
 class Start(NamedTuple):
-    """What a start is made from."""
+    """What a start is made from: the rows, and some of them, `sample`."""
 
     model: Model
     whole: Whole
-    chunks: Sequence[Chunk]
+    table: Rows
+    sample: Chunk
+
+    @classmethod
+    def of(cls, model: Model, table: Rows) -> Start:
+        """Return what starts of a model over a table are made from."""
+        return cls(model, whole(model.leaves["emit"], table), table, table.first())
 
     @property
     def leaf(self) -> Leaf:
@@ -82,7 +93,7 @@ class Start(NamedTuple):
 
 def rows(start: Start, rng: np.random.Generator) -> Params:
     """Start at rows drawn by weight."""
-    chunk = start.chunks[0]  # rows are ordered by a hash of their content: the first chunk is a fair sample
+    chunk = start.sample
     n_components = start.leaf.n_components
     enough = np.count_nonzero(chunk.weight) >= n_components
     chances = chunk.weight / chunk.weight.sum()
@@ -93,7 +104,7 @@ def rows(start: Start, rng: np.random.Generator) -> Params:
 
 def spread(start: Start, rng: np.random.Generator) -> Params:
     """Start at rows each of which has a low likelihood under those before (as in k-means++)."""
-    chunk = start.chunks[0]
+    chunk = start.sample
     n_components = start.leaf.n_components
     plain = start.leaf.score(start.leaf.prepare(start.whole.params), chunk.blocks, SOFT)[:, 0]
     picked = [int(rng.choice(len(chunk.weight), p=chunk.weight / chunk.weight.sum()))]
@@ -119,28 +130,34 @@ def posteriors(start: Start, rng: np.random.Generator) -> Params:
     """Start with random responsibilities, Dirichlet(1, ..., 1) for each row."""
     leaf = start.leaf
     prepared = leaf.prepare(start.whole.params)
-    stats = np.zeros(leaf.stats_shape)
-    for chunk in start.chunks:
-        resp = rng.standard_exponential((len(chunk.weight), leaf.n_components))
-        usage = resp * (chunk.weight / resp.sum(axis=1))[:, None]
-        leaf.expect(usage, prepared, chunk.blocks, SOFT, stats)
+    seed = np.random.SeedSequence(rng.integers(2**63, size=2).tolist())
+    stats = start.table.total(partial(_at_random, leaf=leaf, prepared=prepared, seed=seed))
     pseudo = leaf.prior(start.whole.params)
     return leaf.maximise(stats if pseudo is None else stats + pseudo, start.whole.params)
+
+
+def _at_random(chunk: Chunk, leaf: Leaf, prepared: Any, seed: np.random.SeedSequence) -> Stats:
+    """Return the statistics of a chunk with random responsibilities, drawn by a generator of its own."""
+    stats = np.zeros(leaf.stats_shape)
+    rng = np.random.default_rng(child(seed, chunk.index))
+    resp = rng.standard_exponential((len(chunk.weight), leaf.n_components))
+    leaf.expect(resp * (chunk.weight / resp.sum(axis=1))[:, None], prepared, chunk.blocks, SOFT, stats)
+    return stats
 
 
 def kmeans(start: Start, rng: np.random.Generator) -> Params:
     """Start at the clusters of k-means, with every column in units of its standard deviation.
 
-    Rows are those of the first chunk, a fair sample; each component has the statistics of one cluster and of half a
+    Rows are those of the sample; each component has the statistics of one cluster and of half a
     row of the whole table.
     """
-    chunk, n_components = start.chunks[0], start.leaf.n_components
+    chunk, n_components = start.sample, start.leaf.n_components
     blocks = list(chunk.blocks.values())
     if any(block.dtype.kind != "f" for block in blocks):
         raise ParameterError("a start by 'kmeans' needs columns of numbers; some have categories. Use 'spread'.")
     cells = _standardised(np.concatenate(blocks, axis=1), chunk.weight)
-    rows = Rows(cells, chunk.weight, np.zeros(cells.shape[1]))
-    run = Run(rows, seeding.spread(rows, n_components, rng), variance=1.0)
+    rows = lloyd.Rows(cells, chunk.weight, np.zeros(cells.shape[1]))
+    run = lloyd.Run(rows, seeding.spread(rows, n_components, rng), variance=1.0)
     run.advance(SWEEPS, SWEEPS.max_iter)
     stats = BLEND * start.whole.row
     usage = np.eye(n_components)[run.labels] * chunk.weight[:, None]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from halfseen.assign import Assign
-from halfseen.engine.loop.em import Runner, serial
 from halfseen.engine.loop.search import COMPARED, STAGE, Plan, Starts
 from halfseen.engine.loop.stopping import nearly, never, read_rule
 from halfseen.errors import ParameterError
@@ -16,6 +15,7 @@ from halfseen.estimators.options.shared import SHARED, Option
 from halfseen.estimators.options.values import temperatures
 from halfseen.leaves.limits import Params
 from halfseen.seeds import child
+from halfseen.sums import Runner, serial
 
 CAUTION = 10  # the best run is polished to this share of the tolerance: the estimate of what is left may be too low
 

@@ -71,7 +71,7 @@ def degenerate_notes(blocks: Iterable[Fitted], names: Sequence[str], advice: str
 def column_doubts(table: Table, declared: Iterable[str | int] | None) -> list[str]:
     """Return what the cells of a table make one doubt; `declared`: columns of a given kind, None where none can be."""
     schema = table.schema
-    part, keys = table.take(slice(0, MOST)), set(declared or ())
+    part, keys = table.sample(MOST), set(declared or ())
     inferred = {name for j, name in enumerate(schema.names) if declared is not None and not {name, j} & keys}
     return [
         doubt

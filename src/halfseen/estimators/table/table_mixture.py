@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,15 +20,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Evidence, FastEncodingFailed, Schema, Source, Table, read
 from halfseen.data.counts import SparseSource, joined
-from halfseen.engine.loop.em import Runner, serial
 from halfseen.engine.loop.model import Chunk as AnyChunk
-from halfseen.engine.loop.model import weighted_sum
+from halfseen.engine.loop.model import Reduced, weighted_sum
 from halfseen.engine.tables.fused import FusedMixture
 from halfseen.engine.tables.fused_text import FusedText
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, NamedComponents
+from halfseen.estimators.by_partition import by_partition
 from halfseen.estimators.selection import bic, relative_entropy
 from halfseen.estimators.table import html_repr, profile, why
 from halfseen.estimators.table.cells import decoded, filled_cells
@@ -39,6 +40,7 @@ from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.structures.structure import Inference
+from halfseen.sums import Parts, Runner, serial
 
 Result = TypeVar("Result")
 
@@ -105,10 +107,12 @@ class TableMixture(InformationCriteria, NamedComponents):
 
     # ---- rows in, answers out ------------------------------------------------------------------------------------
 
+    @by_partition("class")
     def predict_proba(self, X: Any) -> Floats:
         """Return the posterior probability of each class for each row, (N, K)."""
         return np.concatenate(self._over(X, lambda table: self._posteriors(table, lambda resp: resp)))
 
+    @by_partition("class")
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the most probable class of each row; the lowest index among equals."""
         return self._over(X, lambda table: self._most_probable(table, np.arange(len(self.weights_))))
@@ -146,6 +150,7 @@ class TableMixture(InformationCriteria, NamedComponents):
         self._warn_impossible(sum(impossible for _, impossible in found))
         return [used for used, _ in found]
 
+    @by_partition("loglik")
     def score_samples(self, X: Any) -> Floats:
         """Return log p(observed cells) of each row; 0 for a row in which nothing was observed."""
         self._check_probable("score_samples")
@@ -177,6 +182,7 @@ class TableMixture(InformationCriteria, NamedComponents):
         blocks = self._model.leaves["emit"].sample(self._params["emit"], labels, rng)
         return self._template.like(self._decoded(blocks)), labels
 
+    @by_partition("")
     def impute(self, X: Any, draw: bool = False, random_state: Any = None) -> Any:
         """Fill the missing values of `X` from the observed values of the same row.
 
@@ -318,7 +324,7 @@ class TableMixture(InformationCriteria, NamedComponents):
         self._check_measured(X)
         if X is None:
             return self.loglik_, self._entropy, self._n_rows
-        return measure(self._model, self._params, self._encode(X).seen().chunks())
+        return measure(self._model, self._params, Reduced(self._encode(X).seen().chunks()))
 
     def _reorder(self, places: NDArray[np.int64]) -> None:
         self._params = self._model.relabel(self._params, places)
@@ -453,18 +459,22 @@ def in_one_pass(
     return use(schema.encode(source, weight, evidence))
 
 
-def measure(
-    model: Mixture, params: Params, chunks: Sequence[AnyChunk], run: Runner = serial
-) -> tuple[float, float, float]:
+def measure(model: Mixture, params: Params, data: Reduced, run: Runner = serial) -> Measured:
     """Return log-likelihood, classification entropy -sum resp log resp, and number of rows, all weighted."""
-    prepared = model.prepare(params) if len(chunks) else None
+    if not data.chunks:
+        return Measured(0.0, 0.0, 0.0)
+    return Measured(*data.total(partial(_measured, model=model, prepared=model.prepare(params)), run))
 
-    def one(chunk: AnyChunk) -> tuple[float, float, float]:
-        found = model.infer(prepared, chunk.blocks, np.ones((len(chunk.weight), 1)), SOFT, chunk.log_evidence)
-        uncertain = float(chunk.weight @ entr(found.usage["emit"]).sum(axis=1))
-        return weighted_sum(chunk.weight, found.log_evidence[:, 0]), uncertain, float(chunk.weight.sum())
 
-    loglik = uncertain = n_rows = 0.0
-    for found in run(one, chunks):
-        loglik, uncertain, n_rows = loglik + found[0], uncertain + found[1], n_rows + found[2]
-    return loglik, uncertain, n_rows
+class Measured(NamedTuple):
+    """How a mixture describes some rows."""
+
+    loglik: float
+    entropy: float
+    n_rows: float
+
+
+def _measured(chunk: AnyChunk, model: Mixture, prepared: Any) -> Parts:
+    found = model.infer(prepared, chunk.blocks, np.ones((len(chunk.weight), 1)), SOFT, chunk.log_evidence)
+    uncertain = float(chunk.weight @ entr(found.usage["emit"]).sum(axis=1))
+    return Parts((weighted_sum(chunk.weight, found.log_evidence[:, 0]), uncertain, float(chunk.weight.sum())))

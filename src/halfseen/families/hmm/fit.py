@@ -16,7 +16,7 @@ from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan, Search, Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.engine.tables.mixture import Mixture
-from halfseen.engine.tables.starts import Start, whole
+from halfseen.engine.tables.starts import Start
 from halfseen.errors import FitError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.selection import FittedComponents
@@ -235,8 +235,7 @@ class HMMFit(HMMMethods):
         """Return the input of the starts: the emission as a mixture over all steps, in any order."""
         flat = self._flat(summary, n_components, covariance)
         mix = Mixture(Independent(), {"mix": Cells(1, [flat.n_components], axes=(1,)), "emit": flat})
-        chunks = rows.chunks()
-        return Start(mix, whole(flat, chunks), chunks)
+        return Start.of(mix, rows)
 
     def _overlaid(self, params: Params, topology: Topology, covariance: str) -> Params:
         """Return the parameters with those of `start=` filled in."""

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfseen.data import Source, Table, check_weight, read, row_weight
 from halfseen.data.matrix import as_matrix
-from halfseen.engine.loop.em import Runner
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.engine.tables.lloyd import PARTS, Plan, Rows, Run, move, parts, race, sweep
 from halfseen.engine.tables.seeding import STARTS, sample
@@ -32,6 +31,7 @@ from halfseen.families.kmeans.imputation_check import ClusterCells
 from halfseen.leaves.leaf import Floats
 from halfseen.runners import runner
 from halfseen.seeds import child
+from halfseen.sums import Runner
 
 log = logging.getLogger("halfseen")
 

@@ -32,6 +32,7 @@ from halfseen.app.tables import (
     writer,
 )
 from halfseen.errors import DataError, ParameterError
+from halfseen.estimators.outcome import shown
 from halfseen.estimators.table import why as reasons
 from halfseen.families.mixture import explain as numbers
 from halfseen.families.mixture.explain import Explanation
@@ -275,6 +276,6 @@ def facts(model: Any, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [
         ("classes", len(model.class_names_)),
         ("parameters", model.n_parameters_),
-        ("rows", f"{training['n_rows']:,.10g}" if training.get("n_rows") else None),
+        ("N", shown(training["n_rows"]) if training.get("n_rows") else None),
         *criteria_facts(model),
     ]

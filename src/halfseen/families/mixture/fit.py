@@ -19,13 +19,12 @@ from halfseen.data import CHUNK, Chunk, Schema, Source, Table, row_weight
 from halfseen.data.columns import read_kind
 from halfseen.data.counts import SparseSource
 from halfseen.data.text import read_options, tokenised
-from halfseen.engine.loop.em import Runner
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Search, Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, all_countable, counted, reduce
-from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labelled, split, whole
+from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labelled, split
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.selection import FittedComponents
@@ -43,6 +42,7 @@ from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.runners.threads import one_blas_thread
 from halfseen.seeds import child
+from halfseen.sums import Runner
 
 log = logging.getLogger("halfseen")
 
@@ -173,6 +173,7 @@ class MixtureFit(TableMixture):
         n_given, table = table.mass, table.seen()
         _check_rows(table, n_components)
         with runner(self.n_jobs, table.n_chunks) as run:
+            table = table.run_by(run)
             summary, data = self._summarised(table, n_components, covariance, run)
             recipe = self._recipe_for(summary, n_components, covariance)
             model = recipe.model()
@@ -183,7 +184,7 @@ class MixtureFit(TableMixture):
             params = self._ordered(model, step.params, table)
             if params is not step.params or self.assign != "soft":
                 [step] = evaluate(model, data, [params], SOFT, run)
-            uncertain = measure(model, params, data.chunks, run)[1]  # rows of a known class add nothing to it
+            uncertain = measure(model, params, data, run)[1]  # rows of a known class add nothing to it
         loglik = search.best.accepted.loglik if self.assign == "soft" else step.loglik
         return FittedMixture(
             model=model,
@@ -205,7 +206,7 @@ class MixtureFit(TableMixture):
         self, table: Table, n_components: int, covariance: str, run: Runner
     ) -> tuple[emission_builder.Summary, Reduced | None]:
         """Return the summary of a table; where nothing is hidden, read off the counts that the fit needs anyway."""
-        if table.evidence is None or not all_certain(table.evidence):
+        if table.evidence is None or not isinstance(table, Table) or not all_certain(table.evidence):
             return emission_builder.summarise(table), None
         rough = emission_builder.unit_summary(table.schema)  # pivots that no order of the rows can change
         if not all_countable(self._recipe_for(rough, n_components, covariance).model(), table):
@@ -251,8 +252,7 @@ class MixtureFit(TableMixture):
         n_components = model.leaves["emit"].n_components
         if not data.chunks:  # nothing is hidden: from anywhere the first step is the last, so that is where to begin
             return Starts.given([counted(model, data, self._overlaid(model.blank(), n_components, covariance))])
-        chunks = table.chunks()
-        begin = Start(model, whole(model.leaves["emit"], chunks), chunks)
+        begin = Start.of(model, table)
         labelled = self._partly_labelled(table)
 
         def drawn(i: int) -> Params:

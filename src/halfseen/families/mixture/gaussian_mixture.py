@@ -16,6 +16,7 @@ from halfseen.engine.loop.search import Starts
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import AbsentError, ParameterError
 from halfseen.estimators import options
+from halfseen.estimators.by_partition import by_partition
 from halfseen.estimators.table import emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import unseen
 from halfseen.families.mixture.unsupervised import UnsupervisedMixture
@@ -281,6 +282,7 @@ class GaussianMixture(UnsupervisedMixture):
 
     # ---- what was fitted -----------------------------------------------------------------------------------------
 
+    @by_partition("class")
     def predict_proba(self, X: Any) -> Any:
         """Return the posterior probability of each component for each row, (N, K); float32 for an array of float32."""
         kind = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64

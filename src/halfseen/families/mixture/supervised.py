@@ -16,11 +16,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Evidence, FastEncodingFailed, Schema, Source, Table, read_target, row_weight
 from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.engine.tables.lane_source import LaneSource
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, known_apart
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.base import check_distinct, read_order
+from halfseen.estimators.by_partition import by_partition
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import State
 from halfseen.estimators.table import emission_builder
@@ -32,6 +34,7 @@ from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.leaves.product import Product
+from halfseen.runners.frames import rows_of
 
 
 def _one_component(model: MixtureClassifier) -> bool:
@@ -84,9 +87,11 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
             The value that means 'unknown'.
         """
         self._check_options()
-        source = self._read(X, reset=True)
+        source = self._read(rows_of(X, sample_weight, y), reset=True)
+        if source.elsewhere:  # they are columns of it
+            sample_weight = y = None
         weight = row_weight(source, sample_weight)
-        evidence, names = read_target(target_of(y, source), source.n_rows, classes, unlabeled)
+        evidence, names = read_target(target_of(y, source), source.n_labels, classes, unlabeled)
         self._begin(names)
         self._check_rule(evidence)
         choice = self._unlabeled_choice(source, weight, evidence)
@@ -101,6 +106,8 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         self, source: Source, weight: NDArray[np.float64], evidence: Evidence
     ) -> semi_supervised_check.Choice:
         """Set the weight of unlabelled rows: the best in cross-validation, or that given, with a warning if worse."""
+        if isinstance(source, LaneSource):
+            return self._unlabeled_elsewhere(evidence)
         if not self.guard:
             return semi_supervised_check.Choice(self.unlabeled_weight_)
         if self.unlabeled_weight == AUTO:
@@ -117,6 +124,20 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
             semi_supervised_check.warn_worse(choice.scores, self.unlabeled_weight_)
         kept = {"accuracy": choice.scores["with_unlabeled"]}
         return choice._replace(weight=self.unlabeled_weight_, scores=choice.scores | kept)
+
+    def _unlabeled_elsewhere(self, evidence: Evidence) -> semi_supervised_check.Choice:
+        """Take the weight given for rows of other processes: cross-validation needs the rows in this one."""
+        if not evidence.complete and self.unlabeled_weight == AUTO:
+            raise ParameterError(
+                "unlabeled_weight='auto' is found by cross-validation, which needs the rows in this process. Choose it "
+                "on a sample of them, and give the number: 1 counts rows without a label in full, 0 leaves them out."
+            )
+        if not evidence.complete and int(self.components_per_class) > 1:
+            raise ParameterError(
+                "components_per_class above 1 with rows without a label needs the labelled rows in this process. Leave "
+                "out the others, or use one component for each class."
+            )
+        return semi_supervised_check.Choice(self.unlabeled_weight_)
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -152,6 +173,8 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         self, source: Source, weight: NDArray[np.float64], evidence: Evidence
     ) -> tuple[Source, NDArray[np.float64], Evidence]:
         """Return the rows that count, rows without any evidence with their own weight."""
+        if isinstance(source, LaneSource):
+            return source.weighing(self.unlabeled_weight_), weight, evidence
         if self.unlabeled_weight_ != 1:
             weight = np.where(evidence.index == 0, self.unlabeled_weight_ * weight, weight)
         if weight[:1].min() > 0 and (weight.strides == (0,) or weight.min() > 0):  # one number for all rows, or many
@@ -401,11 +424,13 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         shape = (*by_component.shape[:-1], len(self.classes_), int(self.components_per_class))
         return by_component.reshape(shape).sum(axis=-1)
 
+    @by_partition("class")
     def predict_proba(self, X: Any) -> Floats:
         """Return the posterior probability of each class for each row, (N, C)."""
         by_component = super().predict_proba(X)
         return self._by_class(by_component)
 
+    @by_partition("class")
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logs of `predict_proba`; exact where the probabilities themselves would vanish."""
         joint = self.predict_joint_log_proba(X)
@@ -422,6 +447,7 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
             by_class = logsumexp(joint.reshape(len(joint), len(self.classes_), -1), axis=2)
         return tuple(map(str, self.classes_)), by_class
 
+    @by_partition("class")
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row; the first among equals."""
         return self._over(X, lambda table: self._most_probable(table, self.classes_))

@@ -19,6 +19,7 @@ from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.table.column_events import column_doubts
 from halfseen.families.mixture import stepwise
 from halfseen.families.mixture.fit import FittedMixture, MixtureFit
+from halfseen.runners.frames import rows_of
 from halfseen.seeds import child
 
 
@@ -80,7 +81,9 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         """
         self._check_options()
         sizes = selection.read_sizes(self.n_components)
-        source = self._read(X, reset=True)
+        source = self._read(rows_of(X, sample_weight, labels), reset=True)
+        if source.elsewhere:  # they are columns of it
+            sample_weight = labels = None
         weight = row_weight(source, sample_weight)
         labels = source.target if labels is None else labels
         if labels is None and (classes is not None or unlabeled is not None):
@@ -93,7 +96,7 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
             sizes = sizes[: int(np.count_nonzero(weight))]
 
         def known(n_components: int) -> tuple[Evidence | None, tuple[Any, ...] | None]:
-            return read_labels(labels, source.n_rows, n_components, classes, unlabeled)
+            return read_labels(labels, source.n_labels, n_components, classes, unlabeled)
 
         used, first = self._encoded(source, weight, known(sizes[0])[0])
         self._remember(used, first.schema)
@@ -131,7 +134,7 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
             used = np.flatnonzero(weight)
             source, weight = source.take(used), weight[used]
             evidence = None if evidence is None else evidence.take(used)
-        weighed = None if source.streams and (weight == 1).all() else weight
+        weighed = None if source.streams and (weight[:1] if weight.strides == (0,) else weight == 1).all() else weight
         return source, self._learn_schema(source).gather(source, weighed, evidence)
 
     @available_if(_one_size)

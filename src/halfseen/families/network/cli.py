@@ -18,6 +18,7 @@ from halfseen.app.dispatch import Fitted
 from halfseen.app.fits import Scored, criteria_facts, of_fit, outcome, show_selection
 from halfseen.app.tables import batches, data, extended, impute, open_rows, reading_of_rows, unnamed, weights, writer
 from halfseen.errors import DataError, ParameterError
+from halfseen.estimators.outcome import shown
 from halfseen.families.network.estimator import BayesNet
 from halfseen.families.network.files import read_bif as read
 from halfseen.families.network.manifest import FAMILY
@@ -167,6 +168,6 @@ def facts(model: BayesNet, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
         ("edges", len(model.edges_)),
         ("hidden", ", ".join(model.hidden_) or None),
         ("parameters", model.n_parameters_),
-        ("rows", f"{training['n_rows']:,.10g}" if training.get("n_rows") else None),
+        ("N", shown(training["n_rows"]) if training.get("n_rows") else None),
         *criteria_facts(model),
     ]

@@ -124,7 +124,7 @@ def _lazy_summary(corpus: Corpus, schema: Schema) -> emission_builder.Summary:
         mean = first / np.maximum(mass, 1e-300)
         var = np.maximum(second / np.maximum(mass, 1e-300) - mean**2, 0.0)
         pieces = (corpus.encoded(schema, b).blocks[block] for b in range(len(corpus.transcripts)))
-        scanned = schema.block(block).kind.scan_pieces(pieces, len(mean))
+        scanned = schema.block(block).kind.scan_pieces(pieces)
         summary[block] = {"mean": pivots[block] + mean, "var": var, **scanned}
     return summary
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from halfseen.assign import SOFT, Assign
-from halfseen.engine.loop.expected import Expected
+from halfseen.engine.loop.expected import WORD, Expected
 from halfseen.engine.loop.model import Model, weighted_sum
 from halfseen.engine.loop.paths import ThreeStep
 from halfseen.engine.services.interrupt import Interrupts
@@ -48,7 +48,7 @@ class WordModel(Model):
         """Return the statistics of a chunk, added to `out` (by default zeros)."""
         stats = np.zeros(self.stats_shape) if out is None else out
         log_evidence, found = self.structure.add(prepared, chunk.weight, assign, chunk.blocks, self.view(stats))
-        digest = hash((chunk.index, found)) if assign.mode == "hard" else 0
+        digest = hash((chunk.index, found)) & WORD if assign.mode == "hard" else 0
         return Expected(stats, weighted_sum(chunk.weight, log_evidence), digest)
 
 
@@ -76,7 +76,7 @@ class Pooled(Expected):
     """Statistics of chunks that are already added to one array: their sum is that array."""
 
     def __add__(self, other: Expected) -> Expected:
-        return Pooled(other.stats, self.loglik + other.loglik)
+        return Pooled(other.stats, self.loglik + other.loglik, (self.digest + other.digest) & WORD)
 
 
 class PooledPath(ThreeStep):
@@ -125,16 +125,13 @@ class PooledPath(ThreeStep):
         self._turns.append(np.empty(self.model.stats_shape) if len(self._turns) < TURNS else self._turns[0])
         return self._turns[-1]
 
-    def zero(self) -> Expected:
-        """Return the empty sum."""
-        return Pooled(np.zeros(0), 0.0)
-
     def expected(self, prepared: Any, chunk: Any, assign: Assign) -> Expected:
         """Add the statistics of a chunk to those before it."""
         parts, stats = prepared
         if chunk.index == 0 and not chunk.overwrites:
             self._clear(stats)
-        return self.model.expected(parts, chunk, assign, stats)
+        found = self.model.expected(parts, chunk, assign, stats)
+        return Pooled(found.stats, found.loglik, found.digest)
 
     def _clear(self, stats: Stats) -> None:
         def clear(first: int) -> None:
@@ -145,7 +142,7 @@ class PooledPath(ThreeStep):
 
     def finish(self, total: Expected) -> Expected:
         """Return the statistics."""
-        return Expected(total.stats, total.loglik) if len(total.stats) else super().zero()
+        return Expected(total.stats, total.loglik, total.digest)
 
 
 def n_blocks(n_links: int, n_cells: int) -> int:

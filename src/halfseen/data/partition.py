@@ -1,0 +1,200 @@
+"""Partitions of a table that several processes hold: which columns they have, and what is learned of them first.
+
+A partition is a data frame or an Arrow table with some of the rows, and with weights and labels as columns. Nothing
+here depends on the engine that holds the partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from halfseen.data.columns import Column
+from halfseen.data.frames import Source, read
+from halfseen.data.labels import Evidence
+from halfseen.data.stream import ColumnLearner, labels_of, learned
+from halfseen.data.table import Schema, Table, check_weight
+from halfseen.errors import DataError, ParameterError
+from halfseen.sums import Parts
+
+MOST_LABELS = 10_000  # distinct labels; a column with more is hardly one of classes
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a distributed table: features, and the columns of weights and labels, if there are any.
+
+    Examples
+    --------
+    >>> Layout.of(["a", "b", "w"], weight="w").features
+    ('a', 'b')
+    """
+
+    features: tuple[str, ...]
+    weight: str | None = None
+    target: str | None = None
+
+    @classmethod
+    def of(cls, names: Sequence[Any], weight: Any = None, target: Any = None) -> Layout:
+        """Return the layout of a frame with the named columns."""
+        for what, column in (("sample_weight", weight), ("labels", target)):
+            if column is None:
+                continue
+            if not isinstance(column, str):
+                raise ParameterError(
+                    f"{what}: of rows that other processes hold, give the name of a column, not a "
+                    f"{type(column).__name__}: an array on this machine cannot be matched to them."
+                )
+            if column not in names:
+                raise ParameterError(
+                    f"{what}={column!r}: there is no such column. Columns: {', '.join(map(str, names))}."
+                )
+        features = tuple(name for name in names if name not in (weight, target))
+        if not features:
+            raise DataError("the table has no columns beside weights and labels: there is nothing to fit to.")
+        return cls(features, weight, target)
+
+    def read(self, frame: Any) -> Part | None:
+        """Return the rows of a partition that count; None if there are none."""
+        table = nw.from_native(frame, eager_only=True)
+        if not len(table):
+            return None
+        weight = np.ones(len(table)) if self.weight is None else _weight(table, self.weight)
+        used = np.flatnonzero(weight)
+        if not len(used):
+            return None
+        source = read(nw.to_native(table.select(list(self.features))))
+        labels = None if self.target is None else labels_of(read(nw.to_native(table.select(self.target))).column(0))
+        if len(used) < len(weight):
+            source, weight = source.take(used), weight[used]
+            labels = None if labels is None else labels[used]
+        return Part(source, weight, labels)
+
+
+def _weight(table: nw.DataFrame[Any], name: str) -> NDArray[np.float64]:
+    """Return the weights of a partition, which may all be 0."""
+    raw = read(nw.to_native(table.select(name))).column(0)
+    if raw.type != "number":
+        raise DataError(f"sample_weight={name!r}: the column holds {raw.type}, not numbers.")
+    return check_weight(raw.values, len(raw.values)) if raw.values.any() else np.zeros(len(raw.values))
+
+
+class Part(NamedTuple):
+    """The rows of a partition: features, weights, and the labels as they are."""
+
+    source: Source
+    weight: NDArray[np.float64]
+    labels: NDArray[Any] | None
+
+
+@dataclass(frozen=True)
+class Learn:
+    """Learn the columns of a partition: a task for those who hold it.
+
+    Parameters
+    ----------
+    layout : Layout
+    kinds : mapping of str to str     kinds of columns that were given
+    """
+
+    layout: Layout
+    kinds: Mapping[str, str]
+
+    def __call__(self, frame: Any) -> Learned | None:
+        """Return what is learned; None if no row counts."""
+        part = self.layout.read(frame)
+        if part is None:
+            return None
+        learners = [ColumnLearner(name, self.kinds.get(name)) for name in part.source.names]
+        for j, learner in enumerate(learners):
+            learner.add(part.source.column(j), 0)
+        labels: set[Any] = set() if part.labels is None else set(_plain(part.labels))
+        head = part.source.take(np.zeros(1, dtype=np.intp))
+        return Learned(Parts(learners), part.source.n_rows, labels, head)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What is learned of some partitions. It adds.
+
+    Attributes
+    ----------
+    learners : Parts of ColumnLearner
+    n_rows : int          rows that count
+    labels : set          distinct labels, None where there is none
+    head : Source         one row of the first partition
+    """
+
+    learners: Parts
+    n_rows: int
+    labels: set[Any]
+    head: Source
+
+    def __add__(self, other: Learned) -> Learned:
+        labels = self.labels | other.labels
+        if len(labels) > MOST_LABELS:
+            raise DataError(f"there are more than {MOST_LABELS:,} distinct labels. Is this the column of classes?")
+        return Learned(self.learners + other.learners, self.n_rows + other.n_rows, labels, self.head)
+
+    def schema(self, by_choice: bool = True) -> Schema:
+        """Return the schema of all partitions."""
+        columns: tuple[Column, ...] = learned(list(self.learners), _Place(), by_choice)  # type: ignore[arg-type]
+        return Schema.of_named(columns)
+
+
+class _Place:
+    """Where a cell is: a partition is not a place that a user knows."""
+
+    line_of = None
+
+    def where(self, row: int) -> str:
+        return f"row {row} of its partition"
+
+
+@dataclass(frozen=True)
+class Encode:
+    """Encode a partition: a task for those who hold it.
+
+    Parameters
+    ----------
+    layout : Layout
+    schema : Schema
+    patterns : (P, K) array or None    evidence of labels, see `Evidence`
+    pattern_of : mapping               the pattern of each label
+    unlabeled : float                  what rows without a label count
+    """
+
+    layout: Layout
+    schema: Schema
+    patterns: NDArray[np.float64] | None = None
+    pattern_of: Mapping[Any, int] | None = None
+    unlabeled: float = 1.0
+
+    def __call__(self, frame: Any) -> Table | None:
+        """Return the partition as a canonical table; None if no row counts."""
+        part = self.layout.read(frame)
+        if part is None:
+            return None
+        weight, evidence = part.weight, self._evidence(part.labels)
+        if evidence is not None and self.unlabeled != 1:
+            weight = np.where(evidence.index == 0, self.unlabeled * weight, weight)
+            if not weight.any():
+                return None
+        table = self.schema.encode(part.source, weight, evidence)
+        return table.canonical(overwrite=True)
+
+    def _evidence(self, labels: NDArray[Any] | None) -> Evidence | None:
+        if labels is None or self.patterns is None or self.pattern_of is None:
+            return None
+        index = np.array([self.pattern_of[label] for label in _plain(labels)], dtype=np.int32)
+        return Evidence(self.patterns, index)
+
+
+def _plain(labels: NDArray[Any]) -> list[Any]:
+    """Return labels as plain values, None where there is none."""
+    return [None if label is None or label != label else label for label in labels.tolist()]

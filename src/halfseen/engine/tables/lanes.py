@@ -1,0 +1,298 @@
+"""Rows that other processes hold: each partition of a table is a *lane* of chunks, summed where it is.
+
+The driver asks all lanes for the sum of a task over their chunks, and adds what they send by the number of the lane:
+whoever computes it, and in whatever order results arrive, the sum has the same bits. Rows never leave their process,
+with the exception of a sample to draw starts from.
+
+Vocabulary
+----------
+Cluster     what holds the lanes: Dask, Spark, or threads of this process
+Lane        a partition as a canonical `Table`, with the number of its first chunk among all chunks
+Job         what a lane is asked: a function of the lane, sent to whoever holds it
+LaneTable   all lanes as `Rows`; what a fit reads
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from halfseen.data import Chunk, Evidence, Table
+from halfseen.data.canonical import hash_rows
+from halfseen.data.counts import joined
+from halfseen.data.rows import Rows
+from halfseen.data.table import CHUNK, LARGEST, Schema
+from halfseen.engine.loop.expected import Expected
+from halfseen.engine.loop.model import Reduced
+from halfseen.engine.tables.mixture import Mixture
+from halfseen.engine.tables.preprocess import apart, arranged, path_of
+from halfseen.errors import DataError
+from halfseen.sums import NOTHING, PairwiseSum, Parts, Runner, Task, serial
+
+Job = Callable[["Lane"], Any]
+_tokens = count()
+
+
+@dataclass
+class Lane:
+    """A partition, as the process that holds it keeps it.
+
+    Attributes
+    ----------
+    table : Table         its rows in canonical order, without those in which nothing was observed
+    given : float         weight of all rows
+    first_chunk : int     the number of its first chunk among the chunks of all lanes
+    digest : int          of the content: the same partition, read again, must have the same
+    packed : tuple        the chunks of the last model, and which model that was
+    """
+
+    table: Table
+    given: float
+    first_chunk: int = 0
+    digest: int = 0
+    packed: tuple[Any, Reduced] | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, table: Table | None) -> Lane:
+        """Return the lane of a partition, encoded."""
+        if table is None:
+            raise DataError("a partition had rows when it was read first, and has none now: write the table to files.")
+        seen = table.seen()
+        hashes = hash_rows([*seen.content(), seen.weight], seen.n_rows)
+        return cls(seen, table.mass, digest=int(np.bitwise_xor.reduce(hashes[0] + hashes[1])))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"packed": None}  # packed again where it arrives
+
+    def chunks(self, table: Table | None = None, light: bool = False) -> list[Chunk]:
+        """Return the chunks of the lane, or of some of its rows, with their numbers among all chunks."""
+        found = (self.table if table is None else table).chunks(light=light)
+        return [replace(chunk, index=self.first_chunk + chunk.index) for chunk in found]
+
+
+class Answer(NamedTuple):
+    """What a lane answers to a job."""
+
+    number: int
+    digest: int
+    value: Any
+
+
+class Cluster(Protocol):
+    """What is asked of an engine that holds partitions; lanes go when it is no longer referred to."""
+
+    @property
+    def title(self) -> str:
+        """What the table is called in messages."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of its columns."""
+
+    def learned(self, task: Callable[[Any], Any]) -> Iterable[tuple[int, Any]]:
+        """Yield the result of a task on every partition, a data frame, with the number of the partition."""
+
+    def encode(self, task: Callable[[Any], Table | None], numbers: Sequence[int]) -> None:
+        """Let each of the numbered partitions become a lane, `Lane.of` the result of a task; keep them."""
+
+    def answers(self, job: Job, first_chunks: Sequence[int] | None) -> Iterable[Answer]:
+        """Yield the answers of all lanes, in any order, with the place of each among the numbers of `encode`."""
+
+
+def added(answers: Iterable[tuple[int, Any]], n_lanes: int) -> Any:
+    """Return the sum of what lanes sent, by their numbers."""
+    found = PairwiseSum(n_lanes)
+    for number, value in answers:
+        found.add(number, value)
+    return found.total
+
+
+@dataclass(frozen=True)
+class OverChunks:
+    """The sum of a task over the chunks of a lane."""
+
+    task: Task
+    light: bool = False
+
+    def __call__(self, lane: Lane) -> Any:
+        """Return the sum."""
+        chunks = lane.chunks(light=self.light)
+        return serial.total(self.task, chunks) if chunks else NOTHING
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Rows, their weight, that of all rows given, chunks and digest of a lane."""
+
+    def __call__(self, lane: Lane) -> tuple[Any, ...]:
+        """Return them, as a tuple in a tuple: sums keep them apart."""
+        table = lane.table
+        return ((table.n_rows, table.mass, lane.given, table.n_chunks, lane.digest),)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows of a lane with the smallest hashes."""
+
+    n_rows: int
+
+    def __call__(self, lane: Lane) -> tuple[Table, ...]:
+        """Return the rows, which are the first, as a tuple."""
+        table = replace(lane.table.take(slice(0, self.n_rows)), evidence=None)
+        blocks = {
+            name: block[:] if hasattr(block, "hashes") else np.array(block) for name, block in table.blocks.items()
+        }
+        return (replace(table, blocks=blocks, weight=np.array(table.weight)),)
+
+
+@dataclass(frozen=True)
+class Known:
+    """The statistics of rows in which nothing is hidden; how many rows are left, and how many of these have labels."""
+
+    model: Mixture
+
+    def __call__(self, lane: Lane) -> Parts:
+        """Return the sums of a lane."""
+        known, rest = apart(self.model, arranged(self.model, lane.table))
+        counted = Expected.zero(self.model.stats_shape[0])
+        if known is not None:
+            about = self.model.prepare(self.model.blank())
+            counted = serial.total(lambda chunk: self._counted(about, chunk), known.chunks(light=True))
+        labelled = 0 if rest is None or rest.evidence is None else int(np.count_nonzero(rest.evidence.index))
+        return Parts((counted, 0 if rest is None else rest.n_rows, labelled))
+
+    def _counted(self, about: Any, chunk: Chunk) -> Expected:
+        assert chunk.evidence is not None
+        component = chunk.evidence.patterns.argmax(axis=1)[chunk.evidence.index]
+        return self.model.known(about, chunk, component.astype(np.int64))
+
+
+@dataclass(frozen=True)
+class OverReduced:
+    """The sum of a task over the chunks in which something is hidden, packed once for each model."""
+
+    token: int
+    model: Mixture
+    path: Any
+    labelled: bool
+    task: Task
+
+    def __call__(self, lane: Lane) -> Any:
+        """Return the sum."""
+        if lane.packed is None or lane.packed[0] != self.token:
+            lane.packed = (self.token, self._reduced(lane))
+        chunks = lane.packed[1].chunks
+        return serial.total(self.task, chunks) if chunks else NOTHING
+
+    def _reduced(self, lane: Lane) -> Reduced:
+        table = arranged(self.model, lane.table)
+        rest = table if table.evidence is None else apart(self.model, table)[1]
+        if rest is None:
+            return Reduced([])
+        if not self.labelled:
+            rest = replace(rest, evidence=None)
+        chunks = lane.chunks(rest)
+        return Reduced(chunks if self.path is None else [self.path.pack(chunk) for chunk in chunks], path=self.path)
+
+
+class LaneTable(Rows):
+    """All lanes of a cluster as the rows of a fit.
+
+    Attributes
+    ----------
+    n_rows, n_chunks : int
+    mass : float                  sum of the weights; after `seen` without those of rows in which nothing was observed
+    evidence : Evidence or None   one row for each label that occurs
+    """
+
+    memory_limit = None
+
+    def __init__(self, cluster: Cluster, schema: Schema, evidence: Evidence | None, n_lanes: int) -> None:
+        self.cluster = cluster
+        self.schema = schema
+        self.evidence = evidence
+        self.n_lanes = n_lanes
+        self._digests: list[int] | None = None
+        self._first_chunks: list[int] | None = None
+        rows, seen, given, chunks, digests = zip(*self.ask(Sizes()), strict=True)
+        self.n_rows, self.n_chunks = sum(rows), sum(chunks)
+        self.mass, self._seen = float(sum(given)), float(sum(seen))
+        self._first_chunks = np.cumsum([0, *chunks])[:-1].tolist()
+        self._digests = list(digests)
+
+    def ask(self, job: Job) -> Any:
+        """Return the sum of the answers of all lanes."""
+        return added(map(self._checked, self.cluster.answers(job, self._first_chunks)), self.n_lanes)
+
+    def _checked(self, answer: Answer) -> tuple[int, Any]:
+        if self._digests is not None and answer.digest != self._digests[answer.number]:
+            raise DataError(
+                f"{self.cluster.title}: partition {answer.number} was read again, after a worker was lost, and holds "
+                "other rows than before. Results would depend on chance. Write the table to files, or persist it, and "
+                "fit to that."
+            )
+        return answer.number, answer.value
+
+    def seen(self) -> LaneTable:
+        """Return the rows in which something was observed: lanes have no others."""
+        found = copy(self)
+        found.mass = self._seen
+        return found
+
+    def total(self, task: Task, light: bool = False) -> Any:
+        """Return the sum of a task over all chunks."""
+        return self.ask(OverChunks(task, light))
+
+    def run_by(self, runner: Runner) -> LaneTable:
+        """Return itself: those who hold the rows sum over them."""
+        return self
+
+    def canonical(self, overwrite: bool = False) -> LaneTable:
+        """Return itself: rows are in canonical order within their lane."""
+        return self
+
+    def sample(self, n_rows: int) -> Table:
+        """Return the rows with the smallest hashes, merged from those of each lane: the same for any partitions."""
+        parts = self.ask(Sample(n_rows))
+        blocks = {name: joined([part.blocks[name] for part in parts]) for name in parts[0].blocks}
+        weight = np.concatenate([part.weight for part in parts])
+        return Table(self.schema, blocks, weight).canonical().take(slice(0, n_rows))
+
+    def first(self) -> Chunk:
+        """Return a sample of as many rows as a chunk has."""
+        size = min(max(CHUNK, -(-self.n_rows // (16 * 64)) * 64), LARGEST)
+        sample = self.sample(size)
+        return Chunk(0, sample.blocks, sample.weight)
+
+    def reduced(self, model: Mixture) -> Reduced:
+        """Return the chunks in which something is hidden, and the statistics of the rows in which nothing is."""
+        known, n_rest, n_labelled = None, self.n_rows, 0
+        if self.evidence is not None:
+            known, n_rest, n_labelled = self.ask(Known(model))
+        path = None if n_labelled else path_of(model, self)
+        chunks = LaneChunks(self, model, path, n_labelled > 0, self.n_chunks if n_rest else 0)
+        return Reduced(chunks, known, None if known is None else model.blank(), path)
+
+
+class LaneChunks(Sequence[Any]):
+    """The chunks of all lanes, packed for a model: they can be summed over, and stay where they are."""
+
+    def __init__(self, table: LaneTable, model: Mixture, path: Any, labelled: bool, n_chunks: int) -> None:
+        self._table = table
+        self._of = (next(_tokens), model, path, labelled)
+        self._n_chunks = n_chunks
+
+    def __len__(self) -> int:
+        return self._n_chunks
+
+    def __getitem__(self, i: Any) -> Any:
+        raise TypeError("the chunks of a distributed table stay with those who hold them: sum over them.")
+
+    def total(self, task: Task) -> Any:
+        """Return the sum of a task over all chunks."""
+        return self._table.ask(OverReduced(*self._of, task))

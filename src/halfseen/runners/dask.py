@@ -1,0 +1,166 @@
+"""Dask: the partitions of a Dask data frame become lanes that stay on the workers.
+
+Lanes are results of tasks that the scheduler keeps in the memory of the workers. One that is lost with its worker is
+computed again from its partition. A pass sends one small task to each lane.
+"""
+
+from __future__ import annotations
+
+import platform
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from halfseen.data import Table
+from halfseen.engine.tables.lanes import Answer, Job, Lane
+from halfseen.errors import DataError, FitError
+from halfseen.optional import optional
+from halfseen.runners.threads import one_blas_thread
+
+LARGE = 1 << 20  # bytes of a job from which on it is sent to each worker once, not to each lane
+
+
+class DaskCluster:
+    """The partitions of a Dask data frame on the workers of a cluster.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+    client : distributed.Client
+    """
+
+    title = "the Dask frame"
+
+    def __init__(self, frame: Any, client: Any) -> None:
+        self._client = client
+        self._frame = frame
+        self._parts = frame.to_delayed()
+        self._lanes: list[Any] = []
+        self._check_workers()
+
+    @property
+    def names(self) -> list[Any]:
+        """The names of the columns."""
+        return list(self._frame.columns)
+
+    def _check_workers(self) -> None:
+        """Refuse workers with another version of halfseen, other kernels or another instruction set."""
+        own = environment()
+        try:
+            found = self._client.run(environment)
+        except ModuleNotFoundError as error:
+            raise FitError(
+                f"the workers of Dask cannot import halfseen ({error}). Install the same version on every worker."
+            ) from None
+        if not found:
+            raise FitError("the Dask cluster has no workers. Start some, and fit again.")
+        for worker, theirs in found.items():
+            other = [f"{name} {theirs.get(name)} (here: {own[name]})" for name in own if theirs.get(name) != own[name]]
+            if other:
+                raise FitError(
+                    f"worker {worker} differs from this process: {', '.join(other)}. Sums would depend on who computes "
+                    "them. Install the same version, built alike, on machines of one kind."
+                )
+
+    def learned(self, task: Callable[[Any], Any]) -> Iterator[tuple[int, Any]]:
+        """Yield the result of a task on every partition."""
+        delayed = optional("dask", "Dask frames").delayed
+        futures = self._client.compute([delayed(_alone)(task, part) for part in self._parts])
+        yield from enumerate(self._client.gather(futures))
+
+    def encode(self, task: Callable[[Any], Table | None], numbers: Sequence[int]) -> None:
+        """Let the numbered partitions become lanes in the memory of the workers."""
+        delayed = optional("dask", "Dask frames").delayed
+        lanes = [delayed(_lane)(task, self._parts[number]) for number in numbers]
+        self._lanes = self._client.compute(lanes)
+
+    def answers(self, job: Job, first_chunks: Sequence[int] | None) -> Iterator[Answer]:
+        """Yield the answers of all lanes, as they arrive."""
+        from distributed import as_completed
+
+        firsts = [0] * len(self._lanes) if first_chunks is None else first_chunks
+        sent = self._sent(job)
+        futures = [
+            self._client.submit(_answer, sent, lane, number, first, pure=False)
+            for number, (lane, first) in enumerate(zip(self._lanes, firsts, strict=True))
+        ]
+        try:
+            for _, answer in as_completed(futures, with_results=True):
+                yield Answer(*answer)
+        finally:
+            for future in futures:
+                future.release()
+
+    def _sent(self, job: Job) -> Any:
+        """Return the job as an argument of tasks: a large one is sent to every worker beforehand."""
+        blob = optional("cloudpickle", "Dask frames").dumps(job)
+        return self._client.scatter(blob, broadcast=True, hash=False) if len(blob) > LARGE else blob
+
+
+def mapped(frame: Any, model: Any, ask: Any) -> Any:
+    """Return the answers for all partitions as a lazy frame or series; columns are checked now."""
+    delayed = optional("dask", "Dask frames").delayed
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about invented cells
+        meta = ask(frame._meta_nonempty, model).iloc[:0]
+    return frame.map_partitions(ask, delayed(model), meta, meta=meta)
+
+
+def environment() -> dict[str, str]:
+    """Return what must be the same on all workers: versions, kernels, instruction set."""
+    import halfseen
+    from halfseen.kernels import active
+
+    return {
+        "halfseen": halfseen.__version__,
+        "kernels": active.__name__.rpartition(".")[2],
+        "instruction set": str(getattr(active, "instruction_set", lambda: "none")()),
+        "numpy": np.__version__,
+        "python": ".".join(platform.python_version_tuple()[:2]),
+    }
+
+
+def default_client() -> Any:
+    """Return the client of this process; None where there is none."""
+    try:
+        from distributed import get_client
+    except ImportError:
+        return None
+    try:
+        return get_client()
+    except ValueError:
+        return None
+
+
+def _alone(task: Callable[[Any], Any], frame: Any) -> Any:
+    with one_blas_thread():
+        return task(frame)
+
+
+def _lane(task: Callable[[Any], Table | None], frame: Any) -> Lane:
+    with one_blas_thread():
+        return Lane.of(task(frame))
+
+
+def _answer(blob: bytes, lane: Lane, number: int, first_chunk: int) -> tuple[int, int, Any]:
+    """Return the answer of a lane: the task of the workers."""
+    import pickle
+
+    lane.first_chunk = first_chunk
+    with one_blas_thread():
+        return number, lane.digest, pickle.loads(blob)(lane)
+
+
+def cluster_of(frame: Any) -> Any:
+    """Return the cluster of a Dask frame: that of the client of this process, else threads of this process."""
+    if not hasattr(frame, "columns") or getattr(frame, "ndim", 2) != 2:
+        raise DataError(f"a Dask {type(frame).__name__} is not a table. Pass a dask.dataframe.DataFrame.")
+    client = default_client()
+    if client is not None:
+        return DaskCluster(frame, client)
+    from halfseen.runners.local import LocalCluster
+
+    (parts,) = optional("dask", "Dask frames").compute(frame.to_delayed())
+    return LocalCluster(parts, title=DaskCluster.title)
