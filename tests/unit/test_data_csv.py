@@ -137,3 +137,10 @@ def test_the_line_of_a_row_counts_the_lines_of_cells(csv):
     assert [table._scan.line_of(row) for row in range(4)] == [2, 5, 6, None]
     alone = csv("a\n1\n\n3\n")
     assert [alone._scan.line_of(row) for row in range(3)] == [2, 3, 4]
+
+
+def test_blanks_around_true_and_false_do_not_matter(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("n\tok\n1.5\tTrue\n2\t False\n3\ttrue \n4\t\n")
+    table = hs.open_table(path)
+    assert table.__halfseen_frame__().column("ok").to_pylist() == [True, False, True, None]

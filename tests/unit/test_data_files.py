@@ -353,7 +353,7 @@ def test_numeric_and_missing_labels(csv):
 
 
 def test_what_is_no_table_is_refused(tmp_path, csv):
-    with pytest.raises(DataError, match="is a folder"):
+    with pytest.raises(DataError, match="has no data files in it"):
         open_table(tmp_path)
     (tmp_path / "people.csv").write_text("a\n1\n")
     with pytest.raises(DataError, match=r"no file .*poeple.csv. Did you mean .*people.csv"):
@@ -552,3 +552,11 @@ def test_writing_where_it_cannot_be_done(tmp_path):
 def test_standard_output(capsysbinary):
     write_table({"a": [1, None], "b": ["ü", "x"]}, "-")
     assert capsysbinary.readouterr().out == "a,b\n1,ü\n,x\n".encode()
+
+
+@pytest.mark.parametrize("before", ["a", "aa"])
+def test_an_object_of_json_with_the_same_key_twice_is_refused(tmp_path, before):
+    path = tmp_path / "t.json"  # DuckDB's message quotes the file, and may end within a character
+    path.write_text('[{"color": "red", "color": "' + before + "ü" * 40 + '"}]', encoding="utf-8")
+    with pytest.raises(DataError, match=r"same key twice|duplicate key"):
+        hs.open_table(path).__halfseen_frame__()

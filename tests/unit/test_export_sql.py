@@ -210,21 +210,6 @@ def test_what_sql_cannot_say_is_refused():
         hs.to_sql(hs.LatentClass(2), "rows")
 
 
-def test_a_kind_without_a_formula_is_refused_by_name():
-    class Unsaid(hs.Kind):
-        name = "unsaid"
-
-        def leaf(self, block, summary, build):
-            raise NotImplementedError
-
-    case = case_of("mixture diag")
-    [block] = case.model._schema.each_block()
-    fitted = type("F", (), {"block": block})
-    language = type("L", (), {"name": "SQL"})
-    with pytest.raises(ParameterError, match=r"'x0', 'x1', 'x2': columns of kind 'unsaid' cannot be written in SQL"):
-        Unsaid().exported_scores(fitted, [], language)
-
-
 # ---- at the command line ---------------------------------------------------------------------------------------------
 
 

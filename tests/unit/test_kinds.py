@@ -488,6 +488,23 @@ def test_the_posterior_is_there_or_says_what_the_leaf_lacks(kind, classes):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_model_of_every_kind_is_exported_or_says_why_not(kind, classes):
+    model, X = classes[kind], TABLES[kind]
+    refused = {
+        "text": "column 'v' is text: SQL cannot split it into words as Python does",
+        "waiting": "'v': columns of kind 'waiting' cannot be written in SQL: it has no `exported_scores`",
+    }
+    if kind in refused:
+        with pytest.raises(ParameterError, match=refused[kind]):
+            hs.to_sql(model, "X")
+        return
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as database:
+        found = database.register("X", X).sql(hs.to_sql(model, "X")).fetchnumpy()
+    assert_allclose(np.column_stack([found["p_0"], found["p_1"]]), model.predict_proba(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_models_of_every_kind_go_through_files_and_pickles(kind, classes, states, tmp_path):
     for model in (classes[kind], states.get(kind)):
         if model is None:

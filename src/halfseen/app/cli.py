@@ -379,7 +379,10 @@ def report(
     """Write a report on a model and its data: one self-contained HTML file."""
 
 
-@_verb("Example: halfseen export survey.halfseen --sql postgres --table survey --keep id -o survey.sql")
+@_verb(
+    "Examples: halfseen export survey.halfseen --sql postgres --table survey --keep id -o survey.sql; "
+    "halfseen export survey.halfseen --onnx -o survey.onnx"
+)
 def export(
     model: Model,
     sql: Annotated[
@@ -391,9 +394,10 @@ def export(
     keep: Annotated[
         str | None, Option("--keep", metavar="NAMES", help="Columns of the table to keep, such as its key: id,name.")
     ] = None,
+    onnx: Annotated[bool, Option("--onnx", help="Write a graph of ONNX instead of SQL.")] = False,
     output: Annotated[str, Option("--output", "-o", metavar="FILE", help="File to write; - is standard output.")] = "-",
 ) -> None:
-    """Write a model for other programs: as one SELECT that computes class, probabilities and log-likelihood."""
+    """Write a model for other programs, which then compute class, probabilities and log-likelihood: as SQL or ONNX."""
 
 
 @_verb("Example: halfseen info survey.halfseen --code")

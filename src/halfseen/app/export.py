@@ -1,4 +1,4 @@
-"""Models written for other programs: `to_sql`, and ``halfseen export``."""
+"""Models written for other programs: `to_sql`, and ``halfseen export``, which writes ONNX too."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from halfseen import families
 from halfseen.app import dispatch
+from halfseen.app.onnx import to_onnx
 from halfseen.app.options import names
 from halfseen.errors import ParameterError
 from halfseen.export.sql import DIALECTS, HELPER, SQL, columns_of
@@ -77,10 +78,24 @@ def _check_kept(keep: Sequence[str], outputs: Sequence[str]) -> None:
 
 
 def export(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    """Write a model as SQL to a file or to standard output."""
+    """Write a model as SQL or ONNX to a file, SQL also to standard output."""
+    if request["onnx"]:
+        _write_onnx(model, request)
+        return
     written = to_sql(model, request["table"], request["sql"], names(request["keep"]))
     if request["output"] == "-":
         sys.stdout.write(written)
         return
     with whole_file(request["output"]) as file:
         file.write(written.encode())
+
+
+def _write_onnx(model: Any, request: Mapping[str, Any]) -> None:
+    for name in ("sql", "table", "keep"):
+        if name in request["given"]:
+            raise ParameterError(f"{request['flags'][name]} cannot be used with --onnx: it is for SQL.")
+    if request["output"] == "-":
+        raise ParameterError("--onnx needs a file to write: -o model.onnx.")
+    written = to_onnx(model).SerializeToString()
+    with whole_file(request["output"]) as file:
+        file.write(written)

@@ -22,6 +22,8 @@ PACKAGES = (
     "rich",
     "jinja2",
     "matplotlib",
+    "skl2onnx",
+    "onnx",
 )
 
 

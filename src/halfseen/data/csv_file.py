@@ -357,7 +357,7 @@ class CsvScan(Scan):
         name = f"c{self._places[column.name]}"
         if column.kind == "bool":
             stray = f"CASE WHEN {name} IS NOT NULL THEN error('Could not convert ' || {name}) END"
-            return f"CASE lower({name}) WHEN 'true' THEN true WHEN 'false' THEN false ELSE {stray} END"
+            return f"CASE lower(trim({name}, ' ')) WHEN 'true' THEN true WHEN 'false' THEN false ELSE {stray} END"
         return without_markers(name, column.kind, self._dialect.missing)
 
 

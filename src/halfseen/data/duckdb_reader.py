@@ -225,6 +225,10 @@ def connected(
                     raise _reads_elsewhere(connection, str(error), title, database) from None
         except (duckdb.Error, pyarrow.ArrowException, OSError) as error:  # the latter two from a reader of Arrow
             raise _full_disk(error, spilled) or explained(error, title, guessed) from None
+        except UnicodeDecodeError:  # DuckDB's message quotes the file, and is cut within a character
+            raise DataError(
+                f"{title} cannot be read: it may be damaged, or an object of it may have the same key twice."
+            ) from None
 
 
 def _full_disk(error: Exception, spilled: TemporaryFolder) -> Exception | None:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from halfseen.data import sqlite
+from halfseen.data import several_files, sqlite
 from halfseen.data.columns import MAX_DISTINCT, are_quantity, is_whole
 from halfseen.data.csv_file import HEAD_BYTES, CsvScan, read_dialect
 from halfseen.data.duckdb_reader import (
@@ -58,6 +58,7 @@ SUFFIXES = (*OF_TEXT, ".parquet", ".pq", ".jsonl", ".ndjson", ".json", *OF_DATAB
 def open_table(
     path: Any = None,
     *,
+    glob: str | None = None,
     sql: str | None = None,
     missing: Iterable[Any] = (),
     ignore: Iterable[str] = (),
@@ -77,8 +78,11 @@ def open_table(
     ----------
     path : str, Path or file-like object
         CSV (.csv, .tsv, .txt, also with .gz), Parquet (.parquet, .pq), JSON (.jsonl, .ndjson, .json), DuckDB (.duckdb,
-        .db) or SQLite (.sqlite, .sqlite3, .db). "-" is CSV on standard input, "example:penguins" and "example:votes"
-        are tables that come with the library. Needs the extra: halfseen[app].
+        .db) or SQLite (.sqlite, .sqlite3, .db). A folder is one table: all its files of CSV, Parquet or JSON, and those
+        of the folders in it (year=2026/part.parquet has a column year). "-" is CSV on standard input,
+        "example:penguins" and "example:votes" are tables that come with the library. Needs the extra: halfseen[app].
+    glob : str, optional
+        In place of a path: a pattern, of which all files that match are one table: "visits/2026-*.parquet".
     sql : str, optional
         A query. Without a path DuckDB runs it, and it names its files: "SELECT * FROM 'a.csv' JOIN 'b.parquet' USING
         (id)". With a database file it runs there; the name of a table will do. With another file the file is the
@@ -118,11 +122,15 @@ def open_table(
     markers = tuple(str(marker) for marker in _listed("missing", missing) if marker is not None and marker == marker)
     as_text = tuple(map(str, _listed("text", text)))
     source, title, keep = _located(path)
-    if source is None:
+    several = _several(path, glob)
+    if several:
+        title = glob or title
+        scan: Scan = _scan_several(several, title, sql, markers, as_text, delimiter, encoding)
+    elif source is None:
         if not isinstance(sql, str):
             raise ParameterError("open_table: give a path, or a query as sql=.")
         check_query(sql, "the query")
-        scan: Scan = DuckScan("the query", _subquery(sql), markers, as_text, files=named_files(sql))
+        scan = DuckScan("the query", _subquery(sql), markers, as_text, files=named_files(sql))
     else:
         scan = _scan(source, title, sql, markers, as_text, delimiter, encoding)
     table = FileTable(scan, memory=read_memory(memory), weight=weight, target=target, keep=keep)
@@ -302,7 +310,7 @@ def _located(path: Any) -> tuple[str | None, str, Any]:
         return path_of(path.removeprefix(EXAMPLE)), path, None
     found = Path(path)
     if found.is_dir():
-        raise DataError(f"{path} is a folder. Give a file; to read several: sql=\"SELECT * FROM '{path}/*.csv'\".")
+        return str(found), str(path), None
     if not found.exists():
         near = difflib.get_close_matches(found.name, _neighbours(found.parent), n=1)
         raise DataError(f"there is no file {path}." + (f" Did you mean {found.parent / near[0]}?" if near else ""))
@@ -310,6 +318,57 @@ def _located(path: Any) -> tuple[str | None, str, Any]:
         raise DataError(f"{path} is empty.")
     title = str(path).encode(errors="backslashreplace").decode()
     return (str(found), title, None) if _can_be_written(str(found)) else _linked(found, title)
+
+
+def _several(path: Any, glob: str | None) -> list[str]:
+    """Return the files of a folder or of a pattern; none where one file is meant."""
+    if glob is not None:
+        if path is not None:
+            raise ParameterError("open_table: give a path or glob=, not both.")
+        found = several_files.matching(glob, _known_suffix)
+    elif isinstance(path, str | os.PathLike) and path != "-" and os.path.isdir(path):
+        found = several_files.inside(os.fspath(path), _known_suffix)
+    else:
+        return []
+    odd = next((each for each in found if not _can_be_written(each)), None)
+    if odd is not None:
+        raise DataError(f"{odd!a}: DuckDB cannot be given this name among several files. Rename the file.")
+    return found
+
+
+def _scan_several(
+    files: list[str],
+    title: str,
+    sql: str | None,
+    missing: tuple[str, ...],
+    text: tuple[str, ...],
+    delimiter: str | None,
+    encoding: str,
+) -> Scan:
+    """Return the scan of several files of one format."""
+    suffix = _known_suffix(files[0])
+    if suffix in OF_DATABASES:
+        raise DataError(f"{title}: databases cannot be read as one table. Open one of them, or join them in a query.")
+    if suffix in OF_TEXT:
+        if sql is not None:
+            raise ParameterError("sql= with several files of text: name them in the query, FROM 'folder/*.csv'.")
+
+        def one(path: str, as_text: Sequence[str]) -> CsvScan:
+            scan = _scan(path, path, None, missing, tuple(as_text), delimiter, encoding)
+            assert isinstance(scan, CsvScan)
+            return scan
+
+        return several_files.TextFiles(title, one, files, text)
+    listed = "[" + ", ".join(map(quoted_file, files)) + "]"
+    if suffix in (".parquet", ".pq"):
+        several_files.check_columns(several_files.parquet_columns(files))
+        relation = f"read_parquet({listed}, union_by_name = true, hive_partitioning = true)"
+    else:
+        lines = "" if suffix == ".json" else ", format = 'newline_delimited'"
+        relation = f"read_json({listed}{lines}, union_by_name = true, sample_size = -1)"
+    scan = DuckScan(title, relation, missing, text, files=files)
+    scan.size = sum(os.path.getsize(path) for path in files)
+    return scan if sql is None else _view(scan, sql, missing, text)
 
 
 def _can_be_written(path: str) -> bool:

@@ -309,7 +309,8 @@ def read(X: Any, counts: bool = False) -> Source:
     except nw.exceptions.DuplicateError as error:
         raise DataError(f"{error}. Rename or drop all but one.") from None
     if isinstance(frame, nw.LazyFrame):
-        raise DataTypeError(f"a lazy frame ({type(X).__module__}) holds no rows yet. Pass X.collect().")
+        rows = "compute" if type(X).__module__.startswith("dask") else "collect"
+        raise DataTypeError(f"a lazy frame ({type(X).__module__}) holds no rows yet. Pass X.{rows}().")
     return _FrameSource(frame) if isinstance(frame, nw.DataFrame) else _ArraySource(X)
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 LARGEST = float(np.finfo(np.float64).max)
+PROBABILITIES = "p"  # the output that has a number for each class
 
 
 class Formula:

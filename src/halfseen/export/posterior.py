@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from halfseen.export.formula import LARGEST, Floats, Formula, Language
+from halfseen.export.formula import LARGEST, PROBABILITIES, Floats, Formula, Language
 
 FAINT = -700.0  # log of a probability that is as good as 0; databases refuse an exponential that underflows
 
@@ -31,7 +31,7 @@ def posterior(
     scores, peak = language.step(scores, language.over_components("largest", scores))
     below = scores - peak
     usage = language.choose(
-        (peak.missing(), language.undefined),
+        (scores.missing(), language.undefined),
         (peak < -LARGEST, weights),
         (below > FAINT, below.exp()),
         otherwise=0.0,
@@ -41,4 +41,8 @@ def posterior(
     shares, largest, total, peak = language.step(
         shares, language.over_components("largest", shares), language.over_components("sum", usage), peak
     )
-    return {"class": language.label(shares, largest, labels), "p": shares / total, "loglik": peak + total.log()}
+    return {
+        "class": language.label(shares, largest, labels),
+        PROBABILITIES: shares / total,
+        "loglik": peak + total.log(),
+    }

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from halfseen.errors import ParameterError
-from halfseen.export.formula import Case, Floats, Formula, Language, Operand
+from halfseen.export.formula import PROBABILITIES, Case, Floats, Formula, Language, Operand
 
 HELPER = "halfseen_"  # how columns and steps of the query itself begin
 FUNCTIONS = {"abs": "ABS", "log": "LN", "exp": "EXP", "floor": "FLOOR"}
@@ -248,7 +248,7 @@ class SQL(Language):
 
 def columns_of(name: str, width: int) -> list[str]:
     """Return the columns of an output: probabilities are numbered, also that of a single class."""
-    return [f"{name}_{k}" for k in range(width)] if name == "p" else [name]
+    return [f"{name}_{k}" for k in range(width)] if name == PROBABILITIES else [name]
 
 
 def _case(cases: Sequence[tuple[str, str]], otherwise: str, value: str = "") -> str:

@@ -288,6 +288,10 @@ class CategoricalKind(Tabular):
 
     # ---- in other languages --------------------------------------------------------------------------------------
 
+    def exported_as_text(self, column: Column) -> bool:
+        """Whether the categories are texts."""
+        return {type(category) for category in column.categories or ()} == {str}
+
     def exported_cell(self, column: Column, language: Language) -> Formula:
         """Return the place of the cell among the categories; -1 where it is missing or none of them."""
         categories = column.categories or ()
@@ -295,7 +299,7 @@ class CategoricalKind(Tabular):
         if not types:  # no cell was ever seen
             return language.constant(-1.0)
         places = np.arange(len(categories), dtype=np.float64)[:, None]
-        if types == {str}:
+        if self.exported_as_text(column):
             return language.lookup(language.text(column.name), [str(text) for text in categories], places, -1.0)
         if str in types or (bool in types and len(types) > 1):
             raise ParameterError(

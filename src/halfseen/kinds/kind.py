@@ -638,6 +638,10 @@ class Kind(ABC):
 
     # ---- in other languages --------------------------------------------------------------------------------------
 
+    def exported_as_text(self, column: Column) -> bool:
+        """Whether a cell is read as text, and not as a number."""
+        return False
+
     def exported_cell(self, column: Column, language: Language) -> Formula:
         """Return what `exported_scores` reads of a cell."""
         return language.number(column.name)

@@ -11,6 +11,15 @@ from halfseen.families.kmeans.estimator import KMeans
 FARTHEST = float(np.sqrt(LARGEST))  # the square of more is beyond float64
 
 
+NUMBERS = ("squared_distance",)  # outputs besides the class
+
+
+def labels(model: KMeans) -> list[int]:
+    """Return the numbers of the clusters."""
+    check_is_fitted(model, "_centred")
+    return list(range(len(model._centred)))
+
+
 def outputs(model: KMeans, language: Language) -> dict[str, Formula]:
     """Return the cluster that `predict` returns, and the square of its distance as in `transform`.
 
@@ -18,8 +27,7 @@ def outputs(model: KMeans, language: Language) -> dict[str, Formula]:
 
     A row without any cell is at distance 0 of all centres.
     """
-    check_is_fitted(model, "_centred")
-    names = model._schema.names
+    names, numbers = model._schema.names, labels(model)
     cells = language.step(*(language.number(name) for name in names))
     squares, seen = [], []
     for x, middle, centres in zip(cells, model._pivot.tolist(), model._centred.T, strict=True):
@@ -31,5 +39,4 @@ def outputs(model: KMeans, language: Language) -> dict[str, Formula]:
     largest = language.over_components("largest", near)
     near, largest, n_seen = language.step(near, largest, n_seen)
     scale = language.choose((n_seen > 0.0, len(names) / n_seen), otherwise=0.0)
-    labels = list(range(len(model._centred)))
-    return {"class": language.label(near, largest, labels), "squared_distance": 0.0 - largest * scale}
+    return {"class": language.label(near, largest, numbers), "squared_distance": 0.0 - largest * scale}

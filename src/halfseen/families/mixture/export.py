@@ -9,8 +9,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen.estimators.table.profile import fitted_blocks
 from halfseen.estimators.table.table_mixture import TableMixture
-from halfseen.export.formula import Formula, Language
+from halfseen.export.formula import PROBABILITIES, Formula, Language
 from halfseen.export.posterior import posterior
+
+NUMBERS = (PROBABILITIES, "loglik")  # outputs besides the class
+
+
+def labels(model: TableMixture) -> list[Any]:
+    """Return what `predict` returns for each class."""
+    check_is_fitted(model)
+    found: list[Any] = getattr(model, "classes_", np.arange(len(model.weights_))).tolist()
+    return found
 
 
 def outputs(model: TableMixture, language: Language) -> dict[str, Formula]:
@@ -18,7 +27,7 @@ def outputs(model: TableMixture, language: Language) -> dict[str, Formula]:
 
     scores[k] = log weights[k] + sum over observed d of log p(x[d] | k)
     """
-    check_is_fitted(model)
+    names = labels(model)
     blocks = list(fitted_blocks(model))
     cells = [block.kind.exported_cell(column, language) for block, *_ in blocks for column in block.columns]
     read = iter(language.step(*cells))
@@ -27,5 +36,4 @@ def outputs(model: TableMixture, language: Language) -> dict[str, Formula]:
     for fitted in blocks:
         own = [next(read) for _ in fitted.block.columns]
         parts += fitted.block.kind.exported_scores(fitted, own, language)
-    labels: list[Any] = getattr(model, "classes_", np.arange(len(model.weights_))).tolist()
-    return posterior(language, language.total(parts), model.weights_, labels, len(model.weights_) // len(labels))
+    return posterior(language, language.total(parts), model.weights_, names, len(model.weights_) // len(names))
