@@ -35,7 +35,8 @@ STEPS = {
     "no grid, in single precision": (RNG.normal(size=500).astype(np.float32).astype(float), 0.0),
     "square roots": (np.sqrt(np.arange(100)), 0.0),
     "bands of unequal width: the mean distance": (np.array([5.0, 15, 25, 35, 50, 75, 125]), 1.25 * 20),
-    "a scale and a code": (np.array([1.0, 2, 3, 4, 5, 99]), 1.25 * (4 + 4) / 5),
+    "a scale and a code": (np.array([1.0, 2, 3, 4, 5, 99]), 1.25),
+    "two groups of values": (np.array([0.0, 1, 2, 20, 21, 22]), 1.25),
     "logs of bands": (np.log([5.0, 15, 25]), 1.25 * np.log(5) / 2),
     "one number": (np.array([3.0]), 0.0),
 }
