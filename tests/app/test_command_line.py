@@ -84,6 +84,11 @@ def test_a_fit_names_its_estimate_and_the_n_of_bic(options, said):
     assert json.loads(halfseen("fit", "example:votes", "-k", 2, "--json", *options).stdout)["estimate"] == said
 
 
+def test_ml_is_refused_where_there_are_no_probabilities():
+    done = halfseen("fit", "example:penguins", "--model", "kmeans", "-k", 3, "--ml", code=2)
+    assert "--ml cannot be used with --model kmeans: it has no probabilities" in done.stderr
+
+
 @pytest.mark.parametrize(("weight", "shown"), [("2000000", "12,000,000"), ("0.25", "1.50")])
 def test_the_n_of_bic_is_shown_in_full(tmp_path, weight, shown):
     cells = [f"{value},{weight}" for value in "aababb"]

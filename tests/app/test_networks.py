@@ -48,6 +48,16 @@ def test_fit_is_the_fit_of_the_library(lawn):
         np.testing.assert_array_equal(loaded.params_[name], own)
 
 
+def test_ml_is_the_fit_without_a_prior(lawn, tmp_path):
+    how = ("fit", lawn / "lawn.csv", "--model", lawn / "lawn.bif")
+    done = json.loads(halfseen(*how, "--ml", "--json", "-o", tmp_path / "m.halfseen").stdout)
+    assert done["estimate"] == "maximum likelihood"
+    assert hs.load(tmp_path / "m.halfseen").prior is None
+    assert done["loglik"] > hs.load(lawn / "m.halfseen").loglik_
+    wrong = halfseen(*how, "--ml", "--prior", "bdeu", code=2).stderr
+    assert "--ml means no prior: leave out --prior bdeu, or --ml" in wrong
+
+
 def test_query_of_model_files_and_bif_files(lawn):
     asked = ("rain", "--given", "wet=yes", "--given", "season=damp")
     found = json.loads(halfseen("query", lawn / "lawn.bif", *asked, "--json").stdout)

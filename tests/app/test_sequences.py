@@ -45,6 +45,15 @@ def test_fit_is_the_fit_of_the_library(pumps):
     assert loaded._origin.reading["group"] == "pump"
 
 
+def test_ml_is_the_fit_without_a_prior(pumps, tmp_path):
+    how = [word for word in FIT if word not in ("--prior", "1.0")]
+    done = json.loads(halfseen("fit", pumps[1], *how, "-k", 3, "--ml", "--json", "-o", tmp_path / "m.halfseen").stdout)
+    assert done["estimate"] == "maximum likelihood"
+    assert hs.load(tmp_path / "m.halfseen").prior is None
+    assert done["loglik"] > hs.load(pumps[0]).loglik_
+    assert "leave out --prior 1.0, or --ml" in halfseen("fit", pumps[1], *FIT, "-k", 3, "--ml", code=2).stderr
+
+
 @pytest.mark.usefixtures("pictures_unwritten")
 def test_fit_says_what_it_found(pumps, tmp_path):
     shown = halfseen("fit", pumps[1], *FIT, "-k", "2..3", "--report", tmp_path / "r.html")

@@ -115,6 +115,12 @@ def test_one_file_of_both(tmp_path):
     assert len(halfseen("align", tmp_path / "m", tmp_path / "both").stdout.splitlines()) == 6
 
 
+def test_ml_means_no_dirichlet_prior(words):
+    how = ("fit", words[0] / "a.de", words[0] / "a.en", "--model", "words", "--ml")
+    assert "Haus: house" in halfseen(*how).stdout
+    assert "--ml means no prior: leave out --dirichlet, or --ml" in halfseen(*how, "--dirichlet", 0.1, code=2).stderr
+
+
 def test_mistakes_are_told(words, tmp_path):
     folder, model = words
     for code, said, *command in (

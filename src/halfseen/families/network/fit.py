@@ -44,8 +44,7 @@ from halfseen.structures.network import Network
 
 log = logging.getLogger("halfseen")
 
-STRENGTH = 1.0  # how far random starts move the tables around a hidden variable, in logs
-SLIGHT = 0.3  # and those of families with missing values
+STRENGTH = 1.0  # how far random starts move the tables of families with missing values, in logs
 
 
 class NetworkRecipe(NamedTuple):
@@ -267,10 +266,8 @@ class NetworkFit(NetworkMethods):
             counts = data.known.stats[own].reshape(shape)
             shares = _shares(parts.codes[:, v], weight, graph.cards[v])
             first[0, own] = (counts + shares / counts.reshape(-1, shape[-1]).shape[0]).ravel()
-            if never[list(graph.members[v])].any():
+            if counts.sum() < total * (1 - 1e-12):
                 amount[0, own] = STRENGTH
-            elif counts.sum() < total * (1 - 1e-12):
-                amount[0, own] = SLIGHT
         first = leaf.maximise(first, leaf.blank())
 
         def drawn(i: int) -> Params:
