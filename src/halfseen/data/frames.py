@@ -196,6 +196,10 @@ class Source(ABC):
         """Infer the columns of a table outside memory; `kinds` are given, by position."""
         raise NotImplementedError
 
+    def weighing(self, unlabeled: float) -> Source:
+        """The source with rows without a label counting so much, if other processes hold them."""
+        raise NotImplementedError
+
     def encoded(self, schema: Any, evidence: Any) -> Any:
         """Have the rows encoded by those who hold them."""
         raise NotImplementedError

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from halfseen.engine.tables.lane_source import LaneSource
-
 
 def is_elsewhere(X: Any) -> bool:
     """Whether other processes hold the rows of a table."""
@@ -16,6 +14,7 @@ def is_elsewhere(X: Any) -> bool:
 def rows_of(X: Any, weight: Any = None, target: Any = None) -> Any:
     """Return a table to fit to: a source for rows that other processes hold, anything else as it is."""
     if _is_dask(X):
+        from halfseen.engine.tables.lane_source import LaneSource
         from halfseen.runners.dask import cluster_of
 
         return LaneSource(cluster_of(X), weight, target)

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Evidence, FastEncodingFailed, Schema, Source, Table, read_target, row_weight
 from halfseen.engine.services.checkpoint import lasting_seed
-from halfseen.engine.tables.lane_source import LaneSource
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, known_apart
 from halfseen.errors import DataError, ParameterError
@@ -108,7 +107,7 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         self, source: Source, weight: NDArray[np.float64], evidence: Evidence
     ) -> semi_supervised_check.Choice:
         """Set the weight of unlabelled rows: the best in cross-validation, or that given, with a warning if worse."""
-        if isinstance(source, LaneSource):
+        if source.elsewhere:
             return self._unlabeled_elsewhere(evidence)
         if not self.guard:
             return semi_supervised_check.Choice(self.unlabeled_weight_)
@@ -175,7 +174,7 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         self, source: Source, weight: NDArray[np.float64], evidence: Evidence
     ) -> tuple[Source, NDArray[np.float64], Evidence]:
         """Return the rows that count, rows without any evidence with their own weight."""
-        if isinstance(source, LaneSource):
+        if source.elsewhere:
             return source.weighing(self.unlabeled_weight_), weight, evidence
         if self.unlabeled_weight_ != 1:
             weight = np.where(evidence.index == 0, self.unlabeled_weight_ * weight, weight)
