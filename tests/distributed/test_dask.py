@@ -210,6 +210,17 @@ def test_what_needs_the_rows_here_is_refused():
         hs.LatentClass(2).fit(dd.from_pandas(DATA[:0][FEATURES], npartitions=1))
 
 
+@pytest.mark.parametrize("light", [0, 1500])
+def test_weights_beside_which_others_vanish_are_refused(light):
+    data = DATA[["size", "weight"]].assign(weight=1.0)
+    data.loc[light, "weight"] = 1e-40
+    with pytest.raises(DataError, match=r"weights from 1e-40 to 1. .*Set them to 0"):
+        hs.GaussianMixture(2).fit(LaneSource(LocalCluster([data[:1000], data[1000:]]), "weight"))
+    one, other = data[:1000].assign(weight=1e-40), data[1000:]
+    with pytest.raises(DataError, match=r"weights from 1e-40 to 1. .*Set them to 0"):
+        hs.GaussianMixture(2).fit(LaneSource(LocalCluster([one, other]), "weight"))
+
+
 def test_partitions_that_change_when_they_are_read_again_are_refused():
     class Unstable(LocalCluster):
         def answers(self, job, first_chunks):

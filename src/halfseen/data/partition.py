@@ -18,7 +18,7 @@ from halfseen.data.columns import Column
 from halfseen.data.frames import Source, read
 from halfseen.data.labels import Evidence
 from halfseen.data.stream import ColumnLearner, labels_of, learned
-from halfseen.data.table import Schema, Table, check_weight
+from halfseen.data.table import NO_WEIGHT, Schema, Table, check_weight
 from halfseen.errors import DataError, ParameterError
 from halfseen.sums import Parts
 
@@ -81,7 +81,21 @@ def _weight(table: nw.DataFrame[Any], name: str) -> NDArray[np.float64]:
     raw = read(nw.to_native(table.select(name))).column(0)
     if raw.type != "number":
         raise DataError(f"sample_weight={name!r}: the column holds {raw.type}, not numbers.")
-    return check_weight(raw.values, len(raw.values)) if raw.values.any() else np.zeros(len(raw.values))
+    if not raw.values.any():
+        return np.zeros(len(raw.values))
+    some = raw.values[raw.values > 0]
+    if len(some):
+        check_span(float(some.min()), float(some.max()), name)
+    return check_weight(raw.values, len(raw.values))
+
+
+def check_span(lightest: float, heaviest: float, name: str) -> None:
+    """Refuse weights beside which others cannot be told from 0: rows that other processes hold cannot be named."""
+    if lightest < NO_WEIGHT * heaviest:
+        raise DataError(
+            f"sample_weight={name!r}: weights from {lightest:g} to {heaviest:g}. Next to the largest, those below "
+            f"{NO_WEIGHT:g} of it cannot be told from 0. Set them to 0."
+        )
 
 
 class Part(NamedTuple):
@@ -115,7 +129,8 @@ class Learn:
             learner.add(part.source.column(j), 0)
         labels: set[Any] = set() if part.labels is None else set(_plain(part.labels))
         head = part.source.take(np.zeros(1, dtype=np.intp))
-        return Learned(Parts(learners), part.source.n_rows, labels, head)
+        span = (float(part.weight.min()), float(part.weight.max()))
+        return Learned(Parts(learners), part.source.n_rows, labels, head, span)
 
 
 @dataclass(frozen=True)
@@ -128,18 +143,21 @@ class Learned:
     n_rows : int          rows that count
     labels : set          distinct labels, None where there is none
     head : Source         one row of the first partition
+    span : tuple          the smallest and the largest weight
     """
 
     learners: Parts
     n_rows: int
     labels: set[Any]
     head: Source
+    span: tuple[float, float]
 
     def __add__(self, other: Learned) -> Learned:
         labels = self.labels | other.labels
         if len(labels) > MOST_LABELS:
             raise DataError(f"there are more than {MOST_LABELS:,} distinct labels. Is this the column of classes?")
-        return Learned(self.learners + other.learners, self.n_rows + other.n_rows, labels, self.head)
+        span = (min(self.span[0], other.span[0]), max(self.span[1], other.span[1]))
+        return Learned(self.learners + other.learners, self.n_rows + other.n_rows, labels, self.head, span)
 
     def schema(self, by_choice: bool = True) -> Schema:
         """Return the schema of all partitions."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from halfseen.data import Evidence, Schema
 from halfseen.data.columns import Column
 from halfseen.data.frames import Cells, RawColumn, Source
-from halfseen.data.partition import Encode, Layout, Learn, Learned
+from halfseen.data.partition import Encode, Layout, Learn, Learned, check_span
 from halfseen.engine.tables.lanes import Cluster, LaneTable, added
 from halfseen.errors import DataError, DataTypeError
 
@@ -41,6 +41,7 @@ class LaneSource(Source):
         self.names = self._layout.features
         self.named = True
         found = self._learned({})
+        check_span(*found.span, str(weight))
         self.n_rows = found.n_rows
         self.backend = found.head.backend
         self._head = found.head
