@@ -4,8 +4,10 @@ import csv
 import io
 import os
 import shutil
+import signal
 import socket
 import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -99,14 +101,13 @@ def cell(value):
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
+def postgres():
     if postgres_folder() is None:
         pytest.skip("PostgreSQL is not installed (Debian: apt install postgresql)")
-    folder = tmp_path_factory.mktemp("postgres")
-    for parent in folder.parents[:2]:  # those of root are closed to the server's user
-        parent.chmod(0o755)
-    with Postgres(folder) as server:
-        yield server
+    with tempfile.TemporaryDirectory() as folder:  # not within that of pytest, which is closed to the server's user
+        os.chmod(folder, 0o755)
+        with Postgres(Path(folder)) as server:
+            yield server
 
 
 @MODELS
@@ -139,6 +140,7 @@ def spark(tmp_path_factory):
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java (Debian: apt install default-jre-headless)")
     folder = tmp_path_factory.mktemp("spark")
+    before = signal.getsignal(signal.SIGINT)  # Spark takes it over, and does not give it back
     session = (
         sql.SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
@@ -150,6 +152,7 @@ def spark(tmp_path_factory):
     )
     yield session
     session.stop()
+    signal.signal(signal.SIGINT, before)
 
 
 def spark_rows(session, query, rows):
