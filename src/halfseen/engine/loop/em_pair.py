@@ -23,6 +23,7 @@ class EMPair(NamedTuple):
     before, after : Step                 two consecutive plain steps
     following : params                   what the next plain step would evaluate
     vectors : three raw vectors          the parameters of the three, packed
+    rate : float                         rate of convergence: see `rate_of`
     slowest : float                      the largest of the last few rates, this one included
     estimate : float or None             remaining gain as a gradient method estimates it; None: EM
     """
@@ -31,6 +32,7 @@ class EMPair(NamedTuple):
     after: Step
     following: Params
     vectors: tuple[Floats, Floats, Floats]
+    rate: float
     slowest: float
     estimate: float | None = None
 
@@ -38,27 +40,13 @@ class EMPair(NamedTuple):
     def of(cls, model: Model, before: Step, after: Step, following: Params) -> EMPair:
         """Return the pair, with its own rate as the slowest one."""
         vectors = (model.pack(before.params), model.pack(after.params), model.pack(following))
-        pair = cls(before, after, following, vectors, 0.0)
-        return pair._replace(slowest=pair.rate)
+        rate = rate_of(vectors)
+        return cls(before, after, following, vectors, rate, slowest=rate)
 
     @property
     def gain(self) -> float:
         """Increase of the objective."""
         return self.after.objective - self.before.objective
-
-    @property
-    def rate(self) -> float:
-        """<v2 - v1, v1 - v0> / |v1 - v0|^2: the rate of convergence.
-
-        It tends to the largest fraction of missing information: 0.99 means hundreds of steps.
-        """
-        v0, v1, v2 = self.vectors
-        with np.errstate(over="ignore", invalid="ignore"):  # steps too long to be squared: they do not shrink
-            first = v1 - v0
-            squared, product = float(first @ first), float((v2 - v1) @ first)
-        if not np.isfinite(squared):
-            return np.inf
-        return product / squared if squared > 0 else 0.0
 
     @property
     def left(self) -> float:
@@ -75,3 +63,17 @@ class EMPair(NamedTuple):
             return np.inf
         squared = min(max(QUICKEST, self.slowest) ** 2, SLOWEST)
         return max(self.gain, 0.0) * squared / (1 - squared)
+
+
+def rate_of(vectors: tuple[Floats, Floats, Floats]) -> float:
+    """Return <v2 - v1, v1 - v0> / |v1 - v0|^2: the rate of convergence.
+
+    It tends to the largest fraction of missing information: 0.99 means hundreds of steps.
+    """
+    v0, v1, v2 = vectors
+    with np.errstate(over="ignore", invalid="ignore"):  # steps too long to be squared: they do not shrink
+        first = v1 - v0
+        squared, product = float(first @ first), float((v2 - v1) @ first)
+    if not np.isfinite(squared):
+        return np.inf
+    return product / squared if squared > 0 else 0.0

@@ -144,6 +144,10 @@ class FusedMixture:
         probabilities = self._padded([emit[name] for name in self.categorical], 0.0)
         table = np.ones((self.groups.n_rows, self.width))
         kernels.multiply_cells(self.groups.rows, self.groups.of_cells, probabilities, table)
+        mix = self._padded([params["mix"].T], 0.0)[0]
+        if not self.gaussian and not self.poisson:
+            none = np.empty((0, self.width))
+            return mix, table, none, none, none, none, none
         mean = self._padded([emit[name].mean for name in self.gaussian], 0.0)
         with np.errstate(divide="ignore"):
             half_precision = self._padded([0.5 / emit[name].var for name in self.gaussian], 0.0)
@@ -152,7 +156,6 @@ class FusedMixture:
             rate = self._padded([emit[name] - unit for name, unit in units.items()], NEVER)
             log_rate = self._padded([np.log(emit[name] / unit) for name, unit in units.items()], 0.0)
             log_rate = np.maximum(log_rate, -NEVER)
-        mix = self._padded([params["mix"].T], 0.0)[0]
         return mix, table, mean, half_precision, half_log, rate, log_rate
 
     def _padded(self, blocks: Sequence[Floats], padding: float) -> Floats:
