@@ -37,9 +37,14 @@ class EMPair(NamedTuple):
     estimate: float | None = None
 
     @classmethod
-    def of(cls, model: Model, before: Step, after: Step, following: Params) -> EMPair:
-        """Return the pair, with its own rate as the slowest one."""
-        vectors = (model.pack(before.params), model.pack(after.params), model.pack(following))
+    def of(cls, model: Model, before: Step, after: Step, following: Params, last: EMPair | None = None) -> EMPair:
+        """Return the pair, with its own rate as the slowest one; vectors that the `last` pair has are taken from it."""
+        known = {} if last is None else {id(last.after.params): last.vectors[1], id(last.following): last.vectors[2]}
+
+        def packed(params: Params) -> Floats:
+            return known[id(params)] if id(params) in known else model.pack(params)
+
+        vectors = (packed(before.params), packed(after.params), model.pack(following))
         rate = rate_of(vectors)
         return cls(before, after, following, vectors, rate, slowest=rate)
 

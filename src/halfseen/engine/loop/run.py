@@ -40,6 +40,7 @@ class EMRun:
     extrapolated : whether the last accepted step was; rates are measured on plain steps only
     rates : the last few rates of convergence
     left : estimate of the remaining gain of the objective; infinite while there is none
+    pair : the last two plain steps
     """
 
     model: Model
@@ -59,6 +60,7 @@ class EMRun:
     extrapolated: bool = False
     rates: list[float] = field(default_factory=list)
     left: float = np.inf
+    pair: EMPair | None = field(default=None, repr=False)
 
     @property
     def running(self) -> bool:
@@ -123,7 +125,7 @@ class EMRun:
             return
         if before is None:
             return
-        pair = self._remember(EMPair.of(self.model, before, step, self.params))
+        pair = self._remember(EMPair.of(self.model, before, step, self.params, self.pair))
         self.left = pair.left
         self.reason = self.rule(self.model, pair)
         if self.reason is None and self.squarem is not None:
@@ -154,6 +156,7 @@ class EMRun:
 
     def _remember(self, pair: EMPair) -> EMPair:
         """Return the pair with the slowest of the last few rates."""
+        self.pair = pair
         self.rates = [*self.rates[1 - MEMORY :], pair.rate]
         return pair._replace(slowest=max(self.rates))
 
