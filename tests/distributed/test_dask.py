@@ -16,8 +16,9 @@ from halfseen.engine.loop.em import Gather
 from halfseen.engine.services.progress import watching
 from halfseen.engine.tables.lane_source import LaneSource
 from halfseen.engine.tables.lanes import OverReduced
-from halfseen.errors import DataError, ParameterError
+from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.leaves.leaf import arrays
+from halfseen.runners.dask import DaskCluster
 from halfseen.runners.local import LocalCluster
 
 dd = pytest.importorskip("dask.dataframe", reason="needs dask")
@@ -278,3 +279,31 @@ def test_a_worker_that_dies_in_a_pass_changes_no_bit():
             found = fitted(model, parts, {})
     assert len(passes) > 9
     same_bits(found, expected)
+
+
+class Workers:
+    """A client whose workers say that they are otherwise."""
+
+    def __init__(self, found):
+        self.found = found
+
+    def run(self, ask):
+        if isinstance(self.found, Exception):
+            raise self.found
+        return {"tcp://far": {**ask(), **self.found}} if self.found is not None else {}
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"halfseen": "0.1.0"}, "worker tcp://far differs from this process: halfseen 0.1.0"),
+        ({"kernels": "old", "instruction set": "sse"}, r"kernels old \(here: .* instruction set sse"),
+        (None, "has no workers"),
+        (ModuleNotFoundError("No module named 'halfseen'"), "workers of Dask cannot import halfseen"),
+    ],
+)
+def test_workers_that_would_give_other_sums_are_refused(found, said):
+    frame = dd.from_pandas(DATA[FEATURES], npartitions=2)
+    with pytest.raises(FitError, match=said):
+        DaskCluster(frame, Workers(found))
+    DaskCluster(frame, Workers({}))

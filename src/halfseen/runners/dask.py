@@ -111,11 +111,11 @@ def mapped(frame: Any, model: Any, ask: Any) -> Any:
 def environment() -> dict[str, str]:
     """Return what must be the same on all workers: versions, kernels, instruction set."""
     import halfseen
-    from halfseen.kernels import active
+    from halfseen.kernels import active, plain
 
     return {
         "halfseen": halfseen.__version__,
-        "kernels": active.__name__.rpartition(".")[2],
+        "kernels": "NumPy" if active is plain else "compiled",
         "instruction set": str(getattr(active, "instruction_set", lambda: "none")()),
         "numpy": np.__version__,
         "python": ".".join(platform.python_version_tuple()[:2]),
