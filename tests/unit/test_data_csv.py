@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import halfseen as hs
-from halfseen.data import duckdb_reader, open_table, read, write_table
+from halfseen.data import Schema, duckdb_reader, open_table, read, write_table
 from halfseen.errors import DataError
 
 
@@ -144,3 +144,9 @@ def test_blanks_around_true_and_false_do_not_matter(tmp_path):
     path.write_text("n\tok\n1.5\tTrue\n2\t False\n3\ttrue \n4\t\n")
     table = hs.open_table(path)
     assert table.__halfseen_frame__().column("ok").to_pylist() == [True, False, True, None]
+
+
+def test_numbers_whose_range_is_beyond_float64_are_read(tmp_path):
+    path = tmp_path / "far.csv"
+    path.write_text("x\n-1.7e308\n1.7e308\n3\n")
+    assert Schema.learn(read(open_table(path))).kind_names == {"x": "categorical"}

@@ -199,7 +199,7 @@ def distinct_numbers(raw: RawColumn) -> NDArray[Any]:
     if not len(observed):
         return observed
     low, high = observed.min(), observed.max()
-    if not high - low < CLOSE or not is_whole(observed).all():
+    if not high < low + CLOSE or not is_whole(observed).all():
         return np.unique(observed)
     seen = np.zeros(int(high - low) + 1, dtype=bool)
     seen[(observed - low).astype(np.int64)] = True

@@ -92,7 +92,7 @@ def _distinct(cells: NDArray[np.float64]) -> Floats:
     values = cells[np.isfinite(cells)]
     if len(values) > CLOSE:
         low, high = values.min(), values.max()
-        if high - low < CLOSE and is_whole(values).all():
+        if high < low + CLOSE and is_whole(values).all():
             held = np.zeros(int(high - low) + 1, dtype=bool)
             held[(values - low).astype(np.int64)] = True
             return np.flatnonzero(held) + low

@@ -378,7 +378,7 @@ def _codes(raw: RawColumn, categories: tuple[Category, ...]) -> NDArray[np.integ
         return np.full(len(raw.values), -1, dtype=np.int32)
     ordered = np.array(sorted(known))
     low, high = ordered[0], ordered[-1]
-    if high - low < CLOSE and is_whole(ordered).all():  # whole numbers close together: a look-up
+    if high < low + CLOSE and is_whole(ordered).all():  # whole numbers close together: a look-up
         lookup = np.full(int(high - low) + 3, -1, dtype=np.int32)  # with room for smaller and larger ones
         lookup[(ordered - low).astype(np.int64) + 1] = [known[value] for value in ordered]
         place = np.clip(np.where(raw.missing, low - 1, raw.values) - low + 1, 0, len(lookup) - 1)
