@@ -1,7 +1,7 @@
 """Sums over chunks of data, in a tree that depends on the number of chunks alone.
 
 Floating-point sums depend on the order in which they are added up. Results of chunks are added in pairs, pairs in
-pairs of pairs, and so on: whoever computes them, and in whatever order they arrive, the sum has the same bits. Few
+pairs of pairs, and so on: the sum has the same bits for any workers and any order in which results arrive. Few
 partial sums exist at a time, and workers add up their own.
 
 - *runner*: maps a task over chunks, or sums its results; `serial` does both in the calling thread.
@@ -25,16 +25,6 @@ class Runner(Protocol):
 
     def total(self, task: Task, chunks: Sequence[Any]) -> Any:
         """Return the sum of the results of all chunks, as `PairwiseSum` adds them; there must be a chunk."""
-
-
-class Elsewhere(Protocol):
-    """Chunks that other processes hold: tasks are sent to them."""
-
-    def __len__(self) -> int:
-        """Return the number of chunks."""
-
-    def total(self, task: Task) -> Any:
-        """Return the sum of the results of all chunks."""
 
 
 class Nothing:

@@ -203,6 +203,13 @@ def test_what_cannot_be_matched_to_rows_elsewhere_is_refused(given, said):
         hs.LatentClass(2).fit(frame, **given)
 
 
+@pytest.mark.parametrize(("names", "said"), [([0, 1], "names of text"), (["a", "a"], "two columns are called 'a'")])
+def test_columns_without_names_of_their_own_are_refused(names, said):
+    data = DATA[["size", "visits"]].set_axis(names, axis=1)
+    with pytest.raises(DataError, match=said):
+        hs.GaussianMixture(2).fit(LaneSource(LocalCluster([data[:1000], data[1000:]])))
+
+
 def test_what_needs_the_rows_here_is_refused():
     frame = dd.from_pandas(DATA[[*FEATURES, "kind"]], npartitions=2)
     with pytest.raises(ParameterError, match="unlabeled_weight='auto' is found by cross-validation"):

@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import halfseen as hs
+from halfseen.app.cli import app
 from halfseen.data import read
 from halfseen.errors import DataError, ParameterError
 
@@ -121,3 +123,10 @@ def test_a_file_name_with_special_characters_stays_one_file(tmp_path):
     folder = tmp_path / "b[1]"
     folder_of(folder, ".parquet")
     pd.testing.assert_frame_equal(rows(hs.open_table(folder)), FRAME, check_dtype=False)
+
+
+def test_a_folder_at_the_command_line(tmp_path):
+    folder = folder_of(tmp_path / "visits", ".csv")
+    done = CliRunner().invoke(app, ["fit", str(folder), "-k", "1", "-o", str(tmp_path / "m.halfseen")])
+    assert done.exit_code == 0, done.output
+    assert hs.load(tmp_path / "m.halfseen").bic() == pytest.approx(hs.LatentClass(1).fit(FRAME).bic())

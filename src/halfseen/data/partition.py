@@ -42,6 +42,14 @@ class Layout:
     @classmethod
     def of(cls, names: Sequence[Any], weight: Any = None, target: Any = None) -> Layout:
         """Return the layout of a frame with the named columns."""
+        odd = next((name for name in names if not isinstance(name, str)), None)
+        if odd is not None:
+            raise DataError(
+                f"column {odd!r}: columns of a distributed table need names of text. Rename it."
+            )
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if list(names).count(name) > 1)
+            raise DataError(f"two columns are called {twice!r}. Rename or drop all but one.")
         for what, column in (("sample_weight", weight), ("labels", target)):
             if column is None:
                 continue

@@ -489,7 +489,7 @@ class Table(Rows):
         texts = [] if unread else [block for block in self.blocks.values() if isinstance(block, Counts)]
         if not texts:
             largest = max(LARGEST, min(LIGHT, CELLS // max(len(self.schema.columns), 1))) if light else LARGEST
-            return min(max(CHUNK, -(-self.n_rows // (16 * 64)) * 64), largest)
+            return chunk_rows(self.n_rows, largest)
         # a chunk of text has as many statistics as there are words: it needs enough rows
         worth = min(block.n_entries // (READ * max(block.n_words, 1)) for block in texts)
         n_chunks = min(max(worth, 2 if self.n_rows > CHUNK else 1), 16)
@@ -571,6 +571,11 @@ class Table(Rows):
             return [*found.blocks.values(), found.weight, *([] if found.evidence is None else [found.evidence.index])]
 
         return replace(part(spill.sorted_and_merged(arrays, hashed, merged, memory_limit)), memory_limit=memory_limit)
+
+
+def chunk_rows(n_rows: int, largest: int = LARGEST) -> int:
+    """Return the rows of a chunk: 16 chunks where that makes them neither too small nor too large."""
+    return min(max(CHUNK, -(-n_rows // (16 * 64)) * 64), largest)
 
 
 def check_weight(weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ class LocalCluster:
     @property
     def names(self) -> list[str]:
         """The names of the columns."""
-        return [str(name) for name in self._partitions[0].columns]
+        return list(self._partitions[0].columns)
 
     def learned(self, task: Callable[[Any], Any]) -> Iterator[tuple[int, Any]]:
         """Yield the result of a task on every partition."""

@@ -1,14 +1,14 @@
 """Rows that other processes hold: each partition of a table is a *lane* of chunks, summed where it is.
 
-The driver asks all lanes for the sum of a task over their chunks, and adds what they send by the number of the lane:
-whoever computes it, and in whatever order results arrive, the sum has the same bits. Rows never leave their process,
-with the exception of a sample to draw starts from.
+The driver asks all lanes for the sum of a task over their chunks, and adds the results by the number of the lane: the
+sum has the same bits for any workers and any order in which results arrive. Rows do not leave their process, with the
+exception of a sample to draw starts from.
 
 Vocabulary
 ----------
-Cluster     what holds the lanes: Dask, Spark, or threads of this process
+Cluster     what holds the lanes: Dask workers, or threads of this process
 Lane        a partition as a canonical `Table`, with the number of its first chunk among all chunks
-Job         what a lane is asked: a function of the lane, sent to whoever holds it
+Job         a function of a lane, sent to the process that holds it
 LaneTable   all lanes as `Rows`; what a fit reads
 """
 
@@ -26,7 +26,7 @@ from halfseen.data import Chunk, Evidence, Table
 from halfseen.data.canonical import hash_rows
 from halfseen.data.counts import joined
 from halfseen.data.rows import Rows
-from halfseen.data.table import CHUNK, LARGEST, Schema
+from halfseen.data.table import Schema, chunk_rows
 from halfseen.engine.loop.expected import Expected
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.tables.mixture import Mixture
@@ -143,11 +143,7 @@ class Sample:
 
     def __call__(self, lane: Lane) -> tuple[Table, ...]:
         """Return the rows, which are the first, as a tuple."""
-        table = replace(lane.table.take(slice(0, self.n_rows)), evidence=None)
-        blocks = {
-            name: block[:] if hasattr(block, "hashes") else np.array(block) for name, block in table.blocks.items()
-        }
-        return (replace(table, blocks=blocks, weight=np.array(table.weight)),)
+        return (replace(lane.table.sample(self.n_rows), evidence=None),)
 
 
 @dataclass(frozen=True)
@@ -210,8 +206,6 @@ class LaneTable(Rows):
     evidence : Evidence or None   one row for each label that occurs
     """
 
-    memory_limit = None
-
     def __init__(self, cluster: Cluster, schema: Schema, evidence: Evidence | None, n_lanes: int) -> None:
         self.cluster = cluster
         self.schema = schema
@@ -265,8 +259,7 @@ class LaneTable(Rows):
 
     def first(self) -> Chunk:
         """Return a sample of as many rows as a chunk has."""
-        size = min(max(CHUNK, -(-self.n_rows // (16 * 64)) * 64), LARGEST)
-        sample = self.sample(size)
+        sample = self.sample(chunk_rows(self.n_rows))
         return Chunk(0, sample.blocks, sample.weight)
 
     def reduced(self, model: Mixture) -> Reduced:
