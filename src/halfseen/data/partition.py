@@ -44,9 +44,7 @@ class Layout:
         """Return the layout of a frame with the named columns."""
         odd = next((name for name in names if not isinstance(name, str)), None)
         if odd is not None:
-            raise DataError(
-                f"column {odd!r}: columns of a distributed table need names of text. Rename it."
-            )
+            raise DataError(f"column {odd!r}: columns of a distributed table need names of text. Rename it.")
         if len(set(names)) < len(names):
             twice = next(name for name in names if list(names).count(name) > 1)
             raise DataError(f"two columns are called {twice!r}. Rename or drop all but one.")
