@@ -2,34 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
+
+import numpy as np
+
+from halfseen.seeds import child, seed_of
+
+_opened: ContextVar[list[Any] | None] = ContextVar("clusters that a fit has opened", default=None)
 
 
 def is_elsewhere(X: Any) -> bool:
     """Whether other processes hold the rows of a table."""
-    return _is_dask(X)
+    return _is_dask(X) or _is_spark(X)
 
 
 def rows_of(X: Any, weight: Any = None, target: Any = None) -> Any:
     """Return a table to fit to: a source for rows that other processes hold, anything else as it is."""
-    if _is_dask(X):
-        from halfseen.engine.tables.lane_source import LaneSource
-        from halfseen.runners.dask import cluster_of
+    if not is_elsewhere(X):
+        return X
+    from halfseen.engine.tables.lane_source import LaneSource
 
-        return LaneSource(cluster_of(X), weight, target)
-    return X
+    return LaneSource(_cluster_of(X), weight, target)
+
+
+@contextmanager
+def clusters_closed() -> Iterator[None]:
+    """Let the clusters that are opened in a block close when it ends: some keep lanes in files."""
+    token = _opened.set([])
+    try:
+        yield
+    finally:
+        for cluster in _opened.get() or ():
+            cluster.close()
+        _opened.reset(token)
+
+
+def _cluster_of(X: Any) -> Any:
+    cluster = _engine(X).cluster_of(X)
+    opened = _opened.get()
+    if opened is not None and hasattr(cluster, "close"):
+        opened.append(cluster)
+    return cluster
+
+
+def _engine(X: Any) -> Any:
+    """Return the module of the engine that holds a frame."""
+    if _is_dask(X):
+        from halfseen.runners import dask
+
+        return dask
+    from halfseen.runners import spark
+
+    return spark
 
 
 def _is_dask(X: Any) -> bool:
     return type(X).__module__.startswith(("dask.dataframe", "dask_expr")) and hasattr(X, "map_partitions")
 
 
+def _is_spark(X: Any) -> bool:
+    return type(X).__module__.startswith("pyspark.sql") and hasattr(X, "mapInArrow")
+
+
 def mapped(X: Any, model: Any, method: str, arguments: Any, named: Any, called: str, names: list[str]) -> Any:
     """Return the answers of a method for all rows of a frame, computed where they are, lazily."""
-    from halfseen.runners import dask
-
-    return dask.mapped(X, model, Ask(method, tuple(arguments), dict(named), called, tuple(names)))
+    given = signature(getattr(model, method)).bind(X, *arguments, **named).arguments
+    seed = None
+    if given.get("draw"):
+        random_state = given.get("random_state")
+        seed = seed_of(model.random_state if random_state is None else random_state)
+    del given["X"]
+    return _engine(X).mapped(X, model, Ask(method, given, called, tuple(names), seed))
 
 
 @dataclass(frozen=True)
@@ -39,26 +87,44 @@ class Ask:
     Parameters
     ----------
     method : str
-    arguments, named :        of the method, after the table
+    given : dict              its arguments beside the table
     called : str              the column of the answer, if it has one
     names : tuple of str      its columns, if it has one for each class
+    seed : SeedSequence, optional    of the draws, if it draws
     """
 
     method: str
-    arguments: tuple[Any, ...]
-    named: dict[str, Any]
+    given: dict[str, Any]
     called: str
     names: tuple[str, ...]
+    seed: Any = None
 
-    def __call__(self, frame: Any, model: Any, empty: Any = None) -> Any:
-        """Return the answer for a pandas frame, with its index; `empty` is that for no rows, which no method takes."""
+    @property
+    def replaces(self) -> bool:
+        """Whether the answer is the table with other cells."""
+        return not self.called
+
+    def __call__(self, frame: Any, model: Any, empty: Any = None, partition_info: Any = None) -> Any:
+        """Return the answer for a pandas frame, with its index; `empty` is that for no rows, which no method takes.
+
+        Dask passes `partition_info`.
+        """
         import pandas as pd
 
         if not len(frame):
             return empty
-        answer = getattr(model, self.method)(frame, *self.arguments, **self.named)
+        answer = self.answer(frame, model, *(() if partition_info is None else (partition_info["number"],)))
         if isinstance(answer, pd.DataFrame):
             return answer
         if answer.ndim == 1:
             return pd.Series(answer, index=frame.index, name=self.called)
         return pd.DataFrame(answer, index=frame.index, columns=list(self.names))
+
+    def answer(self, frame: Any, model: Any, *key: int) -> Any:
+        """Return what the model answers for some rows; `key` is theirs, so that others have other draws."""
+        drawn = {} if self.seed is None else {"random_state": np.random.default_rng(child(self.seed, *key))}
+        return getattr(model, self.method)(frame, **self.given | drawn)
+
+    def columns(self, answer: Any) -> dict[str, Any]:
+        """Return an array by its columns."""
+        return {self.called: answer} if answer.ndim == 1 else dict(zip(self.names, answer.T, strict=True))
