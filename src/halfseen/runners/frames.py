@@ -18,6 +18,8 @@ def rows_of(X: Any, weight: Any = None, target: Any = None) -> Any:
         from halfseen.runners.dask import cluster_of
 
         return LaneSource(cluster_of(X), weight, target)
+    if hasattr(X, "__halfseen_lanes__"):
+        return X.__halfseen_lanes__(weight, target)
     return X
 
 

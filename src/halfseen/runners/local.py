@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import narwhals as nw
+
 from halfseen.data import Table
 from halfseen.engine.tables.lanes import Answer, Job, Lane
 from halfseen.runners.threads import one_blas_thread, runner
@@ -15,7 +17,7 @@ class LocalCluster:
 
     Parameters
     ----------
-    partitions : sequence of data frames
+    partitions : sequence of data frames or Arrow tables
     n_jobs : int, optional    number of threads; None: one
     title : str
     """
@@ -29,7 +31,7 @@ class LocalCluster:
     @property
     def names(self) -> list[str]:
         """The names of the columns."""
-        return list(self._partitions[0].columns)
+        return list(nw.from_native(self._partitions[0], eager_only=True).columns)
 
     def learned(self, task: Callable[[Any], Any]) -> Iterator[tuple[int, Any]]:
         """Yield the result of a task on every partition."""
