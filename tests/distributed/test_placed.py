@@ -49,7 +49,7 @@ def folders(tmp_path_factory):
 @pytest.fixture(scope="module")
 def client():
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -140,7 +140,7 @@ def test_a_scheduler_that_does_not_answer(folders, monkeypatch):
     monkeypatch.setattr("halfseen.runners.dask.WAIT", 0.5)
     table = hs.open_table(folders / "csv")
     with (
-        pytest.raises(FitError, match="no Dask scheduler answers at 127.0.0.1:1 "),
+        pytest.raises(FitError, match=r"no Dask scheduler answers at 127\.0\.0\.1:1 "),
         placed(table, "dask://127.0.0.1:1"),
     ):
         pass

@@ -134,7 +134,7 @@ def connected(address: str, n_jobs: int | None = None) -> Iterator[Any]:
         return
     workers = {"n_workers": read_jobs(-1 if n_jobs is None else n_jobs), "threads_per_worker": 1}
     with (
-        distributed.LocalCluster(**workers, processes=True, dashboard_address=None, silence_logs=logging.ERROR) as here,
+        distributed.LocalCluster(**workers, processes=True, dashboard_address=":0", silence_logs=logging.ERROR) as here,
         distributed.Client(here) as client,
     ):
         yield client

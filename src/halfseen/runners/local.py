@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-import narwhals as nw
-
 from halfseen.data import Table
 from halfseen.engine.tables.lanes import Answer, Job, Lane
 from halfseen.runners.threads import one_blas_thread, runner
@@ -31,7 +29,8 @@ class LocalCluster:
     @property
     def names(self) -> list[str]:
         """The names of the columns."""
-        return list(nw.from_native(self._partitions[0], eager_only=True).columns)
+        first = self._partitions[0]
+        return list(getattr(first, "column_names", None) or first.columns)
 
     def learned(self, task: Callable[[Any], Any]) -> Iterator[tuple[int, Any]]:
         """Yield the result of a task on every partition."""
