@@ -6,17 +6,15 @@ computed again from its partition. A pass sends one small task to each lane.
 
 from __future__ import annotations
 
-import platform
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
-
-import numpy as np
 
 from halfseen.data import Table
 from halfseen.engine.tables.lanes import Answer, Job, Lane
 from halfseen.errors import DataError, FitError
 from halfseen.optional import optional
+from halfseen.runners.environment import check_alike, environment
 from halfseen.runners.threads import one_blas_thread
 
 LARGE = 1 << 20  # bytes of a job from which on it is sent to each worker once, not to each lane
@@ -47,7 +45,6 @@ class DaskCluster:
 
     def _check_workers(self) -> None:
         """Refuse workers with another version of halfseen, other kernels or another instruction set."""
-        own = environment()
         try:
             found = self._client.run(environment)
         except ModuleNotFoundError as error:
@@ -56,13 +53,7 @@ class DaskCluster:
             ) from None
         if not found:
             raise FitError("the Dask cluster has no workers. Start some, and fit again.")
-        for worker, theirs in found.items():
-            other = [f"{name} {theirs.get(name)} (here: {own[name]})" for name in own if theirs.get(name) != own[name]]
-            if other:
-                raise FitError(
-                    f"worker {worker} differs from this process: {', '.join(other)}. Sums would depend on who computes "
-                    "them. Install the same version, built alike, on machines of one kind."
-                )
+        check_alike(found)
 
     def learned(self, task: Callable[[Any], Any]) -> Iterator[tuple[int, Any]]:
         """Yield the result of a task on every partition."""
@@ -108,20 +99,6 @@ def mapped(frame: Any, model: Any, ask: Any) -> Any:
         warnings.simplefilter("ignore")  # about invented cells
         meta = ask(frame._meta_nonempty, model).iloc[:0]
     return frame.map_partitions(ask, delayed(model), meta, meta=meta)
-
-
-def environment() -> dict[str, str]:
-    """Return what must be the same on all workers: versions, kernels, instruction set."""
-    import halfseen
-    from halfseen.kernels import active, plain
-
-    return {
-        "halfseen": halfseen.__version__,
-        "kernels": "NumPy" if active is plain else "compiled",
-        "instruction set": str(getattr(active, "instruction_set", lambda: "none")()),
-        "numpy": np.__version__,
-        "python": ".".join(platform.python_version_tuple()[:2]),
-    }
 
 
 def default_client() -> Any:
