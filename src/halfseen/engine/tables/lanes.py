@@ -295,9 +295,7 @@ class LaneChunks(Sequence[Any]):
         For each lane a number from which its chunks are numbered; by default as those of the table.
     """
 
-    def __init__(
-        self, table: LaneTable, pack: Pack, n_chunks: int, first_chunks: Sequence[int] | None = None
-    ) -> None:
+    def __init__(self, table: LaneTable, pack: Pack, n_chunks: int, first_chunks: Sequence[int] | None = None) -> None:
         self._table = table
         self._of = (next(_tokens), pack)
         self._n_chunks = n_chunks
