@@ -28,7 +28,7 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, NamedComponents
-from halfseen.estimators.by_partition import by_partition, is_elsewhere, summed
+from halfseen.estimators.by_partition import by_partition, summed
 from halfseen.estimators.selection import bic, relative_entropy
 from halfseen.estimators.table import html_repr, profile, why
 from halfseen.estimators.table.cells import decoded, filled_cells
@@ -39,6 +39,7 @@ from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
+from halfseen.runners.frames import is_elsewhere
 from halfseen.structures.structure import Inference
 from halfseen.sums import Parts, Runner, serial
 

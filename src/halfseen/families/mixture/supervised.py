@@ -21,7 +21,7 @@ from halfseen.engine.tables.preprocess import all_certain, known_apart
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.base import check_distinct, read_order
-from halfseen.estimators.by_partition import by_partition, is_elsewhere, summed
+from halfseen.estimators.by_partition import by_partition, summed
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import State
 from halfseen.estimators.table import emission_builder
@@ -33,7 +33,7 @@ from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.leaves.product import Product
-from halfseen.runners.frames import rows_of
+from halfseen.runners.frames import is_elsewhere, rows_of
 from halfseen.sums import Parts
 
 
