@@ -60,13 +60,15 @@ class DaskCluster:
     def learned(self, task: Callable[[Any], Any]) -> Iterator[tuple[int, Any]]:
         """Yield the result of a task on every partition."""
         delayed = optional("dask", "Dask frames", "dask").delayed
-        futures = self._client.compute([delayed(_alone)(task, part) for part in self._parts])
+        once = delayed(task, traverse=False)  # sent once, not with each partition
+        futures = self._client.compute([delayed(_alone)(once, part) for part in self._parts])
         yield from enumerate(self._client.gather(futures))
 
     def encode(self, task: Callable[[Any], Table | None], numbers: Sequence[int]) -> None:
         """Let the numbered partitions become lanes in the memory of the workers."""
         delayed = optional("dask", "Dask frames", "dask").delayed
-        lanes = [delayed(_lane)(task, self._parts[number]) for number in numbers]
+        once = delayed(task, traverse=False)
+        lanes = [delayed(_lane)(once, self._parts[number]) for number in numbers]
         self._lanes = self._client.compute(lanes)
 
     def answers(self, job: Job, first_chunks: Sequence[int] | None) -> Iterator[Answer]:
