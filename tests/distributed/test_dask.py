@@ -170,6 +170,34 @@ def test_predictions_are_lazy_frames_with_index_and_types(client):
     assert_array_equal(filled.dtypes, model.impute(whole).dtypes)
 
 
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_figures_of_a_frame_are_those_of_its_rows(weight):
+    columns = FEATURES if weight is None else [*FEATURES, weight]
+    frame = dd.from_pandas(DATA[columns], npartitions=4)
+    numbers = None if weight is None else DATA[weight].to_numpy()
+    model = fitted(hs.LatentClass(2, **OPTIONS), DATA[FEATURES], {})
+    assert_allclose(
+        model.score(frame, sample_weight=weight), model.score(DATA[FEATURES], sample_weight=numbers), rtol=1e-12
+    )
+    if weight is None:
+        for name in ("bic", "aic", "sabic", "icl", "entropy"):
+            assert_allclose(getattr(model, name)(frame), getattr(model, name)(DATA[FEATURES]), rtol=1e-12)
+
+
+def test_the_accuracy_of_a_frame_is_that_of_its_rows():
+    known = DATA[DATA["kind"].notna()]
+    frame = dd.from_pandas(known, npartitions=4)
+    model = fitted(hs.NaiveBayes(**OPTIONS), frame[[*FEATURES, "kind"]], {"y": "kind"})
+    found = model.score(frame, "kind", sample_weight="weight")
+    assert found == pytest.approx(model.score(known[FEATURES], known["kind"], known["weight"]), rel=1e-12)
+    logs = model.predict_joint_log_proba(frame[FEATURES]).compute()
+    assert_allclose(logs, model.predict_joint_log_proba(known[FEATURES]), rtol=1e-12)
+    with pytest.raises(DataError, match="rows of a partition have no label"):
+        model.score(dd.from_pandas(DATA[[*FEATURES, "kind"]], npartitions=2), "kind")
+    with pytest.raises(DataError, match="target y is None"):
+        model.score(frame[FEATURES])
+
+
 def test_partitions_without_rows_change_nothing():
     parts = [DATA[FEATURES][:1000], DATA[FEATURES][:0], DATA[FEATURES][1000:]]
     model = hs.LatentClass(2, **OPTIONS)
@@ -312,5 +340,5 @@ class Workers:
 def test_workers_that_would_give_other_sums_are_refused(found, said):
     frame = dd.from_pandas(DATA[FEATURES], npartitions=2)
     with pytest.raises(FitError, match=said):
-        DaskCluster(frame, Workers(found))
-    DaskCluster(frame, Workers({}))
+        DaskCluster(frame.to_delayed(), frame.columns, Workers(found))
+    DaskCluster(frame.to_delayed(), frame.columns, Workers({}))

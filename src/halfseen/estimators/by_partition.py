@@ -1,6 +1,6 @@
-"""Methods that answer row by row, on frames whose rows other processes hold: each partition is answered where it is.
+"""Methods on frames whose rows other processes hold: each partition is answered where it is.
 
-The result is lazy, as the frame is: nothing is computed before it is asked for.
+Answers row by row are lazy, as the frame is: nothing is computed before it is asked for. Sums are computed at once.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from sklearn.utils.validation import check_is_fitted
 
+from halfseen.runners import frames
 from halfseen.runners.frames import is_elsewhere, mapped
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -31,3 +32,9 @@ def by_partition(called: str) -> Callable[[Method], Method]:
         return answered  # type: ignore[return-value]
 
     return wrap
+
+
+def summed(model: Any, method: str, X: Any, sample_weight: Any = None, y: Any = None) -> Any:
+    """Return the sum over partitions of what a method says of rows, labels and weights; these are columns, by name."""
+    check_is_fitted(model)
+    return frames.summed(X, model, method, sample_weight, y)

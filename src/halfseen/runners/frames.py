@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from halfseen.errors import DataError
 from halfseen.seeds import child, seed_of
+from halfseen.sums import NOTHING, Nothing
 
 _opened: ContextVar[list[Any] | None] = ContextVar("clusters that a fit has opened", default=None)
 
@@ -23,11 +25,13 @@ def is_elsewhere(X: Any) -> bool:
 
 def rows_of(X: Any, weight: Any = None, target: Any = None) -> Any:
     """Return a table to fit to: a source for rows that other processes hold, anything else as it is."""
-    if not is_elsewhere(X):
-        return X
-    from halfseen.engine.tables.lane_source import LaneSource
+    if is_elsewhere(X):
+        from halfseen.engine.tables.lane_source import LaneSource
 
-    return LaneSource(_cluster_of(X), weight, target)
+        return LaneSource(_cluster_of(X), weight, target)
+    if hasattr(X, "__halfseen_lanes__"):
+        return X.__halfseen_lanes__(weight, target)
+    return X
 
 
 @contextmanager
@@ -59,6 +63,45 @@ def _engine(X: Any) -> Any:
     from halfseen.runners import spark
 
     return spark
+
+
+def summed(X: Any, model: Any, method: str, weight: Any = None, target: Any = None) -> Any:
+    """Return the sum over the partitions of a frame of what a method says of their rows, labels and weights."""
+    from halfseen.data.partition import Layout
+    from halfseen.engine.tables.lanes import added
+
+    if _is_spark(X):
+        from halfseen.runners.spark_mapped import needed
+
+        X = needed(X, model, (weight, target))
+    cluster = _cluster_of(X)
+    task = Told(Layout.of(cluster.names, weight, target), model, method)
+    answers = list(cluster.learned(task))
+    total = added(answers, len(answers)) if answers else NOTHING
+    if isinstance(total, Nothing):
+        raise DataError(f"{cluster.title} has no rows that count.")
+    return total
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a method of a model says of the rows of a partition: a task for those who hold it.
+
+    Parameters
+    ----------
+    layout : Layout
+    model : estimator
+    method : str         a method that takes rows, labels and weights, and returns something that adds
+    """
+
+    layout: Any
+    model: Any
+    method: str
+
+    def __call__(self, frame: Any) -> Any:
+        """Return it; nothing if no row counts."""
+        part = self.layout.read(frame)
+        return NOTHING if part is None else getattr(self.model, self.method)(part.source, part.labels, part.weight)
 
 
 def _is_dask(X: Any) -> bool:

@@ -38,6 +38,12 @@ def mapped(frame: Any, model: Any, ask: Any) -> Any:
     return frame.mapInArrow(as_function(task), types.StructType(fields))
 
 
+def needed(frame: Any, model: Any, also: Iterable[Any]) -> Any:
+    """Return a frame with the columns that a model was fitted to, and the named ones."""
+    features = _features(frame, model)
+    return frame.select(*features, *(name for name in also if name in frame.columns and name not in features))
+
+
 def _features(frame: Any, model: Any) -> list[str]:
     """Return the columns that a model was fitted to; all, if it was fitted to columns without names."""
     names = getattr(model, "feature_names_in_", None)

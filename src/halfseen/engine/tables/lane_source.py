@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,10 @@ class LaneSource(Source):
         if evidence is not None and self.target is not None:
             pattern_of = dict(zip(self.target, evidence.index.tolist(), strict=True))
             encode = Encode(self._layout, schema, evidence.patterns, pattern_of, self._unlabeled)
+        return self.held(encode, schema, evidence)
+
+    def held(self, encode: Callable[[Any], Any], schema: Schema, evidence: Evidence | None = None) -> LaneTable:
+        """Let the partitions become lanes by a task; a family may have its own."""
         self._cluster.encode(encode, self._numbers)
         return LaneTable(self._cluster, schema, evidence, len(self._numbers))
 
