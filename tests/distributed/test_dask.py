@@ -319,5 +319,5 @@ class Workers:
 def test_workers_that_would_give_other_sums_are_refused(found, said):
     frame = dd.from_pandas(DATA[FEATURES], npartitions=2)
     with pytest.raises(FitError, match=said):
-        DaskCluster(frame, Workers(found))
-    DaskCluster(frame, Workers({}))
+        DaskCluster(frame.to_delayed(), frame.columns, Workers(found))
+    DaskCluster(frame.to_delayed(), frame.columns, Workers({}))

@@ -76,6 +76,10 @@ class Scan(ABC):
         """The same scan with the types of its columns confirmed on all rows; most scans need no check."""
         return self
 
+    def parts(self) -> list[Scan]:
+        """The table as several, for other processes to read; most cannot be cut."""
+        return [self]
+
 
 class WrongTypeGuess(Exception):
     """A later row contradicts the types that were inferred from the first rows."""

@@ -20,6 +20,8 @@ def rows_of(X: Any, weight: Any = None, target: Any = None) -> Any:
         from halfseen.engine.tables.lane_source import LaneSource
 
         return LaneSource(_cluster_of(X), weight, target)
+    if hasattr(X, "__halfseen_lanes__"):
+        return X.__halfseen_lanes__(weight, target)
     return X
 
 

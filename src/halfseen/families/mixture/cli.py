@@ -25,6 +25,7 @@ from halfseen.app.tables import (
     open_rows,
     read_costs,
     reading_of_rows,
+    rows_to_fit,
     show_columns,
     unnamed,
     weights,
@@ -68,7 +69,8 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     table = open_rows(**reading, memory=request["memory"])
     table, apart = without_identifiers(table, kinds)
     reading["ignore"] += apart
-    model.fit(table)
+    with rows_to_fit(table, request) as rows:
+        model.fit(rows)
     if isinstance(model, MixtureClassifier) and len(model.classes_) < 2:
         raise DataError(f"--target {request['target']}: all rows are {model.classes_[0]}: there is nothing to learn.")
     show_columns(model)

@@ -52,6 +52,7 @@ FAMILY = Family(
     },
     refused={
         "fit": {
+            "on": "recordings are read on one machine",
             "classes": "the units are those of the transcripts",
             "target": "there is no column to predict",
             "weight": "all recordings count alike",

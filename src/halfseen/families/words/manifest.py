@@ -42,6 +42,7 @@ FAMILY = Family(
     },
     refused={
         "fit": {
+            "on": "sentences are read on one machine",
             "classes": "there are no classes",
             "target": "give the file of translations second",
             "columns": NO_COLUMNS,
