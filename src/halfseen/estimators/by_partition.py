@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from sklearn.utils.validation import check_is_fitted
 
+from halfseen.errors import ParameterError
 from halfseen.runners import frames
 from halfseen.runners.frames import is_elsewhere, mapped
 
@@ -26,12 +27,37 @@ def by_partition(called: str) -> Callable[[Method], Method]:
             if not is_elsewhere(X):
                 return method(self, X, *arguments, **named)
             check_is_fitted(self)
-            names = [str(name) for name in getattr(self, "classes_", getattr(self, "class_names_", ()))]
-            return mapped(X, self, method.__name__, arguments, named, called, names)
+            _check_output(self, method.__name__)
+            return mapped(X, self, method.__name__, arguments, named, called, _names(self))
 
         return answered  # type: ignore[return-value]
 
     return wrap
+
+
+def _names(model: Any) -> list[str]:
+    """Return the names of the columns of an answer with several: classes, or the features that a transformer makes."""
+    found = getattr(model, "classes_", getattr(model, "class_names_", None))
+    if found is None and hasattr(model, "get_feature_names_out"):
+        found = model.get_feature_names_out()
+    return [] if found is None else [str(name) for name in found]
+
+
+def _check_output(model: Any, method: str) -> None:
+    """Refuse a container that was asked for by `set_output`: the answer is a frame like the one given."""
+    from sklearn.utils._set_output import _get_output_config
+
+    if method != "transform" or (asked := _get_output_config(method, model)["dense"]) == "default":
+        return
+    raise ParameterError(
+        f"set_output(transform={asked!r}): of rows that other processes hold the result is a lazy frame of the same "
+        "kind. Use set_output(transform='default')."
+    )
+
+
+def features_of(model: Any, X: Any) -> Any:
+    """Return a table without the columns of weights and labels that a fit to it took by name."""
+    return X[list(model.feature_names_in_)] if is_elsewhere(X) else X
 
 
 def summed(model: Any, method: str, X: Any, sample_weight: Any = None, y: Any = None) -> Any:

@@ -14,7 +14,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from halfseen.app import console, options
-from halfseen.app.dispatch import Fitted
+from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import Scored, criteria_facts, of_fit, outcome, show_selection
 from halfseen.app.tables import batches, data, extended, impute, open_rows, reading_of_rows, unnamed, weights, writer
 from halfseen.errors import DataError, ParameterError
@@ -32,6 +32,7 @@ __all__ = [
     "impute",
     "outcome",
     "predict",
+    "prepare",
     "query",
     "read",
     "sample",
@@ -42,6 +43,12 @@ __all__ = [
 
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit the tables of a network to a file."""
+    ready = prepare(request)
+    return Fitted(ready.model.fit(ready.table), ready.table, ready.reading)
+
+
+def prepare(request: Mapping[str, Any]) -> Prepared:
+    """Return the estimator and the table of a fit."""
     reading = reading_of_rows(request, "weight")
     model = _estimator(request)
     table = open_rows(**reading, memory=request["memory"])
@@ -56,7 +63,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
         console.note(f"left out: {', '.join(apart)}: not in the network")
         reading["ignore"] += apart
         table = table.without(apart)
-    return Fitted(model.fit(table), table, reading)
+    return Prepared(model, table, reading)
 
 
 def _estimator(request: Mapping[str, Any]) -> BayesNet:
