@@ -151,10 +151,11 @@ class SparkCluster:
         """Remove the lanes. What cannot be reached now goes with its executor, or by a later fit."""
         if self._lanes is None:
             return
-        n_lanes = len(self._lanes.partitions)
-        places = self._places if self._complete else self._anywhere(n_lanes)  # lanes are not encoded to be removed
-        with suppress(Exception):  # the session may have ended
-            places.mapInArrow(as_function(Forget(self._lanes)), PLACE).collect()
+        anywhere = self._anywhere(len(self._lanes.partitions))
+        for places in (self._places, anywhere) if self._complete else (anywhere,):  # lanes are not encoded for this
+            with suppress(Exception):  # the frame may be what failed, or the session have ended
+                places.mapInArrow(as_function(Forget(self._lanes)), PLACE).collect()
+                break
         with suppress(Exception):
             for frame in self._cached:
                 frame.unpersist()
