@@ -21,6 +21,7 @@ from halfseen.app.tables import (
     impute,
     open_rows,
     reading_of_rows,
+    rows_to_fit,
     weights,
     without_identifiers,
     writer,
@@ -54,7 +55,8 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     table = open_rows(**reading, memory=request["memory"])
     table, apart = without_identifiers(table, {})
     reading["ignore"] += apart
-    model.fit(table)
+    with rows_to_fit(table, request) as rows:
+        model.fit(rows)
     name, share = ruler(model)
     if share > RULES and model.n_features_in_ > 1:
         console.note(

@@ -16,7 +16,18 @@ import pyarrow as pa
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
 from halfseen.app.fits import Scored, criteria_facts, of_fit, outcome, show_selection
-from halfseen.app.tables import batches, data, extended, impute, open_rows, reading_of_rows, unnamed, weights, writer
+from halfseen.app.tables import (
+    batches,
+    data,
+    extended,
+    impute,
+    open_rows,
+    reading_of_rows,
+    rows_to_fit,
+    unnamed,
+    weights,
+    writer,
+)
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.outcome import shown
 from halfseen.families.network.estimator import BayesNet
@@ -56,7 +67,9 @@ def fit(request: Mapping[str, Any]) -> Fitted:
         console.note(f"left out: {', '.join(apart)}: not in the network")
         reading["ignore"] += apart
         table = table.without(apart)
-    return Fitted(model.fit(table), table, reading)
+    with rows_to_fit(table, request) as rows:
+        model.fit(rows)
+    return Fitted(model, table, reading)
 
 
 def _estimator(request: Mapping[str, Any]) -> BayesNet:
