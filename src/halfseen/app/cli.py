@@ -243,6 +243,9 @@ def fit(
     resume: Annotated[
         bool, Option("--resume", help="Continue an interrupted fit; the result is the same as without interruption.")
     ] = False,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Estimate time, memory and disk by a fit to the first rows; write no model.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Fit a model to a file: hidden classes by default, a classifier with --target, other models with --model."""

@@ -18,6 +18,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -194,14 +195,20 @@ class FileTable:
         """The same table without some columns."""
         left_out = list(columns)
         _check_known("ignore", left_out, self._scan)
-        return FileTable(
-            self._scan,
-            memory=self._memory,
-            ignored=(*self._ignored, *left_out),
-            weight=self._weight,
-            target=self._target,
-            keep=self._keep,
-        )
+        found = copy(self)
+        found._ignored = (*self._ignored, *left_out)
+        return found
+
+    def first(self, rows: int) -> FileTable:
+        """The same table with its first rows only."""
+        found = copy(self)
+        found._scan = self._scan.first(rows)
+        return found
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that the table may take."""
+        return self._memory
 
     def batches(self, rows: int = BATCH, *, everything: bool = False) -> Iterator[Any]:
         r"""Batches of rows, as Arrow tables: to predict or impute tables that do not fit into memory.
