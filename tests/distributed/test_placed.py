@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 import halfseen as hs
 from halfseen.data import parquet
@@ -160,6 +161,22 @@ def test_files_that_a_worker_cannot_see(tmp_path, client):
     path.unlink()
     with pytest.raises(DataError, match=r"sees no file .*a\.csv.*all of them share"):
         cluster_of_files(parts, client)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [hs.KMeans(2, random_state=0), hs.BayesNet("paid -> city", random_state=0)],
+    ids=["clusters", "network"],
+)
+def test_other_families_fit_to_files_that_workers_read(folders, client, model):
+    left_out = ["paid", "city", "year"] if isinstance(model, hs.KMeans) else ["minutes", "year"]
+    table = hs.open_table(folders / "parquet", missing=["?"], weight="often", ignore=left_out)
+    there, here = (
+        clone(model).fit(rows)
+        for rows in (PlacedTable(table, cluster_of_files(table.parts(), client)), of_parts(table))
+    )
+    assert there.trace_ == here.trace_
+    assert_allclose(there.trace_[-1], clone(model).fit(table).trace_[-1], rtol=1e-10)
 
 
 @pytest.mark.thorough
