@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 import halfseen as hs
 from halfseen.data import parquet
@@ -73,6 +74,13 @@ def test_parts_of_parquet_are_its_rows(folders, monkeypatch, rows):
     assert len(parts) == {1: 10, 300: 6}.get(rows, 2)  # row groups of 200 rows, whole
     assert rows_of(pa.concat_tables(parts)) == rows_of(whole)
     assert all(part.schema.equals(whole.schema) for part in parts)
+
+
+def test_a_large_table_has_larger_parts(folders, monkeypatch):
+    monkeypatch.setattr(parquet, "PART_ROWS", 1)
+    monkeypatch.setattr(parquet, "MOST_PARTS", 4)  # 1,800 rows: parts of at least 450, of row groups of 200
+    parts = hs.open_table(folders / "parquet").parts()
+    assert [part().num_rows for part in parts] == [600, 300, 600, 300]
 
 
 def test_a_single_parquet_file_has_parts(folders, monkeypatch):
@@ -153,6 +161,22 @@ def test_files_that_a_worker_cannot_see(tmp_path, client):
     path.unlink()
     with pytest.raises(DataError, match=r"sees no file .*a\.csv.*all of them share"):
         cluster_of_files(parts, client)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [hs.KMeans(2, random_state=0), hs.BayesNet("paid -> city", random_state=0)],
+    ids=["clusters", "network"],
+)
+def test_other_families_fit_to_files_that_workers_read(folders, client, model):
+    left_out = ["paid", "city", "year"] if isinstance(model, hs.KMeans) else ["minutes", "year"]
+    table = hs.open_table(folders / "parquet", missing=["?"], weight="often", ignore=left_out)
+    there, here = (
+        clone(model).fit(rows)
+        for rows in (PlacedTable(table, cluster_of_files(table.parts(), client)), of_parts(table))
+    )
+    assert there.trace_ == here.trace_
+    assert_allclose(there.trace_[-1], clone(model).fit(table).trace_[-1], rtol=1e-10)
 
 
 @pytest.mark.thorough

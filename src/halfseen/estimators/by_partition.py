@@ -18,8 +18,14 @@ from halfseen.runners.frames import is_elsewhere, mapped
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def by_partition(called: str) -> Callable[[Method], Method]:
-    """Let a method answer partition by partition; `called` names the column of the result if it is one column."""
+def by_partition(called: str, names: str | None = None) -> Callable[[Method], Method]:
+    """Let a method answer partition by partition.
+
+    Parameters
+    ----------
+    called : str              the column of the result, if it is one column
+    names : str, optional     the method that names its columns, given the same arguments; by default those of classes
+    """
 
     def wrap(method: Method) -> Method:
         @wraps(method)
@@ -28,7 +34,8 @@ def by_partition(called: str) -> Callable[[Method], Method]:
                 return method(self, X, *arguments, **named)
             check_is_fitted(self)
             _check_output(self, method.__name__)
-            return mapped(X, self, method.__name__, arguments, named, called, _names(self))
+            columns = _names(self) if names is None else getattr(self, names)(*arguments, **named)
+            return mapped(X, self, method.__name__, arguments, named, called, columns)
 
         return answered  # type: ignore[return-value]
 

@@ -226,13 +226,18 @@ class LaneTable(Rows):
         rows, seen, given, chunks, digests = zip(*self.ask(Sizes()), strict=True)
         self.n_rows, self.n_chunks = sum(rows), sum(chunks)
         self.mass, self._seen = float(sum(given)), float(sum(seen))
-        self._first_chunks = np.cumsum([0, *chunks])[:-1].tolist()
+        self._first_chunks = _firsts(chunks)
+        self._first_rows = _firsts(rows)
         self._digests = list(digests)
 
     def ask(self, job: Job, first_chunks: Sequence[int] | None = None) -> Any:
         """Return the sum of the answers of all lanes; `first_chunks` are other numbers for their first chunks."""
         firsts = self._first_chunks if first_chunks is None else first_chunks
         return added(map(self._checked, self.cluster.answers(job, firsts)), self.n_lanes)
+
+    def numbered(self, most: int) -> list[int]:
+        """Return numbers for the first chunks of the lanes if a lane may have up to `most` chunks for each row."""
+        return [most * first for first in self._first_rows]
 
     def _checked(self, answer: Answer) -> tuple[int, Any]:
         if self._digests is not None and answer.digest != self._digests[answer.number]:
@@ -281,6 +286,12 @@ class LaneTable(Rows):
         path = None if n_labelled else path_of(model, self)
         chunks = LaneChunks(self, PackMixture(model, path, n_labelled > 0), self.n_chunks if n_rest else 0)
         return Reduced(chunks, known, None if known is None else model.blank(), path)
+
+
+def _firsts(counts: Sequence[int]) -> list[int]:
+    """Return how many come before each."""
+    found: list[int] = np.cumsum([0, *counts])[:-1].tolist()
+    return found
 
 
 class LaneChunks(Sequence[Any]):

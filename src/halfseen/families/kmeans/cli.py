@@ -21,6 +21,7 @@ from halfseen.app.tables import (
     impute,
     open_rows,
     reading_of_rows,
+    rows_to_fit,
     weights,
     without_identifiers,
     writer,
@@ -51,7 +52,8 @@ __all__ = [
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit centres to a file."""
     ready = prepare(request)
-    model = ready.model.fit(ready.table)
+    with rows_to_fit(ready.table, request) as rows:
+        model = ready.model.fit(rows)
     name, share = ruler(model)
     if share > RULES and model.n_features_in_ > 1:
         console.note(

@@ -13,7 +13,6 @@ FAMILY = Family(
     verbs=("fit", "predict", "impute", "check", "score", "data", "truth", "export"),
     refused={
         "fit": {
-            "on": "k-means runs on one machine; --model gaussian runs on Dask too",
             "target": "k-means has no column to predict; --model classes and gaussian do",
             "columns": "all its columns are numbers",
             "covariance": "k-means has no covariances; --model gaussian has",

@@ -16,7 +16,18 @@ import pyarrow as pa
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import Scored, criteria_facts, of_fit, outcome, show_selection
-from halfseen.app.tables import batches, data, extended, impute, open_rows, reading_of_rows, unnamed, weights, writer
+from halfseen.app.tables import (
+    batches,
+    data,
+    extended,
+    impute,
+    open_rows,
+    reading_of_rows,
+    rows_to_fit,
+    unnamed,
+    weights,
+    writer,
+)
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.outcome import shown
 from halfseen.families.network.estimator import BayesNet
@@ -44,7 +55,9 @@ __all__ = [
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit the tables of a network to a file."""
     ready = prepare(request)
-    return Fitted(ready.model.fit(ready.table), ready.table, ready.reading)
+    with rows_to_fit(ready.table, request) as rows:
+        model = ready.model.fit(rows)
+    return Fitted(model, ready.table, ready.reading)
 
 
 def prepare(request: Mapping[str, Any]) -> Prepared:

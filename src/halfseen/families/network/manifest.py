@@ -19,7 +19,6 @@ FAMILY = Family(
     },
     refused={
         "fit": {
-            "on": "networks are fitted on one machine",
             "target": "a network predicts every column: use halfseen query",
             "columns": "all its columns are categories",
             "covariance": "it has no covariances",
