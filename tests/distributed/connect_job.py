@@ -1,4 +1,4 @@
-"""A job on Spark Connect: fits to three partitions of a table in a folder, and writes the model and its predictions there.
+"""A job on Spark Connect: fits to three partitions of a table, and writes the model and its predictions to a folder.
 
 Run in a process of its own: one process has either classic Spark or Spark Connect.
 """
@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from pyspark.ml import Pipeline, PipelineModel
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import spark_partition_id
 
 import halfseen as hs
+from halfseen.spark import LatentClass
 
 folder = Path(sys.argv[1])
 session = (
@@ -24,4 +26,9 @@ model = hs.LatentClass(2, n_init=1, random_state=0, max_iter=2).fit(frame, sampl
 answers = model.score_samples(model.predict(frame)).withColumn("part", spark_partition_id())
 pq.write_table(answers.toArrow(), folder / "predicted.parquet")
 hs.save(model, folder / "connect.halfseen")
+
+stage = LatentClass(n_components=2, n_init=1, random_state=0, max_iter=2, weightCol="weight", probabilityCol="")
+Pipeline(stages=[stage]).fit(frame).save(str(folder / "pipeline"))
+answers = PipelineModel.load(str(folder / "pipeline")).transform(frame)
+pq.write_table(answers.toArrow(), folder / "pipeline.parquet")
 session.stop()

@@ -7,15 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import halfseen as hs
+from halfseen import spark as stages
 from halfseen.engine.services.progress import watching
 from halfseen.engine.tables.lane_source import LaneSource
-from halfseen.errors import DataError, FitError
+from halfseen.errors import DataError, FitError, ModelFileError, ParameterError
 from halfseen.runners import environment, spark_tasks
 from halfseen.runners.local import LocalCluster
 from halfseen.runners.spark import SparkCluster
@@ -69,6 +69,7 @@ def session(folder):
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.local.dir", str(folder))
+            .config("spark.sql.shuffle.partitions", "2")
             .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
             .getOrCreate()
         )
@@ -368,6 +369,81 @@ def test_columns_that_do_not_fit_are_refused(session, change, said):
         model.predict(change(spark_frame(session, FEATURES)))
 
 
+# ---- pipelines of Spark ML -------------------------------------------------------------------------------------------
+
+
+def stage(**given):
+    return stages.LatentClass(n_components=3, featuresCols=FEATURES, weightCol="weight", **FEW, **given)
+
+
+def test_a_stage_fits_and_predicts_as_its_estimator(session):
+    frame = spark_frame(session, [*FEATURES, "weight", "kind"])
+    found = stage(prior=None, labelCol="kind", probabilityCol="share").fit(frame)
+    expected = fitted(
+        hs.LatentClass(3, prior=None, **FEW),
+        frame.select(*FEATURES, "weight", "kind"),
+        {"sample_weight": "weight", "labels": "kind"},
+    )
+    same_bits(found.model, expected)
+    rows = found.transform(frame)
+    assert rows.columns == [*frame.columns, "prediction", "share"]
+    assert rows.schema["prediction"].dataType.simpleString() == "int"
+    local = rows.toPandas()
+    assert_array_equal(local["prediction"], expected.predict(local[FEATURES]))
+    shares = [vector.toArray() for vector in local["share"]]
+    assert_allclose(shares, expected.predict_proba(local[FEATURES]), rtol=1e-12)
+
+
+def test_pipelines_are_saved_and_loaded_with_their_stages(session, tmp_path):
+    from pyspark.ml import Pipeline, PipelineModel
+
+    frame = spark_frame(session, [*FEATURES, "weight"])
+    pipeline = Pipeline(stages=[stage(prior=None, tied=["size"])])
+    pipeline.save(str(tmp_path / "pipeline"))
+    again = Pipeline.load(str(tmp_path / "pipeline")).getStages()[0]
+    assert again.extractParamMap() == pipeline.getStages()[0].extractParamMap()
+    model = pipeline.fit(frame)
+    model.save(str(tmp_path / "model"))
+    model.write().overwrite().save(str(tmp_path / "model"))
+    loaded = PipelineModel.load(str(tmp_path / "model"))
+    same_bits(loaded.stages[0].model, model.stages[0].model)
+    assert loaded.transform(frame).head() == model.transform(frame).head()
+
+
+def test_labels_that_are_numbers_are_doubles_for_evaluators(session):
+    from pyspark.ml.evaluation import MulticlassClassificationEvaluator
+
+    frame = spark_frame(session, ["size", "visits", "kind"]).where("kind IS NOT NULL")
+    frame = frame.selectExpr("size", "visits", "int(substr(kind, 2)) AS label")
+    rows = stages.GaussianClassifier(random_state=0).fit(frame).transform(frame)
+    accuracy = MulticlassClassificationEvaluator(metricName="accuracy").evaluate(rows)
+    local = rows.toPandas()
+    assert accuracy == (local["label"] == local["prediction"]).mean() > 0.8
+
+
+def test_clusters_have_no_probabilities(session):
+    frame = spark_frame(session, ["visits", "kind"])
+    found = stages.KMeans(n_clusters=2, n_init=1, random_state=0, featuresCols=["visits"]).fit(frame)
+    local = found.transform(frame).toPandas()
+    assert list(local.columns) == ["visits", "kind", "prediction"]
+    assert_array_equal(local["prediction"], found.model.predict(local[["visits"]]))
+    with pytest.raises(ParameterError, match=r"KMeans has no parameter 'probabilityCol'. Parameters: .*n_clusters"):
+        stages.KMeans(probabilityCol="p")
+
+
+def test_what_cannot_be_saved_or_loaded_is_refused(session, tmp_path):
+    path = str(tmp_path / "stage")
+    with pytest.raises(ModelFileError, match="start is a ndarray, which cannot be saved"):
+        stage(start=DATA["size"].to_numpy()).save(path)
+    stage().save(path)
+    with pytest.raises(ModelFileError, match=r"PATH_ALREADY_EXISTS.*Choose a new folder"):
+        stage().save(path)
+    with pytest.raises(ModelFileError, match=r"holds a halfseen.spark.LatentClass, not a halfseen.spark.KMeans"):
+        stages.KMeans.load(path)
+    with pytest.raises(DataError, match=r"there is no column 'wieght'. Columns: color"):
+        stage().setParams(weightCol="wieght").fit(spark_frame(session, FEATURES))
+
+
 # ---- Spark Connect ---------------------------------------------------------------------------------------------------
 
 
@@ -389,4 +465,6 @@ def test_spark_connect_gives_the_same_bits(tmp_path):
     same_bits(hs.load(tmp_path / "connect.halfseen"), expected)
     assert_array_equal(rows["class"], expected.predict(rows[FEATURES]))
     assert_allclose(rows["loglik"], expected.score_samples(rows[FEATURES]), rtol=1e-12)
+    saved = pd.read_parquet(tmp_path / "pipeline.parquet")
+    assert_array_equal(saved["prediction"], rows["class"])
     assert not list(tmp_path.rglob("halfseen-lanes-*"))

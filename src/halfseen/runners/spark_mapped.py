@@ -69,7 +69,8 @@ def _columns(answer: Any, ask: Any) -> dict[str, Any]:
     pa = optional("pyarrow", "Spark frames", "spark")
     if isinstance(answer, pa.Table):
         return dict(zip(answer.column_names, answer.columns, strict=True))
-    return {name: pa.array(values) for name, values in ask.columns(answer).items()}
+    found = ask.columns(answer).items()
+    return {name: values if isinstance(values, pa.Array) else pa.array(values) for name, values in found}
 
 
 @dataclass(frozen=True)
