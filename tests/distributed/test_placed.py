@@ -76,6 +76,13 @@ def test_parts_of_parquet_are_its_rows(folders, monkeypatch, rows):
     assert all(part.schema.equals(whole.schema) for part in parts)
 
 
+def test_a_large_table_has_larger_parts(folders, monkeypatch):
+    monkeypatch.setattr(parquet, "PART_ROWS", 1)
+    monkeypatch.setattr(parquet, "MOST_PARTS", 4)  # 1,800 rows: parts of at least 450, of row groups of 200
+    parts = hs.open_table(folders / "parquet").parts()
+    assert [part().num_rows for part in parts] == [600, 300, 600, 300]
+
+
 def test_a_single_parquet_file_has_parts(folders, monkeypatch):
     monkeypatch.setattr(parquet, "PART_ROWS", 1)
     file = folders / "parquet" / "year=2025" / "a.parquet"

@@ -11,6 +11,7 @@ from halfseen.errors import DataError
 from halfseen.optional import optional
 
 PART_ROWS = 1 << 20  # rows of a part, if row groups are not larger
+MOST_PARTS = 1024  # of a table, if it does not have more files: in every pass a part costs its scheduler a millisecond
 
 
 class ParquetScan(DuckScan):
@@ -40,7 +41,9 @@ class ParquetScan(DuckScan):
 
     def parts(self) -> list[Scan]:
         """Return groups of rows of each file as tables: the same for any number of workers."""
-        return [self._part(path, first, last) for path in self.files for first, last in row_ranges(path)]
+        groups = {path: row_groups(path) for path in self.files}
+        size = max(PART_ROWS, -(-sum(map(sum, groups.values())) // MOST_PARTS))
+        return [self._part(path, *rows) for path, sizes in groups.items() for rows in row_ranges(sizes, size)]
 
     def _part(self, path: str, first: int, last: int) -> ParquetScan:
         """Return the rows of a file from `first` to before `last`; its columns have the types of the whole table."""
@@ -61,16 +64,25 @@ class ParquetScan(DuckScan):
         return part
 
 
-def row_ranges(path: str) -> Iterator[tuple[int, int]]:
-    """Yield first and last row, exclusive, of groups of rows of a Parquet file: whole row groups."""
-    parquet = optional("pyarrow.parquet", "Reading files")
-    metadata = parquet.read_metadata(path)
+def row_groups(path: str) -> list[int]:
+    """Return the numbers of rows of the row groups of a Parquet file."""
+    metadata = optional("pyarrow.parquet", "Reading files").read_metadata(path)
+    return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+
+
+def row_ranges(groups: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
+    """Yield first and last row, exclusive, of groups that have `size` rows together, or more; the last may have fewer.
+
+    Examples
+    --------
+    >>> list(row_ranges([5, 5, 5, 5, 5], 8))
+    [(0, 10), (10, 20), (20, 25)]
+    """
     first = last = 0
-    for group in range(metadata.num_row_groups):
-        last += metadata.row_group(group).num_rows
-        if last - first >= PART_ROWS or group + 1 == metadata.num_row_groups:
-            if last > first:
-                yield first, last
+    for i, rows in enumerate(groups):
+        last += rows
+        if last > first and (last - first >= size or i + 1 == len(groups)):
+            yield first, last
             first = last
 
 
