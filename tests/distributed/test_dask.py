@@ -268,8 +268,6 @@ def test_models_that_take_no_dask_frame_say_what_to_pass():
     frame = dd.from_pandas(DATA[["size", "visits"]], npartitions=2)
     with pytest.raises(TypeError, match=r"holds no rows yet. Pass X.compute\(\)"):
         hs.HMM(2, emission="gaussian").fit(frame)
-    with pytest.raises(DataError, match="text"):
-        hs.LatentClass(2, columns={"color": "text"}).fit(dd.from_pandas(DATA[FEATURES], npartitions=2))
 
 
 @pytest.mark.slow
