@@ -200,6 +200,10 @@ class Source(ABC):
         """The source with rows without a label counting so much, if other processes hold them."""
         raise NotImplementedError
 
+    def tokenised(self, columns: Sequence[int], options: tuple[tuple[str, Any], ...], length: Any) -> Source:
+        """The source with some columns as text, if other processes hold the rows; arguments as of `text.tokenised`."""
+        raise NotImplementedError
+
     def encoded(self, schema: Any, evidence: Any) -> Any:
         """Have the rows encoded by those who hold them."""
         raise NotImplementedError

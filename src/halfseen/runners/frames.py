@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from halfseen.errors import DataError
+from halfseen.errors import DataError, DataTypeError
 from halfseen.seeds import child, seed_of
 from halfseen.sums import NOTHING, Nothing
 
@@ -31,6 +31,11 @@ def rows_of(X: Any, weight: Any = None, target: Any = None) -> Any:
         return LaneSource(_cluster_of(X), weight, target)
     if hasattr(X, "__halfseen_lanes__"):
         return X.__halfseen_lanes__(weight, target)
+    if _is_ray(X):
+        from halfseen.engine.tables.lane_source import LaneSource
+        from halfseen.runners.ray import RayCluster
+
+        return LaneSource(RayCluster(X), weight, target)
     return X
 
 
@@ -102,6 +107,19 @@ class Told:
         """Return it; nothing if no row counts."""
         part = self.layout.read(frame)
         return NOTHING if part is None else getattr(self.model, self.method)(part.source, part.labels, part.weight)
+
+
+def _is_ray(X: Any) -> bool:
+    return type(X).__module__ == "ray.data.dataset"
+
+
+def refuse_ray(X: Any, method: str) -> None:
+    """Refuse a Ray dataset where rows are answered one by one: Ray itself maps over its blocks."""
+    if _is_ray(X):
+        raise DataTypeError(
+            f"{method} takes no Ray dataset. Let Ray call it for each block: dataset.map_batches(lambda block: "
+            f"pyarrow.table({{'answer': model.{method}(block)}}), batch_format='pyarrow')."
+        )
 
 
 def _is_dask(X: Any) -> bool:
