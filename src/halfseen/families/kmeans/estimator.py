@@ -29,7 +29,7 @@ from halfseen.families.kmeans import centers
 from halfseen.families.kmeans.comparison import Clusters
 from halfseen.families.kmeans.imputation_check import ClusterCells
 from halfseen.leaves.leaf import Floats
-from halfseen.runners import runner
+from halfseen.runners import reading_jobs, runner
 from halfseen.seeds import child
 from halfseen.sums import Runner
 
@@ -423,6 +423,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         if not reset:
             check_is_fitted(self, "_centred")
         source = read(X)
+        source.workers = reading_jobs(self.n_jobs)
         validate_data(self, source.for_sklearn(X), reset=reset, skip_check_array=True)
         return source
 
