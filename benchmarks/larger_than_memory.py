@@ -1,7 +1,7 @@
 """What a table larger than memory costs before the first pass.
 
 `python -m benchmarks.larger_than_memory [ROWS] [MEMORY...]`. A Parquet file of 12 columns (six of categories, four of
-numbers, two of counts; 5% of the cells missing) is fitted with `memory=` of several sizes, each in a process of its own.
+numbers, two of counts; 5% of the cells missing) is fitted with `memory=` of several sizes, each in its own process.
 Printed are CPU seconds, which a busy machine changes less than seconds, of
 
 - *learn*: the kinds of all columns, as they are learned where the first rows do not show them;

@@ -2,14 +2,12 @@
 
 import os
 import signal
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 import halfseen as hs
 from halfseen.engine.loop.em import Gather
@@ -20,6 +18,8 @@ from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.leaves.leaf import arrays
 from halfseen.runners.dask import DaskCluster
 from halfseen.runners.local import LocalCluster
+from tests.distributed import clusters
+from tests.distributed.clusters import Shuffled
 
 dd = pytest.importorskip("dask.dataframe", reason="needs dask")
 distributed = pytest.importorskip("distributed", reason="needs distributed")
@@ -48,17 +48,6 @@ DATA = table()
 FEATURES = ["color", "size", "visits"]
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["1 worker", "2 workers"])
-def client(request):
-    with (
-        distributed.LocalCluster(
-            n_workers=request.param, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
 def same_bits(one, other):
     assert one.loglik_ == other.loglik_
     assert one.trace_ == other.trace_
@@ -84,15 +73,13 @@ CASES = list(cases())
 
 def fitted(model, frame, given):
     """Fit to a frame in any form, with its columns of weights and labels."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return clone(model).fit(frame, **given)
+    return clusters.fitted(model, frame, **given)
 
 
-def lanes(columns, given, n_partitions=5, cluster=LocalCluster, n_jobs=None):
+def lanes(columns, given, n_partitions=5, **how):
     """Return the same partitions in this process."""
-    parts = [part.compute() for part in dd.from_pandas(DATA[columns], npartitions=n_partitions).partitions]
-    return LaneSource(cluster(parts, n_jobs), given.get("sample_weight"), given.get("labels", given.get("y")))
+    frame = dd.from_pandas(DATA[columns], npartitions=n_partitions)
+    return clusters.lanes(frame, given.get("sample_weight"), given.get("labels", given.get("y")), **how)
 
 
 @pytest.mark.parametrize(("model", "columns", "given"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
@@ -100,14 +87,6 @@ def test_the_same_partitions_give_the_same_bits_with_any_workers(client, model, 
     there = fitted(model, dd.from_pandas(DATA[columns], npartitions=5), given)
     here = fitted(model, lanes(columns, given), {})
     same_bits(there, here)
-
-
-class Shuffled(LocalCluster):
-    """Answers arrive in a random order."""
-
-    def answers(self, job, first_chunks):
-        found = list(super().answers(job, first_chunks))
-        return iter(np.random.default_rng().permutation(np.array([*found, None], dtype=object)[:-1]).tolist())
 
 
 @pytest.mark.parametrize(("model", "columns", "given"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
@@ -168,6 +147,34 @@ def test_predictions_are_lazy_frames_with_index_and_types(client):
     filled = model.impute(frame)
     pd.testing.assert_frame_equal(filled.compute(), model.impute(whole), rtol=1e-12)
     assert_array_equal(filled.dtypes, model.impute(whole).dtypes)
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_figures_of_a_frame_are_those_of_its_rows(weight):
+    columns = FEATURES if weight is None else [*FEATURES, weight]
+    frame = dd.from_pandas(DATA[columns], npartitions=4)
+    numbers = None if weight is None else DATA[weight].to_numpy()
+    model = fitted(hs.LatentClass(2, **OPTIONS), DATA[FEATURES], {})
+    assert_allclose(
+        model.score(frame, sample_weight=weight), model.score(DATA[FEATURES], sample_weight=numbers), rtol=1e-12
+    )
+    if weight is None:
+        for name in ("bic", "aic", "sabic", "icl", "entropy"):
+            assert_allclose(getattr(model, name)(frame), getattr(model, name)(DATA[FEATURES]), rtol=1e-12)
+
+
+def test_the_accuracy_of_a_frame_is_that_of_its_rows():
+    known = DATA[DATA["kind"].notna()]
+    frame = dd.from_pandas(known, npartitions=4)
+    model = fitted(hs.NaiveBayes(**OPTIONS), frame[[*FEATURES, "kind"]], {"y": "kind"})
+    found = model.score(frame, "kind", sample_weight="weight")
+    assert found == pytest.approx(model.score(known[FEATURES], known["kind"], known["weight"]), rel=1e-12)
+    logs = model.predict_joint_log_proba(frame[FEATURES]).compute()
+    assert_allclose(logs, model.predict_joint_log_proba(known[FEATURES]), rtol=1e-12)
+    with pytest.raises(DataError, match="rows of a partition have no label"):
+        model.score(dd.from_pandas(DATA[[*FEATURES, "kind"]], npartitions=2), "kind")
+    with pytest.raises(DataError, match="target y is None"):
+        model.score(frame[FEATURES])
 
 
 def test_partitions_without_rows_change_nothing():
@@ -260,7 +267,7 @@ def test_an_interrupted_fit_resumes_from_its_checkpoint(tmp_path, client):
 def test_models_that_take_no_dask_frame_say_what_to_pass():
     frame = dd.from_pandas(DATA[["size", "visits"]], npartitions=2)
     with pytest.raises(TypeError, match=r"holds no rows yet. Pass X.compute\(\)"):
-        hs.KMeans(2).fit(frame)
+        hs.HMM(2, emission="gaussian").fit(frame)
     with pytest.raises(DataError, match="text"):
         hs.LatentClass(2, columns={"color": "text"}).fit(dd.from_pandas(DATA[FEATURES], npartitions=2))
 
@@ -312,5 +319,5 @@ class Workers:
 def test_workers_that_would_give_other_sums_are_refused(found, said):
     frame = dd.from_pandas(DATA[FEATURES], npartitions=2)
     with pytest.raises(FitError, match=said):
-        DaskCluster(frame, Workers(found))
-    DaskCluster(frame, Workers({}))
+        DaskCluster(frame.to_delayed(), frame.columns, Workers(found))
+    DaskCluster(frame.to_delayed(), frame.columns, Workers({}))

@@ -93,6 +93,13 @@ def test_a_singular_covariance_is_a_flaw():
     assert leaf.flaw(leaf.blank()) is None
 
 
+def test_a_mean_whose_distance_overflows_is_a_flaw():
+    leaf = Normal(1, np.zeros(2), np.ones(2))
+    far = NormalParams(np.full((1, 2), 1e308), np.eye(2)[None])
+    assert "mean is too large" in leaf.flaw(far)
+    assert leaf.flaw(NormalParams(np.full((1, 2), 1e100), np.eye(2)[None])) is None
+
+
 def test_a_variance_without_an_inverse_is_a_flaw():
     leaf = Gaussian(1, np.zeros(1), np.ones(1))
     assert leaf.flaw(GaussianParams(np.zeros((1, 1)), np.full((1, 1), 1e-320))) is not None

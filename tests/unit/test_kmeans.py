@@ -504,7 +504,7 @@ def test_in_a_pipeline_with_names():
     assert pipe.fit_transform(X).columns.tolist() == ["kmeans0", "kmeans1", "kmeans2"]
 
 
-@pytest.mark.parametrize("at", [0, 3, 30])
+@pytest.mark.parametrize("at", [0, 5, 32])  # the first two sweeps find means and variances
 def test_an_interrupt_keeps_the_best_centres_so_far(monkeypatch, at):
     from halfseen.engine.tables import lloyd
 

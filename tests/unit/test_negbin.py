@@ -314,7 +314,8 @@ def test_drawn_counts_have_their_moments():
 
 
 @pytest.mark.parametrize(
-    ("mean", "size", "said"), [(-1.0, 1.0, "mean"), (1e19, 1.0, "mean"), (1.0, 0.0, "size"), (np.nan, 1.0, "finite")]
+    ("mean", "size", "said"),
+    [(-1.0, 1.0, "mean"), (1e19, 1.0, "mean"), (1.0, 0.0, "size"), (1.0, 1e300, "size"), (np.nan, 1.0, "finite")],
 )
 def test_illegal_parameters_are_named(mean, size, said):
     leaf = NegBin(1, np.ones(1), np.ones(1))

@@ -231,9 +231,20 @@ def fit(
         str | None,
         Option("--memory", metavar="SIZE", help="Memory for the data, such as 500MB; more goes to temporary files."),
     ] = None,
+    on: Annotated[
+        str | None,
+        Option(
+            "--on",
+            metavar="CLUSTER",
+            help="Workers that read the files and hold the rows: dask (on this machine) or dask://host:port.",
+        ),
+    ] = None,
     report: Annotated[str | None, Option("--report", metavar="FILE", help="Also write an HTML report.")] = None,
     resume: Annotated[
         bool, Option("--resume", help="Continue an interrupted fit; the result is the same as without interruption.")
+    ] = False,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Estimate time, memory and disk by a fit to the first rows; write no model.")
     ] = False,
     json: Json = False,
 ) -> None:

@@ -44,6 +44,24 @@ class Fitted:
     reading: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A fit that can begin: what a family makes of a request.
+
+    Attributes
+    ----------
+    model : the estimator
+    table : FileTable        the data
+    reading : dict           how the data was read
+    arguments : dict         further arguments of `fit`
+    """
+
+    model: Any
+    table: Any
+    reading: dict[str, Any]
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
 def family_named(model: str) -> Family:
     """Return the family that ``--model`` asks for."""
     found = families.of_model(model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,22 @@ def open_rows(data: str | None, sql: str | None, missing: Sequence[str], **colum
     if data is None and sql is None:
         raise ParameterError("name a file to read, or - for standard input.")
     return open_table(data, sql=sql, missing=missing, **columns)
+
+
+@contextmanager
+def rows_to_fit(table: FileTable, request: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield what a model is fitted to: the table, or with --on the table as the workers of a cluster read it."""
+    if request["on"] is None:
+        yield table
+        return
+    from halfseen.runners.placed import placed
+
+    if request["data"] == ["-"]:
+        raise ParameterError("--on: standard input is read on this machine. Write it to a file that workers can read.")
+    if "memory" in request["given"]:
+        raise ParameterError("--memory is for one machine: with --on, workers keep their rows in their own memory.")
+    with placed(table, request["on"], request["jobs"]) as rows:
+        yield rows
 
 
 def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tuple[FileTable, list[str]]:

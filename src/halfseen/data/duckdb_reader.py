@@ -76,6 +76,51 @@ class Scan(ABC):
         """The same scan with the types of its columns confirmed on all rows; most scans need no check."""
         return self
 
+    def parts(self) -> list[Scan]:
+        """The table as several, for other processes to read; most cannot be cut."""
+        return [self]
+
+    def first(self, rows: int) -> Scan:
+        """The first rows of the table."""
+        return FirstRows(self, rows)
+
+
+class FirstRows(Scan):
+    """The first rows of a scan.
+
+    Parameters
+    ----------
+    scan : Scan
+    rows : int        the most rows to read
+    """
+
+    def __init__(self, scan: Scan, rows: int) -> None:
+        self.title, self.columns, self.text, self.files = scan.title, scan.columns, scan.text, scan.files
+        self._scan = scan
+        self._rows = rows
+
+    def batches(self, names: Sequence[str], rows: int = BATCH, memory_limit: int | None = None) -> Iterator[Any]:
+        left = self._rows
+        for table in self._scan.batches(names, min(rows, self._rows), memory_limit):
+            yield table.slice(0, left)
+            left -= table.num_rows
+            if left <= 0:
+                return
+
+    def count(self, memory_limit: int | None = None) -> int:
+        return min(self._rows, self._scan.count(memory_limit))
+
+    def grouped(self, names: Sequence[str]) -> Scan | None:
+        return None
+
+    def line_of(self, row: int) -> int | None:
+        return self._scan.line_of(row)
+
+    def settled(self, memory_limit: int | None = None) -> FirstRows:
+        self._scan.settled(memory_limit)
+        self.columns = self._scan.columns
+        return self
+
 
 class WrongTypeGuess(Exception):
     """A later row contradicts the types that were inferred from the first rows."""

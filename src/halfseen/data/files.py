@@ -18,6 +18,8 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,7 @@ from halfseen.data.duckdb_reader import (
 )
 from halfseen.data.frames import CodedColumn, RawColumn, Source, read
 from halfseen.data.nearly_numbers import OtherCells
+from halfseen.data.parquet import ParquetScan, column_names
 from halfseen.data.stream import loaded, no_rows
 from halfseen.datasets import path_of
 from halfseen.disk import enough_space, size_text
@@ -192,14 +195,20 @@ class FileTable:
         """The same table without some columns."""
         left_out = list(columns)
         _check_known("ignore", left_out, self._scan)
-        return FileTable(
-            self._scan,
-            memory=self._memory,
-            ignored=(*self._ignored, *left_out),
-            weight=self._weight,
-            target=self._target,
-            keep=self._keep,
-        )
+        found = copy(self)
+        found._ignored = (*self._ignored, *left_out)
+        return found
+
+    def first(self, rows: int) -> FileTable:
+        """The same table with its first rows only."""
+        found = copy(self)
+        found._scan = self._scan.first(rows)
+        return found
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that the table may take."""
+        return self._memory
 
     def batches(self, rows: int = BATCH, *, everything: bool = False) -> Iterator[Any]:
         r"""Batches of rows, as Arrow tables: to predict or impute tables that do not fit into memory.
@@ -248,6 +257,19 @@ class FileTable:
             raise no_rows(self._scan)
         return pa.concat_tables(batches)
 
+    def parts(self) -> list[FilePart]:
+        """Parts of the table for other processes to read: row groups of Parquet, files of CSV, else all rows.
+
+        They depend on the files alone.
+        """
+        own = [name for name in (self._weight, self._target) if name is not None]
+        return [FilePart(scan, (*self._checked(), *own)) for scan in self._scan.parts()]
+
+    @property
+    def roles(self) -> dict[str, str | None]:
+        """The columns with weights and labels, which are part of `parts`."""
+        return {"weight": self._weight, "target": self._target}
+
     def _loaded(self) -> Source:
         return loaded(self._scan, self._checked(), self._memory, self._weight, self._target, self._keep)
 
@@ -291,6 +313,27 @@ class FileTable:
                 advice += f"; read it as categories: text=[{name!r}]; or convert it to numbers in a query: sql="
             raise DataError(f"{self._scan.title}: column {name!r} {why}{more}. {advice}.")
         return list(self.names)
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """Some rows of a table in files, which other processes can read if they see the files.
+
+    Attributes
+    ----------
+    scan : Scan
+    names : tuple of str     columns
+    """
+
+    scan: Scan
+    names: tuple[str, ...]
+
+    def __call__(self) -> Any:
+        """Read them, as an Arrow table."""
+        import pyarrow as pa
+
+        found = list(self.scan.settled().batches(self.names))
+        return pa.concat_tables(found) if found else pa.table({name: pa.nulls(0) for name in self.names})
 
 
 # ----------------------------------------------------------------------------------------------------- finding a table
@@ -359,15 +402,15 @@ def _scan_several(
             return scan
 
         return several_files.TextFiles(title, one, files, text)
-    listed = "[" + ", ".join(map(quoted_file, files)) + "]"
     if suffix in (".parquet", ".pq"):
-        several_files.check_columns(several_files.parquet_columns(files))
-        relation = f"read_parquet({listed}, union_by_name = true, hive_partitioning = true)"
+        several_files.check_columns({path: column_names(path) for path in files})
+        scan: DuckScan = ParquetScan(title, files, missing, text, together=True)
     else:
         lines = "" if suffix == ".json" else ", format = 'newline_delimited'"
+        listed = "[" + ", ".join(map(quoted_file, files)) + "]"
         relation = f"read_json({listed}{lines}, union_by_name = true, sample_size = -1)"
-    scan = DuckScan(title, relation, missing, text, files=files)
-    scan.size = sum(os.path.getsize(path) for path in files)
+        scan = DuckScan(title, relation, missing, text, files=files)
+        scan.size = sum(os.path.getsize(path) for path in files)
     return scan if sql is None else _view(scan, sql, missing, text)
 
 
@@ -456,16 +499,14 @@ def _scan(
         scan: Scan = CsvScan(title, path, dialect, text)
         return scan if sql is None else _view(scan, sql, missing, text)
     if name.endswith((".parquet", ".pq")):
-        relation = f"read_parquet({quoted_file(path)})"
-    elif name.endswith((".jsonl", ".ndjson")):
-        relation = f"read_json({quoted_file(path)}, format = 'newline_delimited', sample_size = -1)"
-    elif name.endswith(".json"):
-        relation = f"read_json({quoted_file(path)}, sample_size = -1)"
+        scan = ParquetScan(title, [path], missing, text)
+    elif name.endswith((".jsonl", ".ndjson", ".json")):
+        lines = "" if name.endswith(".json") else "format = 'newline_delimited', "
+        scan = DuckScan(title, f"read_json({quoted_file(path)}, {lines}sample_size = -1)", missing, text, files=[path])
+        scan.size = Path(path).stat().st_size
     else:
         raise DataError(f"{title}: the extension is not one of: {', '.join(SUFFIXES)}. Rename the file.")
-    scan = DuckScan(title, relation, missing, text, files=[path])
     _check_names(scan, path)
-    scan.size = Path(path).stat().st_size
     return scan if sql is None else _view(scan, sql, missing, text)
 
 
@@ -476,10 +517,8 @@ def _check_names(scan: DuckScan, path: str) -> None:
     renamed = [name for name in names if (base := re.fullmatch(r"(.+)_\d+", name)) and base[1].lower() in lower]
     if not renamed:
         return
-    if path.lower().endswith((".parquet", ".pq")):
-        from pyarrow import parquet
-
-        own = list(parquet.read_schema(path).names)
+    if isinstance(scan, ParquetScan):
+        own = column_names(path)
     else:
         keys = f"SELECT unnest(json_keys(json)) AS name FROM read_json_objects({quoted_file(path)})"
         own = [name for (name,) in scan.rows_of(f"SELECT DISTINCT name FROM ({keys})")]

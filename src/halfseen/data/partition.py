@@ -6,7 +6,7 @@ here depends on the engine that holds the partitions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -217,6 +217,25 @@ class Encode:
             return None
         index = np.array([self.pattern_of[label] for label in _plain(labels)], dtype=np.int32)
         return Evidence(self.patterns, index)
+
+
+@dataclass(frozen=True)
+class EncodePart:
+    """Encode a partition in the way of a family: a task for those who hold it.
+
+    Parameters
+    ----------
+    layout : Layout
+    encode : callable     makes a canonical table of a `Part`
+    """
+
+    layout: Layout
+    encode: Callable[[Part], Any]
+
+    def __call__(self, frame: Any) -> Any:
+        """Return the table; None if no row counts."""
+        part = self.layout.read(frame)
+        return None if part is None else self.encode(part)
 
 
 def _plain(labels: NDArray[Any]) -> list[Any]:

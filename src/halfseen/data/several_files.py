@@ -16,7 +16,6 @@ from typing import Any
 from halfseen.data.csv_file import CsvScan
 from halfseen.data.duckdb_reader import BATCH, Scan, ScanColumn
 from halfseen.errors import DataError, ParameterError
-from halfseen.optional import optional
 
 
 def matching(pattern: str, suffix_of: Callable[[str], str]) -> list[str]:
@@ -71,15 +70,6 @@ def check_columns(names: Mapping[str, Sequence[str]]) -> None:
             raise DataError(f"{title} {' and '.join(said)}, unlike {first}. Files of one table have the same columns.")
 
 
-def parquet_columns(files: Sequence[str]) -> dict[str, list[str]]:
-    """Return the columns of Parquet files."""
-    parquet = optional("pyarrow.parquet", "Reading files")
-    try:
-        return {path: list(parquet.read_schema(path).names) for path in files}
-    except (OSError, ValueError) as error:  # pyarrow's own are subclasses
-        raise DataError(f"one of the files is no Parquet file: {error}.") from None
-
-
 class TextFiles(Scan):
     """Files of text, read one after the other.
 
@@ -126,6 +116,9 @@ class TextFiles(Scan):
 
     def count(self, memory_limit: int | None = None) -> int:
         return sum(scan.count(memory_limit) for scan in self._scans)
+
+    def parts(self) -> list[Scan]:
+        return list(self._scans)
 
     def grouped(self, names: Sequence[str]) -> Scan | None:
         return None

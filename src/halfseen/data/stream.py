@@ -24,6 +24,7 @@ from halfseen.registry import kinds as registry
 Result = TypeVar("Result")
 
 MOST_TEXTS = 1_000_000  # the most distinct texts of a categorical column
+COPIES = 3  # of a table in memory: as it is read, its encoded blocks, and a copy of them
 PART = 4  # 1 / PART of the memory is for reading
 LEAST = 1 << 13  # rows of a batch; with fewer, calls take more time than rows
 LEAST_CELLS = 1 << 20  # cells of a batch of a wide table, for the same reason
@@ -198,7 +199,7 @@ def loaded(
     for table in scan.batches([*names, *own], memory_limit=memory_limit):
         tables.append(table)
         size += table.nbytes
-        if 3 * size > memory:  # the table, its encoded blocks, and a copy of them
+        if COPIES * size > memory:
             tables.clear()
             return _stream(scan, names, memory, weight, target, keep)
     if not sum(table.num_rows for table in tables):

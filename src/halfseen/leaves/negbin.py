@@ -321,12 +321,14 @@ class NegBin(Leaf):
         return np.array([[sum(map(_overlap, one, another)) for another in theirs] for one in ours], dtype=np.float64)
 
     def flaw(self, params: NegBinParams) -> str | None:
-        """Means must be at least 0 and such as counts can be drawn from, sizes above 0."""
+        """Means must be at least 0 and such as counts can be drawn from, sizes above 0 and such as a fit may find."""
         if (flaw := super().flaw(params)) is not None:
             return flaw
         if not np.all((params.mean >= 0) & (params.mean <= LARGEST)):
             return f"a mean is below 0 or above {LARGEST:g}."
-        return None if np.all(params.size >= LEAST_SIZE) else f"a size is below {LEAST_SIZE:g}."
+        most = MOST_SIZE * LARGEST
+        legal = np.all((params.size >= LEAST_SIZE) & (params.size <= most))
+        return None if legal else f"a size is below {LEAST_SIZE:g} or above {most:g}."
 
     def feasible(self, params: NegBinParams, limits: Limits = FREE) -> bool:
         """Whether all means are at least zero, or the floor, and all sizes above zero."""

@@ -42,6 +42,7 @@ SEVERAL = 1000  # draws of the missing cells of a row that are made one by one
 EPS = 100 * np.finfo(np.float64).eps  # of sums of a few entries
 COARSE = 1e-9  # distance of a mean from the nearest float, in units of the scale, that matters
 LEAST_FREEDOM = 0.1  # beyond D - 1 of an inverse Wishart density: at 0 it has no integral
+FARTHEST = 1e150  # distance of a mean from 0, in units of its covariance, whose square is finite
 
 
 class NormalParams(NamedTuple):
@@ -649,7 +650,7 @@ class Normal(Leaf):
         return self._above(covs, FREE) and (not len(free) or self._above(free, limits))
 
     def flaw(self, params: NormalParams) -> str | None:
-        """Covariances must be symmetric and positive definite."""
+        """Covariances must be symmetric and positive definite, squared distances of means from 0 finite."""
         if (flaw := super().flaw(params)) is not None:
             return flaw
         if not np.array_equal(params.cov, params.cov.transpose(0, 2, 1)):
@@ -657,8 +658,11 @@ class Normal(Leaf):
         lowest = min(np.linalg.eigvalsh(cov / np.outer(self.scale, self.scale)).min(initial=1.0) for cov in params.cov)
         with np.errstate(all="ignore"):  # eigenvalues of one that is singular may be above zero by rounding
             prepared = self.prepare(params) if lowest > 0 else None
-        good = prepared is not None and np.isfinite(prepared.factor).all() and np.isfinite(prepared.offset).all()
-        return None if good else "a covariance is not positive definite."
+        if prepared is None or not (np.isfinite(prepared.factor).all() and np.isfinite(prepared.offset).all()):
+            return "a covariance is not positive definite."
+        with np.errstate(all="ignore"):
+            distance = np.einsum("kd,kde->ke", params.mean, prepared.factor)
+        return None if np.all(np.abs(distance) <= FARTHEST) else "a mean is too large for its covariance."
 
     def pack(self, params: NormalParams) -> Floats:
         """Return means and lower triangles of covariances in units of the columns' scale; a tied one once."""

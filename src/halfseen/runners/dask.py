@@ -1,4 +1,4 @@
-"""Dask: the partitions of a Dask data frame become lanes that stay on the workers.
+"""Dask: the partitions of a Dask data frame, or parts of files, become lanes that stay on the workers.
 
 Lanes are results of tasks that the scheduler keeps in the memory of the workers. One that is lost with its worker is
 computed again from its partition. A pass sends one small task to each lane.
@@ -6,48 +6,47 @@ computed again from its partition. A pass sends one small task to each lane.
 
 from __future__ import annotations
 
-import platform
+import logging
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from halfseen.data import Table
+from halfseen.data.files import FilePart
 from halfseen.engine.tables.lanes import Answer, Job, Lane
 from halfseen.errors import DataError, FitError
 from halfseen.optional import optional
-from halfseen.runners.threads import one_blas_thread
+from halfseen.runners.environment import check_alike, environment
+from halfseen.runners.threads import one_blas_thread, read_jobs
 
+FRAME = "the Dask frame"
 LARGE = 1 << 20  # bytes of a job from which on it is sent to each worker once, not to each lane
+WAIT = 10  # seconds for a scheduler to answer
 
 
 class DaskCluster:
-    """The partitions of a Dask data frame on the workers of a cluster.
+    """The partitions of a table on the workers of a cluster.
 
     Parameters
     ----------
-    frame : dask.dataframe.DataFrame
+    parts : sequence of delayed     the partitions, data frames or Arrow tables
+    names : sequence                the columns
     client : distributed.Client
+    title : str                     what the table is called in messages
     """
 
-    title = "the Dask frame"
-
-    def __init__(self, frame: Any, client: Any) -> None:
+    def __init__(self, parts: Sequence[Any], names: Sequence[Any], client: Any, title: str = FRAME) -> None:
         self._client = client
-        self._frame = frame
-        self._parts = frame.to_delayed()
+        self._parts = parts
         self._lanes: list[Any] = []
+        self.names = list(names)
+        self.title = title
         self._check_workers()
-
-    @property
-    def names(self) -> list[Any]:
-        """The names of the columns."""
-        return list(self._frame.columns)
 
     def _check_workers(self) -> None:
         """Refuse workers with another version of halfseen, other kernels or another instruction set."""
-        own = environment()
         try:
             found = self._client.run(environment)
         except ModuleNotFoundError as error:
@@ -56,24 +55,20 @@ class DaskCluster:
             ) from None
         if not found:
             raise FitError("the Dask cluster has no workers. Start some, and fit again.")
-        for worker, theirs in found.items():
-            other = [f"{name} {theirs.get(name)} (here: {own[name]})" for name in own if theirs.get(name) != own[name]]
-            if other:
-                raise FitError(
-                    f"worker {worker} differs from this process: {', '.join(other)}. Sums would depend on who computes "
-                    "them. Install the same version, built alike, on machines of one kind."
-                )
+        check_alike(found)
 
     def learned(self, task: Callable[[Any], Any]) -> Iterator[tuple[int, Any]]:
         """Yield the result of a task on every partition."""
-        delayed = optional("dask", "Dask frames").delayed
-        futures = self._client.compute([delayed(_alone)(task, part) for part in self._parts])
+        delayed = optional("dask", "Dask frames", "dask").delayed
+        once = delayed(task, traverse=False)  # sent once, not with each partition
+        futures = self._client.compute([delayed(_alone)(once, part) for part in self._parts])
         yield from enumerate(self._client.gather(futures))
 
     def encode(self, task: Callable[[Any], Table | None], numbers: Sequence[int]) -> None:
         """Let the numbered partitions become lanes in the memory of the workers."""
-        delayed = optional("dask", "Dask frames").delayed
-        lanes = [delayed(_lane)(task, self._parts[number]) for number in numbers]
+        delayed = optional("dask", "Dask frames", "dask").delayed
+        once = delayed(task, traverse=False)
+        lanes = [delayed(_lane)(once, self._parts[number]) for number in numbers]
         self._lanes = self._client.compute(lanes)
 
     def answers(self, job: Job, first_chunks: Sequence[int] | None) -> Iterator[Answer]:
@@ -95,31 +90,56 @@ class DaskCluster:
 
     def _sent(self, job: Job) -> Any:
         """Return the job as an argument of tasks: a large one is sent to every worker beforehand."""
-        blob = optional("cloudpickle", "Dask frames").dumps(job)
+        blob = optional("cloudpickle", "Dask frames", "dask").dumps(job)
         return self._client.scatter(blob, broadcast=True, hash=False) if len(blob) > LARGE else blob
 
 
 def mapped(frame: Any, model: Any, ask: Any) -> Any:
     """Return the answers for all partitions as a lazy frame or series; columns are checked now."""
-    delayed = optional("dask", "Dask frames").delayed
+    delayed = optional("dask", "Dask frames", "dask").delayed
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about invented cells
         meta = ask(frame._meta_nonempty, model).iloc[:0]
     return frame.map_partitions(ask, delayed(model), meta, meta=meta)
 
 
-def environment() -> dict[str, str]:
-    """Return what must be the same on all workers: versions, kernels, instruction set."""
-    import halfseen
-    from halfseen.kernels import active, plain
+def cluster_of_files(parts: Sequence[FilePart], client: Any) -> DaskCluster:
+    """Return the cluster of parts of files, which its workers read."""
+    delayed = optional("dask", "on='dask'", "dask").delayed
+    cluster = DaskCluster([delayed(part)() for part in parts], parts[0].names, client, parts[0].scan.title)
+    files = sorted({os.path.abspath(file) for part in parts for file in part.scan.files})
+    for worker, unseen in client.run(_unseen, files).items():
+        if unseen:
+            raise DataError(
+                f"worker {worker} sees no file {unseen}. The files of a table must be at the same place on every "
+                "worker: use a folder that all of them share."
+            )
+    return cluster
 
-    return {
-        "halfseen": halfseen.__version__,
-        "kernels": "NumPy" if active is plain else "compiled",
-        "instruction set": str(getattr(active, "instruction_set", lambda: "none")()),
-        "numpy": np.__version__,
-        "python": ".".join(platform.python_version_tuple()[:2]),
-    }
+
+def _unseen(files: Sequence[str]) -> str | None:
+    """Return the first of some files that this process cannot read."""
+    return next((file for file in files if not os.access(file, os.R_OK)), None)
+
+
+@contextmanager
+def connected(address: str, n_jobs: int | None = None) -> Iterator[Any]:
+    """Yield a client: of the scheduler at an address, or of a cluster on this machine that ends with the context."""
+    distributed = optional("distributed", "on='dask'", "dask")
+    if address:
+        try:
+            client = distributed.Client(f"tcp://{address}", timeout=WAIT)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise FitError(f"no Dask scheduler answers at {address} ({error}). Start one: dask scheduler.") from None
+        with client:
+            yield client
+        return
+    workers = {"n_workers": read_jobs(-1 if n_jobs is None else n_jobs), "threads_per_worker": 1}
+    with (
+        distributed.LocalCluster(**workers, processes=True, dashboard_address=":0", silence_logs=logging.ERROR) as here,
+        distributed.Client(here) as client,
+    ):
+        yield client
 
 
 def default_client() -> Any:
@@ -159,8 +179,8 @@ def cluster_of(frame: Any) -> Any:
         raise DataError(f"a Dask {type(frame).__name__} is not a table. Pass a dask.dataframe.DataFrame.")
     client = default_client()
     if client is not None:
-        return DaskCluster(frame, client)
+        return DaskCluster(frame.to_delayed(), frame.columns, client)
     from halfseen.runners.local import LocalCluster
 
-    (parts,) = optional("dask", "Dask frames").compute(frame.to_delayed())
-    return LocalCluster(parts, title=DaskCluster.title)
+    (parts,) = optional("dask", "Dask frames", "dask").compute(frame.to_delayed())
+    return LocalCluster(parts, title=FRAME)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from halfseen.errors import DataError
+from halfseen.sums import NOTHING, Nothing
+
 
 def is_elsewhere(X: Any) -> bool:
     """Whether other processes hold the rows of a table."""
@@ -13,12 +16,54 @@ def is_elsewhere(X: Any) -> bool:
 
 def rows_of(X: Any, weight: Any = None, target: Any = None) -> Any:
     """Return a table to fit to: a source for rows that other processes hold, anything else as it is."""
-    if _is_dask(X):
+    if is_elsewhere(X):
         from halfseen.engine.tables.lane_source import LaneSource
-        from halfseen.runners.dask import cluster_of
 
-        return LaneSource(cluster_of(X), weight, target)
+        return LaneSource(_cluster_of(X), weight, target)
+    if hasattr(X, "__halfseen_lanes__"):
+        return X.__halfseen_lanes__(weight, target)
     return X
+
+
+def summed(X: Any, model: Any, method: str, weight: Any = None, target: Any = None) -> Any:
+    """Return the sum over the partitions of a frame of what a method says of their rows, labels and weights."""
+    from halfseen.data.partition import Layout
+    from halfseen.engine.tables.lanes import added
+
+    cluster = _cluster_of(X)
+    task = Told(Layout.of(cluster.names, weight, target), model, method)
+    answers = list(cluster.learned(task))
+    total = added(answers, len(answers)) if answers else NOTHING
+    if isinstance(total, Nothing):
+        raise DataError(f"{cluster.title} has no rows that count.")
+    return total
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a method of a model says of the rows of a partition: a task for those who hold it.
+
+    Parameters
+    ----------
+    layout : Layout
+    model : estimator
+    method : str         a method that takes rows, labels and weights, and returns something that adds
+    """
+
+    layout: Any
+    model: Any
+    method: str
+
+    def __call__(self, frame: Any) -> Any:
+        """Return it; nothing if no row counts."""
+        part = self.layout.read(frame)
+        return NOTHING if part is None else getattr(self.model, self.method)(part.source, part.labels, part.weight)
+
+
+def _cluster_of(X: Any) -> Any:
+    from halfseen.runners.dask import cluster_of
+
+    return cluster_of(X)
 
 
 def _is_dask(X: Any) -> bool:

@@ -15,7 +15,7 @@ class LocalCluster:
 
     Parameters
     ----------
-    partitions : sequence of data frames
+    partitions : sequence of data frames or Arrow tables
     n_jobs : int, optional    number of threads; None: one
     title : str
     """
@@ -29,7 +29,8 @@ class LocalCluster:
     @property
     def names(self) -> list[str]:
         """The names of the columns."""
-        return list(self._partitions[0].columns)
+        first = self._partitions[0]
+        return list(getattr(first, "column_names", None) or first.columns)
 
     def learned(self, task: Callable[[Any], Any]) -> Iterator[tuple[int, Any]]:
         """Yield the result of a task on every partition."""

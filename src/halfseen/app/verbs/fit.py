@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from halfseen.app import console, dispatch
+from halfseen.app import console, dispatch, dry_run
 from halfseen.app.model_file import save
 from halfseen.engine.services.checkpoint import checkpoint, in_use
 from halfseen.engine.services.progress import watching
@@ -22,11 +22,14 @@ def run(request: Mapping[str, Any]) -> None:
     family = dispatch.family_named(request["model"])
     dispatch.check_fit(family, request)
     request = _with_prior(request)
+    commands = family.module("cli")
+    if request["dry_run"]:
+        dry_run.show(commands.prepare(request), request)
+        return
     output = request["output"]
     _check_output(output)
     kept = Path(f"{output}.checkpoint") if output is not None and family.resumes else None
     _check_checkpoint(kept, request["resume"])
-    commands = family.module("cli")
     command = _command()
     with nullcontext() if kept is None else checkpoint(kept):  # which is kept until the model is in its file
         with console.progress() as watch, watching(watch):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from halfseen.data import Evidence, Schema
 from halfseen.data.columns import Column
 from halfseen.data.frames import Cells, RawColumn, Source
-from halfseen.data.partition import Encode, Layout, Learn, Learned, check_span
+from halfseen.data.partition import Encode, EncodePart, Layout, Learn, Learned, Part, check_span
 from halfseen.engine.tables.lanes import Cluster, LaneTable, added
 from halfseen.errors import DataError, DataTypeError
 
@@ -75,7 +75,14 @@ class LaneSource(Source):
         if evidence is not None and self.target is not None:
             pattern_of = dict(zip(self.target, evidence.index.tolist(), strict=True))
             encode = Encode(self._layout, schema, evidence.patterns, pattern_of, self._unlabeled)
-        self._cluster.encode(encode, self._numbers)
+        return self._lanes(encode, schema, evidence)
+
+    def held(self, encode: Callable[[Part], Any], schema: Schema) -> LaneTable:
+        """Let the partitions become lanes in a family's own way: `encode` makes a table of a part."""
+        return self._lanes(EncodePart(self._layout, encode), schema, None)
+
+    def _lanes(self, task: Callable[[Any], Any], schema: Schema, evidence: Evidence | None) -> LaneTable:
+        self._cluster.encode(task, self._numbers)
         return LaneTable(self._cluster, schema, evidence, len(self._numbers))
 
     def weighing(self, unlabeled: float) -> LaneSource:

@@ -9,6 +9,7 @@ Vocabulary
 Cluster     what holds the lanes: Dask workers, or threads of this process
 Lane        a partition as a canonical `Table`, with the number of its first chunk among all chunks
 Job         a function of a lane, sent to the process that holds it
+Pack        a function of a lane that returns its chunks as a model reads them; a family may have its own
 LaneTable   all lanes as `Rows`; what a fit reads
 """
 
@@ -35,6 +36,7 @@ from halfseen.errors import DataError
 from halfseen.sums import NOTHING, PairwiseSum, Parts, Runner, Task, serial
 
 Job = Callable[["Lane"], Any]
+Pack = Callable[["Lane"], Sequence[Any]]
 _tokens = count()
 
 
@@ -55,7 +57,7 @@ class Lane:
     given: float
     first_chunk: int = 0
     digest: int = 0
-    packed: tuple[Any, Reduced] | None = field(default=None, repr=False)
+    packed: tuple[Any, Sequence[Any]] | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, table: Table | None) -> Lane:
@@ -170,30 +172,38 @@ class Known:
 
 @dataclass(frozen=True)
 class OverReduced:
-    """The sum of a task over the chunks in which something is hidden, packed once for each model."""
+    """The sum of a task over the chunks of a lane as a model reads them, packed once for each model."""
 
     token: int
-    model: Mixture
-    path: Any
-    labelled: bool
+    pack: Pack
     task: Task
 
     def __call__(self, lane: Lane) -> Any:
         """Return the sum."""
         if lane.packed is None or lane.packed[0] != self.token:
-            lane.packed = (self.token, self._reduced(lane))
-        chunks = lane.packed[1].chunks
+            lane.packed = (self.token, self.pack(lane))
+        chunks = lane.packed[1]
         return serial.total(self.task, chunks) if chunks else NOTHING
 
-    def _reduced(self, lane: Lane) -> Reduced:
+
+@dataclass(frozen=True)
+class PackMixture:
+    """The chunks of a lane in which something is hidden, packed for the path of a mixture."""
+
+    model: Mixture
+    path: Any
+    labelled: bool
+
+    def __call__(self, lane: Lane) -> list[Any]:
+        """Return the chunks."""
         table = arranged(self.model, lane.table)
         rest = table if table.evidence is None else apart(self.model, table)[1]
         if rest is None:
-            return Reduced([])
+            return []
         if not self.labelled:
             rest = replace(rest, evidence=None)
         chunks = lane.chunks(rest)
-        return Reduced(chunks if self.path is None else [self.path.pack(chunk) for chunk in chunks], path=self.path)
+        return chunks if self.path is None else [self.path.pack(chunk) for chunk in chunks]
 
 
 class LaneTable(Rows):
@@ -216,12 +226,18 @@ class LaneTable(Rows):
         rows, seen, given, chunks, digests = zip(*self.ask(Sizes()), strict=True)
         self.n_rows, self.n_chunks = sum(rows), sum(chunks)
         self.mass, self._seen = float(sum(given)), float(sum(seen))
-        self._first_chunks = np.cumsum([0, *chunks])[:-1].tolist()
+        self._first_chunks = _firsts(chunks)
+        self._first_rows = _firsts(rows)
         self._digests = list(digests)
 
-    def ask(self, job: Job) -> Any:
-        """Return the sum of the answers of all lanes."""
-        return added(map(self._checked, self.cluster.answers(job, self._first_chunks)), self.n_lanes)
+    def ask(self, job: Job, first_chunks: Sequence[int] | None = None) -> Any:
+        """Return the sum of the answers of all lanes; `first_chunks` are other numbers for their first chunks."""
+        firsts = self._first_chunks if first_chunks is None else first_chunks
+        return added(map(self._checked, self.cluster.answers(job, firsts)), self.n_lanes)
+
+    def numbered(self, most: int) -> list[int]:
+        """Return numbers for the first chunks of the lanes if a lane may have up to `most` chunks for each row."""
+        return [most * first for first in self._first_rows]
 
     def _checked(self, answer: Answer) -> tuple[int, Any]:
         if self._digests is not None and answer.digest != self._digests[answer.number]:
@@ -268,17 +284,33 @@ class LaneTable(Rows):
         if self.evidence is not None:
             known, n_rest, n_labelled = self.ask(Known(model))
         path = None if n_labelled else path_of(model, self)
-        chunks = LaneChunks(self, model, path, n_labelled > 0, self.n_chunks if n_rest else 0)
+        chunks = LaneChunks(self, PackMixture(model, path, n_labelled > 0), self.n_chunks if n_rest else 0)
         return Reduced(chunks, known, None if known is None else model.blank(), path)
 
 
-class LaneChunks(Sequence[Any]):
-    """The chunks of all lanes, packed for a model: they can be summed over, and stay where they are."""
+def _firsts(counts: Sequence[int]) -> list[int]:
+    """Return how many come before each."""
+    found: list[int] = np.cumsum([0, *counts])[:-1].tolist()
+    return found
 
-    def __init__(self, table: LaneTable, model: Mixture, path: Any, labelled: bool, n_chunks: int) -> None:
+
+class LaneChunks(Sequence[Any]):
+    """The chunks of all lanes, packed for a model: they can be summed over, and stay where they are.
+
+    Parameters
+    ----------
+    table : LaneTable
+    pack : Pack
+    n_chunks : int                           0: there is nothing to sum over
+    first_chunks : sequence of int, optional
+        For each lane a number from which its chunks are numbered; by default as those of the table.
+    """
+
+    def __init__(self, table: LaneTable, pack: Pack, n_chunks: int, first_chunks: Sequence[int] | None = None) -> None:
         self._table = table
-        self._of = (next(_tokens), model, path, labelled)
+        self._of = (next(_tokens), pack)
         self._n_chunks = n_chunks
+        self._first_chunks = first_chunks
 
     def __len__(self) -> int:
         return self._n_chunks
@@ -288,4 +320,4 @@ class LaneChunks(Sequence[Any]):
 
     def total(self, task: Task) -> Any:
         """Return the sum of a task over all chunks."""
-        return self._table.ask(OverReduced(*self._of, task))
+        return self._table.ask(OverReduced(*self._of, task), self._first_chunks)

@@ -7,6 +7,7 @@ and moves each centre to the mean of its rows. This gives the same assignments a
 - *part*: some consecutive rows, the unit of work. There are at most 16, whatever the number of workers.
 - *sweep*: one pass over the rows under some centres: assignment, inertia, sums.
 - *kept*: sums that outlive a sweep. Rows that keep their centre do not change them, and most are not read.
+- *sweeps*: rows to be swept over again and again: `Held` in this process, or rows that other processes hold.
 - *run*: the sweeps from one start; `run.reason` says why it ended.
 
 A row with missing cells is compared over its observed columns, and counts as if the others were as far:
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,7 +187,7 @@ class Swept(NamedTuple):
     mass: Floats  # (K, D)  weight of the cells in `sums`
     inertia: float
     n_changed: int
-    kept: Kept
+    kept: Kept | None  # None: all rows were summed, and will be
 
 
 class Bounds(NamedTuple):
@@ -337,28 +338,97 @@ class Plan:
     runner: Runner = serial
 
 
+class Sweeps(Protocol):
+    """Rows that are swept over again and again."""
+
+    @property
+    def pivot(self) -> Floats:
+        """What centres are measured from."""
+
+    @property
+    def mass(self) -> float:
+        """The weight of all rows."""
+
+    def begin(self, n_centres: int, variance: float) -> None:
+        """Begin a run with so many centres; forget earlier sweeps."""
+
+    def sweep(self, centres: Floats, runner: Runner = serial, anew: bool = False) -> Swept:
+        """Assign every row to its nearest centre; `anew`: sum all rows again."""
+
+    def went(self, moved: Floats) -> None:
+        """Note that the centres of the next sweep went these ways since the last."""
+
+    def farthest(self, centres: Floats, n_wanted: int) -> list[Floats]:
+        """Return rows far from their own centre, as of the last sweep, and from each other; see `farthest`."""
+
+    def sizes(self) -> Floats:
+        """Return the weight of the rows of each centre, as of the last sweep."""
+
+
+class Held:
+    """Rows in this process, with labels, bounds and sums of the last sweep."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._n_centres = 1
+        self.rows = rows
+        self.labels = np.full(len(rows.values), -1, dtype=np.int32)
+        self._bounds: Bounds | None = None
+        self._kept: Kept | None = None
+
+    @property
+    def pivot(self) -> Floats:
+        """What centres are measured from."""
+        return self.rows.pivot
+
+    @property
+    def mass(self) -> float:
+        """The weight of all rows."""
+        return float(self.rows.weight.sum())
+
+    def begin(self, n_centres: int, variance: float) -> None:
+        """Forget earlier sweeps."""
+        self.labels[:] = -1
+        self._bounds = Bounds.none(len(self.labels), n_centres, float(np.sqrt(variance)))
+        self._kept = None
+
+    def sweep(self, centres: Floats, runner: Runner = serial, anew: bool = False) -> Swept:
+        """Assign every row to its nearest centre."""
+        swept = sweep(self.rows, centres, self.labels, runner, self._bounds, None if anew else self._kept)
+        self._kept, self._n_centres = swept.kept, len(centres)
+        return swept
+
+    def went(self, moved: Floats) -> None:
+        """Note that the centres of the next sweep went these ways since the last."""
+        assert self._bounds is not None
+        self._bounds = self._bounds.after(moved)
+
+    def farthest(self, centres: Floats, n_wanted: int) -> list[Floats]:
+        """Return rows far from their own centre and from each other."""
+        return farthest(self.rows, self.labels, centres, n_wanted)
+
+    def sizes(self) -> Floats:
+        """Return the weight of the rows of each centre."""
+        return np.bincount(self.labels, self.rows.weight, minlength=self._n_centres).astype(np.float64)
+
+
 @dataclass
 class Run:
     """The sweeps from one start, so far.
 
     Attributes
     ----------
-    rows : Rows
+    rows : Sweeps
     centres : (K, D) less the pivot
     variance : float       mean variance of the columns: what rounding is measured by
-    labels : (N,)
     trace : list           inertia of the centres before each sweep; in the end, of those returned too
     n_iter : int
     reason : str or None   None while it runs
     events : list of str
     """
 
-    rows: Rows
+    rows: Sweeps
     centres: Floats
     variance: float
-    labels: NDArray[np.int32] = field(init=False)
-    bounds: Bounds = field(init=False)
-    kept: Kept | None = field(init=False, default=None)
     trace: list[float] = field(default_factory=list)
     n_iter: int = 0
     reason: str | None = None
@@ -366,9 +436,8 @@ class Run:
     weight: float = field(init=False)  # of all rows
 
     def __post_init__(self) -> None:
-        self.weight = float(self.rows.weight.sum())
-        self.labels = np.full(len(self.rows.values), -1, dtype=np.int32)
-        self.bounds = Bounds.none(len(self.labels), len(self.centres), float(np.sqrt(self.variance)))
+        self.weight = self.rows.mass
+        self.rows.begin(len(self.centres), self.variance)
 
     def advance(self, plan: Plan, n_sweeps: int) -> None:
         """Make so many more sweeps, or fewer if the run ends."""
@@ -385,32 +454,35 @@ class Run:
             if not self.trace:
                 raise
             self.reason = "interrupted"
-        last = sweep(self.rows, self.centres, self.labels, plan.runner, self.bounds).inertia
+        last = self.rows.sweep(self.centres, plan.runner, anew=True).inertia
         if self.reason == "assignments unchanged":
             self.trace.pop()  # the same, of sums that were kept
         self._record(last)
 
     def _step(self, plan: Plan) -> None:
-        swept = sweep(self.rows, self.centres, self.labels, plan.runner, self.bounds, self.kept)
-        self.kept = swept.kept
+        swept = self.rows.sweep(self.centres, plan.runner)
         self._record(swept.inertia)
         self.n_iter += 1
         centres = move(self.centres, swept)
         filled = self._fill_empty(centres, swept)
         if swept.n_changed == 0 and not filled:
             self.reason = "assignments unchanged"
-            if swept.kept.anchors is self.centres:  # summed anew: sums about far anchors had lost digits
-                self.bounds, self.centres = self.bounds.after(centres - self.centres), centres
+            if swept.kept is None or swept.kept.anchors is self.centres:  # sums about far anchors had lost digits
+                self._go(centres)
             return  # these are the means already, and what the labels belong to
-        moved = centres - self.centres
-        self.bounds = self.bounds.after(moved)
-        self.centres = centres
-        if float((moved**2).sum()) <= plan.tol:
+        if float((self._go(centres) ** 2).sum()) <= plan.tol:
             self.reason = "tolerance"
         elif self._still():
             self.reason = "rounding"
         elif self.n_iter >= plan.max_iter:
             self.reason = "max_iter"
+
+    def _go(self, centres: Floats) -> Floats:
+        """Move to other centres; return the ways that they went."""
+        moved = centres - self.centres
+        self.rows.went(moved)
+        self.centres = centres
+        return moved
 
     def _still(self) -> bool:
         """Whether the last sweeps gained nothing: rows at equal distance from two centres alternate."""
@@ -427,7 +499,7 @@ class Run:
         empty = np.flatnonzero(~(swept.mass > 0).any(axis=1))
         if not len(empty):
             return False
-        places = farthest(self.rows, self.labels, centres, len(empty))
+        places = self.rows.farthest(centres, len(empty))
         for k, place in zip(empty, places, strict=False):
             centres[k] = place
             self.events.append(f"sweep {self.n_iter}: centre {k} had no rows and was moved to the farthest row")
@@ -444,20 +516,36 @@ def farthest(rows: Rows, labels: NDArray[np.int32], centres: Floats, n_wanted: i
 
     Missing cells are filled from the row's own centre. Fewer are returned when no other row is away from its centre.
     """
-    gaps = np.empty(len(labels))
-    slices = [slice(first, first + SLICE) for first in range(0, len(labels), SLICE)]
-    for part in slices:
+    far = gaps(rows, labels, centres)
+    found: list[Floats] = []
+    while len(found) < n_wanted and far.max() > 0:
+        row = int(far.argmax())
+        found.append(rows.centred(slice(row, row + 1)).filled(0, centres[labels[row]]))
+        _nearer(far, rows, found[-1])
+    return found
+
+
+def gaps(rows: Rows, labels: NDArray[np.int32], centres: Floats, places: Sequence[Floats] = ()) -> Floats:
+    """Return the squared distance of each row to the nearest of its own centre and some places; 0 without weight."""
+    found = np.empty(len(labels))
+    for part in _slices(len(labels)):
         own = centres[labels[part]]
         apart = rows.centred(part).to_own(own)
-        gaps[part] = np.where(apart > NOWHERE * (own**2).sum(axis=1), apart, 0.0)
-    gaps[rows.weight == 0] = 0.0
-    found: list[Floats] = []
-    while len(found) < n_wanted and gaps.max() > 0:
-        row = int(gaps.argmax())
-        found.append(rows.centred(slice(row, row + 1)).filled(0, centres[labels[row]]))
-        for part in slices:
-            gaps[part] = np.minimum(gaps[part], rows.centred(part).distances(found[-1][None])[0])
+        found[part] = np.where(apart > NOWHERE * (own**2).sum(axis=1), apart, 0.0)
+    found[rows.weight == 0] = 0.0
+    for place in places:
+        _nearer(found, rows, place)
     return found
+
+
+def _nearer(found: Floats, rows: Rows, place: Floats) -> None:
+    """Lower the distances of rows that are nearer to a place."""
+    for part in _slices(len(found)):
+        found[part] = np.minimum(found[part], rows.centred(part).distances(place[None])[0])
+
+
+def _slices(n_rows: int) -> list[slice]:
+    return [slice(first, first + SLICE) for first in range(0, n_rows, SLICE)]
 
 
 def race(runs: Sequence[Run], plan: Plan) -> Run:

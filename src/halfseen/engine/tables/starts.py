@@ -157,10 +157,10 @@ def kmeans(start: Start, rng: np.random.Generator) -> Params:
         raise ParameterError("a start by 'kmeans' needs columns of numbers; some have categories. Use 'spread'.")
     cells = _standardised(np.concatenate(blocks, axis=1), chunk.weight)
     rows = lloyd.Rows(cells, chunk.weight, np.zeros(cells.shape[1]))
-    run = lloyd.Run(rows, seeding.spread(rows, n_components, rng), variance=1.0)
-    run.advance(SWEEPS, SWEEPS.max_iter)
+    held = lloyd.Held(rows)
+    lloyd.Run(held, seeding.spread(rows, n_components, rng), variance=1.0).advance(SWEEPS, SWEEPS.max_iter)
     stats = BLEND * start.whole.row
-    usage = np.eye(n_components)[run.labels] * chunk.weight[:, None]
+    usage = np.eye(n_components)[held.labels] * chunk.weight[:, None]
     start.leaf.expect(usage, start.leaf.prepare(start.whole.params), chunk.blocks, SOFT, stats)
     return start.leaf.maximise(stats, start.whole.params)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from halfseen.data import Column, Schema, Table
 from halfseen.errors import DataError
@@ -13,6 +14,17 @@ from halfseen.leaves.limits import Params
 
 SHOWN = 5  # columns named
 REPEATED = 2  # rows for each distinct value, on average, from which values are few: otherwise only rows are
+
+
+class Sampled(Protocol):
+    """Rows of which a sample can be taken."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns."""
+
+    def sample(self, n_rows: int) -> Table:
+        """Return some rows."""
 
 
 def column_notes(schema: Schema, summary: Mapping[str, Figures], emit: Params, n_rows: float) -> list[str]:
@@ -68,7 +80,7 @@ def degenerate_notes(blocks: Iterable[Fitted], names: Sequence[str], advice: str
     ]
 
 
-def column_doubts(table: Table, declared: Iterable[str | int] | None) -> list[str]:
+def column_doubts(table: Sampled, declared: Iterable[str | int] | None) -> list[str]:
     """Return what the cells of a table make one doubt; `declared`: columns of a given kind, None where none can be."""
     schema = table.schema
     part, keys = table.sample(MOST), set(declared or ())

@@ -28,7 +28,7 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, NamedComponents
-from halfseen.estimators.by_partition import by_partition
+from halfseen.estimators.by_partition import by_partition, summed
 from halfseen.estimators.selection import bic, relative_entropy
 from halfseen.estimators.table import html_repr, profile, why
 from halfseen.estimators.table.cells import decoded, filled_cells
@@ -39,6 +39,7 @@ from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import reading_jobs, runner
+from halfseen.runners.frames import is_elsewhere
 from halfseen.structures.structure import Inference
 from halfseen.sums import Parts, Runner, serial
 
@@ -158,6 +159,10 @@ class TableMixture(InformationCriteria, NamedComponents):
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean log-likelihood per row."""
+        if is_elsewhere(X):
+            self._check_probable("score")
+            *_, mass = sums = summed(self, "_sums", X, sample_weight)
+            return float(sums[0] / mass)
 
         def mean(table: Table) -> float:
             return weighted_sum(table.weight, self._logliks(table)) / float(table.weight.sum())
@@ -308,8 +313,16 @@ class TableMixture(InformationCriteria, NamedComponents):
         self._check_measured(X)
         if X is None:
             return self.loglik_, self._n_rows
+        if is_elsewhere(X):
+            loglik, _, n_rows, _ = summed(self, "_sums", X, sample_weight)
+            return loglik, n_rows
         table = self._encode(X, sample_weight)
         return weighted_sum(table.weight, self._logliks(table)), table.n_observed
+
+    def _sums(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Parts:
+        """Return log-likelihood, classification entropy, and the weights of rows with any observed cell and of all."""
+        table = self._encode(X, sample_weight)
+        return Parts((*measure(self._model, self._params, Reduced(table.seen().chunks())), table.mass))
 
     def _check_measured(self, X: Any) -> None:
         """Refuse criteria of a rule, or of training data that are not known."""
@@ -324,6 +337,9 @@ class TableMixture(InformationCriteria, NamedComponents):
         self._check_measured(X)
         if X is None:
             return self.loglik_, self._entropy, self._n_rows
+        if is_elsewhere(X):
+            loglik, uncertain, n_rows, _ = summed(self, "_sums", X)
+            return loglik, uncertain, n_rows
         return measure(self._model, self._params, Reduced(self._encode(X).seen().chunks()))
 
     def _reorder(self, places: NDArray[np.int64]) -> None:

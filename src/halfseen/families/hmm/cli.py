@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.app import console, options
-from halfseen.app.dispatch import Fitted
+from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import criteria_facts, estimate_of, of_criteria, of_fit, outcome, show_selection
 from halfseen.app.tables import (
     column,
@@ -50,6 +50,7 @@ __all__ = [
     "impute",
     "outcome",
     "predict",
+    "prepare",
     "sample",
     "score",
     "summary",
@@ -61,6 +62,15 @@ MARKS = ("group", "time")
 
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit hidden states to the sequences of a file."""
+    ready = prepare(request)
+    with _about(ready.reading["data"]):
+        ready.model.fit(ready.table, **ready.arguments)
+    show_columns(ready.model)
+    return Fitted(ready.model, ready.table, ready.reading)
+
+
+def prepare(request: Mapping[str, Any]) -> Prepared:
+    """Return the estimator and the table of a fit."""
     kinds = options.kinds(request["columns"])
     reading = reading_of_rows(request, *MARKS)
     path = reading["data"]
@@ -69,10 +79,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     table = table.without(_known_marks(table, reading, path or "the query"))
     table, apart = without_identifiers(table, kinds)
     reading["ignore"] += apart
-    with _about(path):
-        model.fit(table, groups=reading["group"], time=reading["time"])
-    show_columns(model)
-    return Fitted(model, table, reading)
+    return Prepared(model, table, reading, {"groups": reading["group"], "time": reading["time"]})
 
 
 def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> HMM:

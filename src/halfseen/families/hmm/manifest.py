@@ -32,6 +32,7 @@ FAMILY = Family(
     },
     refused={
         "fit": {
+            "on": "sequences are read on one machine",
             "target": "labels of steps are given in Python, as labels=",
             "weight": WEIGHT,
             "memory": "sequences are read whole",

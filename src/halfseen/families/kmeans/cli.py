@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.app import console, options
-from halfseen.app.dispatch import Fitted
+from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.export import export
 from halfseen.app.fits import of_end
 from halfseen.app.tables import (
@@ -21,6 +21,7 @@ from halfseen.app.tables import (
     impute,
     open_rows,
     reading_of_rows,
+    rows_to_fit,
     weights,
     without_identifiers,
     writer,
@@ -41,6 +42,7 @@ __all__ = [
     "impute",
     "outcome",
     "predict",
+    "prepare",
     "score",
     "summary",
     "truth",
@@ -49,19 +51,26 @@ __all__ = [
 
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit centres to a file."""
-    reading = reading_of_rows(request, "weight")
-    model = _estimator(request)
-    table = open_rows(**reading, memory=request["memory"])
-    table, apart = without_identifiers(table, {})
-    reading["ignore"] += apart
-    model.fit(table)
+    ready = prepare(request)
+    with rows_to_fit(ready.table, request) as rows:
+        model = ready.model.fit(rows)
     name, share = ruler(model)
     if share > RULES and model.n_features_in_ > 1:
         console.note(
             f"note: {name} accounts for {_percent(share)} of all distances, because it varies most: scale the columns "
             "with --sql, or use --model gaussian, which scales each column"
         )
-    return Fitted(model, table, reading)
+    return Fitted(model, ready.table, ready.reading)
+
+
+def prepare(request: Mapping[str, Any]) -> Prepared:
+    """Return the estimator and the table of a fit."""
+    reading = reading_of_rows(request, "weight")
+    model = _estimator(request)
+    table = open_rows(**reading, memory=request["memory"])
+    table, apart = without_identifiers(table, {})
+    reading["ignore"] += apart
+    return Prepared(model, table, reading)
 
 
 def _estimator(request: Mapping[str, Any]) -> KMeans:

@@ -16,28 +16,27 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from halfseen.data import Source, Table, check_weight, read, row_weight
 from halfseen.data.matrix import as_matrix
 from halfseen.engine.services.checkpoint import lasting_seed
-from halfseen.engine.tables.lloyd import PARTS, Plan, Rows, Run, move, parts, race, sweep
-from halfseen.engine.tables.seeding import STARTS, sample
-from halfseen.errors import DataError, ParameterError, warn
+from halfseen.engine.tables.lloyd import PARTS, Held, Plan, Rows, Run, parts, race, sweep
+from halfseen.engine.tables.seeding import STARTS
+from halfseen.errors import ParameterError, warn
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import Estimator
+from halfseen.estimators.by_partition import by_partition, features_of, summed
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin
-from halfseen.estimators.table import numeric_schema
-from halfseen.estimators.table.column_events import number_doubts
 from halfseen.families.kmeans import centers
 from halfseen.families.kmeans.comparison import Clusters
 from halfseen.families.kmeans.imputation_check import ClusterCells
+from halfseen.families.kmeans.points import FEW, Here, Points, centred, spread
 from halfseen.leaves.leaf import Floats
 from halfseen.runners import reading_jobs, runner
+from halfseen.runners.frames import is_elsewhere, rows_of
 from halfseen.seeds import child
 from halfseen.sums import Runner
 
 log = logging.getLogger("halfseen")
 
 N_INIT = 4  # starts, by default
-HEAD = 1024  # rows whose mean is the first guess of all rows' mean
-FEW = 4096  # rows whose distances to all centres are computed at once
 
 
 def _check_init(name: str, value: Any) -> None:
@@ -87,7 +86,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
     Attributes
     ----------
     cluster_centers_ : (K, D) array    largest cluster first, unless `init` gave the centres
-    labels_ : (N,) int32 array         cluster of each row of the data it was fitted to
+    labels_ : (N,) int32 array         cluster of each row of the data it was fitted to; not of a Dask frame
     cluster_sizes_ : (K,) array        number of rows of each cluster, by weight
     inertia_ : float                   of `cluster_centers_` and `labels_`
     trace_ : list of float             the inertia before each sweep, and in the end; it never rises
@@ -154,38 +153,60 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
 
         Parameters
         ----------
-        X : (N, D) array, pandas, Polars or Arrow table, or list of rows, of numbers; NaN, None and nulls are missing
+        X : (N, D) array, pandas, Polars or Arrow table, list of rows or Dask frame, of numbers; NaN, None, nulls are
+            missing
         y : ignored; Pipelines pass it
         sample_weight : (N,) array, optional
-            Weight of each row.
+            Weight of each row. Of a Dask frame the name of a column.
         """
         self._check_options()
-        source = self._read(X, reset=True)
-        weight = row_weight(source, sample_weight)
-        values = as_matrix(source)
-        if max(np.count_nonzero(weight), weight.sum()) < self.n_clusters:
-            raise ParameterError(
-                f"n_samples={np.count_nonzero(weight)} is fewer than n_clusters={self.n_clusters}. Use fewer clusters "
-                "or more rows."
-            )
-        given = self._given(values)
+        source = self._read(rows_of(X, sample_weight), reset=True)
         seed = lasting_seed(self.random_state)
         with runner(self.n_jobs, PARTS) as run:
+            points = self._points(source, sample_weight, run)
+            if max(points.n_used, points.mass) < self.n_clusters:
+                raise ParameterError(
+                    f"n_samples={points.n_used} is fewer than n_clusters={self.n_clusters}. Use fewer clusters "
+                    "or more rows."
+                )
+            given = self._given(len(points.names))
+            used = points
             if given is not None:
-                found = self._from(given, *_centred(source, values, weight, run), run)
+                found = self._from(given, points, run)
             else:
-                found = self._seeded(source, values, weight, seed, run)
-                sizes = np.bincount(found.labels, found.rows.weight, minlength=self.n_clusters)
-                found.centres = found.centres[np.argsort(-sizes, kind="stable")]
-            self._spread = _spread(found.rows, run)
-        self._publish(found)
-        if given is None:  # fitted to the distinct rows, or in another order of the centres
-            self.labels_ = self._assigned(values, weight)[0]
-        self.cluster_sizes_ = np.bincount(self.labels_, weight, minlength=self.n_clusters).astype(np.float64)
+                found, used = self._seeded(points, seed, run)
+                found.centres = found.centres[np.argsort(-found.rows.sizes(), kind="stable")]
+            self._spread = spread(used, found.rows.pivot)
+            self._publish(found, points.dtype)
+            self._count(points, found if given is not None else None)
         self._remember(source, seed)
         self._note(int(np.count_nonzero(self.cluster_sizes_)))
-        self.events_ += number_doubts(source.names, values, weight)
+        self.events_ += points.doubts()
         return self
+
+    def _points(self, source: Source, sample_weight: ArrayLike | None, run: Runner) -> Points:
+        """Return the rows to fit to."""
+        if source.elsewhere:
+            from halfseen.engine.tables.lane_source import LaneSource
+            from halfseen.families.kmeans.lanes import Elsewhere
+
+            assert isinstance(source, LaneSource)
+            return Elsewhere(source, centers.schema_of(source.names, source.named))
+        weight = row_weight(source, sample_weight)
+        return Here(source, as_matrix(source), weight, run)
+
+    def _count(self, points: Points, found: Run | None) -> None:
+        """Set labels and sizes of the clusters; `found` is a run whose labels are those of all rows, if there is one.
+
+        Other runs were over the distinct rows, or had the centres in another order.
+        """
+        self.__dict__.pop("labels_", None)  # of an earlier fit
+        if found is not None and isinstance(found.rows, Held):
+            self.labels_, self.cluster_sizes_ = found.rows.labels, found.rows.sizes()
+            return
+        labels, self.cluster_sizes_ = points.assigned(self._pivot, self._centred)
+        if labels is not None:
+            self.labels_ = labels
 
     def _remember(self, source: Source, seed: np.random.SeedSequence) -> None:
         """Keep what later calls need to know of the table, its columns and never its rows, and where it came from."""
@@ -194,31 +215,32 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         numbers = [np.array([self.cluster_sizes_.sum()]), self._pivot, self._spread]
         self._origin = Origin.now(centers.fingerprint(self._schema, *numbers), seed)
 
-    def _from(self, centres: Floats, rows: Rows, variance: float, run: Runner) -> Run:
+    def _from(self, centres: Floats, points: Points, run: Runner) -> Run:
         """Return the run from given centres."""
-        only = Run(rows, centres - rows.pivot, variance)
+        pivot, variance = centred(points, run)
+        only = Run(points.about(pivot), centres - pivot, variance)
         only.finish(self._plan(variance, run))
         return only
 
-    def _seeded(
-        self, source: Source, values: NDArray[Any], weight: Floats, seed: np.random.SeedSequence, run: Runner
-    ) -> Run:
-        """Return the best run from random starts: of distinct rows, then (if there are more) of all rows."""
-        some = sample(values, weight, runner=run)
-        rows, variance = _centred(source, some.values, some.weight, run)
+    def _seeded(self, points: Points, seed: np.random.SeedSequence, run: Runner) -> tuple[Run, Points]:
+        """Return the best run from random starts, and its rows: the distinct ones, or all if there are too many."""
+        some = points.sample()
+        few = points.few(some)
+        pivot, variance = centred(few, run)
 
         def start(i: int) -> Run:
             rng = np.random.default_rng(child(seed, i))
-            return Run(rows, STARTS[str(self.init)](rows, self.n_clusters, rng), variance)
+            rows = few.about(pivot)
+            return Run(rows, STARTS[str(self.init)](rows.rows, self.n_clusters, rng), variance)
 
         best = race(list(run(start, range(self._n_starts))), self._plan(variance, run))
         if some.whole:
-            return best
-        everything, variance = _centred(source, values, weight, run)
-        final = Run(everything, best.centres + (rows.pivot - everything.pivot), variance)
+            return best, few
+        everywhere, variance = centred(points, run)
+        final = Run(points.about(everywhere), best.centres + (pivot - everywhere), variance)
         final.reason = "interrupted" if best.reason == "interrupted" else None
         final.finish(self._plan(variance, run))
-        return final
+        return final, points
 
     def _plan(self, variance: float, run: Runner) -> Plan:
         """Return when to stop; `variance` is the mean variance of the columns."""
@@ -233,7 +255,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         """Number of starts."""
         return N_INIT if isinstance(self.n_init, str) else self.n_init
 
-    def _given(self, values: NDArray[Any]) -> Floats | None:
+    def _given(self, n_columns: int) -> Floats | None:
         """Return the centres that the user gave, if any."""
         if isinstance(self.init, str):
             return None
@@ -242,7 +264,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         except (TypeError, ValueError) as error:
             words = ", ".join(map(repr, STARTS))
             raise ParameterError(f"init is neither one of {words} nor an array of numbers: {error}") from None
-        wanted = (self.n_clusters, values.shape[1])
+        wanted = (self.n_clusters, n_columns)
         if centres.shape != wanted:
             raise ParameterError(f"init has shape {centres.shape}, not (n_clusters, n_features) = {wanted}.")
         if not np.isfinite(centres).all():
@@ -250,12 +272,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
             raise ParameterError(f"init: centre {k} has {centres[k, d]} in column {d}. Give finite numbers.")
         return centres
 
-    def _publish(self, found: Run) -> None:
+    def _publish(self, found: Run, dtype: str) -> None:
         """Set the fitted attributes."""
-        self._pivot, self._centred, self._dtype = found.rows.pivot, found.centres, found.rows.values.dtype.name
+        self._pivot, self._centred, self._dtype = found.rows.pivot, found.centres, dtype
         self._centred.flags.writeable = False
         self._n_features_out = len(found.centres)
-        self.labels_ = found.labels
         self.inertia_ = found.trace[-1]
         convergence.record_end(self, found.trace, max(found.n_iter, 1), found.reason)
         self.events_ = list(found.events)
@@ -273,11 +294,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
         """Fit, then return the cluster of each row."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+        self.fit(X, sample_weight=sample_weight)
+        return self.predict(features_of(self, X)) if is_elsewhere(X) else self.labels_
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> NDArray[Any]:
         """Fit, then return the distance of each row to each centre."""
-        return self.fit(X, sample_weight=sample_weight).transform(X)
+        return self.fit(X, sample_weight=sample_weight).transform(features_of(self, X))
 
     @classmethod
     def from_params(cls, cluster_centers: ArrayLike) -> Self:
@@ -343,10 +365,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         check_is_fitted(self, "_centred")
         return convergence.described(self, centers.describe(self, options.whole("top", top)))
 
+    @by_partition("cluster")
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the nearest centre of each row; the lowest index among equals, and for a row without any cell."""
         return self._assigned(as_matrix(self._read(X)))[0]
 
+    @by_partition("distance")
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the distance of each row to each centre, (N, K); 0 for a row without any cell."""
         source = self._read(X)
@@ -363,14 +387,17 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         with runner(self.n_jobs, PARTS) as run:
             list(run(task, parts(len(values))))
         if not np.isfinite(out).all():
-            _find_infinity(source)
+            Here(source, values, rows.weight).find_infinity()
         return out
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the inertia of `X` with a minus, so that more is better."""
+        if is_elsewhere(X):
+            return -float(summed(self, "_inertia", X, sample_weight))
         values = as_matrix(self._read(X))
         return -self._assigned(values, check_weight(sample_weight, len(values)))[1]
 
+    @by_partition("")
     def impute(self, X: Any) -> Any:
         """Fill the missing values of `X` from the centre of the row's cluster.
 
@@ -396,6 +423,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
                 cells[j] = (missing, centres[labels[missing], j].tolist())
         return source.fill(cells)
 
+    def _inertia(self, X: Any, y: Any, sample_weight: Floats) -> float:
+        """Return the inertia of the rows of a partition."""
+        return self._assigned(as_matrix(self._read(X)), sample_weight)[1]
+
     def _assigned(self, values: NDArray[Any], weight: Floats | None = None) -> tuple[NDArray[np.int32], float]:
         """Return the cluster of each row, and the inertia."""
         labels = np.full(len(values), -1, dtype=np.int32)
@@ -403,7 +434,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         with runner(self.n_jobs, PARTS) as run:
             inertia = sweep(rows, self._centred, labels, run).inertia
         if not np.isfinite(inertia):
-            _find_infinity(read(values))
+            Here(read(values), values, rows.weight).find_infinity()
         return labels, inertia
 
     def _components(self) -> Clusters:
@@ -432,59 +463,3 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _centred(source: Source, values: NDArray[Any], weight: Floats, run: Runner) -> tuple[Rows, float]:
-    """Return the rows with the columns' means as their pivot, and the mean variance of the columns.
-
-    Two sweeps with a single centre at the pivot: the first finds the mean, the second the squares about it.
-    """
-    head = values[:HEAD].astype(np.float64)
-    seen = np.isfinite(head)
-    head, count = np.where(seen, head, 0.0), np.maximum(seen.sum(axis=0), 1)
-    with np.errstate(over="ignore"):
-        pivot = head.sum(axis=0) / count
-    pivot = np.where(np.isinf(pivot), (head / count).sum(axis=0), pivot)
-    labels, centre = np.full(len(values), -1, dtype=np.int32), np.zeros((1, values.shape[1]))
-    for _ in range(2):
-        rows = Rows(values, weight, pivot)
-        swept = sweep(rows, centre, labels, run)
-        if not np.isfinite(swept.inertia):
-            _find_infinity(source)
-        numeric_schema.check_seen(
-            [name for name, mass in zip(source.names, swept.mass[0], strict=True) if not mass > 0]
-        )
-        pivot = rows.pivot + move(centre, swept)[0]
-    if not swept.inertia > 0 and _vary(values[weight > 0]):
-        raise DataError("X has numbers whose squares are too small for float64. Multiply the columns by a constant.")
-    return rows, swept.inertia / float(weight.sum()) / values.shape[1]
-
-
-def _vary(values: NDArray[Any]) -> bool:
-    """Whether any column has two different numbers."""
-    filled = np.where(np.isnan(values), values[np.isfinite(values).argmax(axis=0), np.arange(values.shape[1])], values)
-    return bool((filled != filled[0]).any())
-
-
-def _spread(rows: Rows, run: Runner) -> Floats:
-    """Return the standard deviation of each column about the pivot."""
-
-    def task(part: slice) -> tuple[Floats, Floats]:
-        squares, mass = np.zeros(len(rows.pivot)), np.zeros(len(rows.pivot))
-        for first in range(part.start, min(part.stop, len(rows.values)), FEW):
-            few = slice(first, min(first + FEW, part.stop))
-            cells, weight = rows.centred(few), rows.weight[few]
-            squares += weight @ cells.values**2
-            mass += weight.sum() if cells.seen is None else weight @ cells.seen
-        return squares, mass
-
-    squares, mass = (sum(found) for found in zip(*run(task, parts(len(rows.values))), strict=True))
-    return np.sqrt(squares / mass)
-
-
-def _find_infinity(source: Source) -> None:
-    """Name the infinite cell; finite numbers whose squares overflow are too large."""
-    for batch in source.batches():
-        for j in range(len(batch.names)):
-            batch.column(j)
-    raise DataError("X has numbers whose squares are beyond float64. Divide the large columns by a constant.")

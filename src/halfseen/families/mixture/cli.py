@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from halfseen.app import console, fits, options
-from halfseen.app.dispatch import Fitted
+from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.export import export
 from halfseen.app.fits import criteria_facts, of_fit, show_selection
 from halfseen.app.tables import (
@@ -25,6 +25,7 @@ from halfseen.app.tables import (
     open_rows,
     read_costs,
     reading_of_rows,
+    rows_to_fit,
     show_columns,
     unnamed,
     weights,
@@ -53,6 +54,7 @@ __all__ = [
     "impute",
     "outcome",
     "predict",
+    "prepare",
     "sample",
     "score",
     "summary",
@@ -62,17 +64,25 @@ __all__ = [
 
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit classes, or a classifier where there is a target, to a file."""
+    ready = prepare(request)
+    model = ready.model
+    with rows_to_fit(ready.table, request) as rows:
+        model.fit(rows)
+    if isinstance(model, MixtureClassifier) and len(model.classes_) < 2:
+        raise DataError(f"--target {request['target']}: all rows are {model.classes_[0]}: there is nothing to learn.")
+    show_columns(model)
+    return Fitted(model, ready.table, ready.reading)
+
+
+def prepare(request: Mapping[str, Any]) -> Prepared:
+    """Return the estimator and the table of a fit."""
     kinds = options.kinds(request["columns"]) | dict.fromkeys(options.names(request["text"]), "text")
     reading = reading_of_rows(request, "weight", "target")
     model = _estimator(request, kinds)
     table = open_rows(**reading, memory=request["memory"])
     table, apart = without_identifiers(table, kinds)
     reading["ignore"] += apart
-    model.fit(table)
-    if isinstance(model, MixtureClassifier) and len(model.classes_) < 2:
-        raise DataError(f"--target {request['target']}: all rows are {model.classes_[0]}: there is nothing to learn.")
-    show_columns(model)
-    return Fitted(model, table, reading)
+    return Prepared(model, table, reading)
 
 
 def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> Any:

@@ -21,7 +21,7 @@ from halfseen.engine.tables.preprocess import all_certain, known_apart
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.base import check_distinct, read_order
-from halfseen.estimators.by_partition import by_partition
+from halfseen.estimators.by_partition import by_partition, summed
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import State
 from halfseen.estimators.table import emission_builder
@@ -33,7 +33,8 @@ from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.leaves.product import Product
-from halfseen.runners.frames import rows_of
+from halfseen.runners.frames import is_elsewhere, rows_of
+from halfseen.sums import Parts
 
 
 def _one_component(model: MixtureClassifier) -> bool:
@@ -439,6 +440,7 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(np.isneginf(evidence), np.log(self.class_prior_), joint - evidence)
 
+    @by_partition("class")
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Return log p(observed cells, class) for each row and class, (N, C)."""
         return self._class_joint(self._encode(X))[1]
@@ -460,10 +462,20 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         return names[np.concatenate(self._posteriors(table, lambda resp: self._by_class(resp).argmax(axis=1)))]
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy: the share of rows whose predicted class is `y`."""
+        """Return the accuracy: the share of rows whose predicted class is `y`; of a Dask frame the name of a column."""
+        if is_elsewhere(X):
+            hits, mass = summed(self, "_hits", X, sample_weight, target_of(y))
+            return float(hits / mass)
         source = self._read(X, reset=False)
         weight = source.weight if sample_weight is None else sample_weight
         return float(ClassifierMixin.score(self, source, source.target if y is None else y, weight))
+
+    def _hits(self, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64]) -> Parts:
+        """Return the weight of the rows whose predicted class is `y`, and of all rows."""
+        missing = sum(label is None or label != label for label in y.tolist())
+        if missing:
+            raise DataError(f"score: {missing} rows of a partition have no label. Leave such rows out.")
+        return Parts((float(sample_weight[self.predict(X) == y].sum()), float(sample_weight.sum())))
 
     def relabel(self, order: Sequence[int]) -> Self:
         """Return a copy in which class i is the former class order[i]."""

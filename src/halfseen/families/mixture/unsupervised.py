@@ -15,6 +15,7 @@ from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.base import SelectsModels
+from halfseen.estimators.by_partition import features_of
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.table.column_events import column_doubts
 from halfseen.families.mixture import stepwise
@@ -194,7 +195,7 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **labels: Any
     ) -> NDArray[np.int64]:
         """Fit (arguments as there), then return the most probable class of each row."""
-        return self.fit(X, y, sample_weight, **labels).predict(X)
+        return self.fit(X, y, sample_weight, **labels).predict(features_of(self, X))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -14,9 +14,20 @@ import narwhals as nw
 import pyarrow as pa
 
 from halfseen.app import console, options
-from halfseen.app.dispatch import Fitted
+from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import Scored, criteria_facts, of_fit, outcome, show_selection
-from halfseen.app.tables import batches, data, extended, impute, open_rows, reading_of_rows, unnamed, weights, writer
+from halfseen.app.tables import (
+    batches,
+    data,
+    extended,
+    impute,
+    open_rows,
+    reading_of_rows,
+    rows_to_fit,
+    unnamed,
+    weights,
+    writer,
+)
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.outcome import shown
 from halfseen.families.network.estimator import BayesNet
@@ -32,6 +43,7 @@ __all__ = [
     "impute",
     "outcome",
     "predict",
+    "prepare",
     "query",
     "read",
     "sample",
@@ -42,6 +54,14 @@ __all__ = [
 
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit the tables of a network to a file."""
+    ready = prepare(request)
+    with rows_to_fit(ready.table, request) as rows:
+        model = ready.model.fit(rows)
+    return Fitted(model, ready.table, ready.reading)
+
+
+def prepare(request: Mapping[str, Any]) -> Prepared:
+    """Return the estimator and the table of a fit."""
     reading = reading_of_rows(request, "weight")
     model = _estimator(request)
     table = open_rows(**reading, memory=request["memory"])
@@ -56,7 +76,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
         console.note(f"left out: {', '.join(apart)}: not in the network")
         reading["ignore"] += apart
         table = table.without(apart)
-    return Fitted(model.fit(table), table, reading)
+    return Prepared(model, table, reading)
 
 
 def _estimator(request: Mapping[str, Any]) -> BayesNet:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.data import Column, Schema, Table, frame_from_dict, read
+from halfseen.data import Column, Schema, Source, Table, frame_from_dict, read
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options, selection
@@ -18,9 +18,18 @@ from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table.state import digested
 from halfseen.families.network import reading, state
-from halfseen.families.network.fit import FittedNetwork, NetworkFit, NetworkRecipe, WeightedRows, compared, read_soft
+from halfseen.families.network.fit import (
+    FittedNetwork,
+    NetworkFit,
+    NetworkRecipe,
+    NetworkRows,
+    WeightedRows,
+    compared,
+    read_soft,
+)
 from halfseen.families.network.model import Likelihoods, distinct
-from halfseen.leaves.leaf import Floats, frozen
+from halfseen.leaves.leaf import frozen
+from halfseen.runners.frames import rows_of
 from halfseen.seeds import child
 
 
@@ -177,10 +186,11 @@ class BayesNet(NetworkFit):
         Parameters
         ----------
         X : table
-            Array, pandas, Polars, Arrow, list of rows, or a file (`open_table`). NaN, None and nulls are missing. Its
-            columns are variables of the network; without names they are "x0", "x1", ...
+            Array, pandas, Polars, Arrow, list of rows, a file (`open_table`) or a Dask frame. NaN, None and nulls are
+            missing. Its columns are variables of the network; without names they are "x0", "x1", ...
         y : ignored
         sample_weight : (N,) array, optional
+            Of a Dask frame the name of a column.
         evidence : mapping, optional
             Soft evidence: for a variable an (N, states) array of likelihoods P(observation | state), for rows in
             which it has no value. Rows of ones, or of NaN, carry no information.
@@ -188,16 +198,12 @@ class BayesNet(NetworkFit):
         self._check_options()
         states, hidden = reading.read_states(self.states), reading.read_hidden(self.hidden)
         plan = self._plan(states, hidden)
-        source = read(X)
+        source = read(rows_of(X, sample_weight))
         schema = self._learned(source, plan, states, hidden)
-        table = schema.encode(source, sample_weight)
+        table = schema.encode(source, None if source.elsewhere else sample_weight)
         seed = lasting_seed(self.random_state)
         choices = list(self._candidates(plan, schema, states, hidden))
-        if evidence is not None and len(choices) > 1:
-            raise ParameterError("evidence= needs one number of states for each hidden variable.")
-        soft = read_soft(evidence, source.n_rows, choices[0])
-        rows = _merged_rows(table, soft)
-        self._softened = tuple(soft)
+        rows = self._rows(source, table, evidence, choices)
 
         def fitted(i: int) -> FittedNetwork:
             return self._fitted(plan, choices[i], rows, child(seed, i) if len(choices) > 1 else seed)
@@ -214,10 +220,27 @@ class BayesNet(NetworkFit):
         if several:
             self._tried = compared(tried, chosen, several)
         self._publish(best)
-        self._origin = Origin.now(digested(schema, np.array([best.n_rows]), _frequencies(schema, rows)), seed)
+        self._origin = Origin.now(digested(schema, np.array([best.n_rows]), np.concatenate(rows.frequencies())), seed)
         if interrupted and not best.search.interrupted:
             convergence.warn_search_interrupted(self, "before all numbers of hidden states were tried")
         return self
+
+    def _rows(self, source: Source, table: Any, evidence: Any, choices: Sequence[dict[str, Any]]) -> NetworkRows:
+        """Return the rows to fit to, with soft evidence."""
+        if evidence is not None and source.elsewhere:
+            raise ParameterError(
+                "evidence=: arrays on this machine cannot be matched to rows that other processes hold. Fit to rows of "
+                "this process, or leave it out."
+            )
+        if evidence is not None and len(choices) > 1:
+            raise ParameterError("evidence= needs one number of states for each hidden variable.")
+        soft = read_soft(evidence, source.n_rows, choices[0])
+        self._softened = tuple(soft)
+        if source.elsewhere:
+            from halfseen.families.network.lanes import NetworkLanes
+
+            return NetworkLanes(table)
+        return _merged_rows(table, soft)
 
     @classmethod
     def from_params(
@@ -311,12 +334,3 @@ def _merged_rows(table: Table, soft: dict[str, Likelihoods]) -> WeightedRows:
     light = np.argsort(weight[used], kind="stable")  # sums in the order of the weights, whatever that of the rows
     mass = np.bincount(which[light], weight[used][light]).astype(np.float64)
     return WeightedRows(schema, merged.astype(np.int64), mass, {}, used[first], n_blank)
-
-
-def _frequencies(schema: Schema, rows: WeightedRows) -> Floats:
-    """Return the weighted counts of all categories of all columns, one column after the other."""
-    parts = []
-    for d, column in enumerate(schema.columns):
-        seen = rows.codes[:, d] >= 0
-        parts.append(np.bincount(rows.codes[seen, d], rows.weight[seen], minlength=len(column.categories or ())))
-    return np.concatenate(parts)

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from halfseen.families.network.model import (
     log_table,
     logliks,
     most_workers,
+    placed,
     reduce_network,
     split,
 )
@@ -73,8 +74,33 @@ class NetworkRecipe(NamedTuple):
         return BayesianNetwork(Network(), {"tables": leaf})
 
 
+class NetworkRows(Protocol):
+    """What a fit reads of its rows: those of weight above 0 with any observation."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns."""
+
+    @property
+    def mass(self) -> float:
+        """The sum of their weights."""
+
+    @property
+    def n_blank(self) -> float:
+        """The weight of the rows without any observation, which are left out."""
+
+    def frequencies(self) -> list[Floats]:
+        """Return the weighted counts of all categories of each column."""
+
+    def reduced(self, model: BayesianNetwork, graph: Graph) -> Reduced:
+        """Return the rows as cases, and the counts of families that are fully observed."""
+
+    def impossible(self, model: BayesianNetwork, graph: Graph, params: Params) -> str | None:
+        """Name a row that has probability zero, if there is one and it can be named."""
+
+
 class WeightedRows(NamedTuple):
-    """Rows of weight above 0 with any observation, equal ones merged.
+    """Rows in this process, equal ones merged.
 
     Codes of the columns (N, D), weights, and soft evidence by variable.
     """
@@ -84,7 +110,33 @@ class WeightedRows(NamedTuple):
     weight: Floats
     likelihoods: dict[str, Likelihoods]
     first: NDArray[np.int64]  # the first row of the user's table that each of these stands for
-    n_blank: float  # weight of the rows without any observation, which are left out
+    n_blank: float
+
+    @property
+    def mass(self) -> float:
+        """The sum of the weights."""
+        return float(self.weight.sum())
+
+    def frequencies(self) -> list[Floats]:
+        """Return the weighted counts of all categories of each column."""
+        return [
+            _counts(self.codes[:, d], self.weight, len(column.categories or ()))
+            for d, column in enumerate(self.schema.columns)
+        ]
+
+    def reduced(self, model: BayesianNetwork, graph: Graph) -> Reduced:
+        """Return the rows as cases, and the counts of families that are fully observed."""
+        return reduce_network(model, graph, self._split(graph), self.weight)
+
+    def impossible(self, model: BayesianNetwork, graph: Graph, params: Params) -> str | None:
+        """Name the first row that has probability zero, if there is one."""
+        parts = self._split(graph)
+        lost = np.flatnonzero(np.isneginf(logliks(log_table(model, params, parts), parts)))
+        return f"row {self.first[lost].min()}" if len(lost) else None
+
+    def _split(self, graph: Graph) -> Split:
+        likelihoods = {graph.names.index(name): one for name, one in self.likelihoods.items()}
+        return split(graph, placed(graph, self.schema.names, self.codes), likelihoods)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +245,7 @@ class NetworkFit(NetworkMethods):
     # ---- one fit -------------------------------------------------------------------------------------------------
 
     def _fitted(
-        self, plan: Plan, states: dict[str, tuple[Any, ...]], rows: WeightedRows, seed: np.random.SeedSequence
+        self, plan: Plan, states: dict[str, tuple[Any, ...]], rows: NetworkRows, seed: np.random.SeedSequence
     ) -> FittedNetwork:
         """Fit a network whose variables have these states."""
         graph = reading.graph_of(plan, states)
@@ -202,16 +254,14 @@ class NetworkFit(NetworkMethods):
             if name not in graph.names:
                 raise ParameterError(f"fixed: there is no variable {name!r}. Variables: {', '.join(graph.names)}.")
         given = reading.read_tables("start", self.start, graph)
-        places = {name: v for v, name in enumerate(graph.names)}
-        codes = np.full((len(rows.codes), len(graph)), -1, dtype=np.int64)
-        codes[:, [places[name] for name in rows.schema.names]] = rows.codes
-        recipe = _with_prior(recipe, graph, codes, rows.weight)
+        by_column = dict(zip(rows.schema.names, rows.frequencies(), strict=True))
+        counts = [by_column.get(name, np.zeros(card)) for name, card in zip(graph.names, graph.cards, strict=True)]
+        recipe = _with_prior(recipe, graph, counts)
         model = recipe.model(graph)
-        parts = split(graph, codes, {places[name]: one for name, one in rows.likelihoods.items()})
-        data = reduce_network(model, graph, parts, rows.weight)
+        data = rows.reduced(model, graph)
         with runner(self.n_jobs, most_workers(data)) as run:
-            starts = self._starts(model, graph, parts, data, rows.weight, given, child(seed, 0))
-            search = _searched(model, data, starts, options.plan(self, seed, run), parts, rows.first)
+            starts = self._starts(model, graph, counts, data, rows.mass, given, child(seed, 0))
+            search = _searched(model, data, starts, options.plan(self, seed, run), graph, rows)
             best = search.best.accepted
             [step] = evaluate(model, data, [best.params], SOFT, run)
         loglik = best.loglik if self.assign == "soft" else step.loglik
@@ -228,7 +278,7 @@ class NetworkFit(NetworkMethods):
             search=search,
             stats=stats[0],
             loglik=loglik,
-            n_rows=float(rows.weight.sum()),
+            n_rows=rows.mass,
             n_blank=rows.n_blank,
             graph=graph,
             states=states,
@@ -249,9 +299,9 @@ class NetworkFit(NetworkMethods):
         self,
         model: BayesianNetwork,
         graph: Graph,
-        parts: Split,
+        counts: Sequence[Floats],
         data: Reduced,
-        weight: Floats,
+        mass: float,
         given: Mapping[int, Floats],
         seed: np.random.SeedSequence,
     ) -> Starts:
@@ -259,20 +309,19 @@ class NetworkFit(NetworkMethods):
         assert data.known is not None
         leaf = Tables(graph.rows)
         first, amount = np.array(leaf.blank()), np.zeros((1, graph.n_cells))
-        total = float(weight.sum())
-        never: NDArray[np.bool_] = np.logical_and.reduce(parts.codes < 0, axis=0)
+        never = [not own.any() for own in counts]
         for v in range(len(graph)):
             own, shape = graph.slice(v), graph.shapes[v]
-            counts = data.known.stats[own].reshape(shape)
-            shares = _shares(parts.codes[:, v], weight, graph.cards[v])
-            first[0, own] = (counts + shares / counts.reshape(-1, shape[-1]).shape[0]).ravel()
-            if counts.sum() < total * (1 - 1e-12):
+            known = data.known.stats[own].reshape(shape)
+            shares = _shares(counts[v])
+            first[0, own] = (known + shares / known.reshape(-1, shape[-1]).shape[0]).ravel()
+            if known.sum() < mass * (1 - 1e-12):
                 amount[0, own] = STRENGTH
         first = leaf.maximise(first, leaf.blank())
 
         def drawn(i: int) -> Params:
             rng = np.random.default_rng(child(seed, i))
-            moves = amount if i or never.any() else 0.0
+            moves = amount if i or any(never) else 0.0
             table = np.array(leaf.maximise(first * np.exp(moves * rng.standard_normal(first.shape)), first))
             for v, own_table in given.items():
                 table[0, graph.slice(v)] = own_table.ravel()
@@ -311,17 +360,17 @@ class NetworkFit(NetworkMethods):
 
 
 def _searched(
-    model: BayesianNetwork, data: Reduced, starts: Starts, plan: SearchPlan, parts: Split, rows: Any
+    model: BayesianNetwork, data: Reduced, starts: Starts, plan: SearchPlan, graph: Graph, rows: NetworkRows
 ) -> Search:
     """Run the search; if a start gives a row probability zero, name the row."""
     try:
         return fit(model, data, starts, plan)
     except FitError as error:
         for params in starts.first():
-            lost = np.flatnonzero(np.isneginf(logliks(log_table(model, params, parts), parts)))
-            if len(lost):
+            where = rows.impossible(model, graph, params)
+            if where is not None:
                 raise FitError(
-                    f"row {rows[lost].min()} has probability zero at the start of the fit: check the zeros in start=."
+                    f"{where} has probability zero at the start of the fit: check the zeros in start=."
                 ) from error
         raise
 
@@ -353,11 +402,10 @@ def matched(name: str, states: Sequence[Any], categories: Sequence[Any]) -> tupl
     return tuple(found)
 
 
-def _with_prior(recipe: NetworkRecipe, graph: Graph, codes: NDArray[np.int64], weight: Floats) -> NetworkRecipe:
+def _with_prior(recipe: NetworkRecipe, graph: Graph, counts: Sequence[Floats]) -> NetworkRecipe:
     """Return the recipe with pseudo-counts that depend on the values of the variables; tied tables share one row."""
     if recipe.prior != "row":
         return recipe
-    counts = [_counts(codes[:, v], weight, graph.cards[v]) for v in range(len(graph))]
     shares = [half_even_shares(own, [len(own)]) for own in counts]
     pseudo = reading.read_prior(recipe.prior, recipe.sample_size, graph, shares)
     assert pseudo is not None
@@ -373,10 +421,10 @@ def _counts(codes: NDArray[np.int64], weight: Floats, card: int) -> Floats:
     return np.bincount(codes[seen], weight[seen], minlength=card).astype(np.float64)
 
 
-def _shares(codes: NDArray[np.int64], weight: Floats, card: int) -> Floats:
+def _shares(counts: Floats) -> Floats:
     """Return the shares of the states in the observed cells of a column, none of them 0."""
-    counts = _counts(codes, weight, card) + 1.0 / card
-    return counts / counts.sum()
+    some = counts + 1.0 / len(counts)
+    return some / some.sum()
 
 
 def compared(tried: Sequence[FittedNetwork], chosen: int, hidden: Sequence[str]) -> dict[str, list[Any]]:

@@ -18,6 +18,7 @@ from halfseen.engine.loop.model import weighted_sum
 from halfseen.errors import AbsentError, DataError, ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, SelectsModels
+from halfseen.estimators.by_partition import by_partition, summed
 from halfseen.families.network.model import (
     BayesianNetwork,
     Likelihoods,
@@ -26,6 +27,7 @@ from halfseen.families.network.model import (
     log_table,
     logliks,
     marginals,
+    placed,
     posterior,
     split,
 )
@@ -33,8 +35,10 @@ from halfseen.families.network.probability_table import Labelled, position
 from halfseen.leaves.categorical import draw as draw_states
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
+from halfseen.runners.frames import is_elsewhere
 from halfseen.structures.elimination import LARGEST
 from halfseen.structures.graph import Graph, read_names
+from halfseen.sums import Parts
 
 Ints = NDArray[np.int64]
 
@@ -302,6 +306,7 @@ class NetworkMethods(SelectsModels, InformationCriteria):
 
     # ---- rows in, answers out ------------------------------------------------------------------------------------
 
+    @by_partition("state", names="_answer_names")
     def predict_proba(self, X: Any, variable: str | None = None) -> Floats:
         """Return the posterior of one variable in each row, (N, states); a column of it in `X` is not looked at.
 
@@ -316,11 +321,16 @@ class NetworkMethods(SelectsModels, InformationCriteria):
         found = split(self._graph, codes)
         return self._possible(marginals(self._logs(found), found, v), v)
 
+    @by_partition("state")
     def predict(self, X: Any, variable: str | None = None) -> NDArray[Any]:
         """Return the most probable state of one variable in each row; the first among equals."""
         v = self._target(variable)
         name = self._graph.names[v]
         return np.array(self._values(name))[self.predict_proba(X, name).argmax(axis=1)]
+
+    def _answer_names(self, variable: str | None = None) -> list[str]:
+        """Return the names of the columns of `predict_proba`."""
+        return [str(state) for state in self._values(self._graph.names[self._target(variable)])]
 
     def _target(self, variable: str | None) -> int:
         check_is_fitted(self)
@@ -346,6 +356,7 @@ class NetworkMethods(SelectsModels, InformationCriteria):
                 ImpossibleRowWarning,
             )
 
+    @by_partition("")
     def impute(self, X: Any, draw: bool = False, random_state: Any = None) -> Any:
         """Fill the missing values of `X` from the observed values of the same row.
 
@@ -413,6 +424,7 @@ class NetworkMethods(SelectsModels, InformationCriteria):
         hidden = {name: np.array(named[name]) for name in self.hidden_}
         return self._template.like([named[name] for name in self._schema.names]), hidden
 
+    @by_partition("loglik")
     def score_samples(self, X: Any) -> Floats:
         """Return log p(observed cells) of each row; 0 for a row in which nothing was observed."""
         check_is_fitted(self)
@@ -421,6 +433,9 @@ class NetworkMethods(SelectsModels, InformationCriteria):
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean log-likelihood per row."""
+        if is_elsewhere(X):
+            loglik, _, mass = summed(self, "_sums", X, sample_weight)
+            return float(loglik / mass)
         table = self._table(read(X), sample_weight)
         return self._loglik(table) / table.mass
 
@@ -442,8 +457,16 @@ class NetworkMethods(SelectsModels, InformationCriteria):
             if self._n_rows == 0:
                 raise ParameterError("this network was built without data; give the data to measure it on, as X.")
             return self.loglik_, self._n_rows
+        if is_elsewhere(X):
+            loglik, n_rows, _ = summed(self, "_sums", X, sample_weight)
+            return loglik, n_rows
         table = self._table(read(X), sample_weight)
         return self._loglik(table), table.n_observed
+
+    def _sums(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Parts:
+        """Return the log-likelihood of some rows, and the weights of rows with any observed cell and of all."""
+        table = self._table(read(X), sample_weight)
+        return Parts((self._loglik(table), table.n_observed, table.mass))
 
     def _loglik(self, table: Table) -> float:
         """Return the weighted sum of the log-likelihoods of the rows."""
@@ -488,9 +511,7 @@ class NetworkMethods(SelectsModels, InformationCriteria):
 
     def _placed(self, table: Table) -> Ints:
         """Return the codes of a table, (N, V), with a column for every variable."""
-        codes = np.full((table.n_rows, len(self._graph)), -1, dtype=np.int64)
-        codes[:, [self._graph.names.index(name) for name in table.schema.names]] = table.blocks["categorical"]
-        return codes
+        return placed(self._graph, table.schema.names, table.blocks["categorical"])
 
     def _evidence(self, evidence: Mapping[str, Any] | None) -> tuple[Ints, dict[int, Likelihoods]]:
         """Read what is known as one row of codes, and soft evidence."""

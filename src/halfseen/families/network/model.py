@@ -94,9 +94,20 @@ class Split(NamedTuple):
 
     def observed_cells(self, v: int) -> tuple[Ints, Ints]:
         """Return the rows in which a family is fully observed, and the cell of each."""
-        members = list(self.graph.members[v])
-        rows = np.flatnonzero((self.codes[:, members] >= 0).all(axis=1))
-        return rows, self.graph.cells(v, self.codes[rows])
+        return observed_cells(self.graph, self.codes, v)
+
+
+def observed_cells(graph: Graph, codes: Codes, v: int) -> tuple[Ints, Ints]:
+    """Return the rows of codes (N, V) in which a family is fully observed, and the cell of each."""
+    rows = np.flatnonzero((codes[:, list(graph.members[v])] >= 0).all(axis=1))
+    return rows, graph.cells(v, codes[rows])
+
+
+def placed(graph: Graph, names: Sequence[str], codes: Codes) -> Ints:
+    """Return the codes of some variables, (N, D), as codes (N, V) of all; -1 where there is no column."""
+    found = np.full((len(codes), len(graph)), -1, dtype=np.int64)
+    found[:, [graph.names.index(name) for name in names]] = codes
+    return found
 
 
 def split(graph: Graph, codes: Codes, likelihoods: Mapping[int, Likelihoods] | None = None) -> Split:
@@ -193,10 +204,21 @@ def distinct(rows: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
 
 def reduce_network(model: BayesianNetwork, graph: Graph, found: Split, weight: Floats) -> Reduced:
     """Return chunks of merged cases, and the counts of families that are fully observed."""
+    known = Expected(observed_counts(graph, found.codes, weight), 0.0)
+    return Reduced(case_chunks(found, weight), known, model.blank(), FusedNetwork(graph.n_cells, found.soft))
+
+
+def observed_counts(graph: Graph, codes: Codes, weight: Floats) -> Floats:
+    """Return the counts of families that are fully observed, of all cells."""
     known = np.zeros(graph.n_cells)
     for v in range(len(graph)):
-        rows, cells = found.observed_cells(v)
+        rows, cells = observed_cells(graph, codes, v)
         known += np.bincount(cells, weight[rows], minlength=graph.n_cells)
+    return known
+
+
+def case_chunks(found: Split, weight: Floats, first: int = 0) -> list[NetworkChunk]:
+    """Return chunks of merged cases, numbered from `first`."""
     chunks: list[NetworkChunk] = []
     waiting: list[tuple[Scheme, Ints]] = []
     masses: list[Floats] = []
@@ -205,7 +227,8 @@ def reduce_network(model: BayesianNetwork, graph: Graph, found: Split, weight: F
     def finish() -> None:
         nonlocal work
         if waiting:
-            chunks.append(NetworkChunk(len(chunks), Cases.packed(waiting, found.soft), np.concatenate(masses), work))
+            cases = Cases.packed(waiting, found.soft)
+            chunks.append(NetworkChunk(first + len(chunks), cases, np.concatenate(masses), work))
             waiting.clear()
             masses.clear()
             work = 0
@@ -220,11 +243,13 @@ def reduce_network(model: BayesianNetwork, graph: Graph, found: Split, weight: F
             if work >= WORK:
                 finish()
     finish()
-    return Reduced(chunks, Expected(known, 0.0), model.blank(), FusedNetwork(graph.n_cells, found.soft))
+    return chunks
 
 
 def most_workers(data: Reduced) -> int:
     """Return how many workers get at least one full chunk; smaller shares cost more to schedule than to compute."""
+    if not isinstance(data.chunks, list):  # those who hold the rows work
+        return 1
     return sum(chunk.work for chunk in data.chunks if isinstance(chunk, NetworkChunk)) // WORK
 
 

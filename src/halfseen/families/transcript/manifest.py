@@ -52,6 +52,8 @@ FAMILY = Family(
     },
     refused={
         "fit": {
+            "dry_run": "it estimates fits to tables",
+            "on": "recordings are read on one machine",
             "classes": "the units are those of the transcripts",
             "target": "there is no column to predict",
             "weight": "all recordings count alike",

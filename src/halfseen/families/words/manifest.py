@@ -42,6 +42,8 @@ FAMILY = Family(
     },
     refused={
         "fit": {
+            "dry_run": "it estimates fits to tables",
+            "on": "sentences are read on one machine",
             "classes": "there are no classes",
             "target": "give the file of translations second",
             "columns": NO_COLUMNS,
