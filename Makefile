@@ -50,7 +50,7 @@ sanitize: .venv/dev.stamp .venv/kernels.stamp ## test the kernels under the addr
 	    $(BIN)/python -m pytest -q $(SANITIZED); \
 	    status=$$?; $(BIN)/cmake --install build/make --prefix src; exit $$status
 
-slow: .venv/peers.stamp .venv/spark.stamp .venv/kernels.stamp ## run the tests that need other libraries or a browser
+slow: .venv/peers.stamp .venv/spark.stamp .venv/ray.stamp .venv/kernels.stamp ## run the tests that need other libraries or a browser
 	$(BIN)/python -m pytest -m slow $(ARGS)
 
 explore: .venv/dev.stamp .venv/kernels.stamp ## look for counterexamples to the laws: new and many examples in every run
@@ -145,6 +145,10 @@ clean:         ## remove .venv and everything built
 
 .venv/spark.stamp: .venv/dev.stamp requirements/spark.txt
 	$(PIP) -r requirements/app.txt -r requirements/dev.txt -r requirements/spark.txt
+	@touch $@
+
+.venv/ray.stamp: .venv/dev.stamp requirements/ray.txt
+	$(PIP) -r requirements/app.txt -r requirements/dev.txt -r requirements/ray.txt
 	@touch $@
 
 .venv/release.stamp: .venv/dev.stamp requirements/release.txt

@@ -207,6 +207,10 @@ class Source(ABC):
         """The source with rows without a label counting so much, if other processes hold them."""
         raise NotImplementedError
 
+    def tokenised(self, columns: Sequence[int], options: tuple[tuple[str, Any], ...], length: Any) -> Source:
+        """The source with some columns as text, if other processes hold the rows; arguments as of `text.tokenised`."""
+        raise NotImplementedError
+
     def encoded(self, schema: Any, evidence: Any) -> Any:
         """Have the rows encoded by those who hold them."""
         raise NotImplementedError
@@ -320,7 +324,7 @@ def read(X: Any, counts: bool = False) -> Source:
     except nw.exceptions.DuplicateError as error:
         raise DataError(f"{error}. Rename or drop all but one.") from None
     if isinstance(frame, nw.LazyFrame):
-        rows = "compute" if type(X).__module__.startswith("dask") else "collect"
+        rows = {"dask": "compute", "pyspark": "toPandas"}.get(type(X).__module__.partition(".")[0], "collect")
         raise DataTypeError(f"a lazy frame ({type(X).__module__}) holds no rows yet. Pass X.{rows}().")
     return _FrameSource(frame) if isinstance(frame, nw.DataFrame) else _ArraySource(X)
 

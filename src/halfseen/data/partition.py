@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data.columns import Column
-from halfseen.data.frames import Source, read
+from halfseen.data.counts import Options
+from halfseen.data.frames import RawColumn, Source, read
 from halfseen.data.labels import Evidence
 from halfseen.data.stream import ColumnLearner, labels_of, learned
 from halfseen.data.table import NO_WEIGHT, Schema, Table, check_weight
+from halfseen.data.text import TextLengths, WordCounts
 from halfseen.errors import DataError, ParameterError
 from halfseen.sums import Parts
 
@@ -120,18 +122,21 @@ class Learn:
     ----------
     layout : Layout
     kinds : mapping of str to str     kinds of columns that were given
+    texts : set of str                columns of text, which are learned by `LearnWords`
     """
 
     layout: Layout
     kinds: Mapping[str, str]
+    texts: frozenset[str] = frozenset()
 
     def __call__(self, frame: Any) -> Learned | None:
         """Return what is learned; None if no row counts."""
         part = self.layout.read(frame)
         if part is None:
             return None
-        learners = [ColumnLearner(name, self.kinds.get(name)) for name in part.source.names]
-        for j, learner in enumerate(learners):
+        places = [j for j, name in enumerate(part.source.names) if name not in self.texts]
+        learners = [ColumnLearner(part.source.names[j], self.kinds.get(part.source.names[j])) for j in places]
+        for j, learner in zip(places, learners, strict=True):
             learner.add(part.source.column(j), 0)
         labels: set[Any] = set() if part.labels is None else set(_plain(part.labels))
         head = part.source.take(np.zeros(1, dtype=np.intp))
@@ -178,6 +183,54 @@ class _Place:
 
     def where(self, row: int) -> str:
         return f"row {row} of its partition"
+
+
+@dataclass(frozen=True)
+class LearnWords:
+    """Count the words of columns of text in a partition: a task for those who hold it.
+
+    Parameters
+    ----------
+    layout : Layout
+    names : sequence of str
+    options : pairs              how text is cut into words
+    """
+
+    layout: Layout
+    names: Sequence[str]
+    options: Options
+
+    def __call__(self, frame: Any) -> Parts | None:
+        """Return the counts of each column; None if no row counts."""
+        part = self.layout.read(frame)
+        if part is None:
+            return None
+        return Parts(WordCounts.of(*_column(part, name), self.options) for name in self.names)
+
+
+@dataclass(frozen=True)
+class LearnLengths:
+    """Measure the texts of a partition in words that are known: a task for those who hold it.
+
+    Parameters
+    ----------
+    layout : Layout
+    columns : sequence of Column     of text
+    """
+
+    layout: Layout
+    columns: Sequence[Column]
+
+    def __call__(self, frame: Any) -> Parts | None:
+        """Return the sums of each column; None if no row counts."""
+        part = self.layout.read(frame)
+        if part is None:
+            return None
+        return Parts(TextLengths.of(*_column(part, column.name), column) for column in self.columns)
+
+
+def _column(part: Part, name: str) -> tuple[RawColumn, str]:
+    return part.source.column(part.source.names.index(name)), name
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from halfseen.data.columns import Column
 from halfseen.data.counts import Counts, Options, SparseSource, TokenizedSource
 from halfseen.data.frames import RawColumn, Source
 from halfseen.errors import DataError, ParameterError
@@ -86,6 +89,8 @@ def tokenised(
     """
     if isinstance(source, SparseSource):
         return SparseSource(None, source.counts, _with_length(options, source.counts, length))
+    if source.elsewhere:
+        return source.tokenised(columns, options, length)
     if source.streams:
         raise DataError(
             "a column of text needs the whole table in memory; this one is read in batches. Raise memory= (--memory)."
@@ -102,6 +107,100 @@ def tokenised(
         counts = Counts.of(matrix)
         found[j] = (words, counts, _with_length(options, counts, length))
     return TokenizedSource(source, found)
+
+
+@dataclass(frozen=True, eq=False)
+class WordCounts:
+    """How often the words of some texts occur. Those of two parts of a column add.
+
+    Attributes
+    ----------
+    n_texts : int
+    words : (V,) array of str         sorted
+    documents, uses : (V,) arrays     in how many texts a word is, and how often in all; with ``binary`` the same
+    """
+
+    n_texts: int
+    words: NDArray[Any]
+    documents: NDArray[np.int64]
+    uses: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, raw: RawColumn, name: str, options: Options) -> WordCounts:
+        """Count the words of a column.
+
+        Examples
+        --------
+        >>> from halfseen.data import read
+        >>> found = WordCounts.of(read([["a cat or a cat"], ["or not"]]).column(0), "x", ())
+        >>> found.words.tolist(), found.documents.tolist(), found.uses.tolist()
+        (['cat', 'not', 'or'], [1, 1, 2], [2, 1, 2])
+        """
+        analyse = _vectorizer({key: value for key, value in options if key in CUTTING}).build_analyzer()
+        uses: Counter[str] = Counter()
+        documents: Counter[str] = Counter()
+        texts = _texts(raw, name)
+        for text in texts:
+            counts = Counter(analyse(text))
+            documents.update(counts.keys())
+            uses.update(counts)
+        words = sorted(documents)
+        found = [np.array([own[word] for word in words], dtype=np.int64) for own in (documents, uses)]
+        return cls(len(texts), np.array(words, dtype=object), found[0], found[0 if dict(options).get("binary") else 1])
+
+    def __add__(self, other: WordCounts) -> WordCounts:
+        words, place = np.unique(np.concatenate([self.words, other.words]), return_inverse=True)
+
+        def added(one: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+            sums = np.zeros(len(words), dtype=np.int64)
+            np.add.at(sums, place, np.concatenate([one, more]))
+            return sums
+
+        documents, uses = added(self.documents, other.documents), added(self.uses, other.uses)
+        return WordCounts(self.n_texts + other.n_texts, words, documents, uses)
+
+    def chosen(self, name: str, options: Options) -> tuple[str, ...]:
+        """Return the words that are kept, as CountVectorizer chooses them: by max_df, min_df and max_features."""
+        how = dict(options)
+        least, most = (
+            limit * self.n_texts if isinstance(limit, float) else limit
+            for limit in (how.get("min_df", 1), how.get("max_df", 1.0))
+        )
+        kept = np.flatnonzero((self.documents >= least) & (self.documents <= most))
+        limit = how.get("max_features")
+        if limit is not None and len(kept) > limit:
+            kept = np.sort(kept[(-self.uses[kept]).argsort()[:limit]])
+        if not len(kept):
+            what = (
+                "empty vocabulary; perhaps the texts only contain stop words"
+                if not len(self.words)
+                else (f"after min_df={how.get('min_df', 1)} and max_df={how.get('max_df', 1.0)} no words remain")
+            )
+            raise DataError(f"column {name!r}: {what}. Other options (words=) may keep more.")
+        return tuple(map(str, self.words[kept]))
+
+
+@dataclass(frozen=True)
+class TextLengths:
+    """How many words some texts have in sum, and how many texts have any. Those of two parts of a column add."""
+
+    total: float
+    n_texts: int
+
+    @classmethod
+    def of(cls, raw: RawColumn, name: str, column: Column) -> TextLengths:
+        """Measure the texts of a column in words that are known."""
+        words: Any = column.categories
+        lengths = count_words(raw, name, words, column.options)[0].lengths
+        return cls(float(lengths.sum()), int(np.count_nonzero(lengths)))
+
+    def __add__(self, other: TextLengths) -> TextLengths:
+        return TextLengths(self.total + other.total, self.n_texts + other.n_texts)
+
+    @property
+    def mean(self) -> float:
+        """The mean length of the texts with words; 1 where there is none."""
+        return self.total / self.n_texts if self.n_texts else 1.0
 
 
 def _with_length(options: Options, counts: Counts, length: float | str | None) -> Options:

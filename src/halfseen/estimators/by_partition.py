@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen.errors import ParameterError
 from halfseen.runners import frames
-from halfseen.runners.frames import is_elsewhere, mapped
+from halfseen.runners.frames import is_elsewhere, mapped, refuse_ray
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -30,6 +30,7 @@ def by_partition(called: str, names: str | None = None) -> Callable[[Method], Me
     def wrap(method: Method) -> Method:
         @wraps(method)
         def answered(self: Any, X: Any, *arguments: Any, **named: Any) -> Any:
+            refuse_ray(X, method.__name__)
             if not is_elsewhere(X):
                 return method(self, X, *arguments, **named)
             check_is_fitted(self)

@@ -18,8 +18,9 @@ from halfseen.data.files import FilePart
 from halfseen.engine.tables.lanes import Answer, Job, Lane
 from halfseen.errors import DataError, FitError
 from halfseen.optional import optional
+from halfseen.runners import tasks
 from halfseen.runners.environment import check_alike, environment
-from halfseen.runners.threads import one_blas_thread, read_jobs
+from halfseen.runners.threads import read_jobs
 
 FRAME = "the Dask frame"
 LARGE = 1 << 20  # bytes of a job from which on it is sent to each worker once, not to each lane
@@ -61,14 +62,14 @@ class DaskCluster:
         """Yield the result of a task on every partition."""
         delayed = optional("dask", "Dask frames", "dask").delayed
         once = delayed(task, traverse=False)  # sent once, not with each partition
-        futures = self._client.compute([delayed(_alone)(once, part) for part in self._parts])
+        futures = self._client.compute([delayed(tasks.alone)(once, part) for part in self._parts])
         yield from enumerate(self._client.gather(futures))
 
     def encode(self, task: Callable[[Any], Table | None], numbers: Sequence[int]) -> None:
         """Let the numbered partitions become lanes in the memory of the workers."""
         delayed = optional("dask", "Dask frames", "dask").delayed
         once = delayed(task, traverse=False)
-        lanes = [delayed(_lane)(once, self._parts[number]) for number in numbers]
+        lanes = [delayed(tasks.lane)(once, self._parts[number]) for number in numbers]
         self._lanes = self._client.compute(lanes)
 
     def answers(self, job: Job, first_chunks: Sequence[int] | None) -> Iterator[Answer]:
@@ -154,23 +155,11 @@ def default_client() -> Any:
         return None
 
 
-def _alone(task: Callable[[Any], Any], frame: Any) -> Any:
-    with one_blas_thread():
-        return task(frame)
-
-
-def _lane(task: Callable[[Any], Table | None], frame: Any) -> Lane:
-    with one_blas_thread():
-        return Lane.of(task(frame))
-
-
-def _answer(blob: bytes, lane: Lane, number: int, first_chunk: int) -> tuple[int, int, Any]:
+def _answer(blob: bytes, of: Lane, number: int, first_chunk: int) -> tuple[int, int, Any]:
     """Return the answer of a lane: the task of the workers."""
     import pickle
 
-    lane.first_chunk = first_chunk
-    with one_blas_thread():
-        return number, lane.digest, pickle.loads(blob)(lane)
+    return tasks.answered(pickle.loads(blob), of, number, first_chunk)
 
 
 def cluster_of(frame: Any) -> Any:

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data import Evidence, Schema
 from halfseen.data.columns import Column
-from halfseen.data.frames import Cells, RawColumn, Source
-from halfseen.data.partition import Encode, EncodePart, Layout, Learn, Learned, Part, check_span
+from halfseen.data.counts import Options
+from halfseen.data.frames import Cells, RawColumn, Source, frame_from_dict
+from halfseen.data.partition import (
+    Encode,
+    EncodePart,
+    Layout,
+    Learn,
+    Learned,
+    LearnLengths,
+    LearnWords,
+    Part,
+    check_span,
+)
 from halfseen.engine.tables.lanes import Cluster, LaneTable, added
 from halfseen.errors import DataError, DataTypeError
+from halfseen.sums import Parts
 
 
 class LaneSource(Source):
@@ -24,9 +38,6 @@ class LaneSource(Source):
     cluster : Cluster
     weight, target : str, optional     columns of weights and labels
 
-    Attributes
-    ----------
-    target : list or None              the distinct labels, None among them where a row has none
     """
 
     streams = True
@@ -38,15 +49,33 @@ class LaneSource(Source):
         self._numbers: list[int] = []
         self._unlabeled = 1.0
         self._known: dict[tuple[tuple[str, str], ...], Learned] = {}
+        self._texts: dict[str, Column] = {}
         self.names = self._layout.features
         self.named = True
+
+    @cached_property
+    def _found(self) -> Learned:
+        """What is learned of all partitions, once it is known which columns are text."""
         found = self._learned({})
-        check_span(*found.span, str(weight))
-        self.n_rows = found.n_rows
-        self.backend = found.head.backend
-        self._head = found.head
-        if target is not None:
-            self.target = sorted(found.labels, key=lambda label: (label is not None, type(label).__name__, label))
+        check_span(*found.span, str(self._layout.weight))
+        return found
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        """The number of rows that count."""
+        return self._found.n_rows
+
+    @property
+    def backend(self) -> nw.Implementation | None:  # type: ignore[override]
+        """The library of the partitions."""
+        return self._found.head.backend
+
+    @cached_property
+    def target(self) -> list[Any] | None:
+        """The distinct labels, None first where a row has none."""
+        if self._layout.target is None:
+            return None
+        return sorted(self._found.labels, key=lambda label: (label is not None, type(label).__name__, label))
 
     @property
     def n_labels(self) -> int:
@@ -57,17 +86,36 @@ class LaneSource(Source):
         """Return what is learned of all partitions."""
         key = tuple(sorted(kinds.items()))
         if key not in self._known:
-            answers = [(number, found) for number, found in self._cluster.learned(Learn(self._layout, kinds)) if found]
-            if not answers:
-                raise DataError(f"{self._cluster.title} has no rows that count: there is nothing to fit to.")
-            self._numbers = [number for number, _ in answers]
-            self._known[key] = added(enumerate(found for _, found in answers), len(answers))
+            self._known[key] = self._summed(Learn(self._layout, kinds, frozenset(self._texts)))
         return self._known[key]
 
+    def _summed(self, task: Callable[[Any], Any]) -> Any:
+        """Return the sum of a task over all partitions in which a row counts; note which these are."""
+        answers = [(number, found) for number, found in self._cluster.learned(task) if found is not None]
+        if not answers:
+            raise DataError(f"{self._cluster.title} has no rows that count: there is nothing to fit to.")
+        self._numbers = [number for number, _ in answers]
+        return added(enumerate(found for _, found in answers), len(answers))
+
+    def tokenised(self, columns: Sequence[int], options: Options, length: float | str | None) -> LaneSource:
+        """Take columns as text: their words are found where the rows are."""
+        texts = [self.names[j] for j in columns]
+        counts: Parts = self._summed(LearnWords(self._layout, texts, options))
+        words = [found.chosen(name, options) for name, found in zip(texts, counts, strict=True)]
+        found = [Column(name, "text", own, options) for name, own in zip(texts, words, strict=True)]
+        means: Sequence[Any] = [length] * len(texts)
+        if length == "mean":
+            means = [total.mean for total in self._summed(LearnLengths(self._layout, found))]
+        for column, mean in zip(found, means, strict=True):
+            own = options if mean is None else (*options, ("document_length", float(mean)))
+            self._texts[column.name] = Column(column.name, "text", column.categories, own)
+        return self
+
     def learn(self, kinds: Mapping[int, str], by_choice: bool) -> tuple[Column, ...]:
-        """Infer the columns."""
-        found = self._learned({self.names[j]: kind for j, kind in kinds.items()})
-        return found.schema(by_choice).columns
+        """Infer the columns; those of text are known."""
+        given = {self.names[j]: kind for j, kind in kinds.items() if self.names[j] not in self._texts}
+        others = {column.name: column for column in self._learned(given).schema(by_choice).columns}
+        return tuple((self._texts | others)[name] for name in self.names)
 
     def encoded(self, schema: Schema, evidence: Evidence | None) -> LaneTable:
         """Let the partitions be encoded where they are; `evidence` is that of `target`."""
@@ -82,6 +130,8 @@ class LaneSource(Source):
         return self._lanes(EncodePart(self._layout, encode), schema, None)
 
     def _lanes(self, task: Callable[[Any], Any], schema: Schema, evidence: Evidence | None) -> LaneTable:
+        if not self._numbers:
+            self._learned({})
         self._cluster.encode(task, self._numbers)
         return LaneTable(self._cluster, schema, evidence, len(self._numbers))
 
@@ -92,12 +142,11 @@ class LaneSource(Source):
 
     def template(self) -> Source:
         """Return one row."""
-        return self._head
+        return self._found.head
 
     def for_sklearn(self, X: Any) -> Any:
-        """Return one row as a data frame: names and number of columns are in it."""
-        frame = self._head.frame
-        return X if frame is None else frame.to_native()
+        """Return a data frame without rows: names and number of columns are in it."""
+        return frame_from_dict({name: [] for name in self.names})
 
     def column(self, j: int) -> RawColumn:
         """Refuse: the rows are elsewhere."""
@@ -109,7 +158,7 @@ class LaneSource(Source):
 
     def like(self, columns: Sequence[Sequence[Any] | NDArray[Any]]) -> Any:
         """Build a table like a partition."""
-        return self._head.like(columns)
+        return self._found.head.like(columns)
 
     def fill(self, cells: Mapping[int, Cells]) -> Any:
         """Refuse: the rows are elsewhere."""
