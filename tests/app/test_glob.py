@@ -63,7 +63,7 @@ def test_the_fit_is_that_of_python(visits, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["fit", "a.csv", "--glob", "b*.csv"], "--glob b*.csv stands in place of a file: leave out a.csv"),
+        (["fit", "a.csv", "--glob", "b*.csv"], "--glob b*.csv stands in place of a file: leave out a.csv, or --glob"),
         (["fit", "--glob", "b*.txt", "--model", "words"], "--glob"),
         (["fit", "--glob", "b*.txt", "--model", "transcript"], "give a folder of audio"),
     ],

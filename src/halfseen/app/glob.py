@@ -11,9 +11,20 @@ __all__ = ["Pattern", "with_pattern"]
 
 
 class Pattern(str):
-    """A pattern where the name of a file is expected: all files that match it are one table."""
+    """A pattern where the name of a file is expected: all files that match it are one table.
 
-    __slots__ = ()
+    Attributes
+    ----------
+    beside : str      files that were named too
+    """
+
+    beside: str = ""
+
+    def alone(self) -> str:
+        """Return the pattern; refuse it beside a file. Families that take no pattern have refused it before."""
+        if self.beside:
+            raise ParameterError(f"--glob {self} stands in place of a file: leave out {self.beside}, or --glob.")
+        return str(self)
 
 
 def with_pattern(request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -24,11 +35,9 @@ def with_pattern(request: Mapping[str, Any]) -> Mapping[str, Any]:
     >>> with_pattern({"data": "-", "glob": "visits/*.csv", "given": {"glob"}})["data"]
     'visits/*.csv'
     """
-    pattern = request.get("glob")
-    if pattern is None:
+    if request.get("glob") is None:
         return request
+    found, data = Pattern(request["glob"]), request["data"]
     if "data" in request["given"]:
-        named = request["data"] if isinstance(request["data"], str) else " ".join(request["data"])
-        raise ParameterError(f"--glob {pattern} stands in place of a file: leave out {named}, or leave out --glob.")
-    found = Pattern(pattern)
-    return {**request, "data": [found] if not isinstance(request["data"], str) else found}
+        found.beside = data if isinstance(data, str) else " ".join(data)
+    return {**request, "data": found if isinstance(data, str) else [found]}

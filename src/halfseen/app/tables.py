@@ -31,7 +31,7 @@ def reading_of_rows(request: Mapping[str, Any], *options_of: str) -> dict[str, A
     pattern = paths[0] if isinstance(paths[0], Pattern) else None
     return {
         "data": None if pattern else paths[0],
-        **({"glob": str(pattern)} if pattern else {}),
+        **({"glob": pattern.alone()} if pattern else {}),
         "sql": request["sql"],
         "missing": options.names(request["missing"]),
         "ignore": options.names(request["ignore"]),
@@ -44,7 +44,7 @@ def open_rows(
 ) -> FileTable:
     """Open a file, a pattern of files or a query."""
     if isinstance(data, Pattern):
-        data, glob = None, str(data)
+        data, glob = None, data.alone()
     if data is None and sql is None and glob is None:
         raise ParameterError("name a file to read, or - for standard input.")
     return open_table(data, glob=glob, sql=sql, missing=missing, **columns)
