@@ -44,7 +44,7 @@ def open_rows(
 ) -> FileTable:
     """Open a file, a pattern of files or a query."""
     if isinstance(data, Pattern):
-        data, glob = None, data.alone()
+        glob, data = data.alone(), None
     if data is None and sql is None and glob is None:
         raise ParameterError("name a file to read, or - for standard input.")
     return open_table(data, glob=glob, sql=sql, missing=missing, **columns)
