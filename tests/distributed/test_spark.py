@@ -21,7 +21,7 @@ from halfseen.engine.tables.lane_source import LaneSource
 from halfseen.errors import DataError, FitError, ModelFileError, ParameterError
 from halfseen.runners import environment, spark_tasks
 from halfseen.runners.local import LocalCluster
-from halfseen.runners.spark import SparkCluster
+from halfseen.runners.spark import ADAPTIVE, SparkCluster
 from tests.distributed.test_dask import DATA, FEATURES, dd, distributed, fitted, same_bits
 from tests.unit.test_docs import assert_alike
 
@@ -144,6 +144,20 @@ def test_partitions_without_rows_change_nothing(session):
     same_bits(found, fitted(model, some, {}))
     assert_allclose(found.score(frame), found.score(DATA[FEATURES]), rtol=1e-12)
     assert found.predict(frame).count() == len(DATA)
+
+
+def test_frames_that_spark_cuts_as_it_runs_are_fitted(session):
+    """Spark joins small partitions of a shuffle while it runs, and differently where the result is cached."""
+    before = session.conf.get(ADAPTIVE)
+    frame = session.range(0, 3000, 1, 2).selectExpr("id % 900 AS k", "rand(7) AS x", "id % 3 AS c")
+    frame = frame.groupBy("k").agg({"x": "avg", "c": "max"}).drop("k")
+    session.conf.set("spark.sql.shuffle.partitions", "20")
+    try:
+        found = fitted(hs.GaussianMixture(2, **FEW), frame, {})
+    finally:
+        session.conf.set("spark.sql.shuffle.partitions", "2")
+    assert found.predict(frame).count() == 900
+    assert session.conf.get(ADAPTIVE) == before
 
 
 # ---- faults ----------------------------------------------------------------------------------------------------------

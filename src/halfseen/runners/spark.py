@@ -20,7 +20,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,6 +37,7 @@ from halfseen.runners.threads import one_blas_thread
 
 TRIES = 5  # times that lanes are encoded again within one pass
 FOLDER = "spark.halfseen.folder"  # option of the session: where executors keep lanes
+ADAPTIVE = "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning"  # else 200 partitions after a group by
 
 ANSWER = "number long, n_rows long, worker string, value binary, error binary"
 PLACE = "number long, error binary"
@@ -71,7 +72,13 @@ class SparkCluster:
 
     def learned(self, task: Callable[[Any], Any]) -> Iterator[tuple[int, Any]]:
         """Yield the result of a task on every partition."""
-        found = self._asked(self._frame, Learn(pickled(task), self.names), ANSWER)
+        answers = self._frame.mapInArrow(as_function(Learn(pickled(task), self.names)), ANSWER)
+        cached = _cached(answers)  # as places are: Spark may cut a plan that is cached into other partitions
+        try:
+            found = self._collected(answers)
+        finally:
+            if cached:
+                answers.unpersist()
         n_rows = {row.number: row.n_rows for row in found}
         if self._n_rows and n_rows != self._n_rows:
             raise unstable(next(number for number in n_rows if n_rows[number] != self._n_rows.get(number)))
@@ -91,9 +98,7 @@ class SparkCluster:
         """Return places for the lanes of some partitions."""
         assert self._lanes is not None
         places = frame.mapInArrow(as_function(Encode(self._lanes)), PLACE)
-        try:
-            places = places.persist()
-        except _spark_error():  # servers without a cache, such as serverless ones
+        if not _cached(places):
             places.collect()
             return self._anywhere(len(self._lanes.partitions))
         self._cached.append(places)
@@ -107,9 +112,10 @@ class SparkCluster:
         """Yield the answers of all lanes."""
         assert self._lanes is not None
         places = self._places
-        ask = Ask(self._lanes, pickled(job), None if first_chunks is None else list(first_chunks))
+        firsts = None if first_chunks is None else list(first_chunks)
+        ask = Ask(replace(self._lanes, task=b""), pickled(job), firsts)
         for _ in range(TRIES):
-            found = self._asked(places, ask, ANSWER)
+            found = self._collected(places.mapInArrow(as_function(ask), ANSWER))
             lost = [row.number for row in found if row.value is None]
             for row in found:
                 if row.value is not None:
@@ -133,10 +139,10 @@ class SparkCluster:
         self._places = self._places.where(~of_these).unionAll(places)
         return places
 
-    def _asked(self, frame: Any, task: Any, schema: str) -> list[Any]:
-        """Return the rows that a task gives for all partitions; raise the first error that it returns."""
+    def _collected(self, answers: Any) -> list[Any]:
+        """Return the answers of all partitions; raise the first error among them."""
         try:
-            found = frame.mapInArrow(as_function(task), schema).collect()
+            found = answers.collect()
         except _spark_error() as error:
             if "No module named 'halfseen" in str(error):
                 raise FitError(
@@ -165,6 +171,22 @@ class SparkCluster:
                 frame.unpersist()
         self._lanes = self._places = None
         self._cached, self._complete = [], False
+
+
+def _cached(frame: Any) -> bool:
+    """Let a frame be cached; False on servers without a cache, such as serverless ones."""
+    conf = frame.sparkSession.conf
+    before = conf.get(ADAPTIVE, None)
+    with suppress(_spark_error()):
+        conf.set(ADAPTIVE, "true")
+    try:
+        frame.persist()
+    except _spark_error():
+        return False
+    finally:
+        with suppress(_spark_error()):
+            conf.unset(ADAPTIVE) if before is None else conf.set(ADAPTIVE, before)
+    return True
 
 
 def unstable(partition: int) -> DataError:
