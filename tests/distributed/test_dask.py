@@ -1,8 +1,5 @@
 """Dask frames: the same bits as the same partitions in this process, for any workers; predictions stay lazy."""
 
-import os
-import signal
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -268,29 +265,6 @@ def test_models_that_take_no_dask_frame_say_what_to_pass():
     frame = dd.from_pandas(DATA[["size", "visits"]], npartitions=2)
     with pytest.raises(TypeError, match=r"holds no rows yet. Pass X.compute\(\)"):
         hs.HMM(2, emission="gaussian").fit(frame)
-
-
-@pytest.mark.slow
-def test_a_worker_that_dies_in_a_pass_changes_no_bit():
-    parts = dd.from_pandas(DATA[FEATURES], npartitions=4)
-    model = hs.LatentClass(3, n_init=2, random_state=0)
-    expected = fitted(model, lanes(FEATURES, {}, 4), {})
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        passes = []
-
-        def kill(*_):
-            passes.append(1)
-            if len(passes) in (3, 9):
-                pid = next(iter(client.run(os.getpid).values()))
-                os.kill(pid, signal.SIGKILL)
-
-        with watching(kill):
-            found = fitted(model, parts, {})
-    assert len(passes) > 9
-    same_bits(found, expected)
 
 
 class Workers:
