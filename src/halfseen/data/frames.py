@@ -317,7 +317,7 @@ def read(X: Any, counts: bool = False) -> Source:
     except nw.exceptions.DuplicateError as error:
         raise DataError(f"{error}. Rename or drop all but one.") from None
     if isinstance(frame, nw.LazyFrame):
-        rows = "compute" if type(X).__module__.startswith("dask") else "collect"
+        rows = {"dask": "compute", "pyspark": "toPandas"}.get(type(X).__module__.partition(".")[0], "collect")
         raise DataTypeError(f"a lazy frame ({type(X).__module__}) holds no rows yet. Pass X.{rows}().")
     return _FrameSource(frame) if isinstance(frame, nw.DataFrame) else _ArraySource(X)
 
