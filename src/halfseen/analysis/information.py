@@ -36,7 +36,8 @@ STEP = 1e-4  # of a coordinate, to both sides
 AT_ONCE = 64  # candidates in a pass
 LEAST = 1e-3  # units that must support a coordinate: with fewer it is on the boundary
 FLAT = 1e-10  # of the largest change of a parameter: directions in which none changes more
-RANK = 1e-7  # least curvature, relative to that of complete data, of what is identified
+RANK = 1e-6  # least curvature, relative to that of complete data, of what is identified
+RISES = 1e-4  # curvature of the other sign, in the same units, that is no rounding
 
 
 @dataclass(frozen=True)
@@ -125,18 +126,15 @@ def _slopes(model: Model, observed: Observed, candidates: Sequence[Params], run:
     return found
 
 
-def _differences(
-    pairs: Sequence[tuple[Floats, Floats]], at: Sequence[int] | NDArray[np.intp] | None = None, size: int = 0
-) -> Floats:
+def _differences(pairs: Sequence[tuple[Floats, Floats]], at: NDArray[np.intp] | None = None, size: int = 0) -> Floats:
     """Return minus the derivative of slopes, (P, P), symmetric, from slopes above and below along some coordinates."""
     rows = np.array([(down - up) / (2 * STEP) for up, down in pairs])
     if at is None:
         return (rows + rows.T) / 2
     full = np.zeros((size, size))
-    full[at] = rows
-    part = full[np.ix_(at, at)]
-    full = np.zeros((size, size))
-    full[np.ix_(at, at)] = (part + part.T) / 2
+    if len(at):
+        part = rows[:, at]
+        full[np.ix_(at, at)] = (part + part.T) / 2
     return full
 
 
@@ -144,8 +142,13 @@ def _prior(model: Model, params: Params, moved: Sequence[Any], at: NDArray[np.in
     """Return the curvature of the log-prior."""
     if model.prior(params) is None:
         return np.zeros((size, size))
-    pairs = [tuple(model.slope(model.prior(each), each) for each in moved[j]) for j in at]
-    return _differences(pairs, at, size)  # type: ignore[arg-type]
+
+    def slope(each: Params) -> Floats:
+        pseudo = model.prior(each)
+        assert pseudo is not None
+        return model.slope(pseudo, each)
+
+    return _differences([(slope(up), slope(down)) for up, down in (moved[j] for j in at)], at, size)
 
 
 def _basis(model: Model, params: Params, moved: Sequence[Any], kept: NDArray[np.bool_]) -> Floats:
@@ -183,7 +186,7 @@ def unidentified(found: Information) -> Floats:
     sizes, directions = np.linalg.eigh(found.complete)
     whiten = directions / np.sqrt(np.maximum(sizes, sizes.max(initial=0.0) * 1e-12))
     values, vectors = np.linalg.eigh(whiten.T @ found.curvature @ whiten)
-    if values.min(initial=0.0) < -RANK:
+    if values.min(initial=0.0) < -RISES:
         raise FitError(
             "the model is not at a maximum of its objective: there are no standard errors here. Fit with a smaller tol "
             "and a larger max_iter, or with more starts (n_init)."

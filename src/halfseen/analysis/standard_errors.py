@@ -116,8 +116,8 @@ def standard_errors(model: Any, X: Any, kind: str = "hessian", *, level: float =
     >>> print(hs.standard_errors(model, X))  # se = sqrt(0.3 * 0.7 / 100)
     column   value  class    estimate        se     low    high
     (share)         class 0    1.0000  boundary
-    x0       no     class 0    0.7000    0.0458  0.6032  0.7816
-    x0       yes    class 0    0.3000    0.0458  0.2184  0.3968
+    x0       no     class 0    0.7000    0.0458  0.6034  0.7816
+    x0       yes    class 0    0.3000    0.0458  0.2184  0.3966
     """
     options.one_of("kind", kind, KINDS)
     alpha = 1 - options.number("level", level, 0, 1)

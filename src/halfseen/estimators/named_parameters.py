@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfseen.kinds.kind import ColumnProfile
+from halfseen.kinds.kind import ColumnProfile, Fitted
 from halfseen.leaves.leaf import Floats
 
 Bounds = tuple[float, float]
@@ -58,6 +60,19 @@ def rows_of_columns(columns: list[ColumnProfile]) -> list[Row]:
         for column in columns
         for row, numbers in zip(column.rows, column.values, strict=True)
     ]
+
+
+def correlations(blocks: Iterable[Fitted]) -> Iterator[Row]:
+    """Yield the correlations of columns with a joint covariance."""
+    for fitted in blocks:
+        cov = getattr(fitted.params, "cov", None)
+        if cov is None:
+            continue
+        names = [column.name for column in fitted.block.columns]
+        sd = np.sqrt(fitted.params.var)
+        for d, e in combinations(range(len(names)), 2):
+            numbers = cov[:, d, e] / (sd[:, d] * sd[:, e])
+            yield Row(names[d], "gaussian", f"correlation with {names[e]}", numbers, (-1.0, 1.0))
 
 
 def by_component(rows: list[Row], components: tuple[str, ...], called: str) -> NamedParameters:

@@ -30,7 +30,14 @@ from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, NamedComponents
 from halfseen.estimators.by_partition import by_partition, summed
-from halfseen.estimators.named_parameters import SHARE, NamedParameters, Row, by_component, rows_of_columns
+from halfseen.estimators.named_parameters import (
+    SHARE,
+    NamedParameters,
+    Row,
+    by_component,
+    correlations,
+    rows_of_columns,
+)
 from halfseen.estimators.observed import Observed, observed_rows
 from halfseen.estimators.selection import bic, relative_entropy
 from halfseen.estimators.table import html_repr, profile, why
@@ -98,14 +105,16 @@ class TableMixture(InformationCriteria, NamedComponents):
     def _named_parameters(self) -> NamedParameters:
         """Return all parameters, one by one."""
         shares = Row("(share)", "share", "", self.weights_, SHARE)
-        rows = [shares, *rows_of_columns(profile.profiles(self))]
+        rows = [shares, *rows_of_columns(profile.profiles(self)), *correlations(profile.fitted_blocks(self))]
         return by_component(rows, self.class_names_, "class")
 
     def _observed(self, X: Any, sample_weight: ArrayLike | None = None, labels: Any = None) -> Observed:
         """Return a table as inference reads it."""
-        table = self._encode(X, sample_weight)
-        known = getattr(self, "classes_", None)
-        evidence, _ = read_labels(labels, table.n_rows, len(self.weights_), known)
+        check_is_fitted(self)
+        source = self._read(X, reset=False)
+        table = self._schema.encode(source, sample_weight)
+        labels = source.target if labels is None else labels
+        evidence, _ = read_labels(labels, table.n_rows, len(self.weights_), getattr(self, "classes_", None))
         return observed_rows(self._model, replace(table, evidence=evidence))
 
     def describe(self, top: int = 3) -> str:

@@ -21,7 +21,14 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import AbsentError, DataError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, NamedComponents, SelectsModels
-from halfseen.estimators.named_parameters import SHARE, NamedParameters, Row, by_component, rows_of_columns
+from halfseen.estimators.named_parameters import (
+    SHARE,
+    NamedParameters,
+    Row,
+    by_component,
+    correlations,
+    rows_of_columns,
+)
 from halfseen.estimators.observed import Observed, observed_units
 from halfseen.estimators.selection import aic, bic, sabic
 from halfseen.estimators.table import covariance_types, numeric_schema, profile
@@ -286,7 +293,8 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
             self.state_names_,
             "state",
         )
-        rows = rows_of_columns(profile.profiles_of(self._fitted_blocks()))
+        columns = profile.profiles_of(self._fitted_blocks())
+        rows = [*rows_of_columns(columns), *correlations(self._fitted_blocks())]
         if self._inside is not None:
             rows.insert(0, Row("(mixture)", "share", "", self._inside.ravel(), SHARE))
         return chain + by_component(rows, tuple(self._component_names), "state")

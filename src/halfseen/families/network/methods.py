@@ -147,7 +147,7 @@ class NetworkMethods(SelectsModels, InformationCriteria):
 
         source = read(X)
         codes, number = distinct(self._codes(source))
-        weight = np.bincount(number, row_weight(source, sample_weight), minlength=len(codes))
+        weight = np.bincount(number, row_weight(source, sample_weight), minlength=len(codes)).astype(np.float64)
 
         def reduced(some: Any, mass: Floats) -> Any:
             return reduce_network(self._model, self._graph, split(self._graph, some), mass)
