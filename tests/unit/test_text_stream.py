@@ -94,3 +94,14 @@ def test_the_table_is_that_in_memory(path):
             else:
                 np.testing.assert_array_equal(spilled.blocks[name], block)
         np.testing.assert_array_equal(spilled.weight, whole.weight)
+
+
+def test_batches_of_long_texts_have_few_rows(tmp_path):
+    frame = reviews()
+    frame["text"] = (frame["text"].fillna("") + " ") * 20
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=900)
+    source = tokenised(read(open_table(tmp_path / "t.parquet", memory=400_000)), [0], read_options({}))
+    rows = [batch.n_rows for batch in source.batches()]
+    plain = [batch.n_rows for batch in read(open_table(tmp_path / "t.parquet", memory=400_000)).batches()]
+    assert sum(rows) == sum(plain) == len(frame)
+    assert max(rows) < max(plain)

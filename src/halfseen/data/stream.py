@@ -34,6 +34,7 @@ PART = 4  # 1 / PART of the memory is for reading
 LEAST = 1 << 13  # rows of a batch; with fewer, calls take more time than rows
 LEAST_CELLS = 1 << 20  # cells of a batch of a wide table, for the same reason
 OF_WORKER = 32 << 20  # bytes for each thread; with less, fewer are used
+OF_TEXT = 256  # bytes of the texts of a row, until some have been read
 FEW = 1 << 16  # rows that may be loaded into memory when selected by number
 
 
@@ -70,6 +71,7 @@ class StreamSource(Source):
         self._keep = keep
         self._head: Source | None = None
         self._texts: dict[str, Column] = {}
+        self._text_cells = 0  # as many cells take the memory of the texts of a row
         self.memory_limit = memory_limit
         self.names = tuple(names)
         self.named = True
@@ -84,7 +86,7 @@ class StreamSource(Source):
 
     def _tables(self, names: Sequence[str]) -> Iterator[Any]:
         """The rows in use, as Arrow tables."""
-        wide = max(1, len(names))
+        wide = max(1, len(names) + self._text_cells)
         least = max(1, min(LEAST, LEAST_CELLS // wide))
         size = int(np.clip(self.memory_limit // (32 * 8 * wide), least, BATCH))  # a batch and copies: a small part
         first = 0
@@ -123,11 +125,16 @@ class StreamSource(Source):
         """Some of the columns."""
         part = copy(self)
         part.names, part._head = tuple(self.names[j] for j in columns), None
+        part._text_cells = self._text_cells if set(part.names) & set(self._texts) else 0
         return part
 
     def tokenised(self, columns: Sequence[int], options: Any, length: float | str | None) -> StreamSource:
         """Take columns as text: one pass counts their words, another the mean length where it is asked for."""
         texts = self.only(columns)
+        texts._text_cells = OF_TEXT
+        head = texts.head().frame
+        assert head is not None
+        texts._text_cells = int(head.estimated_size()) // len(head) + 1  # a byte: words are objects, 8 times as large
         counts = _summed(texts, lambda raw, name: WordCounts.of(raw, name, options))
         words = [found.chosen(name, options) for name, found in zip(texts.names, counts, strict=True)]
         found = {name: Column(name, "text", own, options) for name, own in zip(texts.names, words, strict=True)}
@@ -135,6 +142,7 @@ class StreamSource(Source):
         if length == "mean":
             means = [total.mean for total in _summed(texts, lambda raw, name: TextLengths.of(raw, name, found[name]))]
         own = copy(self)
+        own._text_cells = texts._text_cells
         own.n_entries = sum(int(each.documents.sum()) for each in counts)
         own._texts = {
             name: column if mean is None else replace(column, options=(*options, ("document_length", float(mean))))
