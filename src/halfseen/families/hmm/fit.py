@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from halfseen.assign import SOFT
 from halfseen.data import Cut, Evidence, Schema, Sequences, Source, Table
+from halfseen.data.sequence_stream import UnsortedSteps
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan, Search, Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
@@ -110,7 +111,10 @@ class HMMFit(HMMMethods):
 
         Their order is that of their content, so that results do not depend on the order in which they were given.
         """
-        steps = self._schema.encode(raw.source, evidence=evidence)
+        if isinstance(raw.source, UnsortedSteps):
+            steps = raw.source.steps(self._schema)
+        else:
+            steps = self._schema.encode(raw.source, evidence=evidence)
         return Sequences.of(steps, raw.cut.lengths, raw.weight).canonical()
 
     def _emission(self, summary: emission_builder.Summary, n_components: int, covariance: str) -> Leaf:
