@@ -17,6 +17,8 @@ import pytest
 ENTROPY = int(os.environ.get("HALFSEEN_ENTROPY", "0"))
 SYSTEM, default_rng = np.random.SeedSequence, np.random.default_rng
 
+collect_ignore_glob = ["src/halfseen/spark/*"]  # no examples; importing it needs pyspark
+
 
 class Seeds(SYSTEM):
     """A seed; without a number, the next of a fixed sequence."""

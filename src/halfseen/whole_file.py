@@ -18,12 +18,13 @@ _cleared: set[Path] = set()  # folders in which this process has removed what de
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def whole_file(path: str | os.PathLike[str], lasting: bool = True) -> Iterator[BinaryIO]:
     """Open a file to write bytes to; it replaces `path` when the block ends without an error.
 
     Until then the bytes are in a temporary file in the same folder, which an error removes: readers see the old file
     or the new one, never a part. If `path` is a symbolic link, the file that it points to is replaced. A full disk is
-    a `DiskFullError`. What a killed process left is removed by the next one that writes into the folder.
+    a `DiskFullError`. What a killed process left is removed by the next one that writes into the folder. A file that
+    need not outlast the machine (`lasting=False`) is not forced to the disk.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
@@ -43,7 +44,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 try:
                     yield file
                     file.flush()
-                    os.fsync(file.fileno())
+                    if lasting:
+                        os.fsync(file.fileno())
                 finally:
                     written = 0 if file.closed else file.tell()
             os.replace(temporary, target)

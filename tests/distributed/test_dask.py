@@ -174,6 +174,15 @@ def test_the_accuracy_of_a_frame_is_that_of_its_rows():
         model.score(frame[FEATURES])
 
 
+def test_draws_differ_between_partitions_and_not_between_evaluations():
+    model = fitted(hs.GaussianMixture(1, n_init=1), DATA[["size"]], {})
+    blank = dd.from_pandas(pd.DataFrame({"size": np.full(40, np.nan)}), npartitions=4)
+    drawn = model.impute(blank, draw=True, random_state=0)
+    values = drawn.compute()["size"]
+    assert len(set(values)) == 40
+    assert_array_equal(values, drawn.compute()["size"])
+
+
 def test_partitions_without_rows_change_nothing():
     parts = [DATA[FEATURES][:1000], DATA[FEATURES][:0], DATA[FEATURES][1000:]]
     model = hs.LatentClass(2, **OPTIONS)

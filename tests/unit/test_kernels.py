@@ -609,6 +609,28 @@ def test_consecutive_categories_are_encoded_as_any_others(kernels, cell, n_colum
         assert not kernels.encode_cells(cells + 1e-3, low, size, starts, lookup, out)
 
 
+@pytest.mark.parametrize("cell", [np.int8, np.int16, np.int32, np.int64, np.float64])
+def test_hashes_are_those_of_splitmix64_whatever_the_type_of_a_cell(kernels, cell):
+    """A canonical order that changed would change the results of all fits."""
+    cells = np.array([0, 1, -1, 100, 3] * 7).astype(cell)
+    hashes = np.full(len(cells), 0x9E3779B97F4A7C15, dtype=np.uint64)
+    kernels.hash_cells(cells, hashes)
+    if cell is np.float64:
+        assert hashes[:2].tolist() == [0xE220A8397B1DCDAF, 0xBCABCB2A8DAE6591]
+    else:
+        assert hashes[:3].tolist() == [0xE220A8397B1DCDAF, 0xE4D971771B652C20, 0xDE0A564CBCD060C4]
+    assert hashes[30:].tolist() == hashes[:5].tolist()
+    kernels.hash_cells(np.zeros(0, dtype=cell), np.zeros(0, dtype=np.uint64))
+
+
+def test_hashes_know_one_zero_and_one_missing_number(kernels):
+    other = np.array([0x7FF8000000000001, 0xFFF8000000000000], dtype=np.uint64).view(np.float64)
+    hashes = np.full(5, 7, dtype=np.uint64)
+    kernels.hash_cells(np.array([0.0, -0.0, np.nan, *other]), hashes)
+    assert len(set(hashes[:2].tolist())) == len(set(hashes[2:].tolist())) == 1
+    assert hashes[0] != hashes[2]
+
+
 def test_any_infinite_takes_no_hole_for_one(kernels, n_rows):
     cells = np.full((n_rows, 3), 1e308)
     cells[:, 1] = np.nan

@@ -118,6 +118,10 @@ Second = Annotated[
 Sql = Annotated[
     str | None, Option("--sql", metavar="QUERY", help="A query (or table) of a database, or any SQL over files.")
 ]
+Glob = Annotated[
+    str | None,
+    Option("--glob", metavar="PATTERN", help="In place of a file: all files that match are one table: 'visits/*.csv'."),
+]
 Missing = Annotated[
     str | None, Option("--missing", metavar="LIST", help='Cells that mean missing: "?,NA,-99". Empty cells always do.')
 ]
@@ -198,6 +202,7 @@ def fit(
     missing: Missing = None,
     weight: Weight = None,
     sql: Sql = None,
+    glob: Glob = None,
     assign: Assign = "soft",
     prior: Annotated[
         str | None,
@@ -260,6 +265,7 @@ def predict(
     reject: Annotated[float | None, Option("--reject", metavar="COST", help="Cost of not deciding.")] = None,
     why: Annotated[bool, Option("--why", help="Add the reasons for the class of each row.")] = False,
     sql: Sql = None,
+    glob: Glob = None,
     missing: Missing = None,
     safe_csv: SafeCsv = False,
     jobs: Jobs = -1,
@@ -319,6 +325,7 @@ def impute(
         bool, Option("--check", help="Hide known cells, impute them, and print the errors instead.")
     ] = False,
     sql: Sql = None,
+    glob: Glob = None,
     missing: Missing = None,
     safe_csv: SafeCsv = False,
     seed: Seed = 0,
@@ -345,6 +352,7 @@ def forecast(
     output: Out = "-",
     safe_csv: SafeCsv = False,
     sql: Sql = None,
+    glob: Glob = None,
     missing: Missing = None,
 ) -> None:
     """Forecast the steps after the last one of each sequence: probabilities of states, and expected values."""
@@ -370,6 +378,7 @@ def score(
     data: Data = "-",
     target: Second = None,
     sql: Sql = None,
+    glob: Glob = None,
     missing: Missing = None,
     weight: Weight = None,
     json: Json = False,

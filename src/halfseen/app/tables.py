@@ -16,6 +16,7 @@ from halfseen.analysis.decisions import decide
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
+from halfseen.app.glob import Pattern
 from halfseen.data.encodings import read_text
 from halfseen.data.files import FileTable, identifiers, open_table
 from halfseen.data.write import TableWriter
@@ -27,8 +28,10 @@ def reading_of_rows(request: Mapping[str, Any], *options_of: str) -> dict[str, A
     paths = request["data"] or [None]
     if len(paths) > 1:
         raise ParameterError(f"give one file of rows, not {len(paths)}: {', '.join(paths)}.")
+    pattern = paths[0] if isinstance(paths[0], Pattern) else None
     return {
-        "data": paths[0],
+        "data": None if pattern else paths[0],
+        **({"glob": pattern.alone()} if pattern else {}),
         "sql": request["sql"],
         "missing": options.names(request["missing"]),
         "ignore": options.names(request["ignore"]),
@@ -36,11 +39,15 @@ def reading_of_rows(request: Mapping[str, Any], *options_of: str) -> dict[str, A
     }
 
 
-def open_rows(data: str | None, sql: str | None, missing: Sequence[str], **columns: Any) -> FileTable:
-    """Open a file or a query."""
-    if data is None and sql is None:
+def open_rows(
+    data: str | None, sql: str | None, missing: Sequence[str], glob: str | None = None, **columns: Any
+) -> FileTable:
+    """Open a file, a pattern of files or a query."""
+    if isinstance(data, Pattern):
+        glob, data = data.alone(), None
+    if data is None and sql is None and glob is None:
         raise ParameterError("name a file to read, or - for standard input.")
-    return open_table(data, sql=sql, missing=missing, **columns)
+    return open_table(data, glob=glob, sql=sql, missing=missing, **columns)
 
 
 @contextmanager

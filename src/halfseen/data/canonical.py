@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data.counts import Counts
+from halfseen.kernels import active as kernels
 
 SEEDS = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)  # of two independent hashes
-STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))  # splitmix64's finaliser: shifts, factors
 SLICE = 1 << 15  # rows hashed at a time, so that temporaries stay small
 AT_ONCE = 1 << 25  # bytes reordered at a time, if a column has no more
 
@@ -28,18 +28,15 @@ def content_order(hashes: NDArray[np.uint64], weight: NDArray[np.float64]) -> ND
     return np.lexsort((weight, hashes[1], hashes[0]))
 
 
-def hash_rows(columns: Sequence[NDArray[Any]], n_rows: int) -> NDArray[np.uint64]:
-    """Two 64-bit hashes of each row, (2, N)."""
-    hashes = np.repeat(SEEDS[:, None], n_rows, axis=1)
+def hash_rows(columns: Sequence[NDArray[Any]], n_rows: int, n_hashes: int = 2) -> NDArray[np.uint64]:
+    """Two 64-bit hashes of each row, (2, N), or the first of them."""
+    hashes = np.repeat(SEEDS[:n_hashes, None], n_rows, axis=1)
     for start in range(0, n_rows, SLICE):
         part = slice(start, start + SLICE)
         for column in columns:
-            bits = _bits(column[part])
+            cells = _plain(column[part])
             for h in hashes[:, part]:
-                h ^= bits
-                for shift, factor in STEPS:
-                    h ^= h >> np.uint64(shift)
-                    h *= np.uint64(factor)
+                kernels.hash_cells(cells, h)
     return hashes
 
 
@@ -51,16 +48,12 @@ def hash_sequences(hashes: NDArray[np.uint64], lengths: NDArray[np.int64]) -> ND
     return np.add.reduceat(placed, firsts, axis=1)
 
 
-def _bits(cells: NDArray[Any]) -> NDArray[np.uint64]:
-    """Equal bits for equal cells."""
-    return (_tidy(cells) if cells.dtype.kind == "f" else cells.astype(np.int64)).view(np.uint64)
-
-
-def _tidy(cells: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A copy with one zero (-0.0 becomes 0.0) and one NaN."""
-    cells = cells.copy()
-    _tidy_in_place(cells)
-    return cells
+def _plain(cells: NDArray[Any]) -> NDArray[Any]:
+    """Cells side by side, of a type that can be hashed."""
+    if cells.dtype.kind == "f":
+        return np.ascontiguousarray(cells, np.float64)
+    signed = cells.dtype.kind == "i" and cells.dtype.isnative
+    return np.ascontiguousarray(cells) if signed else np.ascontiguousarray(cells).astype(np.int64)
 
 
 def _tidy_in_place(cells: NDArray[Any]) -> None:

@@ -18,7 +18,7 @@ distinct values; other numbers are gaussian.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data.frames import CodedColumn, RawColumn, Source
-from halfseen.data.nearly_numbers import OtherCells, missing_option, not_numbers, numbers_among
+from halfseen.data.nearly_numbers import OtherCells, is_number, missing_option, not_numbers, numbers_among
 from halfseen.errors import DataError, ParameterError
 from halfseen.registry import kinds
 
@@ -180,6 +180,23 @@ def are_quantity(cells: OtherCells, texts: Iterable[str]) -> bool:
         return False
     numbers = numbers_among(texts)
     return not next(known for known in kinds if known.recognises(numbers)).has_categories
+
+
+def may_be_guessed(columns: Iterable[Column], given: Collection[str | int]) -> bool:
+    """Whether columns inferred from the first rows are right if all cells of the others can be encoded by them.
+
+    A quantity remains one, and categories are complete if every cell has one. Texts of which some are numbers have to
+    be counted (`check_numbers`), and other kinds may depend on all values: unless `given`, they cannot be guessed.
+    """
+    for j, column in enumerate(columns):
+        if column.name in given or j in given:
+            continue
+        if not (column.kind.has_categories or column.kind.any_number):
+            return False
+        texts = [text for text in column.categories or () if isinstance(text, str)]
+        if 0 < sum(map(is_number, texts)) < len(texts):
+            return False
+    return True
 
 
 # ---------------------------------------------------------------------------------------- values, as kinds read them

@@ -143,6 +143,8 @@ class Source(ABC):
         Whether other processes hold the rows, and learn and encode them.
     memory_limit : int
         Bytes of memory to use for a table outside memory.
+    workers : int
+        Threads that read a table outside memory. No result depends on it.
     """
 
     names: tuple[str, ...]
@@ -156,6 +158,7 @@ class Source(ABC):
     streams: bool = False
     elsewhere: bool = False
     memory_limit: int = 0
+    workers: int = 1
 
     @property
     def n_labels(self) -> int:
@@ -191,6 +194,10 @@ class Source(ABC):
     def batches(self) -> Iterator[Source]:
         """Batches of rows, each in memory."""
         yield self
+
+    def head(self) -> Source | None:
+        """The first rows of a table outside memory that is read here; None for others."""
+        return None
 
     def learn(self, kinds: Mapping[int, str], by_choice: bool) -> tuple[Any, ...]:
         """Infer the columns of a table outside memory; `kinds` are given, by position."""
@@ -317,7 +324,7 @@ def read(X: Any, counts: bool = False) -> Source:
     except nw.exceptions.DuplicateError as error:
         raise DataError(f"{error}. Rename or drop all but one.") from None
     if isinstance(frame, nw.LazyFrame):
-        rows = "compute" if type(X).__module__.startswith("dask") else "collect"
+        rows = {"dask": "compute", "pyspark": "toPandas"}.get(type(X).__module__.partition(".")[0], "collect")
         raise DataTypeError(f"a lazy frame ({type(X).__module__}) holds no rows yet. Pass X.{rows}().")
     return _FrameSource(frame) if isinstance(frame, nw.DataFrame) else _ArraySource(X)
 

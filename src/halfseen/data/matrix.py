@@ -48,7 +48,8 @@ def as_matrix(source: Source) -> NDArray[Any]:
             out[first : first + batch.n_rows, j] = _numbers(batch.column(j), name)
 
     if source.streams:
-        in_pieces(source, write)
+        for _ in in_pieces(source, write):
+            pass
     else:
         write(source, 0)
     return out

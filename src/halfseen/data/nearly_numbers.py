@@ -49,8 +49,12 @@ class OtherCells:
                 self.others[text] += count
                 self.first.setdefault(text, begin + row)
 
-    def __add__(self, other: OtherCells) -> OtherCells:
-        return OtherCells(self.n_cells + other.n_cells, self.others + other.others, other.first | self.first)
+    def join(self, other: OtherCells) -> None:
+        """Add the cells of later rows."""
+        self.n_cells += other.n_cells
+        self.others.update(other.others)
+        for text, row in other.first.items():
+            self.first.setdefault(text, row)
 
     @property
     def few(self) -> bool:

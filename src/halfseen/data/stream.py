@@ -6,8 +6,8 @@ files, and the result is an ordinary `Table`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -16,15 +16,19 @@ from numpy.typing import NDArray
 from halfseen.data.columns import MAX_DISTINCT, Column, check_numbers, distinct_numbers, is_whole, read_kind
 from halfseen.data.duckdb_reader import BATCH, COUNT, Scan
 from halfseen.data.frames import Cells, CodedColumn, RawColumn, Source, read
+from halfseen.data.in_order import in_order
 from halfseen.data.nearly_numbers import OtherCells
 from halfseen.errors import DataError
 from halfseen.registry import kinds as registry
+
+Result = TypeVar("Result")
 
 MOST_TEXTS = 1_000_000  # the most distinct texts of a categorical column
 COPIES = 3  # of a table in memory: as it is read, its encoded blocks, and a copy of them
 PART = 4  # 1 / PART of the memory is for reading
 LEAST = 1 << 13  # rows of a batch; with fewer, calls take more time than rows
 LEAST_CELLS = 1 << 20  # cells of a batch of a wide table, for the same reason
+OF_WORKER = 32 << 20  # bytes for each thread; with less, fewer are used
 FEW = 1 << 16  # rows that may be loaded into memory when selected by number
 
 
@@ -68,7 +72,7 @@ class StreamSource(Source):
         self.line_of = scan.line_of if rows is None else None
         self.as_text = scan.text
 
-    def batches(self) -> Iterator[Source]:
+    def batches(self) -> Generator[Source, None, None]:
         for table in self._tables(self.names):
             yield read(table)
 
@@ -76,7 +80,7 @@ class StreamSource(Source):
         """The rows in use, as Arrow tables."""
         wide = max(1, len(names))
         least = max(1, min(LEAST, LEAST_CELLS // wide))
-        size = int(np.clip(self.memory_limit // (64 * 8 * wide), least, BATCH))  # a batch and copies: a small part
+        size = int(np.clip(self.memory_limit // (32 * 8 * wide), least, BATCH))  # a batch and copies: a small part
         first = 0
         for table in self._scan.batches(names, size, self.memory_limit // PART):
             last = first + table.num_rows
@@ -86,8 +90,33 @@ class StreamSource(Source):
                 yield table
             first = last
 
+    def head(self) -> Source:
+        batches = self.batches()
+        try:
+            head = next(batches)
+        finally:
+            batches.close()
+        head.as_text = self.as_text
+        return head
+
     def learn(self, kinds: Mapping[int, str], by_choice: bool) -> tuple[Column, ...]:
-        return learn_columns(self, kinds, by_choice)
+        head = self.head()
+        learners = learners_of(self, kinds)
+        for j, learner in enumerate(learners):
+            learner.add(head.column(j), 0)
+        known = {j: learner.column() for j, learner in enumerate(learners) if learner.settled}
+        rest = [j for j in range(len(self.names)) if j not in known]
+        if rest:  # only their cells are read
+            found = learn_columns(self._only(rest), {i: kinds[j] for i, j in enumerate(rest) if j in kinds}, by_choice)
+            known |= dict(zip(rest, found, strict=True))
+        return tuple(known[j] for j in range(len(self.names)))
+
+    def _only(self, columns: Sequence[int]) -> StreamSource:
+        """Some of the columns."""
+        names = [self.names[j] for j in columns]
+        part = StreamSource(self._scan, names, self.memory_limit, self.n_rows, self._rows, self._keep)
+        part.workers = self.workers
+        return part
 
     def grouped(self) -> Source | None:
         """The same rows with equal ones merged, with their numbers as weights; None if some rows are not used."""
@@ -96,7 +125,9 @@ class StreamSource(Source):
         scan = self._scan.grouped(self.names)
         if scan is None:
             return None
-        return loaded(scan, self.names, self.memory_limit, COUNT, None, self._keep, self.memory_limit // 2)
+        source = loaded(scan, self.names, self.memory_limit, COUNT, None, self._keep, self.memory_limit // 2)
+        source.workers = self.workers
+        return source
 
     def column(self, j: int) -> RawColumn:
         import pyarrow as pa
@@ -108,7 +139,9 @@ class StreamSource(Source):
         if len(rows) > FEW and (np.diff(rows) > 0).all():
             chosen = np.zeros(self.n_rows if self._rows is None else len(self._rows), dtype=bool)
             chosen[rows if self._rows is None else np.flatnonzero(self._rows)[rows]] = True
-            return StreamSource(self._scan, self.names, self.memory_limit, len(rows), chosen, self._keep)
+            taken = StreamSource(self._scan, self.names, self.memory_limit, len(rows), chosen, self._keep)
+            taken.workers = self.workers
+            return taken
         return self._picked(rows)
 
     def _picked(self, rows: NDArray[np.intp]) -> Source:
@@ -210,14 +243,23 @@ def labels_of(raw: RawColumn) -> NDArray[Any]:
 
 def learn_columns(source: Source, kinds: Mapping[int, str], by_choice: bool = True) -> tuple[Column, ...]:
     """Infer kind and categories of all columns in one pass; equal to `learn_column` on the whole columns."""
-    learners = [ColumnLearner(name, kinds.get(j)) for j, name in enumerate(source.names)]
+    learners = learners_of(source, kinds)
 
-    def learn(batch: Source, first: int) -> None:
-        for j, learner in enumerate(learners):
+    def learn(batch: Source, first: int) -> list[ColumnLearner]:
+        found = [learner.empty() for learner in learners]
+        for j, learner in enumerate(found):
             learner.add(batch.column(j), first)
+        return found
 
-    in_pieces(source, learn)
+    for batch in in_pieces(source, learn):
+        for learner, found in zip(learners, batch, strict=True):
+            learner.join(found)
     return learned(learners, source, by_choice)
+
+
+def learners_of(source: Source, kinds: Mapping[int, str]) -> list[ColumnLearner]:
+    """Return what learns each column of a source."""
+    return [ColumnLearner(name, kinds.get(j)) for j, name in enumerate(source.names)]
 
 
 def learned(learners: Sequence[ColumnLearner], source: Source, by_choice: bool = True) -> tuple[Column, ...]:
@@ -227,16 +269,35 @@ def learned(learners: Sequence[ColumnLearner], source: Source, by_choice: bool =
     return tuple(learner.column() for learner in learners)
 
 
-def in_pieces(source: Source, use: Callable[[Source, int], Any]) -> None:
-    """Call `use` with each batch and the number of its first row; errors name the rows of the batch."""
-    first = 0
-    for batch in source.batches():
+def in_pieces(source: Source, use: Callable[[Source, int], Result]) -> Iterator[Result]:
+    """Yield what `use` makes of each batch and the number of its first row, in order; errors name the rows.
+
+    The workers of the source call it, for several batches at a time.
+    """
+
+    def used(numbered: tuple[Source, int]) -> Result:
+        batch, first = numbered
         try:
-            use(batch, first)
+            return use(batch, first)
         except DataError as error:
             where = f"in rows {first} to {first + batch.n_rows - 1} (counted from the first of these)"
             raise type(error)(f"{where}: {error}") from None
-        first += batch.n_rows
+
+    return in_order(used, _numbered(source.batches()), threads(source))
+
+
+def threads(source: Source) -> int:
+    """Return the number of threads that read a source: its workers, as far as its memory is enough for them."""
+    return max(1, min(source.workers, source.memory_limit // OF_WORKER))
+
+
+def _numbered(batches: Iterable[Source]) -> Iterator[tuple[Source, int]]:
+    """Yield batches with the numbers of their first rows."""
+    first = 0
+    for batch in batches:
+        n_rows = batch.n_rows
+        yield batch, first
+        first += n_rows
 
 
 class ColumnLearner:
@@ -274,20 +335,30 @@ class ColumnLearner:
         if not self.settled:
             self._add_numbers(distinct_numbers(raw))
 
+    def empty(self) -> ColumnLearner:
+        """A learner of the same column that has not seen a cell."""
+        return ColumnLearner(self.name, None if self.kind is None else self.kind.name)
+
     def __add__(self, other: ColumnLearner) -> ColumnLearner:
+        both = self.empty()
+        both.join(self)
+        both.join(other)
+        return both
+
+    def join(self, other: ColumnLearner) -> None:
+        """Add what another learner has seen in later rows."""
         if None not in (self.type, other.type) and self.type != other.type:
             raise self._mixed(other.type)
-        both = ColumnLearner(self.name, None if self.kind is None else self.kind.name)
-        both.type = self.type or other.type
-        both.texts = self.texts | other.texts
-        both._check_few(len(both.texts), "texts")
-        if self.levels is not None or other.levels is not None:
-            both.levels = (self.levels or {}) | (other.levels or {})
-        both.ordered = self.ordered or other.ordered
-        both.cells = self.cells + other.cells
-        both.numbers, both.settled = self.numbers, self.settled or other.settled
-        both._add_numbers(other.numbers)
-        return both
+        self.type = self.type or other.type
+        self.texts |= other.texts
+        self._check_few(len(self.texts), "texts")
+        if other.levels is not None:
+            self.levels = (self.levels or {}) | other.levels
+        self.ordered = self.ordered or other.ordered
+        self.cells.join(other.cells)
+        if not self.settled:
+            self.settled = other.settled
+            self._add_numbers(other.numbers)
 
     def _mixed(self, other: Any) -> DataError:
         return DataError(f"column {self.name!r} mixes {self.type} and {other}. Make all its cells of one type.")

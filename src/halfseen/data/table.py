@@ -23,12 +23,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from halfseen.data import canonical, spill
 from halfseen.data.arrays import HEAD, FastEncodingFailed, LazyBlocks, Reader, Run, survey
+from halfseen.data.buckets import Buckets, Dealt
 from halfseen.data.columns import Block, Column, learn_column
 from halfseen.data.counts import Counts
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
 from halfseen.data.rows import Chunk, Rows
-from halfseen.data.stream import in_pieces
+from halfseen.data.stream import in_pieces, threads
 from halfseen.errors import DataError, LightRowWarning, ParameterError, UnknownCategoryWarning, warn
 from halfseen.sums import Runner, Task, serial
 
@@ -234,24 +235,30 @@ class Schema:
         if source.elsewhere:
             encoded: Table = source.encoded(self, evidence)
             return encoded
-        if evidence is not None and len(evidence.index) != source.n_rows:
-            raise DataError(f"evidence is about {len(evidence.index)} rows, but X has {source.n_rows}.")
+        _check_length(evidence, source)
         if source.streams:
             return self._encode_batches(source, row_weight(source, weight), evidence)
         checked = row_weight(source, weight)
-        readers = {name: self._reader(source, name) for name in self.blocks}
-        if once and None not in readers.values():
-            unread = LazyBlocks(readers, range(source.n_rows))  # type: ignore[arg-type]
-            return Table(self, unread, checked, evidence)
-        unknown: Counter[tuple[str, Any]] = Counter()
-        blocks = {name: self._block(source, name, reader, unknown) for name, reader in readers.items()}
+        if once:
+            readers = {name: self._reader(source, name) for name in self.blocks}
+            if None not in readers.values():
+                unread = LazyBlocks(readers, range(source.n_rows))  # type: ignore[arg-type]
+                return Table(self, unread, checked, evidence)
+        blocks, unknown = self._encoded(source)
         _warn_unknown(unknown)
         return Table(self, blocks, checked, evidence)
 
-    def gather(self, source: Source, weight: ArrayLike | None = None, evidence: Evidence | None = None) -> Table:
+    def gather(
+        self,
+        source: Source,
+        weight: ArrayLike | None = None,
+        evidence: Evidence | None = None,
+        guessed: bool = False,
+    ) -> Table:
         """Turn a source into a canonical table: `encode`, then `Table.canonical`.
 
-        Equal rows of a table outside memory are merged by its reader where possible.
+        Rows of a table outside memory are ordered as they are encoded, and equal ones merged by its reader where
+        possible. If the schema is `guessed`, `FastEncodingFailed` is raised where a cell contradicts it.
 
         Examples
         --------
@@ -263,7 +270,11 @@ class Schema:
         discrete = all(column.kind.has_categories for column in self.columns)
         if source.streams and discrete and evidence is None and weight is None and source.weight is None:
             source = source.grouped() or source
-        return self.encode(source, weight, evidence).canonical(overwrite=True)
+        if not source.streams or source.elsewhere:
+            return self.encode(source, weight, evidence).canonical(overwrite=True)
+        self._check_names(source)
+        _check_length(evidence, source)
+        return self._gather_batches(source, row_weight(source, weight), evidence, guessed)
 
     def _reader(self, source: Source, name: str) -> Reader | None:
         return Reader.find(source, self.block(name))
@@ -286,16 +297,45 @@ class Schema:
             block.name: spill.scratch((source.n_rows, len(block.members)), block.kind.dtype(block))
             for block in self.each_block()
         }
-        unknown: Counter[tuple[str, Any]] = Counter()
 
-        def encode(batch: Source, first: int) -> None:
+        def encode(batch: Source, first: int) -> Counter[tuple[str, Any]]:
+            encoded, unknown = self._encoded(batch)
             for name, block in blocks.items():
-                rows = slice(first, first + batch.n_rows)
-                block[rows] = self._block(batch, name, self._reader(batch, name), unknown)
+                block[first : first + batch.n_rows] = encoded[name]
+            return unknown
 
-        in_pieces(source, encode)
-        _warn_unknown(unknown)
+        _warn_unknown(sum(in_pieces(source, encode), Counter()))
         return Table(self, blocks, spill.copied_to_file(weight, source.memory_limit), evidence, source.memory_limit)
+
+    def _gather_batches(
+        self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None, guessed: bool
+    ) -> Table:
+        """Turn a source into a canonical table in temporary files; rows are dealt to buckets as they are encoded."""
+        evidence = None if evidence is None else evidence.canonical()
+        packing = _Packing.of(self, weight, evidence)
+        others: Counter[tuple[str, Any]] = Counter()
+
+        def deal(batch: Source, first: int) -> tuple[Dealt, Counter[tuple[str, Any]]]:
+            blocks, unknown = self._encoded(batch)
+            if guessed and unknown:
+                raise FastEncodingFailed
+            part = slice(first, first + batch.n_rows)
+            table = Table(self, blocks, weight[part], None if evidence is None else evidence.take(part))
+            if not table.weight.all():
+                table = table.take(np.flatnonzero(table.weight))
+            return packing.dealt(table, found), unknown
+
+        with Buckets(packing.like(), source.n_rows, source.memory_limit, threads(source)) as found:
+            for dealt, unknown in in_pieces(source, deal):
+                found.add(dealt)
+                others += unknown
+            _warn_unknown(others)
+            return packing.merged(found, source.memory_limit)
+
+    def _encoded(self, source: Source) -> tuple[dict[str, Any], Counter[tuple[str, Any]]]:
+        """Return the blocks of a source in memory, and the unknown categories."""
+        unknown: Counter[tuple[str, Any]] = Counter()
+        return {name: self._block(source, name, self._reader(source, name), unknown) for name in self.blocks}, unknown
 
     def decode(self, block: str, array: NDArray[Any]) -> list[list[Any]]:
         """Turn rows of a block back into columns of values.
@@ -401,7 +441,7 @@ class Table(Rows):
     @cached_property
     def blank(self) -> NDArray[np.bool_]:
         """Rows of which nothing was observed, neither a cell nor a label, (N,)."""
-        found = np.zeros(self.n_rows, dtype=bool)
+        found = np.zeros(self.n_rows, bool) if self.memory_limit is None else spill.scratch((self.n_rows,), bool)
         if self.evidence is not None and self.evidence.complete:
             return found
         first = 0
@@ -554,23 +594,12 @@ class Table(Rows):
 
     def _canonical_in_files(self, evidence: Evidence | None, memory_limit: int) -> Table:
         """The same, some rows in memory at a time."""
-        arrays = [*self.blocks.values(), self.weight, *([] if evidence is None else [evidence.index])]
-
-        def part(rows: spill.Arrays) -> Table:
-            own = None if evidence is None else Evidence(evidence.patterns, rows.pop())
-            *blocks, weight = rows
-            return Table(self.schema, dict(zip(self.blocks, blocks, strict=True)), weight, own)
-
-        def hashed(rows: spill.Arrays) -> NDArray[np.uint64]:
-            table = part(rows)
-            return canonical.hash_rows(table._content(table.evidence), table.n_rows)[0]
-
-        def merged(rows: spill.Arrays) -> spill.Arrays:
-            table = part(rows)
-            found = table._merged(table.evidence, overwrite=False)
-            return [*found.blocks.values(), found.weight, *([] if found.evidence is None else [found.evidence.index])]
-
-        return replace(part(spill.sorted_and_merged(arrays, hashed, merged, memory_limit)), memory_limit=memory_limit)
+        packing = _Packing.of(self.schema, self.weight, evidence)
+        table = replace(self, evidence=evidence)
+        with Buckets(packing.like(), self.n_rows, memory_limit) as found:
+            for part in spill.slices(self.n_rows, memory_limit, packing.arrays(table)):
+                found.add(packing.dealt(table.take(part), found))
+            return packing.merged(found, memory_limit)
 
 
 def chunk_rows(n_rows: int, largest: int = LARGEST) -> int:
@@ -648,6 +677,67 @@ def row_weight(source: Source, weight: ArrayLike | None) -> NDArray[np.float64]:
     if given is None and source.streams:
         return np.broadcast_to(np.float64(1), source.n_rows)  # without taking any memory
     return check_weight(given, source.n_rows)
+
+
+def _check_length(evidence: Evidence | None, source: Source) -> None:
+    if evidence is not None and len(evidence.index) != source.n_rows:
+        raise DataError(f"evidence is about {len(evidence.index)} rows, but X has {source.n_rows}.")
+
+
+# -------------------------------------------------------------------------------------------------------- rows in files
+
+
+@dataclass(frozen=True)
+class _Packing:
+    """Rows of a table as plain arrays and back: blocks, weights if they differ, patterns of labels if there are any.
+
+    Parameters
+    ----------
+    schema : Schema
+    weight : float or None                of every row; None: they differ
+    patterns : (P, K) array or None       of canonical evidence
+    """
+
+    schema: Schema
+    weight: float | None
+    patterns: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, schema: Schema, weight: NDArray[np.float64], evidence: Evidence | None) -> _Packing:
+        same = float(weight[0]) if len(weight) and weight.strides == (0,) else None
+        return cls(schema, same, None if evidence is None else evidence.patterns)
+
+    def like(self) -> spill.Arrays:
+        """Return the arrays of no rows."""
+        blocks = [np.empty((0, len(block.members)), block.kind.dtype(block)) for block in self.schema.each_block()]
+        weight = [np.empty(0)] if self.weight is None else []
+        return [*blocks, *weight, *([] if self.patterns is None else [np.empty(0, np.int32)])]
+
+    def arrays(self, table: Table) -> spill.Arrays:
+        """Return the arrays of some rows."""
+        weight = [table.weight] if self.weight is None else []
+        return [*table.blocks.values(), *weight, *([] if table.evidence is None else [table.evidence.index])]
+
+    def table(self, arrays: spill.Arrays) -> Table:
+        """Return the rows of some arrays."""
+        rest = list(arrays)
+        evidence = None if self.patterns is None else Evidence(self.patterns, rest.pop())
+        weight = rest.pop() if self.weight is None else np.broadcast_to(np.float64(self.weight), len(rest[0]))
+        return Table(self.schema, dict(zip(self.schema.blocks, rest, strict=True)), weight, evidence)
+
+    def dealt(self, table: Table, buckets: Buckets) -> Dealt:
+        """Return some rows as buckets take them."""
+        return buckets.deal(self.arrays(table), canonical.hash_rows(table.content(), table.n_rows, 1)[0])
+
+    def merged(self, buckets: Buckets, memory_limit: int) -> Table:
+        """Return all rows of the buckets, sorted, equal ones merged."""
+        weighed = replace(self, weight=None)
+
+        def merge(arrays: spill.Arrays) -> spill.Arrays:
+            table = self.table(arrays)
+            return weighed.arrays(table._merged(table.evidence, overwrite=False))
+
+        return replace(weighed.table(buckets.merged(merge)), memory_limit=memory_limit)
 
 
 # -------------------------------------------------------------------------------------------------------------- columns

@@ -391,6 +391,11 @@ NB_MODULE(compiled, m) {
     bind_chain(m);
     bind_align(m);
     bind_tree(m);
+#define HALFSEEN_HASH(Cell)                                                                                          \
+    bind(m, "hash_cells",                                                                                            \
+         [](Array1<const Cell> cells, Array1<std::uint64_t> hashes) { hash_cells(view(cells), view(hashes)); });
+    HALFSEEN_FOR_EACH_CELL(HALFSEEN_HASH)
+#undef HALFSEEN_HASH
     bind(m, "any_infinite", [](In2 cells) { return any_infinite(view(cells)); });
     bind(m, "first_rows", [](Index labels, std::int64_t low, Array1<std::int64_t> first) {
         first_rows(view(labels), low, view(first));

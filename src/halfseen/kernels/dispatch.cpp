@@ -15,6 +15,8 @@ namespace halfseen {
     void survey_near(Matrix<const Cell>, Span<const Cell>, Span<std::uint64_t>, Span<std::uint64_t>);                \
     template <class Cell>                                                                                            \
     bool encode_distances(const Cell*, const Cell*, const Cell*, std::size_t, std::int8_t*);                         \
+    template <class Cell>                                                                                            \
+    void hash_cells(Span<const Cell>, Span<std::uint64_t>);                                                          \
     bool any_infinite(Matrix<const double>);                                                                         \
     void gaussian_count(Matrix<const double>, Matrix<const double>, Span<const std::int64_t>, Span<const double>,    \
                         Stack<double>);                                                                              \
@@ -82,6 +84,15 @@ bool encode_distances(const Cell* cells, const Cell* low, const Cell* sizes, std
 HALFSEEN_CELLS(std::int64_t)
 HALFSEEN_CELLS(double)
 #undef HALFSEEN_CELLS
+
+template <class Cell>
+void hash_cells(Span<const Cell> cells, Span<std::uint64_t> hashes) {
+    HALFSEEN_PICK(hash_cells(cells, hashes));
+}
+
+#define HALFSEEN_HASH(Cell) template void hash_cells(Span<const Cell>, Span<std::uint64_t>);
+HALFSEEN_FOR_EACH_CELL(HALFSEEN_HASH)
+#undef HALFSEEN_HASH
 
 bool any_infinite(Matrix<const double> cells) { HALFSEEN_PICK(any_infinite(cells)); }
 

@@ -168,6 +168,15 @@ bool encode_distances(
     std::size_t size,
     std::int8_t* out);                  // (size,) out, -1 = missing or unknown
 
+// The types of cells in blocks.
+#define HALFSEEN_FOR_EACH_CELL(use) use(std::int8_t) use(std::int16_t) use(std::int32_t) use(std::int64_t) use(double)
+
+// Equal cells have equal hashes: there is one zero and one NaN, and whole numbers of any size are alike.
+template <class Cell>
+void hash_cells(
+    Span<const Cell> cells,             // (N,)    in
+    Span<std::uint64_t> hashes);        // (N,)    the hash of the cells before this one; of this one too
+
 bool any_infinite(
     Matrix<const double> cells);        // (N, D)  in
 

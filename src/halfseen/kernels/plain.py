@@ -162,6 +162,24 @@ def survey_near(
     far |= (~inside & (cells == cells)).any(axis=0).astype(np.uint64)
 
 
+def hash_cells(
+    cells: NDArray[np.integer[Any]] | Floats,  # (N,)  in
+    hashes: NDArray[np.uint64],  # (N,)  the hash of the cells before this one; of this one too
+) -> None:
+    """The finaliser of splitmix64, of hash xor cell; there is one zero and one NaN, and all integer types are alike.
+
+    h ^= x;  h = (h ^ h >> 30) 0xBF58476D1CE4E5B9;  h = (h ^ h >> 27) 0x94D049BB133111EB;  h ^= h >> 31.
+    """
+    if cells.dtype.kind == "f":
+        bits = np.where(np.isnan(cells), np.nan, cells + 0.0).view(np.uint64)
+    else:
+        bits = cells.astype(np.int64).view(np.uint64)
+    hashes ^= bits
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        hashes ^= hashes >> np.uint64(shift)
+        hashes *= np.uint64(factor)
+
+
 def any_infinite(
     cells: Floats,  # (N, D)  in
 ) -> bool:

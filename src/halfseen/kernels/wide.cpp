@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "kernels.hpp"
 #include "lanes.hpp"
@@ -72,6 +73,31 @@ bool encode_distances(const Cell* cells, const Cell* low, const Cell* sizes, std
 HALFSEEN_CELLS(std::int64_t)
 HALFSEEN_CELLS(double)
 #undef HALFSEEN_CELLS
+
+namespace {
+
+inline std::uint64_t bits_of(std::int64_t x) { return std::uint64_t(x); }
+inline std::uint64_t bits_of(double x) {
+    constexpr std::uint64_t NOT_A_NUMBER = 0x7ff8000000000000;
+    return x != x ? NOT_A_NUMBER : std::bit_cast<std::uint64_t>(x + 0.0);
+}
+
+}  // namespace
+
+template <class Cell>
+void hash_cells(Span<const Cell> cells, Span<std::uint64_t> hashes) {
+    using Wide = std::conditional_t<std::is_floating_point_v<Cell>, double, std::int64_t>;
+    for (std::size_t n = 0; n < cells.size; ++n) {
+        std::uint64_t h = hashes[n] ^ bits_of(Wide(cells[n]));
+        h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9;
+        h = (h ^ (h >> 27)) * 0x94D049BB133111EB;
+        hashes[n] = h ^ (h >> 31);
+    }
+}
+
+#define HALFSEEN_HASH(Cell) template void hash_cells(Span<const Cell>, Span<std::uint64_t>);
+HALFSEEN_FOR_EACH_CELL(HALFSEEN_HASH)
+#undef HALFSEEN_HASH
 
 bool any_infinite(Matrix<const double> cells) {
     std::uint64_t found = 0;

@@ -4,6 +4,6 @@ Parallel work is over chunks only. Chunk boundaries depend on the data alone and
 order, so that one worker and eight give the same bits.
 """
 
-from halfseen.runners.threads import runner
+from halfseen.runners.threads import reading_jobs, runner
 
-__all__ = ["runner"]
+__all__ = ["reading_jobs", "runner"]

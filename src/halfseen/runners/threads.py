@@ -40,6 +40,11 @@ def read_jobs(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
 
+def reading_jobs(n_jobs: int | None) -> int:
+    """Return the number of threads that read and order a table outside memory: `n_jobs`; None: all cores."""
+    return read_jobs(-1 if n_jobs is None else n_jobs)
+
+
 class Threads:
     """A runner with a pool of threads and the calling one.
 

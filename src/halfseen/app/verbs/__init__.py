@@ -19,10 +19,12 @@ def run(verb: str, request: Mapping[str, Any]) -> int:
     """Run a verb and return the exit code."""
     from halfseen.app import console
     from halfseen.app.flags import translator
+    from halfseen.app.glob import with_pattern
     from halfseen.errors import HalfseenError, InterruptedWarning, ParameterError
 
     translate = translator(verb, request)
     try:
+        request = with_pattern(request)
         with console.shown_warnings(translate) as seen:
             if verb in OWN:
                 import_module(f"halfseen.app.verbs.{verb}").run({**request, "translate": translate})

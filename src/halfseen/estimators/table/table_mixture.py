@@ -38,7 +38,7 @@ from halfseen.kinds.text import telling_words
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
-from halfseen.runners import runner
+from halfseen.runners import reading_jobs, runner
 from halfseen.runners.frames import is_elsewhere
 from halfseen.structures.structure import Inference
 from halfseen.sums import Parts, Runner, serial
@@ -356,6 +356,7 @@ class TableMixture(InformationCriteria, NamedComponents):
     def _read(self, X: Any, reset: bool) -> Source:
         """Read a table, and remember or check what scikit-learn wants to know of it."""
         source = read(X, counts=self._takes_text)
+        source.workers = reading_jobs(self.n_jobs)
         if not reset and hasattr(self, "_schema") and self._schema.is_sparse and source.numbers() is not None:
             source = SparseSource(sparse.csr_array(source.numbers()))  # the same counts, zeros and all
         face = source.for_sklearn(X)

@@ -29,7 +29,7 @@ from halfseen.families.kmeans.comparison import Clusters
 from halfseen.families.kmeans.imputation_check import ClusterCells
 from halfseen.families.kmeans.points import FEW, Here, Points, centred, spread
 from halfseen.leaves.leaf import Floats
-from halfseen.runners import runner
+from halfseen.runners import reading_jobs, runner
 from halfseen.runners.frames import is_elsewhere, rows_of
 from halfseen.seeds import child
 from halfseen.sums import Runner
@@ -454,6 +454,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         if not reset:
             check_is_fitted(self, "_centred")
         source = read(X)
+        source.workers = reading_jobs(self.n_jobs)
         validate_data(self, source.for_sklearn(X), reset=reset, skip_check_array=True)
         return source
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.assign import SOFT
-from halfseen.data import CHUNK, Chunk, Schema, Source, Table, row_weight
-from halfseen.data.columns import read_kind
+from halfseen.data import CHUNK, Chunk, Evidence, FastEncodingFailed, Schema, Source, Table, row_weight
+from halfseen.data.columns import may_be_guessed, read_kind
 from halfseen.data.counts import SparseSource
 from halfseen.data.text import read_options, tokenised
 from halfseen.engine.loop.model import Reduced
@@ -25,7 +26,7 @@ from halfseen.engine.services.checkpoint import evaluate
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, all_countable, counted, reduce
 from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labelled, split
-from halfseen.errors import ParameterError
+from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.selection import FittedComponents
 from halfseen.estimators.state import Origin
@@ -100,6 +101,29 @@ class MixtureFit(TableMixture):
     def _learn_schema(self, source: Source) -> Schema:
         with runner(self.n_jobs, source.n_rows // CHUNK) as run:
             return self._arranged(Schema.learn(source, self.columns, run))
+
+    def _gathered(self, source: Source, weight: Floats | None, evidence: Evidence | None) -> Table:
+        """Return the canonical table of a source.
+
+        A table outside memory is read once if its first rows show what all columns are, otherwise twice.
+        """
+        schema = self._guess_from_head(source)
+        if schema is not None:
+            with suppress(FastEncodingFailed):
+                return schema.gather(source, weight, evidence, guessed=True)
+        return self._learn_schema(source).gather(source, weight, evidence)
+
+    def _guess_from_head(self, source: Source) -> Schema | None:
+        """Return the columns that the first rows of a table outside memory suggest; None if they may not be guessed."""
+        head = source.head()
+        if head is None:
+            return None
+        try:
+            schema = self._learn_schema(head)
+        except (DataError, ParameterError):  # which all rows may resolve, or raise again
+            return None
+        discrete = all(column.kind.has_categories for column in schema.columns)  # then equal rows are merged first
+        return schema if not discrete and may_be_guessed(schema.columns, set(self._declared or ())) else None
 
     def _arranged(self, schema: Schema) -> Schema:
         """Check the columns that options name, and give those that are treated apart blocks of their own."""

@@ -196,7 +196,7 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         if known and not self._has_latent():  # counting: one pass, in any order of the rows
             in_one_pass(self._fit_table, schema, source, weight, evidence)
         else:
-            self._fit_table(schema.encode(source, weight, evidence.repeated(inside)).canonical(overwrite=True))
+            self._fit_table(schema.gather(source, weight, evidence.repeated(inside)))
 
     def _guess(self, source: Source) -> Schema | None:
         """Return the columns that the first rows suggest, if they may be guessed."""

@@ -137,7 +137,7 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
             source, weight = source.take(used), weight[used]
             evidence = None if evidence is None else evidence.take(used)
         weighed = None if source.streams and (weight[:1] if weight.strides == (0,) else weight == 1).all() else weight
-        return source, self._learn_schema(source).gather(source, weighed, evidence)
+        return source, self._gathered(source, weighed, evidence)
 
     @available_if(_one_size)
     @rollback_on_error

@@ -5,6 +5,7 @@ from halfseen.families.options import GROUP, TIME, UNKNOWN, VARIANCE_FLOOR
 
 TRANSCRIPTS = Option("transcripts", "CSV or TSV file: the name of each recording or group, and its transcript.", "FILE")
 TIER = Option("tier", "Tier of TextGrid files that has the words.", "NAME")
+A_FOLDER = "give a folder of audio, or one file of steps"
 ONE_START = "there is one start"
 
 FAMILY = Family(
@@ -59,10 +60,11 @@ FAMILY = Family(
             "weight": "all recordings count alike",
             "covariance": "the variances of its columns are independent",
             "memory": "sequences are read whole",
+            "glob": A_FOLDER,
             "restarts": ONE_START,
             "criterion": ONE_START,
             "report": "transcripts have no report. Use halfseen align, or plot_alignment in Python for a picture",
         },
-        "score": {"weight": "all recordings count alike"},
+        "score": {"weight": "all recordings count alike", "glob": A_FOLDER},
     },
 )

@@ -1,0 +1,34 @@
+"""A job on Spark Connect: fits to three partitions of a table, and writes the model and its predictions to a folder.
+
+Run in a process of its own: one process has either classic Spark or Spark Connect.
+"""
+
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import spark_partition_id
+
+import halfseen as hs
+from halfseen.spark import LatentClass
+
+folder = Path(sys.argv[1])
+session = (
+    SparkSession.builder.remote("local[1,4]")
+    .config("spark.local.dir", str(folder))
+    .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+    .getOrCreate()
+)
+frame = session.read.parquet(str(folder / "rows.parquet")).repartition(3)
+model = hs.LatentClass(2, n_init=1, random_state=0, max_iter=2).fit(frame, sample_weight="weight")
+answers = model.score_samples(model.predict(frame)).withColumn("part", spark_partition_id())
+pq.write_table(answers.toArrow(), folder / "predicted.parquet")
+hs.save(model, folder / "connect.halfseen")
+
+stage = LatentClass(n_components=2, n_init=1, random_state=0, max_iter=2, weightCol="weight", probabilityCol="")
+Pipeline(stages=[stage]).fit(frame).save(str(folder / "pipeline"))
+answers = PipelineModel.load(str(folder / "pipeline")).transform(frame)
+pq.write_table(answers.toArrow(), folder / "pipeline.parquet")
+session.stop()
