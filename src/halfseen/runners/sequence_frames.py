@@ -7,11 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from halfseen.errors import ParameterError
-from halfseen.runners.frames import _is_dask as is_distributed
+from halfseen.errors import DataTypeError, ParameterError
+from halfseen.runners.frames import _is_dask, is_elsewhere
 from halfseen.sums import NOTHING, Nothing
 
-__all__ = ["check_lengths", "is_distributed", "mapped", "sequences_of", "summed"]
+
+def is_distributed(X: Any) -> bool:
+    """Whether other processes hold the steps of a table of sequences; refuse frames of engines other than Dask."""
+    if is_elsewhere(X) and not _is_dask(X):
+        raise DataTypeError(
+            f"sequences in a {type(X).__name__} of {type(X).__module__.partition('.')[0]} are not read: of the engines, "
+            "only Dask holds them. Pass a Dask frame, or the sequences in a data frame of this process."
+        )
+    return _is_dask(X)
 
 
 def sequences_of(X: Any, groups: Any, time: Any = None, weight: Any = None, target: Any = None) -> Any:
