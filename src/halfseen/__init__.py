@@ -36,6 +36,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "report": "halfseen.app.report.page",
     "save": "halfseen.app.model_file",
     "show_versions": "halfseen.app.versions",
+    "standard_errors": "halfseen.analysis.standard_errors",
     "to_onnx": "halfseen.app.onnx",
     "to_sql": "halfseen.app.export",
 }

@@ -3,6 +3,7 @@ from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.analysis.posterior import posterior
+from halfseen.analysis.standard_errors import standard_errors
 from halfseen.analysis.validation import cross_validate
 from halfseen.app.export import to_sql
 from halfseen.app.model_file import load, save
@@ -95,6 +96,7 @@ __all__ = [
     "save",
     "score_links",
     "show_versions",
+    "standard_errors",
     "to_onnx",
     "to_sql",
     "write_bif",

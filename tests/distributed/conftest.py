@@ -2,6 +2,8 @@
 
 import pytest
 
+collect_ignore = ["connect_job.py"]  # a test runs it, in a process of its own
+
 
 @pytest.fixture(scope="session", params=[1, 2], ids=["1 worker", "2 workers"])
 def client(request):

@@ -25,7 +25,7 @@ frame = session.read.parquet(str(folder / "rows.parquet")).repartition(3)
 model = hs.LatentClass(2, n_init=1, random_state=0, max_iter=2).fit(frame, sample_weight="weight")
 answers = model.score_samples(model.predict(frame)).withColumn("part", spark_partition_id())
 pq.write_table(answers.toArrow(), folder / "predicted.parquet")
-hs.save(model, folder / "connect.halfseen")
+hs.save(model, folder / "model.halfseen")
 
 stage = LatentClass(n_components=2, n_init=1, random_state=0, max_iter=2, weightCol="weight", probabilityCol="")
 Pipeline(stages=[stage]).fit(frame).save(str(folder / "pipeline"))

@@ -1,10 +1,13 @@
 """Spark frames: the same bits as the same partitions in this process, whatever happens to workers and files."""
 
+import io
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +23,7 @@ from halfseen.runners import environment, spark_tasks
 from halfseen.runners.local import LocalCluster
 from halfseen.runners.spark import SparkCluster
 from tests.distributed.test_dask import DATA, FEATURES, dd, distributed, fitted, same_bits
+from tests.unit.test_docs import assert_alike
 
 sql = pytest.importorskip("pyspark.sql", reason="needs pyspark")
 pytestmark = [
@@ -68,6 +72,8 @@ def session(folder):
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # quick to start
+            .config("spark.sql.codegen.wholeStage", "false")
             .config("spark.local.dir", str(folder))
             .config("spark.sql.shuffle.partitions", "2")
             .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
@@ -444,27 +450,51 @@ def test_what_cannot_be_saved_or_loaded_is_refused(session, tmp_path):
         stage().setParams(weightCol="wieght").fit(spark_frame(session, FEATURES))
 
 
-# ---- Spark Connect ---------------------------------------------------------------------------------------------------
+def test_the_page_runs_and_prints_what_it_shows(session, tmp_path):
+    """Its blocks are not run by the tests of the other pages, which have no Java."""
+    page = Path(__file__).parents[2] / "docs" / "distributed.md"
+    section = page.read_text(encoding="utf-8").partition("\n## Spark\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"^```py\n(.*?)^```\n\n```text\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2
+    namespace = {}
+    for code, shown in blocks:
+        with redirect_stdout(io.StringIO()) as out:
+            exec(code.replace("visits.pipeline", str(tmp_path / "visits.pipeline")), namespace)
+        assert_alike(shown, out.getvalue().replace("\n\n", "\n"), page.name)
+
+
+# ---- in processes of their own ---------------------------------------------------------------------------------------
+
+
+def run(job, folder):
+    """Run a program: one process has one kind of Spark."""
+    DATA[[*FEATURES, "weight"]].to_parquet(folder / "rows.parquet")
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name(job)), str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONWARNINGS": "ignore", "SPARK_LOCAL_IP": "127.0.0.1"},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    rows = pd.read_parquet(folder / "predicted.parquet")
+    parts = [part[[*FEATURES, "weight"]] for _, part in rows.groupby("part")]
+    assert len(parts) == 3
+    expected = fitted(hs.LatentClass(2, **FEW), LaneSource(LocalCluster(parts), "weight"), {})
+    same_bits(hs.load(folder / "model.halfseen"), expected)
+    assert not list(folder.rglob("halfseen-lanes-*"))
+    return rows, expected
 
 
 def test_spark_connect_gives_the_same_bits(tmp_path):
     pytest.importorskip("grpc", reason="Spark Connect needs grpcio")
-    DATA[[*FEATURES, "weight"]].to_parquet(tmp_path / "rows.parquet")
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("connect_job.py")), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONWARNINGS": "ignore"},
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    rows = pd.read_parquet(tmp_path / "predicted.parquet")
-    parts = [part[[*FEATURES, "weight"]] for _, part in rows.groupby("part")]
-    assert len(parts) == 3
-    expected = fitted(hs.LatentClass(2, **FEW), LaneSource(LocalCluster(parts), "weight"), {})
-    same_bits(hs.load(tmp_path / "connect.halfseen"), expected)
+    rows, expected = run("connect_job.py", tmp_path)
     assert_array_equal(rows["class"], expected.predict(rows[FEATURES]))
     assert_allclose(rows["loglik"], expected.score_samples(rows[FEATURES]), rtol=1e-12)
     saved = pd.read_parquet(tmp_path / "pipeline.parquet")
     assert_array_equal(saved["prediction"], rows["class"])
-    assert not list(tmp_path.rglob("halfseen-lanes-*"))
+
+
+def test_an_executor_that_dies_in_a_pass_changes_no_bit(tmp_path):
+    run("executor_job.py", tmp_path)
+    assert (tmp_path / "killed").exists()

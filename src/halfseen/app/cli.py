@@ -425,6 +425,15 @@ def info(
     model: Model,
     code: Annotated[bool, Option("--code", help="Print the Python that reproduces the fit.")] = False,
     parameters: Annotated[bool, Option("--parameters", help="Print all parameters as a table.")] = False,
+    errors: Annotated[
+        str | None,
+        Option(
+            "--errors", metavar="DATA", help="Print all parameters with standard errors; DATA are those of the fit."
+        ),
+    ] = None,
+    error_kind: Annotated[
+        str, Option("--error-kind", metavar="KIND", help="With --errors: hessian, opg (outer products) or robust.")
+    ] = "hessian",
     json: Json = False,
 ) -> None:
     """Show what is in a model file."""

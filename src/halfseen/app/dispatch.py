@@ -21,6 +21,7 @@ from halfseen.families.family import Family, Option
 
 ASKED = {  # functions of a family -> the command that calls them
     "data": "report",
+    "errors": "info --errors",
     "truth": "compare --truth",
     "check": "impute --check",
     "show_word": "info --word",

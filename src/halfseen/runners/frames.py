@@ -127,7 +127,7 @@ def _is_dask(X: Any) -> bool:
 
 
 def _is_spark(X: Any) -> bool:
-    return type(X).__module__.startswith("pyspark.sql") and hasattr(X, "mapInArrow")
+    return type(X).__module__.startswith("pyspark.sql") and type(X).__name__ == "DataFrame"
 
 
 def mapped(X: Any, model: Any, method: str, arguments: Any, named: Any, called: str, names: list[str]) -> Any:

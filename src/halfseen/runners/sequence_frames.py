@@ -16,8 +16,8 @@ def is_distributed(X: Any) -> bool:
     """Whether other processes hold the steps of a table of sequences; refuse frames of engines other than Dask."""
     if is_elsewhere(X) and not _is_dask(X):
         raise DataTypeError(
-            f"sequences in a {type(X).__name__} of {type(X).__module__.partition('.')[0]} are not read: only Dask holds "
-            "sequences. Pass a Dask frame, or the sequences in a data frame of this process."
+            f"sequences in a {type(X).__name__} of {type(X).__module__.partition('.')[0]} are not read: only Dask has "
+            "them. Pass a Dask frame, or the sequences in a data frame of this process."
         )
     return _is_dask(X)
 

@@ -25,14 +25,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from halfseen.data import Table
+from halfseen.data import Source, Table, read
 from halfseen.engine.tables.lanes import Answer, Job, Lane
-from halfseen.errors import DataError, FitError, HalfseenError
+from halfseen.errors import DataError, DataTypeError, FitError, HalfseenError
 from halfseen.optional import optional
 from halfseen.runners import lane_files
 from halfseen.runners.environment import check_alike, environment
 from halfseen.runners.spark_mapped import mapped as mapped
-from halfseen.runners.spark_tasks import arrow_schema, as_function, partition_number, pickled
+from halfseen.runners.spark_tasks import as_function, partition_number, pickled
 from halfseen.runners.threads import one_blas_thread
 
 TRIES = 5  # times that lanes are encoded again within one pass
@@ -65,9 +65,13 @@ class SparkCluster:
         """The names of the columns."""
         return list(self._frame.columns)
 
+    def as_local(self, head: Source) -> Source:
+        """Return a row as this process shows tables: with pandas, as Spark does."""
+        return head if head.frame is None else read(head.frame.to_pandas())
+
     def learned(self, task: Callable[[Any], Any]) -> Iterator[tuple[int, Any]]:
         """Yield the result of a task on every partition."""
-        found = self._asked(self._frame, Learn(pickled(task), arrow_schema(self._frame)), ANSWER)
+        found = self._asked(self._frame, Learn(pickled(task), self.names), ANSWER)
         n_rows = {row.number: row.n_rows for row in found}
         if self._n_rows and n_rows != self._n_rows:
             raise unstable(next(number for number in n_rows if n_rows[number] != self._n_rows.get(number)))
@@ -175,6 +179,11 @@ def cluster_of(frame: Any) -> SparkCluster:
     """Return the cluster of a Spark frame."""
     if frame.isStreaming:
         raise DataError("a streaming Spark frame has no end: fit to a frame that is not streaming.")
+    for field in frame.schema.fields:
+        if "vector" in field.dataType.typeName():
+            raise DataTypeError(
+                f"column {field.name!r} holds vectors of Spark ML. Pass the columns that they were assembled from."
+            )
     return SparkCluster(frame)
 
 
@@ -266,11 +275,13 @@ class Learn:
     """The result of a task on a partition."""
 
     task: bytes
-    schema: Any
+    names: list[str]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield one row."""
-        table = _table(batches, self.schema)
+        pa = optional("pyarrow", "Spark frames", "spark")
+        rows = list(batches)
+        table = pa.Table.from_batches(rows) if rows else pa.table({name: pa.nulls(0) for name in self.names})
 
         def made(number: int) -> Made:
             with one_blas_thread():
@@ -339,12 +350,6 @@ class Forget:
         for _ in batches:
             self.lanes.forget()
         yield from ()
-
-
-def _table(batches: Iterable[Any], schema: Any) -> Any:
-    rows = list(batches)
-    pa = optional("pyarrow", "Spark frames", "spark")
-    return pa.Table.from_batches(rows) if rows else schema.empty_table()
 
 
 def _answered(number: int, make: Callable[[int], Made]) -> Any:

@@ -22,10 +22,10 @@ def mapped(frame: Any, model: Any, ask: Any) -> Any:
     types = optional("pyspark.sql.types", "Spark frames", "spark")
     from_arrow = optional("pyspark.sql.pandas.types", "Spark frames", "spark").from_arrow_type
     features = _features(frame, model)
-    schema = arrow_schema(frame)
+    schema = arrow_schema(frame.select(*features))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about a row without cells
-        answer = _columns(ask.answer(_blank(schema).select(features), model), ask)
+        answer = _columns(ask.answer(_blank(schema), model), ask)
     new = {name: column.type for name, column in answer.items() if name not in features}
     taken = [name for name in frame.columns if name in new or (name in answer and not ask.replaces)]
     if taken:

@@ -39,5 +39,5 @@ def partition_number() -> int:
 
 
 def arrow_schema(frame: Any) -> Any:
-    """Return the columns of a Spark frame as its batches have them."""
+    """Return the columns of a Spark frame, of numbers and text, as its batches have them."""
     return optional("pyspark.sql.pandas.types", "Spark frames", "spark").to_arrow_schema(frame.schema)

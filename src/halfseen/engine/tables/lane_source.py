@@ -61,6 +61,12 @@ class LaneSource(Source):
         check_span(*found.span, str(self._layout.weight))
         return found
 
+    @cached_property
+    def _head(self) -> Source:
+        """One row, in the library that results are shown with; engines whose own is not for that say which is."""
+        as_local = getattr(self._cluster, "as_local", None)
+        return self._found.head if as_local is None else as_local(self._found.head)
+
     @property
     def n_rows(self) -> int:  # type: ignore[override]
         """The number of rows that count."""
@@ -69,7 +75,7 @@ class LaneSource(Source):
     @property
     def backend(self) -> nw.Implementation | None:  # type: ignore[override]
         """The library of the partitions."""
-        return self._found.head.backend
+        return self._head.backend
 
     @cached_property
     def target(self) -> list[Any] | None:
@@ -145,7 +151,7 @@ class LaneSource(Source):
 
     def template(self) -> Source:
         """Return one row."""
-        return self._found.head
+        return self._head
 
     def for_sklearn(self, X: Any) -> Any:
         """Return a data frame without rows: names and number of columns are in it."""
@@ -161,7 +167,7 @@ class LaneSource(Source):
 
     def like(self, columns: Sequence[Sequence[Any] | NDArray[Any]]) -> Any:
         """Build a table like a partition."""
-        return self._found.head.like(columns)
+        return self._head.like(columns)
 
     def fill(self, cells: Mapping[int, Cells]) -> Any:
         """Refuse: the rows are elsewhere."""

@@ -6,7 +6,7 @@ exception of a sample to draw starts from.
 
 Vocabulary
 ----------
-Cluster     what holds the lanes: Dask workers, or threads of this process
+Cluster     what holds the lanes: workers of Dask, Spark or Ray, or threads of this process
 Lane        a partition as a canonical `Table`, with the number of its first chunk among all chunks
 Job         a function of a lane, sent to the process that holds it
 Pack        a function of a lane that returns its chunks as a model reads them; a family may have its own

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from halfseen.analysis.imputation_check import hidden_cells
+from halfseen.analysis.standard_errors import StandardErrors, standard_errors
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import criteria_facts, estimate_of, of_criteria, of_fit, outcome, show_selection
@@ -44,6 +45,7 @@ __all__ = [
     "check",
     "data",
     "describe",
+    "errors",
     "facts",
     "fit",
     "forecast",
@@ -232,6 +234,12 @@ def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
     """Return the steps of a file as the model reads them, for the report."""
     return Fitted(model, _steps(model, reading, request)[1], dict(reading))
+
+
+def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> StandardErrors:
+    """Return the standard errors of a model, given the steps of its fit."""
+    marks: dict[str, Any] = dict(_marks(model, reading))
+    return standard_errors(model, data(model, reading, request).X, request["error_kind"], **marks)
 
 
 def _steps(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[pa.Table, pa.Table]:

@@ -22,6 +22,15 @@ from halfseen.errors import AbsentError, DataError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, NamedComponents, SelectsModels
 from halfseen.estimators.by_partition import by_sequence
+from halfseen.estimators.named_parameters import (
+    SHARE,
+    NamedParameters,
+    Row,
+    by_component,
+    correlations,
+    rows_of_columns,
+)
+from halfseen.estimators.observed import Observed, observed_units
 from halfseen.estimators.selection import aic, bic, sabic
 from halfseen.estimators.table import covariance_types, numeric_schema, profile
 from halfseen.estimators.table.cells import decoded, filled_cells
@@ -273,6 +282,32 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
         return frame_from_dict(
             {**table, **dict(zip(self._component_names, numbers.T.tolist(), strict=True))}, self._template
         )
+
+    def _named_parameters(self) -> NamedParameters:
+        """Return starts, transitions and emissions, one by one."""
+        chain = by_component(
+            [
+                Row("(start)", "start", "", self.startprob_, SHARE),
+                *(
+                    Row("(next)", "transition", f"to {name}", column, SHARE)
+                    for name, column in zip(self.state_names_, self.transmat_.T, strict=True)
+                ),
+            ],
+            self.state_names_,
+            "state",
+        )
+        columns = profile.profiles_of(self._fitted_blocks())
+        rows = [*rows_of_columns(columns), *correlations(self._fitted_blocks())]
+        if self._inside is not None:
+            rows.insert(0, Row("(mixture)", "share", "", self._inside.ravel(), SHARE))
+        return chain + by_component(rows, tuple(self._component_names), "state")
+
+    def _observed(self, X: Any, lengths: Any = None, groups: Any = None, time: Any = None) -> Observed:
+        """Return sequences as inference reads them; a unit is a sequence."""
+        sequences = self._sequences(X, lengths, groups, time)[0].canonical()
+        each = ((1.0, reduce_sequences(self._model, sequences.take([b]))) for b in range(len(sequences.lengths)))
+        data = reduce_sequences(self._model, sequences)
+        return observed_units(self._model, data, each, sequences.n_observed_sequences)
 
     def describe(self, top: int = 3) -> str:
         """Return the states in words: share, length of a stay, what follows, and the columns that set each apart.

@@ -86,7 +86,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
     Attributes
     ----------
     cluster_centers_ : (K, D) array    largest cluster first, unless `init` gave the centres
-    labels_ : (N,) int32 array         cluster of each row of the data it was fitted to; not of a Dask frame
+    labels_ : (N,) int32 array         cluster of each row of the data it was fitted to; not of a Dask or Spark frame
     cluster_sizes_ : (K,) array        number of rows of each cluster, by weight
     inertia_ : float                   of `cluster_centers_` and `labels_`
     trace_ : list of float             the inertia before each sweep, and in the end; it never rises
@@ -153,11 +153,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
 
         Parameters
         ----------
-        X : (N, D) array, pandas, Polars or Arrow table, list of rows or Dask frame, of numbers; NaN, None, nulls are
+        X : (N, D) array, list of rows, pandas, Polars, Arrow, Dask or Spark frame, of numbers; NaN, None, nulls are
             missing
         y : ignored; Pipelines pass it
         sample_weight : (N,) array, optional
-            Weight of each row. Of a Dask frame the name of a column.
+            Weight of each row. Of a Dask or Spark frame the name of a column.
         """
         self._check_options()
         source = self._read(rows_of(X, sample_weight), reset=True)

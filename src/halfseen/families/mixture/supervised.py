@@ -76,13 +76,13 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
 
         Parameters
         ----------
-        X : array, pandas, Polars or Arrow table, list of rows, `open_table` or Dask frame; NaN, None, nulls are missing
+        X : array, list of rows, pandas, Polars, Arrow, Dask or Spark frame, `open_table`; NaN, None, nulls are missing
         y : sequence
             A label for each row, None where it is unknown, a set where it is one of several; or an (N, C) array of
             evidence that multiplies the model. -1 is unknown among at least two other numbers, as in scikit-learn. Of a
-            Dask frame the name of a column.
+            Dask or Spark frame the name of a column.
         sample_weight : (N,) array, optional
-            Of a Dask frame the name of a column.
+            Of a Dask or Spark frame the name of a column.
         classes : sequence, optional
             All classes in their order; those seen, sorted, by default.
         unlabeled : optional

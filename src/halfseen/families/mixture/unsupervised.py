@@ -68,11 +68,11 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
 
         Parameters
         ----------
-        X : array, pandas, Polars or Arrow table, list of rows, `open_table` or Dask frame; NaN, None, nulls are missing
+        X : array, list of rows, pandas, Polars, Arrow, Dask or Spark frame, `open_table`; NaN, None, nulls are missing
         y : ignored; Pipelines pass it
         sample_weight : (N,) array, optional
-            How often each row counts; by default the column named as weight in `open_table`. Of a Dask frame the name
-            of a column, as are labels.
+            How often each row counts; by default the column named as weight in `open_table`. Of a Dask or Spark
+            frame the name of a column, as are labels.
         labels : array, optional
             What is known of the rows' classes: a label or None for each row, a set of candidates, or an (N, K) array of
             evidence that multiplies the model.

@@ -186,11 +186,11 @@ class BayesNet(NetworkFit):
         Parameters
         ----------
         X : table
-            Array, pandas, Polars, Arrow, list of rows, a file (`open_table`) or a Dask frame. NaN, None and nulls are
-            missing. Its columns are variables of the network; without names they are "x0", "x1", ...
+            Array, list of rows, pandas, Polars, Arrow, Dask or Spark frame, or a file (`open_table`). NaN, None and
+            nulls are missing. Its columns are variables of the network; without names they are "x0", "x1", ...
         y : ignored
         sample_weight : (N,) array, optional
-            Of a Dask frame the name of a column.
+            Of a Dask or Spark frame the name of a column.
         evidence : mapping, optional
             Soft evidence: for a variable an (N, states) array of likelihoods P(observation | state), for rows in
             which it has no value. Rows of ones, or of NaN, carry no information.
