@@ -107,11 +107,11 @@ class StreamSource(Source):
         known = {j: learner.column() for j, learner in enumerate(learners) if learner.settled}
         rest = [j for j in range(len(self.names)) if j not in known]
         if rest:  # only their cells are read
-            found = learn_columns(self._only(rest), {i: kinds[j] for i, j in enumerate(rest) if j in kinds}, by_choice)
+            found = learn_columns(self.only(rest), {i: kinds[j] for i, j in enumerate(rest) if j in kinds}, by_choice)
             known |= dict(zip(rest, found, strict=True))
         return tuple(known[j] for j in range(len(self.names)))
 
-    def _only(self, columns: Sequence[int]) -> StreamSource:
+    def only(self, columns: Sequence[int]) -> StreamSource:
         """Some of the columns."""
         names = [self.names[j] for j in columns]
         part = StreamSource(self._scan, names, self.memory_limit, self.n_rows, self._rows, self._keep)

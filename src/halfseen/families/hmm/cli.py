@@ -77,7 +77,14 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
     reading = reading_of_rows(request, *MARKS)
     path = reading["data"]
     model = _estimator(request, kinds)
-    table = open_rows(path, reading["sql"], reading["missing"], reading.get("glob"), ignore=reading["ignore"])
+    table = open_rows(
+        path,
+        reading["sql"],
+        reading["missing"],
+        reading.get("glob"),
+        ignore=reading["ignore"],
+        memory=request["memory"],
+    )
     table = table.without(_known_marks(table, reading, path or "the query"))
     table, apart = without_identifiers(table, kinds)
     reading["ignore"] += apart

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+<<<<<<< HEAD
 from halfseen.data import Cut, Evidence, Source, check_sequence_weight, read, read_labels, read_sequences, rows_of
+=======
+from halfseen.data import Cut, Evidence, check_sequence_weight, read, read_labels, rows_of
+from halfseen.data.sequence_stream import UnsortedSteps, read_large_sequences
+>>>>>>> main
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options, selection
@@ -24,7 +29,11 @@ from halfseen.families.hmm.panel import RawSequences
 from halfseen.families.hmm.state import HMMRecipe
 from halfseen.families.hmm.topology import Topology
 from halfseen.leaves.categorical import read_table
+<<<<<<< HEAD
 from halfseen.runners.sequence_frames import check_lengths, sequences_of
+=======
+from halfseen.runners import reading_jobs
+>>>>>>> main
 from halfseen.seeds import child
 
 if TYPE_CHECKING:
@@ -291,18 +300,27 @@ class HMM(HMMFit):
         self, X: Any, lengths: Any, groups: Any, time: Any, labels: Any, sample_weight: Any
     ) -> tuple[RawSequences, Any, Any]:
         """Read sequences without those of weight 0; return them, all labels, and the row of each step in them."""
-        source, cut = read_sequences(X, lengths, groups, time)
+        source, cut = read_large_sequences(X, lengths, groups, time)
+        source.workers = reading_jobs(self.n_jobs)
         weight = check_sequence_weight(sample_weight, len(cut.lengths))
         stacked = cut.stacked(labels)
-        rows = np.arange(source.n_rows) if cut.order is None else cut.order
+        if source.streams and cut.names is not None and labels is not None:
+            raise ParameterError("labels: the table does not fit into memory, and its rows are sorted. Raise memory=.")
+        rows: Any = range(source.n_rows) if labels is None else np.arange(source.n_rows)
+        rows = rows if cut.order is None else cut.order
         if weight.all():
             return RawSequences(source, cut, weight, np.arange(len(weight))), stacked, rows
+        if isinstance(source, UnsortedSteps):
+            raise ParameterError(
+                "sample_weight: sequences of weight 0 in a file that does not fit into memory, and is not sorted by "
+                "sequence. Leave them out of the file, or raise memory=."
+            )
         used = np.flatnonzero(weight)
         steps = rows_of(cut.lengths, used)
         names = None if cut.names is None else tuple(cut.names[b] for b in used)
         times = None if cut.times is None else cut.times[steps]
         part = Cut(cut.lengths[used], listed=cut.listed, names=names, times=times)
-        return RawSequences(source.take(steps), part, weight[used], used), stacked, rows[steps]
+        return RawSequences(source.take(steps), part, weight[used], used), stacked, np.asarray(rows)[steps]
 
     def _remember(self, source: Source, groups: Any, time: Any) -> None:
         """Keep what later calls need: columns, never rows."""

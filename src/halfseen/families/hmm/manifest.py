@@ -35,7 +35,6 @@ FAMILY = Family(
             "on": "sequences are read on one machine",
             "target": "labels of steps are given in Python, as labels=",
             "weight": WEIGHT,
-            "memory": "sequences are read whole",
         },
         "predict": {"why": "the state of a step depends on the steps around it"},
         "score": {"weight": WEIGHT},

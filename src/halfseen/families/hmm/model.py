@@ -12,6 +12,7 @@ from halfseen.assign import SOFT
 from halfseen.data import SequenceChunk, Sequences
 from halfseen.engine.loop.expected import Step
 from halfseen.engine.loop.model import Model, Reduced
+from halfseen.engine.tables.preprocess import Later
 from halfseen.families.hmm.by_pattern import ArrangedChain
 from halfseen.families.hmm.fused import FusedChain
 from halfseen.leaves.categorical import draw
@@ -106,7 +107,11 @@ def reduce_sequences(model: HiddenMarkov, sequences: Sequences) -> Reduced:
         path = FusedChain.find(model, sequences)
     path = path or ArrangedChain.find(model, sequences)
     chunks = sequences.chunks()
-    return Reduced(chunks) if path is None else Reduced([path.pack(chunk) for chunk in chunks], path=path)
+    if path is None:
+        return Reduced(chunks)
+    if sequences.steps.memory_limit is not None:
+        return Reduced(Later(chunks, path.pack), path=path)
+    return Reduced([path.pack(chunk) for chunk in chunks], path=path)
 
 
 def path_entropy(model: HiddenMarkov, step: Step, inside: float) -> float:
