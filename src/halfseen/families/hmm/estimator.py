@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-<<<<<<< HEAD
-from halfseen.data import Cut, Evidence, Source, check_sequence_weight, read, read_labels, read_sequences, rows_of
-=======
-from halfseen.data import Cut, Evidence, check_sequence_weight, read, read_labels, rows_of
+from halfseen.data import Cut, Evidence, Source, check_sequence_weight, read, read_labels, rows_of
 from halfseen.data.sequence_stream import UnsortedSteps, read_large_sequences
->>>>>>> main
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options, selection
@@ -29,11 +25,8 @@ from halfseen.families.hmm.panel import RawSequences
 from halfseen.families.hmm.state import HMMRecipe
 from halfseen.families.hmm.topology import Topology
 from halfseen.leaves.categorical import read_table
-<<<<<<< HEAD
-from halfseen.runners.sequence_frames import check_lengths, sequences_of
-=======
 from halfseen.runners import reading_jobs
->>>>>>> main
+from halfseen.runners.sequence_frames import check_lengths, sequences_of
 from halfseen.seeds import child
 
 if TYPE_CHECKING:

@@ -11,13 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import SOFT
-<<<<<<< HEAD
 from halfseen.data import Evidence, Schema, Sequences, Source
 from halfseen.data.rows import Rows
-=======
-from halfseen.data import Cut, Evidence, Schema, Sequences, Source, Table
 from halfseen.data.sequence_stream import UnsortedSteps
->>>>>>> main
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan, Search, Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
@@ -111,20 +107,15 @@ class HMMFit(HMMMethods):
 
         Their order is that of their content, so that results do not depend on the order in which they were given.
         """
-<<<<<<< HEAD
-        steps = self._schema.encode(raw.source, evidence=evidence)
+        if isinstance(raw.source, UnsortedSteps):
+            steps = raw.source.steps(self._schema)
+        else:
+            steps = self._schema.encode(raw.source, evidence=evidence)
         if isinstance(raw, RawSequences):
             return Here(Sequences.of(steps, raw.cut.lengths, raw.weight).canonical(), raw)
         from halfseen.families.hmm.lanes import Elsewhere
 
         return Elsewhere(steps)  # type: ignore[arg-type]
-=======
-        if isinstance(raw.source, UnsortedSteps):
-            steps = raw.source.steps(self._schema)
-        else:
-            steps = self._schema.encode(raw.source, evidence=evidence)
-        return Sequences.of(steps, raw.cut.lengths, raw.weight).canonical()
->>>>>>> main
 
     def _emission(self, summary: emission_builder.Summary, n_components: int, covariance: str) -> Leaf:
         """Return the emission: any leaf with `n_components` components."""
