@@ -17,6 +17,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "checkpoint": "halfseen.engine.services.checkpoint",
     "cross_validate": "halfseen.analysis.validation",
     "decide": "halfseen.analysis.decisions",
+    "diagnostics": "halfseen.analysis.diagnostics",
     "hidden_cells": "halfseen.analysis.imputation_check",
     "load": "halfseen.app.model_file",
     "load_penguins": "halfseen.datasets",

@@ -1,6 +1,7 @@
 from halfseen import errors as errors
 from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
+from halfseen.analysis.diagnostics import diagnostics
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.analysis.posterior import posterior
 from halfseen.analysis.standard_errors import standard_errors
@@ -62,6 +63,7 @@ __all__ = [
     "checkpoint",
     "cross_validate",
     "decide",
+    "diagnostics",
     "errors",
     "explain",
     "hidden_cells",

@@ -252,3 +252,20 @@ def test_errors_of_cheating(kind, figures):
 def test_errors_of_the_shares_of_carcinoma(carcinoma):
     errors = hs.standard_errors(ml(3, carcinoma.astype(str)), carcinoma.astype(str), "opg")
     assert_allclose(sorted(errors.se[:3], reverse=True), (0.0479, 0.0475, 0.0407), atol=DIGITS)
+
+
+# ------------------------------------------------------------------------------- fit blocks (poLCA, Mplus, Latent GOLD)
+
+
+def test_fit_block_of_carcinoma(carcinoma):
+    found = hs.diagnostics(ml(3, carcinoma.astype(str)), carcinoma.astype(str)).pattern_fit
+    assert_allclose((found.g2, found.x2), (15.2617, 20.5034), atol=DIGITS)
+    assert (found.df_by_cells, found.df_by_rows) == (104, 95)
+
+
+def test_fit_block_of_cheating():
+    X = pd.read_csv(shared_data("cheating/cheating.csv")).dropna().drop(columns="GPA").astype(int).astype(str)
+    found = hs.diagnostics(ml(2, X), X)
+    assert_allclose(found.average_posterior, (0.9646, 0.7741), atol=DIGITS)
+    figures = (found.classification_error, found.entropy, found.entropy_r2)
+    assert_allclose(figures, (0.0680, 0.7345, 0.5845), atol=DIGITS)

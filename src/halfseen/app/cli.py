@@ -381,6 +381,9 @@ def score(
     glob: Glob = None,
     missing: Missing = None,
     weight: Weight = None,
+    details: Annotated[
+        bool, Option("--details", help="Criteria, entropies, classification table, and G2 and X2 of patterns instead.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Print how well a model describes data: log-likelihood, BIC and its N; for a classifier also accuracy."""

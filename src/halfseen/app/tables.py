@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from halfseen.analysis.decisions import decide
+from halfseen.analysis.diagnostics import Diagnostics, diagnostics
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.analysis.standard_errors import StandardErrors, standard_errors
 from halfseen.app import console, options
@@ -113,6 +114,13 @@ def opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: An
 def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> StandardErrors:
     """Return the standard errors of a model, given the rows of its fit."""
     return standard_errors(model, data(model, reading, request).X, request["error_kind"])
+
+
+def details(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Diagnostics:
+    """Return the fit of a model to the rows of a file in detail."""
+    rows = pa.concat_tables([batch for batch, _ in batches(model, reading, request)])
+    weight = weights(rows, request["weight"] or reading.get("weight"), request["data"])
+    return diagnostics(model, features(model, rows, request["data"]), weight)
 
 
 def show_columns(model: Any) -> None:
