@@ -4,8 +4,9 @@ A table of 12 columns with missing values is written to Parquet files, and a `La
 from one start: by two threads, by Dask with two processes, by Spark with two. A pass is the median time between two
 iterations; an empty pass asks every lane for nothing. Log-likelihoods after the same passes must agree.
 
-``python -m benchmarks.distributed lanes`` measures what a lane and a byte cost on Dask, of which
-docs/distributed.md estimates passes on a larger cluster.
+``python -m benchmarks.distributed gmm`` compares a Gaussian mixture of rows with missing values with that of Spark ML,
+which takes none, on the same rows without them. ``python -m benchmarks.distributed lanes`` measures what a lane and a
+byte cost on Dask, of which docs/distributed.md estimates passes on a larger cluster.
 """
 
 from __future__ import annotations
@@ -66,17 +67,28 @@ def rows_of(engine: str, folder: str) -> Iterator[Any]:
         with placed(hs.open_table(folder), "dask", WORKERS) as rows:
             yield rows
     else:
-        from pyspark.sql import SparkSession
-
-        spark = SparkSession.builder.master(f"local[{WORKERS}]").config("spark.ui.enabled", "false").getOrCreate()
-        spark.sparkContext.setLogLevel("ERROR")
-        files = spark.conf
-        files.set("spark.sql.files.maxPartitionBytes", 1 << 40)
-        files.set("spark.sql.files.openCostInBytes", 1 << 40)  # a file is a partition
-        try:
+        with spark_session() as spark:
             yield spark.read.parquet(folder)
-        finally:
-            spark.stop()
+
+
+@contextmanager
+def spark_session() -> Iterator[Any]:
+    """Yield a session with two workers, in which a file is a partition."""
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "4g",
+        "spark.sql.files.maxPartitionBytes": str(1 << 40),
+        "spark.sql.files.openCostInBytes": str(1 << 40),
+    }
+    spark = SparkSession.builder.master(f"local[{WORKERS}]").config(map=settings).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        yield spark
+    finally:
+        spark.stop()
 
 
 def timed(engine: str, folder: str) -> dict[str, Any]:
@@ -208,6 +220,37 @@ def compared(n_rows: int, run: Callable[[str, str], dict[str, Any]] | None = Non
     }
 
 
+def against_spark_ml(n_rows: int = 1_000_000, few: int = 2, many: int = 12) -> dict[str, float]:
+    """Return the seconds of an iteration of a Gaussian mixture: 10 % missing here, nothing missing in Spark ML."""
+    from pyspark.ml.clustering import GaussianMixture as SparkMixture
+    from pyspark.ml.feature import VectorAssembler
+
+    rng = np.random.default_rng(0)
+    rows = rng.normal(rng.normal(0, 3, (4, 6))[rng.integers(0, 4, n_rows)])
+    with spark_session() as spark, tempfile.TemporaryDirectory() as folder:
+        pq.write_table(
+            pa.table({f"x{j}": rows[:, j] for j in range(6)}), f"{folder}/rows.parquet", row_group_size=1 << 16
+        )
+        frame = spark.read.parquet(folder).repartition(2 * WORKERS)
+        vectors = (
+            VectorAssembler(inputCols=frame.columns, outputCol="features").transform(frame).select("features").cache()
+        )
+        vectors.count()
+        theirs = {}
+        for passes in (few, many):
+            began = time.perf_counter()
+            SparkMixture(k=4, maxIter=passes, tol=0.0, seed=0).fit(vectors)
+            theirs[passes] = time.perf_counter() - began
+    rows[rng.random(rows.shape) < 0.1] = np.nan
+    moments: list[float] = []
+    with watching(lambda _: moments.append(time.perf_counter())):
+        hs.GaussianMixture(4, n_init=1, max_iter=20, tol=0.0, random_state=0, n_jobs=WORKERS, accelerate=False).fit(
+            rows
+        )
+    own, other = float(np.median(np.diff(moments))), (theirs[many] - theirs[few]) / (many - few)
+    return {"rows": n_rows, "halfseen_with_holes": own, "spark_ml_without": other, "ratio": other / own}
+
+
 def in_process(engine: str, folder: str) -> dict[str, Any]:
     """Run an engine in a process of its own."""
     program = [sys.executable, "-m", "benchmarks.distributed", engine, folder]
@@ -219,6 +262,8 @@ def in_process(engine: str, folder: str) -> dict[str, Any]:
 if __name__ == "__main__":
     if sys.argv[1:] == ["lanes"]:
         print(json.dumps(lane_costs(), indent=1))
+    elif sys.argv[1:] == ["gmm"]:
+        print(json.dumps(against_spark_ml(), indent=1))
     elif sys.argv[1:2] and sys.argv[1] in ENGINES:
         print(json.dumps(timed(sys.argv[1], sys.argv[2])))
     else:

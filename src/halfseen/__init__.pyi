@@ -1,8 +1,10 @@
 from halfseen import errors as errors
 from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
+from halfseen.analysis.diagnostics import diagnostics
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.analysis.posterior import posterior
+from halfseen.analysis.standard_errors import standard_errors
 from halfseen.analysis.validation import cross_validate
 from halfseen.app.export import to_sql
 from halfseen.app.model_file import load, save
@@ -61,6 +63,7 @@ __all__ = [
     "checkpoint",
     "cross_validate",
     "decide",
+    "diagnostics",
     "errors",
     "explain",
     "hidden_cells",
@@ -95,6 +98,7 @@ __all__ = [
     "save",
     "score_links",
     "show_versions",
+    "standard_errors",
     "to_onnx",
     "to_sql",
     "write_bif",

@@ -229,7 +229,7 @@ def test_a_model_made_in_python(tmp_path):
         (["--time", "pump"], 2, ["--group and --time", "pump"]),
         (["--target", "truth"], 2, ["--target", "labels="]),
         (["--weight", "hour"], 2, ["--weight", "sample_weight="]),
-        (["--memory", "1GB"], 2, ["--memory"]),
+        (["--memory", "much"], 2, ["--memory"]),
         (["--emission", "normal"], 2, ["normal", "gaussian"]),
         (["--transitions", "circle"], 2, ["circle", "left-right"]),
         (["--covariance", "round"], 2, ["round"]),
@@ -327,3 +327,15 @@ def test_earthquakes(tmp_path):
         for k in (2, 3)
     ]
     assert found == pytest.approx([-341.8787, -328.5275], abs=2e-4)
+
+
+def test_sequences_larger_than_memory_are_fitted_with_the_same_bits(tmp_path):
+    rng = np.random.default_rng(0)
+    steps = pd.DataFrame({"who": rng.integers(0, 40, 4000), "when": rng.permutation(4000), "x": rng.normal(size=4000)})
+    steps.to_csv(tmp_path / "steps.csv", index=False)
+    options = ["--model", "hmm", "-k", 2, "--group", "who", "--time", "when", "--restarts", 2, "--max-iter", 5]
+    found = []
+    for memory in ("1GB", "20kB"):
+        halfseen("fit", tmp_path / "steps.csv", *options, "--memory", memory, "-o", tmp_path / "m.halfseen")
+        found.append(hs.load(tmp_path / "m.halfseen").loglik_)
+    assert found[0] == found[1]

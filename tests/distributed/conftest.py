@@ -2,6 +2,8 @@
 
 import pytest
 
+collect_ignore_glob = ["*_job.py"]  # tests run them, in processes of their own
+
 
 @pytest.fixture(scope="session", params=[1, 2], ids=["1 worker", "2 workers"])
 def client(request):

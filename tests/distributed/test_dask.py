@@ -273,7 +273,7 @@ def test_an_interrupted_fit_resumes_from_its_checkpoint(tmp_path, client):
 def test_models_that_take_no_dask_frame_say_what_to_pass():
     frame = dd.from_pandas(DATA[["size", "visits"]], npartitions=2)
     with pytest.raises(TypeError, match=r"holds no rows yet. Pass X.compute\(\)"):
-        hs.HMM(2, emission="gaussian").fit(frame)
+        hs.LatentClass.from_params([1.0], {"size": {"mean": [0.0], "sd": [1.0]}}).why(frame)
 
 
 class Workers:

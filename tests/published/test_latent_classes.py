@@ -234,3 +234,38 @@ def test_house_votes_two_classes_are_the_parties(votes):
     table = pd.crosstab(party, ml(2, X).predict(X))
     assert table.loc["democrat"].tolist() == [218, 49]
     assert table.loc["republican"].tolist() == [8, 160]
+
+
+# ------------------------------------------------------------------- standard errors (poLCA: outer products of scores)
+
+
+@pytest.mark.parametrize(
+    ("kind", "figures"),
+    [("opg", (0.0792, 0.0294, 0.1873)), ("hessian", (0.0775, 0.0287, 0.1803)), ("robust", (0.0762, 0.0284, 0.1740))],
+)
+def test_errors_of_cheating(kind, figures):
+    X = pd.read_csv(shared_data("cheating/cheating.csv"))[["LIEEXAM", "LIEPAPER", "FRAUD", "COPYEXAM"]].astype(str)
+    errors = hs.standard_errors(ml(2, X), X, kind)
+    assert_allclose(errors.se[[0, 2, 3]], figures, atol=DIGITS)  # share, LIEEXAM in both classes
+
+
+def test_errors_of_the_shares_of_carcinoma(carcinoma):
+    errors = hs.standard_errors(ml(3, carcinoma.astype(str)), carcinoma.astype(str), "opg")
+    assert_allclose(sorted(errors.se[:3], reverse=True), (0.0479, 0.0475, 0.0407), atol=DIGITS)
+
+
+# ------------------------------------------------------------------------------- fit blocks (poLCA, Mplus, Latent GOLD)
+
+
+def test_fit_block_of_carcinoma(carcinoma):
+    found = hs.diagnostics(ml(3, carcinoma.astype(str)), carcinoma.astype(str)).pattern_fit
+    assert_allclose((found.g2, found.x2), (15.2617, 20.5034), atol=DIGITS)
+    assert (found.df_by_cells, found.df_by_rows) == (104, 95)
+
+
+def test_fit_block_of_cheating():
+    X = pd.read_csv(shared_data("cheating/cheating.csv")).dropna().drop(columns="GPA").astype(int).astype(str)
+    found = hs.diagnostics(ml(2, X), X)
+    assert_allclose(found.average_posterior, (0.9646, 0.7741), atol=DIGITS)
+    figures = (found.classification_error, found.entropy, found.entropy_r2)
+    assert_allclose(figures, (0.0680, 0.7345, 0.5845), atol=DIGITS)

@@ -381,6 +381,9 @@ def score(
     glob: Glob = None,
     missing: Missing = None,
     weight: Weight = None,
+    details: Annotated[
+        bool, Option("--details", help="Criteria, entropies, classification table, and G2 and X2 of patterns instead.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Print how well a model describes data: log-likelihood, BIC and its N; for a classifier also accuracy."""
@@ -425,6 +428,15 @@ def info(
     model: Model,
     code: Annotated[bool, Option("--code", help="Print the Python that reproduces the fit.")] = False,
     parameters: Annotated[bool, Option("--parameters", help="Print all parameters as a table.")] = False,
+    errors: Annotated[
+        str | None,
+        Option(
+            "--errors", metavar="DATA", help="Print all parameters with standard errors; DATA are those of the fit."
+        ),
+    ] = None,
+    error_kind: Annotated[
+        str, Option("--error-kind", metavar="KIND", help="With --errors: hessian, opg (outer products) or robust.")
+    ] = "hessian",
     json: Json = False,
 ) -> None:
     """Show what is in a model file."""

@@ -21,6 +21,8 @@ from halfseen.families.family import Family, Option
 
 ASKED = {  # functions of a family -> the command that calls them
     "data": "report",
+    "details": "score --details",
+    "errors": "info --errors",
     "truth": "compare --truth",
     "check": "impute --check",
     "show_word": "info --word",

@@ -13,7 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from halfseen.analysis.decisions import decide
+from halfseen.analysis.diagnostics import Diagnostics, diagnostics
 from halfseen.analysis.imputation_check import hidden_cells
+from halfseen.analysis.standard_errors import StandardErrors, standard_errors
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
 from halfseen.app.glob import Pattern
@@ -107,6 +109,18 @@ def opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: An
     """Open the file of a request; missing values are marked as given now, else as in the fit."""
     missing = reading.get("missing", []) if request["missing"] is None else options.names(request["missing"])
     return open_rows(request["data"], request["sql"], missing, **columns)
+
+
+def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> StandardErrors:
+    """Return the standard errors of a model, given the rows of its fit."""
+    return standard_errors(model, data(model, reading, request).X, request["error_kind"])
+
+
+def details(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Diagnostics:
+    """Return the fit of a model to the rows of a file in detail."""
+    rows = pa.concat_tables([batch for batch, _ in batches(model, reading, request)])
+    weight = weights(rows, request["weight"] or reading.get("weight"), request["data"])
+    return diagnostics(model, features(model, rows, request["data"]), weight)
 
 
 def show_columns(model: Any) -> None:

@@ -43,7 +43,7 @@ from halfseen.data.duckdb_reader import (
 from halfseen.data.frames import CodedColumn, RawColumn, Source, read
 from halfseen.data.nearly_numbers import OtherCells
 from halfseen.data.parquet import ParquetScan, column_names
-from halfseen.data.stream import loaded, no_rows
+from halfseen.data.stream import PART, StreamSource, loaded, no_rows
 from halfseen.datasets import path_of
 from halfseen.disk import enough_space, size_text
 from halfseen.errors import DataError, ParameterError
@@ -246,16 +246,34 @@ class FileTable:
         """All columns of the file."""
         return [column.name for column in self._scan.columns]
 
-    def __halfseen_frame__(self, also: Sequence[str] = ()) -> Any:
-        """Read the whole table into memory, as an Arrow table, with some columns that are not features."""
+    def __halfseen_frame__(self, also: Sequence[str] = (), within_memory: bool = False) -> Any:
+        """Read the whole table, as an Arrow table, with some columns that are not features.
+
+        None if it needs more than the memory for tables, and has to stay `within_memory`.
+        """
         import pyarrow as pa
 
         _check_known("columns", also, self._scan)
         names = self.without(name for name in also if name in self.names)._checked()
-        batches = list(self._scan.settled().batches([*also, *names], BATCH))
+        limit = self._memory if within_memory else None
+        if limit is not None and self._scan.size > limit:
+            return None
+        batches, size = [], 0
+        for batch in self._scan.settled().batches([*also, *names], BATCH):
+            batches.append(batch)
+            size += batch.nbytes
+            if limit is not None and 3 * size > limit:  # the table, its encoded blocks, and a copy of them
+                return None
         if not batches:
             raise no_rows(self._scan)
         return pa.concat_tables(batches)
+
+    def __halfseen_stream__(self, also: Sequence[str], only: bool = False) -> StreamSource:
+        """The table as a stream, with some columns that are not features, or these only."""
+        names = [] if only else self.without(name for name in also if name in self.names)._checked()
+        part = self._memory // PART
+        scan = self._scan.settled(part)
+        return StreamSource(scan, [*also, *names], self._memory, scan.count(part), keep=self._keep)
 
     def parts(self) -> list[FilePart]:
         """Parts of the table for other processes to read: row groups of Parquet, files of CSV, else all rows.

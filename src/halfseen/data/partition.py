@@ -72,7 +72,7 @@ class Layout:
         table = nw.from_native(frame, eager_only=True)
         if not len(table):
             return None
-        weight = np.ones(len(table)) if self.weight is None else _weight(table, self.weight)
+        weight = np.ones(len(table)) if self.weight is None else read_weight(table, self.weight)
         used = np.flatnonzero(weight)
         if not len(used):
             return None
@@ -84,7 +84,7 @@ class Layout:
         return Part(source, weight, labels)
 
 
-def _weight(table: nw.DataFrame[Any], name: str) -> NDArray[np.float64]:
+def read_weight(table: nw.DataFrame[Any], name: str) -> NDArray[np.float64]:
     """Return the weights of a partition, which may all be 0."""
     raw = read(nw.to_native(table.select(name))).column(0)
     if raw.type != "number":
@@ -141,7 +141,7 @@ class Learn:
         labels: set[Any] = set() if part.labels is None else set(_plain(part.labels))
         head = part.source.take(np.zeros(1, dtype=np.intp))
         span = (float(part.weight.min()), float(part.weight.max()))
-        return Learned(Parts(learners), part.source.n_rows, labels, head, span)
+        return Learned(Parts(learners), part.source.n_rows, labels, head, span, getattr(part, "hashes", None))
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,7 @@ class Learned:
     labels : set          distinct labels, None where there is none
     head : Source         one row of the first partition
     span : tuple          the smallest and the largest weight
+    sequences : array     hashes of the names of sequences, where rows are steps of some
     """
 
     learners: Parts
@@ -162,13 +163,17 @@ class Learned:
     labels: set[Any]
     head: Source
     span: tuple[float, float]
+    sequences: NDArray[np.uint64] | None = None
 
     def __add__(self, other: Learned) -> Learned:
         labels = self.labels | other.labels
         if len(labels) > MOST_LABELS:
             raise DataError(f"there are more than {MOST_LABELS:,} distinct labels. Is this the column of classes?")
         span = (min(self.span[0], other.span[0]), max(self.span[1], other.span[1]))
-        return Learned(self.learners + other.learners, self.n_rows + other.n_rows, labels, self.head, span)
+        names = None
+        if self.sequences is not None and other.sequences is not None:
+            names = np.concatenate([self.sequences, other.sequences])
+        return Learned(self.learners + other.learners, self.n_rows + other.n_rows, labels, self.head, span, names)
 
     def schema(self, by_choice: bool = True) -> Schema:
         """Return the schema of all partitions."""
@@ -268,8 +273,7 @@ class Encode:
     def _evidence(self, labels: NDArray[Any] | None) -> Evidence | None:
         if labels is None or self.patterns is None or self.pattern_of is None:
             return None
-        index = np.array([self.pattern_of[label] for label in _plain(labels)], dtype=np.int32)
-        return Evidence(self.patterns, index)
+        return Evidence(self.patterns, patterns_of(labels, self.pattern_of))
 
 
 @dataclass(frozen=True)
@@ -289,6 +293,11 @@ class EncodePart:
         """Return the table; None if no row counts."""
         part = self.layout.read(frame)
         return None if part is None else self.encode(part)
+
+
+def patterns_of(labels: NDArray[Any], pattern_of: Mapping[Any, int]) -> NDArray[np.int32]:
+    """Return the pattern of evidence of each label."""
+    return np.array([pattern_of[label] for label in _plain(labels)], dtype=np.int32)
 
 
 def _plain(labels: NDArray[Any]) -> list[Any]:

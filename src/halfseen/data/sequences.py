@@ -20,7 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from halfseen.data.canonical import hash_rows, hash_sequences
 from halfseen.data.frames import Source, read
+from halfseen.data.growing import GrowingArray
 from halfseen.data.labels import Evidence
+from halfseen.data.spill import PART, row_bytes, scratch
 from halfseen.data.table import CHUNK, LARGEST, Schema, Table, check_weight
 from halfseen.errors import DataError, ParameterError
 
@@ -88,7 +90,8 @@ class Sequences:
     def of(cls, steps: Table, lengths: Ints, weight: NDArray[np.float64] | None = None) -> Sequences:
         """Return sequences from their stacked steps; the weights of the steps become those of their sequences."""
         weight = np.ones(len(lengths)) if weight is None else np.ascontiguousarray(weight)
-        table = Table(steps.schema, steps.blocks, np.repeat(weight, lengths), steps.evidence)
+        each = np.repeat(weight, lengths) if steps.memory_limit is None else _repeated_in_file(weight, lengths)
+        table = Table(steps.schema, steps.blocks, each, steps.evidence, steps.memory_limit)
         return cls(table, lengths, weight)
 
     @property
@@ -114,13 +117,36 @@ class Sequences:
     @property
     def n_observed_sequences(self) -> float:
         """Weighted number of sequences of which something was observed."""
-        owner = np.repeat(np.arange(len(self.lengths)), self.lengths)
-        return float(self.weight[np.unique(owner[~self.steps.blank])].sum())
+        firsts = np.cumsum(self.lengths) - self.lengths
+        return float(self.weight[np.logical_or.reduceat(~self.steps.blank, firsts)].sum())
 
     def take(self, chosen: Any) -> Sequences:
         """Some of the sequences: an index array, a mask or a slice."""
         numbers = np.arange(len(self.lengths))[chosen]
+        if self.steps.memory_limit is not None:
+            return self._take_in_files(numbers, self.steps.memory_limit)
         return Sequences(self.steps.take(rows_of(self.lengths, numbers)), self.lengths[numbers], self.weight[numbers])
+
+    def _take_in_files(self, numbers: NDArray[np.intp], memory_limit: int) -> Sequences:
+        """The same, some sequences in memory at a time."""
+        lengths, steps = self.lengths[numbers], self.steps
+        rows = row_bytes([*steps.blocks.values()]) + 8
+        near = np.cumsum(lengths) // max(memory_limit // (PART * rows), 1)
+        out: list[GrowingArray] = []
+        try:
+            for part in np.split(numbers, np.flatnonzero(np.diff(near)) + 1):
+                own = rows_of(self.lengths, part)
+                found = [block[own] for block in steps.blocks.values()]
+                out = out or [GrowingArray(block) for block in found]
+                for target, block in zip(out, found, strict=True):
+                    target.append(block)
+            blocks = dict(zip(steps.blocks, [target.mapped() for target in out], strict=True))
+        finally:
+            for target in out:
+                target.close()
+        evidence = None if steps.evidence is None else steps.evidence.take(rows_of(self.lengths, numbers))
+        ones = np.broadcast_to(np.float64(1), int(lengths.sum()))
+        return Sequences.of(Table(steps.schema, blocks, ones, evidence, memory_limit), lengths, self.weight[numbers])
 
     def canonical(self) -> Sequences:
         """The same sequences in an order that their content and weights decide, the longest first.
@@ -136,7 +162,7 @@ class Sequences:
         sequences = replace(self, steps=replace(self.steps, evidence=evidence))
         if len(self.lengths) == 1:
             return sequences
-        keys = hash_sequences(hash_rows(sequences.steps.content(), self.steps.n_rows), self.lengths)
+        keys = np.concatenate([_hashes(chunk, sequences.schema) for chunk in sequences.chunks()], axis=1)
         order = np.lexsort((self.weight, keys[1], keys[0], -self.lengths))
         return sequences if (np.diff(order) == 1).all() else sequences.take(order)
 
@@ -158,6 +184,23 @@ class Sequences:
             chunks.append(SequenceChunk(len(chunks), blocks, self.weight[first:last], part.evidence, first))
             first = last
         return chunks
+
+
+def _repeated_in_file(weight: NDArray[np.float64], lengths: Ints) -> NDArray[np.float64]:
+    """The weight of each step, in a temporary file."""
+    out, stops = scratch((int(lengths.sum()),), np.float64), np.cumsum(lengths)
+    for first in range(0, len(lengths), CHUNK):
+        part = slice(first, first + CHUNK)
+        rows = slice(stops[first] - lengths[first], stops[part][-1])
+        out[rows] = np.repeat(weight[part], lengths[part])
+    return out
+
+
+def _hashes(chunk: SequenceChunk, schema: Schema) -> NDArray[np.uint64]:
+    """Two hashes of each sequence of a chunk."""
+    n_rows = int(chunk.blocks.lengths.sum())
+    part = Table(schema, chunk.blocks, np.broadcast_to(np.float64(1), n_rows), chunk.evidence)
+    return hash_sequences(hash_rows(part.content(), n_rows), chunk.blocks.lengths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +319,7 @@ def read_sequences(
         return source, Cut(_read_lengths(lengths, source.n_rows))
     if lengths is not None:
         raise ParameterError("lengths= and groups= both define the sequences; give one of them.")
-    rest, marks, times = _apart(_as_frame(X, [mark for mark in (groups, time) if isinstance(mark, str)]), groups, time)
+    rest, marks, times = apart(_as_frame(X, [mark for mark in (groups, time) if isinstance(mark, str)]), groups, time)
     source = read(rest)
     cut = _grouped(marks, times, source.n_rows)
     assert cut.order is not None
@@ -336,7 +379,7 @@ def _check_nonempty(lengths: NDArray[Any]) -> None:
         raise DataError(f"{which}: every sequence needs at least one step. Leave empty ones out.")
 
 
-def _apart(X: Any, groups: Any, time: Any) -> tuple[Any, NDArray[Any] | None, NDArray[Any] | None]:
+def apart(X: Any, groups: Any, time: Any) -> tuple[Any, NDArray[Any] | None, NDArray[Any] | None]:
     """Return the table without its columns of group and time, and their values."""
     frame = nw.from_native(X, pass_through=True)
     values: list[NDArray[Any] | None] = []
@@ -362,15 +405,20 @@ def column_names(X: Any) -> tuple[str, ...]:
     return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
 
 
-def _grouped(groups: NDArray[Any] | None, time: NDArray[Any] | None, n_rows: int) -> Cut:
+def check_marks(groups: NDArray[Any] | None, time: NDArray[Any] | None, n_rows: int, first: int = 0) -> None:
+    """Refuse rows, of which the first is row `first`, without a sequence or a time."""
     for option, values in (("groups", groups), ("time", time)):
         if values is not None and values.shape != (n_rows,):
             raise DataError(f"{option} has shape {values.shape}, but X has {n_rows} rows.")
         if values is not None and _missing(values).any():
-            row = int(_missing(values).argmax())
+            row = first + int(_missing(values).argmax())
             raise DataError(
                 f"{option}: row {row} is missing. Every row needs a sequence and a time; drop it or fill it."
             )
+
+
+def _grouped(groups: NDArray[Any] | None, time: NDArray[Any] | None, n_rows: int) -> Cut:
+    check_marks(groups, time, n_rows)
     rank, names = (np.zeros(n_rows, dtype=np.int64), None) if groups is None else _ranked(groups)
     when = np.arange(n_rows) if time is None else _placed(time)
     order = np.lexsort((when, rank))

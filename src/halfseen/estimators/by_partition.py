@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.errors import ParameterError
-from halfseen.runners import frames
+from halfseen.runners import frames, sequence_frames
 from halfseen.runners.frames import is_elsewhere, mapped, refuse_ray
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -37,6 +37,31 @@ def by_partition(called: str, names: str | None = None) -> Callable[[Method], Me
             _check_output(self, method.__name__)
             columns = _names(self) if names is None else getattr(self, names)(*arguments, **named)
             return mapped(X, self, method.__name__, arguments, named, called, columns)
+
+        return answered  # type: ignore[return-value]
+
+    return wrap
+
+
+def by_sequence(called: str, method_there: str | None = None) -> Callable[[Method], Method]:
+    """Let a method of a model of sequences answer partition by partition.
+
+    Parameters
+    ----------
+    called : str                     the column of the result, if it is one column
+    method_there : str, optional     the method to call for each partition; by default the same
+    """
+
+    def wrap(method: Method) -> Method:
+        @wraps(method)
+        def answered(self: Any, X: Any, lengths: Any = None, **named: Any) -> Any:
+            if not sequence_frames.is_distributed(X):
+                return method(self, X, lengths, **named)
+            check_is_fitted(self)
+            sequence_frames.check_lengths(lengths)
+            given = {**named, "groups": self._group(named.get("groups"))}
+            there = method_there or method.__name__
+            return sequence_frames.mapped(X, self, there, given, called, [str(name) for name in self._names])
 
         return answered  # type: ignore[return-value]
 

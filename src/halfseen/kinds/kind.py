@@ -528,6 +528,11 @@ class Kind(ABC):
         """Return mean and variance, (K,) each, given the parameters by name."""
         raise NotImplementedError(f"the kind {self.name} does not implement `moments`.")
 
+    def bounds(self, row: Any) -> tuple[float, float]:
+        """Return between which numbers a parameter of a profile is, by its name; those of categories are shares."""
+        bound = self.parameters.get(row)
+        return (0.0, 1.0) if bound is None else (bound.low, np.inf)
+
     def profiles(self, fitted: Fitted) -> Iterator[ColumnProfile]:
         """Yield the profile of each column of a block."""
         for column, values in zip(fitted.block.columns, self.named(fitted.block, fitted.params), strict=True):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import narwhals as nw
+
 from halfseen.app import console, dispatch
 from halfseen.app.code import python_of
 from halfseen.app.model_file import load, read_record
@@ -20,6 +22,8 @@ def run(request: Mapping[str, Any]) -> None:
         _show_word(dispatch.command(loaded, "show_word")(loaded, request["word"]), request["json"])
     elif request["code"]:
         console.show(python_of(loaded))
+    elif request["errors"] is not None:
+        _show_errors(loaded, request)
     elif request["json"]:
         console.show_json(record)
     elif request["parameters"]:
@@ -64,11 +68,20 @@ def _column(column: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _show_parameters(model: Any) -> None:
-    import narwhals as nw
-
     frame = nw.from_native(model.to_frame())
     rows = [[f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in frame.iter_rows()]
     console.show_table(frame.columns, rows, left=3)
+
+
+def _show_errors(model: Any, request: Mapping[str, Any]) -> None:
+    reading = dispatch.reading_of(model)
+    asked = {**request, "data": request["errors"], "sql": None, "missing": None, "target": None}
+    found = dispatch.command(model, "errors")(model, reading, asked)
+    if request["json"]:
+        console.show_json(nw.from_native(found.to_frame(), eager_only=True).rows(named=True))
+        return
+    console.show(str(found))
+    console.note(f"{found.kind} standard errors of {model._estimate} estimates; {100 * found.level:g} % intervals")
 
 
 def _show_word(found: list[dict[str, Any]], json: bool) -> None:

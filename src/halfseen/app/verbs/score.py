@@ -32,7 +32,11 @@ def run(request: Mapping[str, Any]) -> None:
     """Load the model, score the rows, print the scores."""
     loaded = dispatch.model_to_use(request["model"])
     dispatch.check_use(loaded, "score", request)
-    found = dispatch.command(loaded, "score")(loaded, dispatch.reading_of(loaded), request)
+    reading = dispatch.reading_of(loaded)
+    if request["details"]:
+        _show_details(dispatch.command(loaded, "details")(loaded, reading, request), request["json"])
+        return
+    found = dispatch.command(loaded, "score")(loaded, reading, request)
     if request["json"]:
         console.show_json(found)
         return
@@ -41,6 +45,13 @@ def run(request: Mapping[str, Any]) -> None:
     console.show_facts([(WORDS.get(name, name), value) for name, value in shown.items()])
     if len(each) > 1:
         _show_each(each)
+
+
+def _show_details(found: Any, json: bool) -> None:
+    if json:
+        console.show_json(found.to_dict())
+    else:
+        console.show(str(found))
 
 
 def _show_each(each: Sequence[Mapping[str, Any]]) -> None:

@@ -25,6 +25,7 @@ from halfseen.data.partition import (
     Part,
     check_span,
 )
+from halfseen.data.sequence_partition import EncodeSequences, NameOf, SequenceLayout, repeated, split_error
 from halfseen.engine.tables.lanes import Cluster, LaneTable, added
 from halfseen.errors import DataError, DataTypeError
 from halfseen.sums import Parts
@@ -43,9 +44,9 @@ class LaneSource(Source):
     streams = True
     elsewhere = True
 
-    def __init__(self, cluster: Cluster, weight: Any = None, target: Any = None) -> None:
+    def __init__(self, cluster: Cluster, weight: Any = None, target: Any = None, layout: Layout | None = None) -> None:
         self._cluster = cluster
-        self._layout = Layout.of(cluster.names, weight, target)
+        self._layout = Layout.of(cluster.names, weight, target) if layout is None else layout
         self._numbers: list[int] = []
         self._unlabeled = 1.0
         self._known: dict[tuple[tuple[str, str], ...], Learned] = {}
@@ -125,11 +126,13 @@ class LaneSource(Source):
 
     def encoded(self, schema: Schema, evidence: Evidence | None) -> LaneTable:
         """Let the partitions be encoded where they are; `evidence` is that of `target`."""
-        encode = Encode(self._layout, schema)
-        if evidence is not None and self.target is not None:
-            pattern_of = dict(zip(self.target, evidence.index.tolist(), strict=True))
-            encode = Encode(self._layout, schema, evidence.patterns, pattern_of, self._unlabeled)
-        return self._lanes(encode, schema, evidence)
+        return self._lanes(Encode(self._layout, schema, *self._patterns(evidence), self._unlabeled), schema, evidence)
+
+    def _patterns(self, evidence: Evidence | None) -> tuple[Any, Any]:
+        """Return the patterns of evidence, and the pattern of each label."""
+        if evidence is None or self.target is None:
+            return None, None
+        return evidence.patterns, dict(zip(self.target, evidence.index.tolist(), strict=True))
 
     def held(self, encode: Callable[[Part], Any], schema: Schema) -> LaneTable:
         """Let the partitions become lanes in a family's own way: `encode` makes a table of a part."""
@@ -175,3 +178,43 @@ class LaneSource(Source):
             f"{self._cluster.title} stays where it is: this needs {what} in this process. Pass some of the rows as a "
             "data frame, such as frame.head(10_000)."
         )
+
+
+class SequenceSource(LaneSource):
+    """The sequences of a cluster as a source of their steps.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    layout : SequenceLayout
+    """
+
+    _layout: SequenceLayout
+
+    def __init__(self, cluster: Cluster, layout: SequenceLayout) -> None:
+        super().__init__(cluster, layout=layout)
+
+    def check_whole(self) -> None:
+        """Refuse sequences that are in several partitions."""
+        assert self._found.sequences is not None
+        refuse_split(self._cluster, self._layout.group, self._found.sequences)
+
+    @property
+    def n_sequences(self) -> int:
+        """The number of sequences that count."""
+        assert self._found.sequences is not None
+        return len(self._found.sequences)
+
+    def encoded(self, schema: Schema, evidence: Evidence | None) -> LaneTable:
+        """Let the partitions become lanes of sequences."""
+        return self._lanes(EncodeSequences(self._layout, schema, *self._patterns(evidence)), schema, evidence)
+
+
+def refuse_split(cluster: Cluster, group: str, hashes: NDArray[np.uint64]) -> None:
+    """Refuse sequences that are in several partitions; `hashes` are those of the names in each, one after the other."""
+    twice = repeated(hashes)
+    if twice is None:
+        return
+    found = [(number, name) for number, name in cluster.learned(NameOf(group, twice)) if name is not None]
+    numbers = sorted(number for number, _ in found)
+    raise split_error(cluster.title, group, found[0][1][0], numbers)

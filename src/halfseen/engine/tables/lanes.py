@@ -23,10 +23,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from halfseen.data import Chunk, Evidence, Table
+from halfseen.data import Chunk, Evidence, Sequences, Table
 from halfseen.data.canonical import hash_rows
 from halfseen.data.counts import joined
 from halfseen.data.rows import Rows
+from halfseen.data.sequence_partition import EncodedSequences
 from halfseen.data.table import Schema, chunk_rows
 from halfseen.engine.loop.expected import Expected
 from halfseen.engine.loop.model import Reduced
@@ -46,10 +47,11 @@ class Lane:
 
     Attributes
     ----------
-    table : Table         its rows in canonical order, without those in which nothing was observed
+    table : Table         its rows in canonical order; but for steps, without those in which nothing was observed
     given : float         weight of all rows
     first_chunk : int     the number of its first chunk among the chunks of all lanes
     digest : int          of the content: the same partition, read again, must have the same
+    sequences : Sequences or None     the rows as whole sequences, where they are steps of some
     packed : tuple        the chunks of the last model, and which model that was
     """
 
@@ -57,13 +59,18 @@ class Lane:
     given: float
     first_chunk: int = 0
     digest: int = 0
+    sequences: Sequences | None = None
     packed: tuple[Any, Sequence[Any]] | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, table: Table | None) -> Lane:
+    def of(cls, encoded: Table | EncodedSequences | None) -> Lane:
         """Return the lane of a partition, encoded."""
-        if table is None:
+        if encoded is None:
             raise DataError("a partition had rows when it was read first, and has none now: write the table to files.")
+        if isinstance(encoded, EncodedSequences):
+            table, sequences = encoded  # a step without any observed cell has a state too
+            return cls(table, table.mass, digest=encoded.digest, sequences=sequences)
+        table = encoded
         seen = table.seen()
         hashes = hash_rows([*seen.content(), seen.weight], seen.n_rows)
         return cls(seen, table.mass, digest=int(np.bitwise_xor.reduce(hashes[0] + hashes[1])))
@@ -226,8 +233,8 @@ class LaneTable(Rows):
         rows, seen, given, chunks, digests = zip(*self.ask(Sizes()), strict=True)
         self.n_rows, self.n_chunks = sum(rows), sum(chunks)
         self.mass, self._seen = float(sum(given)), float(sum(seen))
-        self._first_chunks = _firsts(chunks)
-        self._first_rows = _firsts(rows)
+        self._first_chunks = first_numbers(chunks)
+        self._first_rows = first_numbers(rows)
         self._digests = list(digests)
 
     def ask(self, job: Job, first_chunks: Sequence[int] | None = None) -> Any:
@@ -288,7 +295,7 @@ class LaneTable(Rows):
         return Reduced(chunks, known, None if known is None else model.blank(), path)
 
 
-def _firsts(counts: Sequence[int]) -> list[int]:
+def first_numbers(counts: Sequence[int]) -> list[int]:
     """Return how many come before each."""
     found: list[int] = np.cumsum([0, *counts])[:-1].tolist()
     return found

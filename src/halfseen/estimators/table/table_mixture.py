@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -18,7 +19,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfseen.assign import SOFT
-from halfseen.data import Chunk, Evidence, FastEncodingFailed, Schema, Source, Table, read
+from halfseen.data import Chunk, Evidence, FastEncodingFailed, Schema, Source, Table, read, read_labels
 from halfseen.data.counts import SparseSource, joined
 from halfseen.engine.loop.model import Chunk as AnyChunk
 from halfseen.engine.loop.model import Reduced, weighted_sum
@@ -29,6 +30,15 @@ from halfseen.errors import ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, NamedComponents
 from halfseen.estimators.by_partition import by_partition, summed
+from halfseen.estimators.named_parameters import (
+    SHARE,
+    NamedParameters,
+    Row,
+    by_component,
+    correlations,
+    rows_of_columns,
+)
+from halfseen.estimators.observed import Observed, observed_rows
 from halfseen.estimators.selection import bic, relative_entropy
 from halfseen.estimators.table import html_repr, profile, why
 from halfseen.estimators.table.cells import decoded, filled_cells
@@ -91,6 +101,21 @@ class TableMixture(InformationCriteria, NamedComponents):
         """Return all parameters as a table: a row per category, mean, sd or rate; a column per class."""
         check_is_fitted(self)
         return profile.to_frame(self)
+
+    def _named_parameters(self) -> NamedParameters:
+        """Return all parameters, one by one."""
+        shares = Row("(share)", "share", "", self.weights_, SHARE)
+        rows = [shares, *rows_of_columns(profile.profiles(self)), *correlations(profile.fitted_blocks(self))]
+        return by_component(rows, self.class_names_, "class")
+
+    def _observed(self, X: Any, sample_weight: ArrayLike | None = None, labels: Any = None) -> Observed:
+        """Return a table as inference reads it."""
+        check_is_fitted(self)
+        source = self._read(X, reset=False)
+        table = self._schema.encode(source, sample_weight)
+        labels = source.target if labels is None else labels
+        evidence, _ = read_labels(labels, table.n_rows, len(self.weights_), getattr(self, "classes_", None))
+        return observed_rows(self._model, replace(table, evidence=evidence))
 
     def describe(self, top: int = 3) -> str:
         """Return the classes in words: share, and the `top` columns that set each apart most.

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from halfseen.analysis.standard_errors import StandardErrors, standard_errors
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
 from halfseen.app.fits import criteria_facts, estimate_of, of_fit
@@ -86,6 +87,12 @@ def read_corpus(path: str, brackets: Any = None) -> Corpus:
 def data(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
     """Return the sentences of a file, read as in the fit: for the report."""
     return Fitted(model, read_corpus(request["data"], reading.get("brackets")), dict(reading))
+
+
+def errors(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> StandardErrors:
+    """Return the standard errors of the probabilities of rules, given the sentences of the fit."""
+    corpus = read_corpus(request["data"], reading.get("brackets"))
+    return standard_errors(model, corpus.sentences, request["error_kind"], brackets=corpus.brackets)
 
 
 # ---- use -------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ FAMILY = Family(
     forms=("rules.cfg", "trees.mrg"),
     endings=(".cfg", ".pcfg", ".mrg", ".trees"),
     component=("rule", "rules"),
-    verbs=("fit", "parse", "sample", "score", "data"),
+    verbs=("fit", "parse", "sample", "score", "data", "errors"),
     options={
         "fit": (
             Option("brackets", "Round brackets in the sentences enclose known phrases.", type=bool),

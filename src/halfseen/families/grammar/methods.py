@@ -18,8 +18,10 @@ from halfseen.data import check_sequence_weight, frame_from_dict
 from halfseen.errors import AbsentError, DataError, FitError, ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria
+from halfseen.estimators.named_parameters import SHARE, NamedParameters
+from halfseen.estimators.observed import Observed, observed_units
 from halfseen.families.grammar import reading
-from halfseen.families.grammar.model import ContextFree, SentenceChunk, cut_sentences
+from halfseen.families.grammar.model import ContextFree, SentenceChunk, cut_sentences, reduce_sentences
 from halfseen.families.grammar.reading import Corpus
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
@@ -102,14 +104,32 @@ class GrammarMethods(InformationCriteria):
 
     def to_frame(self) -> Any:
         """Return the rules as a table: left, right, probability; and the expected counts of a fit."""
-        table: dict[str, list[Any]] = {
-            "left": [left for left, _ in self._known_grammar().rules],
-            "right": [" ".join(map(str, right)) for _, right in self._grammar.rules],
-            "probability": self._params["rules"][0].tolist(),
-        }
+        named = self._named_parameters()
+        table: dict[str, list[Any]] = {**named.labels, "probability": named.values.tolist()}
         if hasattr(self, "_stats"):
             table["count"] = self._stats.tolist()
         return frame_from_dict(table)
+
+    def _named_parameters(self) -> NamedParameters:
+        """Return the rules, one by one."""
+        labels: dict[str, list[Any]] = {
+            "left": [left for left, _ in self._known_grammar().rules],
+            "right": [" ".join(map(str, right)) for _, right in self._grammar.rules],
+        }
+        values = self._params["rules"][0]
+        return NamedParameters(labels, values, [SHARE] * len(values))
+
+    def _observed(
+        self, sentences: Any, sample_weight: ArrayLike | None = None, brackets: Any = None, tags: Any = None
+    ) -> Observed:
+        """Return sentences as inference reads them; those without a parse are left out."""
+        corpus = self._corpus(sentences, brackets, tags)
+        packed = self._packed(corpus)
+        weight = np.where(np.isfinite(self._logliks(packed)), check_sequence_weight(sample_weight, len(corpus)), 0.0)
+        used = np.flatnonzero(weight)
+        data = reduce_sentences(packed.taken(used), weight[used])
+        each = ((float(weight[n]), reduce_sentences(packed.taken(np.array([n])), np.ones(1))) for n in used)
+        return observed_units(self._model, data, each, float(weight.sum()))
 
     def describe(self, top: int = 5) -> str:
         """Return the grammar in words: for every left-hand side its most probable rules.

@@ -36,7 +36,8 @@ class ArrangedChain(ThreeStep):
     @classmethod
     def find(cls, model: Model, sequences: Sequences) -> ArrangedChain | None:
         """Return the path if the emission prefers an order of rows; None if it does not."""
-        return None if _preferred_order(model, sequences.blocks) is None else cls(model)
+        found = any(_preferred_order(model, chunk.blocks) is not None for chunk in sequences.chunks())
+        return cls(model) if found else None
 
     def pack(self, chunk: SequenceChunk) -> ArrangedSequences:
         """Return the chunk with its cells arranged: done once per fit."""

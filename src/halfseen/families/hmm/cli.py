@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from halfseen.analysis.imputation_check import hidden_cells
+from halfseen.analysis.standard_errors import StandardErrors, standard_errors
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import criteria_facts, estimate_of, of_criteria, of_fit, outcome, show_selection
@@ -44,6 +45,7 @@ __all__ = [
     "check",
     "data",
     "describe",
+    "errors",
     "facts",
     "fit",
     "forecast",
@@ -75,7 +77,14 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
     reading = reading_of_rows(request, *MARKS)
     path = reading["data"]
     model = _estimator(request, kinds)
-    table = open_rows(path, reading["sql"], reading["missing"], reading.get("glob"), ignore=reading["ignore"])
+    table = open_rows(
+        path,
+        reading["sql"],
+        reading["missing"],
+        reading.get("glob"),
+        ignore=reading["ignore"],
+        memory=request["memory"],
+    )
     table = table.without(_known_marks(table, reading, path or "the query"))
     table, apart = without_identifiers(table, kinds)
     reading["ignore"] += apart
@@ -232,6 +241,12 @@ def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
     """Return the steps of a file as the model reads them, for the report."""
     return Fitted(model, _steps(model, reading, request)[1], dict(reading))
+
+
+def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> StandardErrors:
+    """Return the standard errors of a model, given the steps of its fit."""
+    marks: dict[str, Any] = dict(_marks(model, reading))
+    return standard_errors(model, data(model, reading, request).X, request["error_kind"], **marks)
 
 
 def _steps(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[pa.Table, pa.Table]:

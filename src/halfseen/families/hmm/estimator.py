@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.data import Cut, Evidence, check_sequence_weight, read, read_labels, read_sequences, rows_of
+from halfseen.data import Cut, Evidence, Source, check_sequence_weight, read, read_labels, rows_of
+from halfseen.data.sequence_stream import UnsortedSteps, read_large_sequences
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options, selection
@@ -19,11 +20,19 @@ from halfseen.estimators.state import Origin
 from halfseen.estimators.table import covariance_types, emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import check_seen
 from halfseen.estimators.table.state import fingerprint
-from halfseen.families.hmm.fit import PRIORS, FittedHMM, HMMFit, RawSequences
+from halfseen.families.hmm.fit import PRIORS, FittedHMM, HMMFit
+from halfseen.families.hmm.panel import RawSequences
 from halfseen.families.hmm.state import HMMRecipe
 from halfseen.families.hmm.topology import Topology
 from halfseen.leaves.categorical import read_table
+from halfseen.runners import reading_jobs
+from halfseen.runners.sequence_frames import check_lengths, sequences_of
 from halfseen.seeds import child
+
+if TYPE_CHECKING:
+    from halfseen.families.hmm.lanes import RawElsewhere
+
+Known = Callable[[int], tuple[Evidence | None, tuple[Any, ...] | None]]
 
 
 @dataclass(eq=False, repr=False)
@@ -213,12 +222,13 @@ class HMM(HMMFit):
             How many rows of the table each sequence has.
         groups, time : str or (N,) array, optional
             Column (or values) with the sequence and the time of a row. Rows are sorted by time; times have no other
-            effect, so gaps must be filled with missing steps.
+            effect, so gaps must be filled with missing steps. Of a Dask frame the names of columns; each partition
+            must have whole sequences.
         labels : optional
             What is known of the states: a label or None for each step, a set of candidates, or an (N, K) array of
-            evidence; in a list like X where X is a list.
+            evidence; in a list like X where X is a list. Of a Dask frame the name of a column.
         sample_weight : (B,) array, optional
-            Weight of each sequence.
+            Weight of each sequence. Of a Dask frame the name of a column.
         classes, unlabeled : optional
             How to read labels, as in `LatentClass`.
         """
@@ -234,56 +244,86 @@ class HMM(HMMFit):
             raise ParameterError("start: 'covariances' needs one covariance_type, which defines its shape.")
         if labels is None and (classes is not None or unlabeled is not None):
             raise ParameterError("classes= and unlabeled= apply to labels=; give labels= too.")
-        raw, stacked, kept = self._opened(X, lengths, groups, time, labels, sample_weight)
-        self._remember(raw, groups, time)
-        n_rows = len(kept)
+        raw, known = self._opened(X, lengths, groups, time, labels, sample_weight, classes, unlabeled)
+        self._remember(raw.source, groups, time)
         if isinstance(self.n_components, str):
-            sizes = sizes[: int(raw.cut.lengths.sum())]
-
-        def known(n_components: int) -> tuple[Evidence | None, tuple[Any, ...] | None]:
-            found, names = read_labels(stacked, n_rows, n_components, classes, unlabeled)
-            return None if found is None else found.take(kept), names
-
+            sizes = sizes[: raw.n_steps]
         seed = lasting_seed(self.random_state)
 
         def fitted(shape: str, n_components: int, smaller: FittedHMM | None) -> FittedHMM:
-            sequences = self._begin(raw, known(n_components)[0])
+            panel = self._begin(raw, known(n_components)[0])
             own_seed = child(seed, n_components) if len(sizes) > 1 else seed
-            return self._fitted(sequences, n_components, own_seed, raw, shape)
+            return self._fitted(panel, n_components, own_seed, shape)
 
         best, interrupted = self._select(shapes, sizes, fitted)
         self._publish(best, known(best.n_components)[1])
-        self._origin = Origin.now(fingerprint(self._schema, best.summary, best.n_rows, raw.cut.lengths), seed)
+        self._origin = Origin.now(fingerprint(self._schema, best.summary, best.n_rows, raw.mark), seed)
         if interrupted:
             convergence.warn_search_interrupted(self, "before all numbers of states were tried")
         return self
 
     def _opened(
+        self,
+        X: Any,
+        lengths: Any,
+        groups: Any,
+        time: Any,
+        labels: Any,
+        sample_weight: Any,
+        classes: Any,
+        unlabeled: Any,
+    ) -> tuple[RawSequences | RawElsewhere, Known]:
+        """Read sequences; return them, and what is known of their states, given the number of these."""
+        source = sequences_of(X, groups, time, sample_weight, labels)
+        if source is None:
+            raw, stacked, kept = self._opened_here(X, lengths, groups, time, labels, sample_weight)
+
+            def known(n_components: int) -> tuple[Evidence | None, tuple[Any, ...] | None]:
+                found, names = read_labels(stacked, len(kept), n_components, classes, unlabeled)
+                return None if found is None else found.take(kept), names
+
+            return raw, known
+        check_lengths(lengths)
+        from halfseen.families.hmm.lanes import RawElsewhere
+
+        source.check_whole()
+        return RawElsewhere(source), lambda size: read_labels(source.target, source.n_labels, size, classes, unlabeled)
+
+    def _opened_here(
         self, X: Any, lengths: Any, groups: Any, time: Any, labels: Any, sample_weight: Any
     ) -> tuple[RawSequences, Any, Any]:
         """Read sequences without those of weight 0; return them, all labels, and the row of each step in them."""
-        source, cut = read_sequences(X, lengths, groups, time)
+        source, cut = read_large_sequences(X, lengths, groups, time)
+        source.workers = reading_jobs(self.n_jobs)
         weight = check_sequence_weight(sample_weight, len(cut.lengths))
         stacked = cut.stacked(labels)
-        rows = np.arange(source.n_rows) if cut.order is None else cut.order
+        if source.streams and cut.names is not None and labels is not None:
+            raise ParameterError("labels: the table does not fit into memory, and its rows are sorted. Raise memory=.")
+        rows: Any = range(source.n_rows) if labels is None else np.arange(source.n_rows)
+        rows = rows if cut.order is None else cut.order
         if weight.all():
             return RawSequences(source, cut, weight, np.arange(len(weight))), stacked, rows
+        if isinstance(source, UnsortedSteps):
+            raise ParameterError(
+                "sample_weight: sequences of weight 0 in a file that does not fit into memory, and is not sorted by "
+                "sequence. Leave them out of the file, or raise memory=."
+            )
         used = np.flatnonzero(weight)
         steps = rows_of(cut.lengths, used)
         names = None if cut.names is None else tuple(cut.names[b] for b in used)
         times = None if cut.times is None else cut.times[steps]
         part = Cut(cut.lengths[used], listed=cut.listed, names=names, times=times)
-        return RawSequences(source.take(steps), part, weight[used], used), stacked, rows[steps]
+        return RawSequences(source.take(steps), part, weight[used], used), stacked, np.asarray(rows)[steps]
 
-    def _remember(self, raw: RawSequences, groups: Any, time: Any) -> None:
+    def _remember(self, source: Source, groups: Any, time: Any) -> None:
         """Keep what later calls need: columns, never rows."""
         self.__dict__.pop("_stats", None)
-        self._template = raw.source.template()
-        self._schema = self._learn_schema(raw.source)
+        self._template = source.template()
+        self._schema = self._learn_schema(source)
         check_seen(self._schema)
         self._marks = (groups if isinstance(groups, str) else None, time if isinstance(time, str) else None)
         self.columns_ = self._schema.kind_names
-        self._remember_features(raw.source)
+        self._remember_features(source)
 
     @classmethod
     def from_params(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import SOFT
-from halfseen.data import Cut, Evidence, Schema, Sequences, Source, Table
+from halfseen.data import Evidence, Schema, Sequences, Source
+from halfseen.data.rows import Rows
+from halfseen.data.sequence_stream import UnsortedSteps
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.search import Plan, Search, Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
@@ -25,7 +27,8 @@ from halfseen.estimators.table.column_events import column_doubts, column_notes,
 from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.hmm import state
 from halfseen.families.hmm.methods import HMMMethods
-from halfseen.families.hmm.model import HiddenMarkov, path_entropy, reduce_sequences
+from halfseen.families.hmm.model import HiddenMarkov, path_entropy
+from halfseen.families.hmm.panel import Here, Panel, RawSequences
 from halfseen.families.hmm.starts import ChainStarts
 from halfseen.families.hmm.state import HMMRecipe
 from halfseen.families.hmm.topology import Topology, has_numbers
@@ -37,6 +40,9 @@ from halfseen.runners import runner
 from halfseen.seeds import child
 from halfseen.structures.chain import MarkovChain
 from halfseen.structures.independent import Independent
+
+if TYPE_CHECKING:
+    from halfseen.families.hmm.lanes import RawElsewhere
 
 log = logging.getLogger("halfseen")
 
@@ -60,15 +66,6 @@ class FittedHMM(FittedComponents):
     summary: emission_builder.Summary
     doubts: tuple[str, ...]
     n_sequences: float
-
-
-class RawSequences(NamedTuple):
-    """Sequences before they are encoded: the source, where they begin and end, their weights."""
-
-    source: Source
-    cut: Cut
-    weight: Floats
-    numbers: NDArray[np.int64]  # of the sequences in the user's data
 
 
 class HMMFit(HMMMethods):
@@ -105,13 +102,20 @@ class HMMFit(HMMMethods):
         treatment = {name: "fixed" for name in fixed if name in names} | dict.fromkeys(tied, "tied")
         return schema.arrange(treatment)
 
-    def _begin(self, raw: RawSequences, evidence: Evidence | None) -> Sequences:
+    def _begin(self, raw: RawSequences | RawElsewhere, evidence: Evidence | None) -> Panel:
         """Encode sequences, the longest first: sequences of one length are processed together by the kernels.
 
         Their order is that of their content, so that results do not depend on the order in which they were given.
         """
-        steps = self._schema.encode(raw.source, evidence=evidence)
-        return Sequences.of(steps, raw.cut.lengths, raw.weight).canonical()
+        if isinstance(raw.source, UnsortedSteps):
+            steps = raw.source.steps(self._schema)
+        else:
+            steps = self._schema.encode(raw.source, evidence=evidence)
+        if isinstance(raw, RawSequences):
+            return Here(Sequences.of(steps, raw.cut.lengths, raw.weight).canonical(), raw)
+        from halfseen.families.hmm.lanes import Elsewhere
+
+        return Elsewhere(steps)  # type: ignore[arg-type]
 
     def _emission(self, summary: emission_builder.Summary, n_components: int, covariance: str) -> Leaf:
         """Return the emission: any leaf with `n_components` components."""
@@ -142,70 +146,61 @@ class HMMFit(HMMMethods):
         emit = self._emission(summary, len(topology.begin), covariance or self._covariance)
         return HiddenMarkov(MarkovChain(topology.owner), {**chain, "emit": emit})
 
-    def _fitted(
-        self, sequences: Sequences, n_components: int, seed: np.random.SeedSequence, raw: RawSequences, covariance: str
-    ) -> FittedHMM:
+    def _fitted(self, panel: Panel, n_components: int, seed: np.random.SeedSequence, covariance: str) -> FittedHMM:
         """Fit a model of so many states."""
-        if sequences.steps.n_rows < n_components:
+        if panel.n_steps < n_components:
             raise ParameterError(
-                f"n_samples={sequences.steps.n_rows} is fewer than n_components={n_components}. Use fewer states or "
-                "more steps."
+                f"n_samples={panel.n_steps} is fewer than n_components={n_components}. Use fewer states or more steps."
             )
         topology = Topology.read(self.transitions, n_components, self.min_dwell)
-        rows = sequences.steps.canonical()
-        summary = emission_builder.summarise(rows)
+        summary = emission_builder.summarise(panel.rows)
         model = self._build(summary, topology, covariance)
-        data = reduce_sequences(model, sequences)
+        data = panel.reduced(model)
         with runner(self.n_jobs, len(data.chunks)) as run:
-            begin = self._begin_at(rows, summary, len(topology.begin), covariance)
-            starts = self._starts(model, topology, begin, rows, sequences, child(seed, 0), covariance)
-            search = self._searched(model, data, starts, options.plan(self, seed, run), raw)
+            begin = self._begin_at(panel.rows, summary, len(topology.begin), covariance)
+            starts = self._starts(model, topology, begin, panel, child(seed, 0), covariance)
+            search = self._searched(model, data, starts, options.plan(self, seed, run), panel)
             best = search.best.accepted
-            order = self._order(topology, model, best.expected.stats, sequences)
+            order = self._order(topology, model, best.expected.stats, panel)
             params = best.params if order is None else model.relabel(best.params, order)
             [step] = evaluate(model, data, [params], SOFT, run)
         loglik = best.loglik if self.assign == "soft" else step.loglik
         stats = step.expected.stats
         declared = (self.columns or ()) if self.emission == "auto" else None
         return FittedHMM(
-            doubts=tuple(column_doubts(rows, declared)),
+            doubts=tuple(column_doubts(panel.rows, declared)),
             model=model,
             params=params,
             search=search,
             stats=stats,
             loglik=loglik,
-            n_rows=sequences.n_observed,
-            n_sequences=sequences.n_observed_sequences,
+            n_rows=panel.n_observed,
+            n_sequences=panel.n_observed_sequences,
             n_components=n_components,
             covariance=covariance,
-            uncertain=path_entropy(model, step, sequences),
-            n_hidden=float(sequences.steps.weight.sum()),  # a missing step has a state too
+            uncertain=path_entropy(model, step, panel.entropy_inside(model, params)),
+            n_hidden=panel.mass,  # a missing step has a state too
             topology=topology,
             summary=summary,
         )
 
-    def _searched(self, model: HiddenMarkov, data: Reduced, starts: Starts, plan: Plan, raw: RawSequences) -> Search:
+    def _searched(self, model: HiddenMarkov, data: Reduced, starts: Starts, plan: Plan, panel: Panel) -> Search:
         """Run the search; if a start gives a sequence probability zero, name the sequence and the step."""
         try:
             return fit(model, data, starts, plan)
         except FitError as error:
             for params in starts.first():
-                found = model.impossible(params, data.chunks)
+                found = panel.impossible(model, params, data)
                 if found is not None:
-                    by_length = np.argsort(-raw.cut.lengths, kind="stable")
-                    b = int(by_length[found[0]])
-                    name = raw.cut.name(b) if raw.cut.names else f"sequence {raw.numbers[b]}"
-                    step = raw.cut.step(b, found[1])
                     raise FitError(
-                        f"{name} has probability zero at the start of the fit: at {step} no allowed state can emit "
-                        "the observed values. Check the zeros in transitions= and start=, and labels= around that "
-                        "step."
+                        f"{found} no allowed state can emit the observed values. Check the zeros in transitions= and "
+                        "start=, and labels= around that step."
                     ) from error
             raise
 
-    def _order(self, topology: Topology, model: HiddenMarkov, stats: Stats, sequences: Sequences) -> Any:
+    def _order(self, topology: Topology, model: HiddenMarkov, stats: Stats, panel: Panel) -> Any:
         """Return the order to show states in, the most used first; None if the states are identified otherwise."""
-        identified = self.start or self.fixed or self.tied or sequences.evidence is not None or not topology.free
+        identified = self.start or self.fixed or self.tied or panel.labelled or not topology.free
         if identified:
             return None
         parts = model.view(stats)
@@ -218,8 +213,7 @@ class HMMFit(HMMMethods):
         model: HiddenMarkov,
         topology: Topology,
         begin: Start,
-        rows: Table,
-        sequences: Sequences,
+        panel: Panel,
         seed: np.random.SeedSequence,
         covariance: str,
     ) -> Starts:
@@ -228,10 +222,10 @@ class HMMFit(HMMMethods):
         def overlaid(params: Params) -> Params:
             return self._overlaid(params, topology, covariance)
 
-        drawn = ChainStarts(model, topology, begin, rows, sequences, seed, self.init, self.n_mix, overlaid)
+        drawn = ChainStarts(model, topology, begin, panel, seed, self.init, self.n_mix, overlaid)
         return options.starts(self, drawn.draw, len(topology.begin) * self.n_mix == 1, drawn.near)
 
-    def _begin_at(self, rows: Table, summary: emission_builder.Summary, n_components: int, covariance: str) -> Start:
+    def _begin_at(self, rows: Rows, summary: emission_builder.Summary, n_components: int, covariance: str) -> Start:
         """Return the input of the starts: the emission as a mixture over all steps, in any order."""
         flat = self._flat(summary, n_components, covariance)
         mix = Mixture(Independent(), {"mix": Cells(1, [flat.n_components], axes=(1,)), "emit": flat})

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from halfseen.assign import SOFT, Assign
-from halfseen.data import Chunk, SequenceChunk, Sequences, Steps, rows_of
+from halfseen.data import Chunk, SequenceChunk, Steps, rows_of
+from halfseen.data.rows import Rows
 from halfseen.engine.loop.expected import Expected
 from halfseen.engine.loop.model import Model, weighted_sum
 from halfseen.engine.tables.fused import FusedMixture, servable
@@ -42,6 +43,14 @@ class PackedSequences:
     log_evidence: None = None
 
 
+class WithSteps(Protocol):
+    """Sequences whose steps can be summed over."""
+
+    @property
+    def steps(self) -> Rows:
+        """All steps."""
+
+
 class FusedChain:
     """The fused E-step of one model.
 
@@ -49,14 +58,14 @@ class FusedChain:
     (3, P, W), and the model's own statistics for the sequences that the kernel skipped.
     """
 
-    def __init__(self, model: Model, emit: Product, sequences: Sequences) -> None:
+    def __init__(self, model: Model, emit: Product, sequences: WithSteps) -> None:
         self.model = model
         self.emit = emit
         self.columns = FusedMixture(model, emit, sequences.steps)
         self.n_states, self.width = emit.n_components, self.columns.width
 
     @classmethod
-    def find(cls, model: Model, sequences: Sequences) -> FusedChain | None:
+    def find(cls, model: Model, sequences: WithSteps) -> FusedChain | None:
         """Return the fused path for a model and its data, or None if the kernel does not support them."""
         emit = model.leaves["emit"]
         if kernels is plain or model.structure != MarkovChain() or not isinstance(emit, Product):

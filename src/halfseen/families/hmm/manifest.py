@@ -12,7 +12,7 @@ FAMILY = Family(
     public={"plot_timeline": "plots"},
     models={"hmm": "hidden Markov models"},
     component=("state", "states"),
-    verbs=("fit", "predict", "impute", "check", "sample", "forecast", "score", "data", "truth"),
+    verbs=("fit", "predict", "impute", "check", "sample", "forecast", "score", "data", "errors", "truth"),
     options={
         "fit": (
             GROUP,
@@ -35,7 +35,6 @@ FAMILY = Family(
             "on": "sequences are read on one machine",
             "target": "labels of steps are given in Python, as labels=",
             "weight": WEIGHT,
-            "memory": "sequences are read whole",
         },
         "predict": {"why": "the state of a step depends on the steps around it"},
         "score": {"weight": WEIGHT},

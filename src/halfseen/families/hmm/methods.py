@@ -21,19 +21,31 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import AbsentError, DataError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, NamedComponents, SelectsModels
+from halfseen.estimators.by_partition import by_sequence
+from halfseen.estimators.named_parameters import (
+    SHARE,
+    NamedParameters,
+    Row,
+    by_component,
+    correlations,
+    rows_of_columns,
+)
+from halfseen.estimators.observed import Observed, observed_units
 from halfseen.estimators.selection import aic, bic, sabic
 from halfseen.estimators.table import covariance_types, numeric_schema, profile
 from halfseen.estimators.table.cells import decoded, filled_cells
 from halfseen.families.hmm.comparison import States, states_of
 from halfseen.families.hmm.imputation_check import SequenceCells
 from halfseen.families.hmm.impute import full_blocks
-from halfseen.families.hmm.model import HiddenMarkov, path_entropy, reduce_sequences
+from halfseen.families.hmm.model import HiddenMarkov, entropy_inside, path_entropy, reduce_sequences
 from halfseen.families.hmm.topology import Topology
 from halfseen.kinds.kind import Fitted
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
+from halfseen.runners.sequence_frames import check_lengths, is_distributed, summed
 from halfseen.structures.chain import MarkovChain
+from halfseen.sums import Parts
 
 UNITS = ("steps", "sequences")  # what N in BIC may count
 
@@ -271,6 +283,32 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
             {**table, **dict(zip(self._component_names, numbers.T.tolist(), strict=True))}, self._template
         )
 
+    def _named_parameters(self) -> NamedParameters:
+        """Return starts, transitions and emissions, one by one."""
+        chain = by_component(
+            [
+                Row("(start)", "start", "", self.startprob_, SHARE),
+                *(
+                    Row("(next)", "transition", f"to {name}", column, SHARE)
+                    for name, column in zip(self.state_names_, self.transmat_.T, strict=True)
+                ),
+            ],
+            self.state_names_,
+            "state",
+        )
+        columns = profile.profiles_of(self._fitted_blocks())
+        rows = [*rows_of_columns(columns), *correlations(self._fitted_blocks())]
+        if self._inside is not None:
+            rows.insert(0, Row("(mixture)", "share", "", self._inside.ravel(), SHARE))
+        return chain + by_component(rows, tuple(self._component_names), "state")
+
+    def _observed(self, X: Any, lengths: Any = None, groups: Any = None, time: Any = None) -> Observed:
+        """Return sequences as inference reads them; a unit is a sequence."""
+        sequences = self._sequences(X, lengths, groups, time)[0].canonical()
+        each = ((1.0, reduce_sequences(self._model, sequences.take([b]))) for b in range(len(sequences.lengths)))
+        data = reduce_sequences(self._model, sequences)
+        return observed_units(self._model, data, each, sequences.n_observed_sequences)
+
     def describe(self, top: int = 3) -> str:
         """Return the states in words: share, length of a stay, what follows, and the columns that set each apart.
 
@@ -322,10 +360,12 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
         owner = self._topology.owner
         return Decoded(cut.back(states if owner is None else np.array(owner)[states]), joint)
 
+    @by_sequence("state")
     def predict(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Any:
         """Return the state of every step on the best path (Viterbi)."""
         return self.decode(X, lengths, groups=groups, time=time).states
 
+    @by_sequence("state")
     def predict_proba(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Any:
         """Return the probability of each state at each step given the whole sequence (smoothed), (N, K)."""
         sequences, cut = self._sequences(X, lengths, groups, time)
@@ -338,6 +378,7 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
         self._refuse_impossible(np.concatenate([part[1] for part in found]), sequences, cut)
         return cut.back(np.concatenate([part[0] for part in found]))
 
+    @by_sequence("state")
     def filter(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Any:
         """Return the probability of each state at each step given what was observed up to it, (N, K).
 
@@ -390,6 +431,7 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
         columns = profile.profiles_of(self._fitted_blocks())
         return {column.name: column.kind.forecast(column, states) for column in columns}
 
+    @by_sequence("loglik", "_scored")
     def score_samples(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Floats:
         """Return log p(observed cells) of each sequence, (B,); -inf for one that is impossible."""
         sequences, _ = self._sequences(X, lengths, groups, time)
@@ -397,6 +439,8 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
 
     def score(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> float:
         """Return the total log-likelihood of all sequences."""
+        if is_distributed(X):
+            return self._measured(X, lengths, groups, time)[0]
         return float(self.score_samples(X, lengths, groups=groups, time=time).sum())
 
     def sample(
@@ -419,6 +463,7 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
         blocks = self._model.leaves["emit"].sample(self._params["emit"], states, rng)
         return self._template.like(decoded(self._schema, blocks)), states
 
+    @by_sequence("")
     def impute(
         self,
         X: Any,
@@ -520,13 +565,17 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
     def _path_entropy(self, X: Any, lengths: Any, groups: Any, time: Any) -> float:
         sequences = self._sequences(X, lengths, groups, time)[0]
         [step] = evaluate(self._model, reduce_sequences(self._model, sequences), [self._params])
-        return path_entropy(self._model, step, sequences)
+        return path_entropy(self._model, step, entropy_inside(self._model, self._params, sequences))
 
     def _measured(
         self, X: Any, lengths: Any = None, groups: Any = None, time: Any = None, unit: str = "steps"
     ) -> tuple[float, float]:
         check_is_fitted(self)
         options.one_of("unit", unit, UNITS)
+        if is_distributed(X):
+            check_lengths(lengths)
+            loglik, *units = summed(X, self, "_sums", self._group(groups), time or self._marks[1])
+            return float(loglik), units[UNITS.index(unit)]
         if X is not None:
             sequences = self._sequences(X, lengths, groups, time)[0]
             loglik = self.score(X, lengths, groups=groups, time=time)
@@ -536,6 +585,23 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
         if unit == "sequences" and not hasattr(self, "_n_sequences"):
             raise AbsentError("unit='sequences': this model file does not say how many there were; give them, as X.")
         return self.loglik_, self._n_steps if unit == "steps" else self._n_sequences
+
+    def _sums(self, X: Any, lengths: Any) -> Parts:
+        """Return log-likelihood and numbers of observed steps and sequences."""
+        sequences = self._sequences(X, lengths, None, None)[0]
+        return Parts((self.score(X, lengths), sequences.n_observed, sequences.n_observed_sequences))
+
+    def _scored(self, X: Any, groups: str, time: Any = None) -> Any:
+        """Return the log-likelihoods of sequences in a pandas frame by their names, as a series."""
+        import pandas as pd
+
+        names = read_sequences(X, None, *self._marked(X, None, groups, time))[1].names
+        scores = self.score_samples(X, groups=groups, time=time)
+        return pd.Series(scores, index=pd.Index(list(names or ()), name=groups), name="loglik")
+
+    def _group(self, groups: Any) -> Any:
+        """Return the column of sequences that was given, or else that of the fit."""
+        return self._marks[0] if groups is None else groups
 
     def _units(self) -> dict[str, float]:
         """Return the number of observed steps; of several sequences, theirs too."""

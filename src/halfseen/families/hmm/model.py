@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import SOFT
-from halfseen.data import Sequences
+from halfseen.data import SequenceChunk, Sequences
 from halfseen.engine.loop.expected import Step
 from halfseen.engine.loop.model import Model, Reduced
+from halfseen.engine.tables.preprocess import Later
 from halfseen.families.hmm.by_pattern import ArrangedChain
 from halfseen.families.hmm.fused import FusedChain
 from halfseen.leaves.categorical import draw
@@ -106,23 +107,32 @@ def reduce_sequences(model: HiddenMarkov, sequences: Sequences) -> Reduced:
         path = FusedChain.find(model, sequences)
     path = path or ArrangedChain.find(model, sequences)
     chunks = sequences.chunks()
-    return Reduced(chunks) if path is None else Reduced([path.pack(chunk) for chunk in chunks], path=path)
+    if path is None:
+        return Reduced(chunks)
+    if sequences.steps.memory_limit is not None:
+        return Reduced(Later(chunks, path.pack), path=path)
+    return Reduced([path.pack(chunk) for chunk in chunks], path=path)
 
 
-def path_entropy(model: HiddenMarkov, step: Step, sequences: Sequences) -> float:
-    """Return the entropy of the path given the observations, summed over sequences; `step` is of the soft E-step."""
+def path_entropy(model: HiddenMarkov, step: Step, inside: float) -> float:
+    """Return the entropy of the path given the observations, summed over sequences.
+
+    `step` is of the soft E-step, `inside` the entropy of the latent variables inside the emissions.
+    """
     params = step.params
-    inside = _entropy_inside(model, params, sequences)
     return max(0.0, step.loglik - model.complete(step.expected.stats, params, params) - inside)
 
 
-def _entropy_inside(model: HiddenMarkov, params: Params, sequences: Sequences) -> float:
+def entropy_inside(model: HiddenMarkov, params: Params, sequences: Sequences) -> float:
     """Return the entropy of the latent variables inside the emissions, given the path and the observations."""
-    emit = model.leaves["emit"]
-    if emit.settled(sequences.blocks) is None:
+    if model.leaves["emit"].settled(sequences.blocks) is None:
         return 0.0
-    prepared, entropy = model.prepare(params), 0.0
-    for chunk in sequences.chunks():
-        found = model.infer(prepared, chunk.blocks, chunk.weight[:, None], SOFT, chunk.log_evidence)
-        entropy += emit.latent(prepared["emit"], prepared["emit"], chunk.blocks, found.usage["emit"]).entropy
-    return entropy
+    prepared = model.prepare(params)
+    return sum(chunk_entropy(chunk, model, prepared) for chunk in sequences.chunks())
+
+
+def chunk_entropy(chunk: SequenceChunk, model: HiddenMarkov, prepared: Any) -> float:
+    """Return the same of a chunk."""
+    found = model.infer(prepared, chunk.blocks, chunk.weight[:, None], SOFT, chunk.log_evidence)
+    emit, ready = model.leaves["emit"], prepared["emit"]
+    return emit.latent(ready, ready, chunk.blocks, found.usage["emit"]).entropy

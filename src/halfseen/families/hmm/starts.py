@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.data import Sequences, Table
+from halfseen.data import Chunk, SequenceChunk
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import certain
 from halfseen.engine.tables.starts import BLEND, STARTS, STRENGTH, Start
 from halfseen.families.hmm.model import HiddenMarkov
+from halfseen.families.hmm.panel import Panel
 from halfseen.families.hmm.topology import Topology
-from halfseen.leaves.leaf import Floats, frozen, map_arrays
+from halfseen.leaves.leaf import Floats, Leaf, Stats, frozen, map_arrays
 from halfseen.leaves.limits import Params
 from halfseen.seeds import child
 
@@ -33,8 +35,7 @@ class ChainStarts:
     model : HiddenMarkov
     topology : Topology
     begin : Start             the emission as a mixture over all steps
-    rows : Table              all steps, with labels
-    sequences : Sequences
+    panel : Panel             the sequences
     seed : SeedSequence
     init : str                how emissions are drawn, a name in `STARTS`
     n_mix : int               components of each state's emission
@@ -44,8 +45,7 @@ class ChainStarts:
     model: HiddenMarkov
     topology: Topology
     begin: Start
-    rows: Table
-    sequences: Sequences
+    panel: Panel
     seed: np.random.SeedSequence
     init: str
     n_mix: int
@@ -71,10 +71,10 @@ class ChainStarts:
     def _drawn(self, i: int, rng: np.random.Generator) -> Params:
         model, topology = self.model, self.topology
         if topology.forward and i % 2 == 0:
-            emit = _segmented(self.begin, self.sequences, self.n_mix, rng, jitter=i > 0)
+            emit = _segmented(self.begin, self.panel, self.n_mix, rng, jitter=i > 0)
         else:
             emit = STARTS[self.init](self.begin, rng)
-        emit = _from_labels(self.begin, self.rows, self.n_mix, emit)
+        emit = _from_labels(self.begin, self.panel, self.n_mix, emit)
         chain = {name: model.leaves[name] for name in ("start", "trans")}
         params = {**topology.drawn(chain, rng, sticky=i % 2 == 1), "emit": self._wrapped(emit)}
         params = self.overlaid({name: params[name] for name in model.leaves})
@@ -95,36 +95,57 @@ class ChainStarts:
         return {"mix": _chosen(anew, fresh["mix"], emit["mix"]), "emit": inside}
 
 
-def _segmented(begin: Start, sequences: Sequences, n_mix: int, rng: np.random.Generator, jitter: bool) -> Params:
+def _segmented(begin: Start, panel: Panel, n_mix: int, rng: np.random.Generator, jitter: bool) -> Params:
     """Return emissions of states that each get an equal piece of every sequence, in their order."""
     leaf = begin.leaf
-    n_states = leaf.n_components // n_mix
-    lengths = sequences.lengths
-    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    state = within * n_states // np.repeat(lengths, lengths)
-    component = state * n_mix + rng.integers(0, n_mix, len(state))
-    stats = BLEND * begin.whole.row
-    prepared = leaf.prepare(begin.whole.params)
-    leaf.count(component, sequences.steps.weight, prepared, sequences.blocks, stats)
-    params = leaf.maximise(stats, begin.whole.params)
+    add = Segments(leaf, leaf.prepare(begin.whole.params), n_mix)
+    params = leaf.maximise(panel.segments(add, BLEND * begin.whole.row, rng), begin.whole.params)
     return leaf.jitter(params, STRENGTH / 2, rng) if jitter else params
 
 
-def _from_labels(begin: Start, rows: Table, n_mix: int, params: Params) -> Params:
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Adds the statistics of sequences whose states each have an equal piece, in their order."""
+
+    leaf: Leaf
+    prepared: Any
+    n_mix: int
+
+    def __call__(self, chunk: SequenceChunk, stats: Stats, rng: np.random.Generator) -> None:
+        """Add those of a chunk."""
+        n_states, lengths = self.leaf.n_components // self.n_mix, chunk.blocks.lengths
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        state = within * n_states // np.repeat(lengths, lengths)
+        component = state * self.n_mix + rng.integers(0, self.n_mix, len(state))
+        self.leaf.count(component, np.repeat(chunk.weight, lengths), self.prepared, chunk.blocks, stats)
+
+
+def _from_labels(begin: Start, panel: Panel, n_mix: int, params: Params) -> Params:
     """Return emissions in which states with labelled steps start from these steps."""
-    if rows.evidence is None:
+    if not panel.labelled or n_mix > 1:
         return params
-    known = certain(rows.evidence)
-    if not known.any() or n_mix > 1:
-        return params
-    leaf, some = begin.leaf, rows.take(np.flatnonzero(known))
-    assert some.evidence is not None
-    component = some.evidence.patterns.argmax(axis=1)[some.evidence.index].astype(np.int64)
-    stats = np.array(begin.whole.row)
-    leaf.count(component, some.weight, leaf.prepare(begin.whole.params), some.blocks, stats)
-    estimated = leaf.maximise(stats, begin.whole.params)
-    labelled = np.isin(np.arange(leaf.n_components), component)
-    return _chosen(labelled, estimated, params)
+    leaf = begin.leaf
+    stats, labelled = panel.labels(LabelledSteps(leaf, leaf.prepare(begin.whole.params)), np.array(begin.whole.row))
+    return _chosen(labelled, leaf.maximise(stats, begin.whole.params), params) if labelled.any() else params
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSteps:
+    """Adds the statistics of steps with a certain label."""
+
+    leaf: Leaf
+    prepared: Any
+
+    def __call__(self, chunk: Chunk, stats: Stats) -> NDArray[np.bool_]:
+        """Add those of a chunk; return which components have any."""
+        component = np.zeros(0, dtype=np.int64)
+        if chunk.evidence is not None:
+            known = np.flatnonzero(certain(chunk.evidence))
+            component = chunk.evidence.patterns.argmax(axis=1)[chunk.evidence.index[known]].astype(np.int64)
+        if len(component):
+            blocks = {name: block[known] for name, block in chunk.blocks.items()}
+            self.leaf.count(component, chunk.weight[known], self.prepared, blocks, stats)
+        return np.isin(np.arange(self.leaf.n_components), component)
 
 
 def _chosen(which: NDArray[np.bool_], first: Params, second: Params) -> Params:

@@ -16,7 +16,20 @@ FAMILY = Family(
     },
     public={"explain": "explain"},
     models={"classes": "latent classes", "gaussian": "Gaussian mixtures"},
-    verbs=("fit", "predict", "impute", "check", "sample", "score", "data", "truth", "explain", "export"),
+    verbs=(
+        "fit",
+        "predict",
+        "impute",
+        "check",
+        "sample",
+        "score",
+        "data",
+        "details",
+        "errors",
+        "truth",
+        "explain",
+        "export",
+    ),
     options={
         "fit": (
             Option("target", "Column to predict: makes a classifier. Its cells may be missing.", "COLUMN"),

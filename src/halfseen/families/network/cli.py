@@ -19,6 +19,7 @@ from halfseen.app.fits import Scored, criteria_facts, of_fit, outcome, show_sele
 from halfseen.app.tables import (
     batches,
     data,
+    errors,
     extended,
     impute,
     open_rows,
@@ -38,6 +39,7 @@ from halfseen.families.network.reading import read_edges
 __all__ = [
     "data",
     "describe",
+    "errors",
     "facts",
     "fit",
     "impute",

@@ -19,6 +19,8 @@ from halfseen.errors import AbsentError, DataError, ImpossibleRowWarning, Parame
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, SelectsModels
 from halfseen.estimators.by_partition import by_partition, summed
+from halfseen.estimators.named_parameters import SHARE, NamedParameters
+from halfseen.estimators.observed import Observed, observed_units
 from halfseen.families.network.model import (
     BayesianNetwork,
     Likelihoods,
@@ -121,7 +123,13 @@ class NetworkMethods(SelectsModels, InformationCriteria):
 
     def to_frame(self) -> Any:
         """Return all tables as one table: a row for each state of each variable and its parents."""
-        rows: dict[str, list[Any]] = {"variable": [], "given": [], "state": [], "probability": []}
+        named = self._named_parameters()
+        return frame_from_dict({**named.labels, "probability": named.values.tolist()}, self._template)
+
+    def _named_parameters(self) -> NamedParameters:
+        """Return all tables, one probability after the other."""
+        rows: dict[str, list[Any]] = {"variable": [], "given": [], "state": []}
+        values: list[float] = []
         for name in self.nodes_:
             found = self.table(name)
             parents = found.variables[:-1]
@@ -130,8 +138,22 @@ class NetworkMethods(SelectsModels, InformationCriteria):
                 rows["variable"].append(name)
                 rows["given"].append(", ".join(f"{a}={b}" for a, b in zip(parents, listed[:-1], strict=True)))
                 rows["state"].append(str(listed[-1]))
-                rows["probability"].append(p)
-        return frame_from_dict(rows, self._template)
+                values.append(p)
+        return NamedParameters(rows, np.array(values), [SHARE] * len(values))
+
+    def _observed(self, X: Any, sample_weight: ArrayLike | None = None) -> Observed:
+        """Return rows as inference reads them, equal ones merged."""
+        from halfseen.families.network.model import distinct, reduce_network
+
+        source = read(X)
+        codes, number = distinct(self._codes(source))
+        weight = np.bincount(number, row_weight(source, sample_weight), minlength=len(codes)).astype(np.float64)
+
+        def reduced(some: Any, mass: Floats) -> Any:
+            return reduce_network(self._model, self._graph, split(self._graph, some), mass)
+
+        each = ((float(weight[n]), reduced(codes[n : n + 1], np.ones(1))) for n in range(len(codes)))
+        return observed_units(self._model, reduced(codes, weight), each, float(weight.sum()))
 
     def describe(self) -> str:
         """Return the network in words: a line for each variable, with its parents and how probable its states are.

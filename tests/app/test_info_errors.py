@@ -1,0 +1,60 @@
+"""``halfseen info --errors``: standard errors at the command line."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import halfseen as hs
+from halfseen.app.cli import app
+
+pytestmark = pytest.mark.thorough
+
+
+def run(*arguments, code=0):
+    done = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    return done
+
+
+@pytest.fixture(scope="module")
+def penguins(tmp_path_factory):
+    path = tmp_path_factory.mktemp("errors") / "penguins.halfseen"
+    run("fit", "example:penguins", "--ignore", "species,year", "-k", 2, "-o", path)
+    return path
+
+
+def test_a_table_of_errors(penguins):
+    done = run("info", penguins, "--errors", "example:penguins")
+    header, *rows = done.stdout.splitlines()
+    assert header.split() == ["column", "value", "class", "estimate", "se", "low", "high"]
+    model = hs.load(penguins)
+    data = hs.load_penguins().drop(columns=["species", "year"])
+    assert rows == str(hs.standard_errors(model, data)).splitlines()[1:]
+    assert "hessian standard errors of posterior mode estimates" in done.stderr
+
+
+def test_errors_as_json(penguins):
+    rows = json.loads(run("info", penguins, "--errors", "example:penguins", "--error-kind", "robust", "--json").stdout)
+    assert rows[0]["column"] == "(share)"
+    assert rows[0]["low"] < rows[0]["estimate"] < rows[0]["high"]
+
+
+def test_sequences_and_sentences(tmp_path):
+    steps = tmp_path / "steps.csv"
+    steps.write_text("who,x\n" + "".join(f"{i // 20},{(i * 7) % 11 + 5 * (i // 5 % 2)}\n" for i in range(200)))
+    run("fit", steps, "--model", "hmm", "--group", "who", "-k", 2, "-o", tmp_path / "states.halfseen")
+    assert "(next)" in run("info", tmp_path / "states.halfseen", "--errors", steps).stdout
+    grammar, corpus = tmp_path / "toy.cfg", tmp_path / "corpus.txt"
+    grammar.write_text("S -> S S | 'a' | 'b'\n")
+    corpus.write_text("a b\na\nb a a\n" * 5)
+    run("fit", corpus, "--model", grammar, "-o", tmp_path / "rules.halfseen")
+    assert run("info", tmp_path / "rules.halfseen", "--errors", corpus).stdout.splitlines()[0].startswith("left")
+
+
+def test_what_has_no_errors(tmp_path, penguins):
+    path = tmp_path / "k.halfseen"
+    run("fit", "example:penguins", "--ignore", "species,year,sex,island", "--model", "kmeans", "-k", 2, "-o", path)
+    assert "cannot be used with a KMeans" in run("info", path, "--errors", "example:penguins", code=2).stderr
+    assert "kind='x'" in run("info", penguins, "--errors", "example:penguins", "--error-kind", "x", code=2).stderr
+    assert "no file" in run("info", penguins, "--errors", tmp_path / "no.csv", code=1).stderr

@@ -1,0 +1,246 @@
+"""Standard errors: closed forms, curvature by second differences, and what has no error."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+import halfseen as hs
+from halfseen.analysis.information import information, outer_products
+from halfseen.analysis.standard_errors import interval
+from halfseen.engine.loop.em import evaluate
+from halfseen.errors import FitError, ParameterError
+
+RNG = np.random.default_rng(0)
+FINE = {"random_state": 0, "n_init": 2, "tol": 1e-10}
+
+
+def people(n_rows=300):
+    rng = np.random.default_rng(1)
+    z = rng.integers(0, 2, n_rows)
+    frame = pd.DataFrame({"size": rng.normal(3.0 * z), "weight": rng.normal(2.0 * z, 1.5)})
+    frame["color"] = np.where(
+        rng.random(n_rows) < 0.5, np.array(["red", "blue"])[z], rng.choice(["red", "green", "blue"], n_rows)
+    )
+    frame["visits"] = rng.poisson(1 + 4 * z)
+    frame["claims"] = rng.negative_binomial(2, 0.3 + 0.3 * z)
+    frame.loc[rng.random(n_rows) < 0.1, "size"] = np.nan
+    frame.loc[rng.random(n_rows) < 0.1, "color"] = None
+    return frame, z
+
+
+PEOPLE, CLASS = people()
+SENTENCES = ["a b", "a", "b a a", "a a", "b", "a a b a"] * 4
+
+
+def fitted():
+    """Yield a model of every family with what it was fitted to."""
+    kinds = {"visits": "poisson", "claims": "negbin"}
+    mixed, numbers = ["size", "color", "visits", "claims"], ["size", "weight"]
+    labels = np.where(np.arange(len(CLASS)) % 3 == 0, CLASS, -1)
+    yield "classes", hs.LatentClass(2, columns=kinds, prior=None, **FINE), (PEOPLE[mixed],), {}
+    yield "prior", hs.LatentClass(2, columns=kinds, prior=1.0, **FINE), (PEOPLE[mixed],), {}
+    yield "labels", hs.LatentClass(2, **FINE), (PEOPLE[["size", "color"]],), {"labels": labels}
+    for shape in ("full", "tied", "diag", "spherical"):
+        yield shape, hs.GaussianMixture(2, covariance_type=shape, prior=None, **FINE), (PEOPLE[numbers],), {}
+    yield "naive Bayes", hs.NaiveBayes(unlabeled_weight=1.0, **FINE), (PEOPLE[["size", "color"]], labels), {}
+    yield "states", hs.HMM(2, prior=None, **FINE), (PEOPLE[["size"]], [100, 100, 60, 40]), {}
+    hidden = hs.BayesNet("color <- C; visits <- C", hidden={"C": 2}, prior=1.0, **FINE)
+    yield "network", hidden, (PEOPLE[["color"]].assign(visits=PEOPLE["visits"] > 2),), {}
+    yield "grammar", hs.PCFG("S -> S S | 'a' | 'b'", prior=None, random_state=0), (SENTENCES,), {}
+
+
+CASES = {name: (model, given, named) for name, model, given, named in fitted()}
+
+
+@pytest.fixture(params=list(CASES), scope="module")
+def case(request):
+    model, given, named = CASES[request.param]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the small tables
+        model.fit(*given, **named)
+    how = dict(named)
+    if isinstance(model, hs.NaiveBayes):
+        how["labels"] = given[1]
+    elif len(given) > 1:
+        how["lengths"] = given[1]
+    return model, given[0], how
+
+
+def found(model, X, how):
+    observed = model._observed(X, **how)
+
+    def shown(params):
+        return np.zeros(1)
+
+    return observed, information(model._model, model._params, observed, shown)
+
+
+def test_curvature_is_that_of_the_objective(case):
+    model, X, how = case
+    observed, info = found(model, X, how)
+    engine, step = model._model, 1e-3
+    for direction in np.linalg.qr(RNG.normal(size=(info.n_free, min(3, info.n_free))))[0].T:
+        move = step * info.basis @ direction
+        places = [engine.freed(info.at + t * move, model._params) for t in (-1, 0, 1)]
+        low, middle, high = (each.objective for each in evaluate(engine, observed.data, places))
+        numeric = -(high - 2 * middle + low) / step**2
+        assert_allclose(direction @ info.curvature @ direction, numeric, rtol=2e-3, atol=1e-3)
+
+
+def test_scores_of_units_add_up_to_the_slope(case):
+    model, X, how = case
+    observed, _ = found(model, X, how)
+    engine = model._model
+    [step] = evaluate(engine, observed.data, [model._params])
+    total = sum(weight * engine.slope(stats, model._params) for weight, stats in observed.each(model._params))
+    assert_allclose(total, engine.slope(step.expected.stats, model._params), atol=1e-8 * observed.n_units)
+
+
+def test_as_many_directions_as_free_parameters(case):
+    model, X, how = case
+    _, info = found(model, X, how)
+    assert info.n_free == model.n_parameters_
+
+
+@pytest.mark.parametrize("kind", ["hessian", "opg", "robust"])
+def test_every_parameter_has_an_error_or_a_reason(case, kind):
+    model, X, how = case
+    if kind != "hessian" and isinstance(model, hs.HMM):
+        with pytest.raises(FitError, match="needs more units than"):
+            hs.standard_errors(model, X, kind, **how)
+        return
+    errors = hs.standard_errors(model, X, kind, **how)
+    given = np.array([not note for note in errors.note])
+    assert given.mean() > 0.5
+    assert (errors.se[given] > 0).all()
+    assert (errors.low[given] < errors.estimate[given]).all()
+    assert (errors.estimate[given] < errors.high[given]).all()
+    table = errors.to_frame()
+    assert len(table) == len(errors.se)
+    assert str(errors).count("\n") == len(errors.se)
+
+
+def test_one_class_has_closed_forms():
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({"x": rng.normal(size=200), "n": rng.poisson(3.0, 200), "c": rng.choice(["a", "b", "c"], 200)})
+    model = hs.LatentClass(1, columns={"n": "poisson"}, prior=None).fit(X)
+    errors = hs.standard_errors(model, X).to_frame().set_index(["column", "value"])["se"]
+    sd = X["x"].std(ddof=0)
+    assert_allclose(errors["x", "mean"], sd / np.sqrt(200), rtol=1e-6)
+    assert_allclose(errors["x", "sd"], sd / np.sqrt(400), rtol=1e-5)
+    assert_allclose(errors["n", "rate"], np.sqrt(X["n"].mean() / 200), rtol=1e-6)
+    for category in "abc":
+        p = (X["c"] == category).mean()
+        assert_allclose(errors["c", category], np.sqrt(p * (1 - p) / 200), rtol=1e-6)
+
+
+def test_robust_errors_of_a_mean_are_those_of_the_data():
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"n": rng.negative_binomial(1, 0.2, 400)})  # not Poisson: the model is wrong
+    model = hs.LatentClass(1, columns={"n": "poisson"}, prior=None).fit(X)
+    robust = hs.standard_errors(model, X, "robust").se[-1]
+    assert_allclose(robust, X["n"].std(ddof=0) / 20, rtol=1e-6)
+    assert robust > 1.5 * hs.standard_errors(model, X).se[-1]
+
+
+def test_the_curvature_of_the_prior_is_in():
+    X = [["yes"]] * 30 + [["no"]] * 70
+    model = hs.LatentClass(1, prior=10.0).fit(X)  # ten pseudo-counts for each category
+    p = model.params_["x0"]["yes"][0]
+    assert_allclose(hs.standard_errors(model, X).se[-1], np.sqrt(p * (1 - p) / 120), rtol=1e-5)
+
+
+def test_a_weight_is_a_repetition():
+    X = PEOPLE[["size", "color"]]
+    model = hs.LatentClass(2, prior=None, **FINE).fit(X)
+    twice = hs.standard_errors(model, pd.concat([X, X]), "robust")
+    weighted = hs.standard_errors(model, X, "robust", sample_weight=np.full(len(X), 2.0))
+    assert_allclose(twice.se, weighted.se, rtol=1e-8)
+
+
+def test_correlations_of_a_full_covariance():
+    rng = np.random.default_rng(4)
+    X = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 500)
+    model = hs.GaussianMixture(1, prior=None).fit(X)
+    errors = hs.standard_errors(model, X).to_frame().set_index("value")
+    r = np.corrcoef(X.T)[0, 1]
+    assert_allclose(errors.loc["correlation with x1", "estimate"], r, rtol=1e-6)
+    assert_allclose(errors.loc["correlation with x1", "se"], (1 - r**2) / np.sqrt(500), rtol=1e-3)
+
+
+def test_what_is_not_identified_is_said():
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame({"a": rng.choice(["x", "y"], 200), "b": rng.choice(["x", "y"], 200)})
+    X["b"] = np.where(rng.random(200) < 0.4, X["a"], X["b"])
+    model = hs.LatentClass(2, prior=None, random_state=0).fit(X)  # 5 parameters, 3 frequencies
+    assert "not identified" in hs.standard_errors(model, X).note
+
+
+def test_a_model_that_is_not_at_its_maximum_is_refused():
+    model = hs.LatentClass.from_params([0.5, 0.5], {"x": {"mean": [0.0, 0.1], "sd": [1.0, 1.0]}})
+    X = pd.DataFrame({"x": np.concatenate([RNG.normal(-4, 1, 100), RNG.normal(4, 1, 100)])})
+    with pytest.raises(FitError, match="not at a maximum"):
+        hs.standard_errors(model, X)
+
+
+def test_a_share_of_nearly_nothing_is_on_the_boundary():
+    X = [["a", "x"]] * 20 + [["b", "y"]] * 30
+    model = hs.LatentClass(2, prior=None, random_state=0).fit(X)
+    errors = hs.standard_errors(model, X)
+    assert errors.note.count("boundary") == 8
+    assert "boundary" in str(errors)
+    assert errors.to_frame()["se"].isna().sum() == 8
+
+
+def test_fixed_parameters_have_no_error():
+    X = PEOPLE[["size", "color"]].dropna()
+    start = {"size": {"mean": [0.0, 3.0], "sd": [1.0, 1.0]}}
+    model = hs.LatentClass(2, start=start, fixed=["size"], prior=None, **FINE).fit(X)
+    errors = hs.standard_errors(model, X).to_frame()
+    assert (errors.loc[errors["column"] == "size", "note"] == "fixed").all()
+    assert (errors.loc[errors["column"] == "color", "se"] > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "width", "bounds"),
+    [(0.01, 0.5, (0, 1)), (0.99, 2.0, (0, 1)), (0.1, 3.0, (0, np.inf)), (-0.9, 0.8, (-1, 1))],
+)
+def test_intervals_stay_within_their_range(value, width, bounds):
+    low, high = interval(value, width, bounds)
+    assert bounds[0] <= low < value < high <= bounds[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"kind": "exact"}, "kind='exact'"), ({"level": 1.5}, "level=1.5"), ({"lengths": [300]}, "lengths")],
+)
+def test_wrong_options(change, said):
+    model = hs.LatentClass(1, prior=None).fit(PEOPLE[["size"]])
+    with pytest.raises((ParameterError, TypeError), match=said):
+        hs.standard_errors(model, PEOPLE[["size"]], **change)
+
+
+def test_models_without_errors_are_refused():
+    model = hs.KMeans(2, random_state=0).fit(PEOPLE[["size"]])
+    with pytest.raises(ParameterError, match="KMeans has no standard errors"):
+        hs.standard_errors(model, PEOPLE[["size"]])
+
+
+def test_too_many_parameters_are_refused(monkeypatch):
+    monkeypatch.setattr("halfseen.analysis.standard_errors.MOST", 1)
+    model = hs.LatentClass(1, prior=None).fit(PEOPLE[["size"]])
+    with pytest.raises(ParameterError, match="2 free parameters"):
+        hs.standard_errors(model, PEOPLE[["size"]])
+
+
+def test_outer_products_do_not_depend_on_the_order_of_rows():
+    X = PEOPLE[["size", "color"]]
+    model = hs.LatentClass(2, prior=None, **FINE).fit(X)
+    _, info = found(model, X, {})
+    one, other = (
+        outer_products(model._model, model._params, model._observed(each), info.basis)[0] for each in (X, X[::-1])
+    )
+    assert (one == other).all()
