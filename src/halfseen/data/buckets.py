@@ -19,10 +19,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from halfseen.data.growing import GrowingArray, temporary_file
 from halfseen.data.in_order import in_order
 from halfseen.data.spill import Arrays, needing
 from halfseen.disk import enough_space
-from halfseen.temporary import ADVICE, PREFIX
+from halfseen.temporary import ADVICE
 
 SHARE = 8  # the bucket of a worker takes 1/SHARE of its memory: its rows, their order and copies are there together
 MOST_BITS = 12  # of the hash, for 4096 buckets at most
@@ -49,16 +50,18 @@ class Buckets:
         Bytes of memory to use, roughly.
     workers : int
         Threads that merge buckets. No result depends on it.
+    beside : int
+        Bytes of what `merge` will read for the rows from elsewhere.
     """
 
-    def __init__(self, like: Arrays, n_rows: int, memory_limit: int, workers: int = 1) -> None:
+    def __init__(self, like: Arrays, n_rows: int, memory_limit: int, workers: int = 1, beside: int = 0) -> None:
         fields = [(str(i), array.dtype, array.shape[1:]) for i, array in enumerate(like)]
         self._record = np.dtype(fields, align=True)  # so that no number straddles two words
         self._workers = workers
-        self._bits = _bits(n_rows * self._record.itemsize, memory_limit // workers)
+        self._bits = _bits(n_rows * self._record.itemsize + beside, memory_limit // workers)
         self._together = max(1, self.n_buckets // FILES)  # buckets of a file
         with enough_space(tempfile.gettempdir(), needing(0), ADVICE):
-            self._files = [_temporary_file() for _ in range(0, self.n_buckets, self._together)]
+            self._files = [temporary_file() for _ in range(0, self.n_buckets, self._together)]
         self._sizes: list[NDArray[np.int32]] = []  # rows of each bucket, of each time that rows were added
         self._left = n_rows * self._record.itemsize  # bytes that are still to come
 
@@ -136,37 +139,6 @@ class _Bucket:
         rows = np.concatenate([self._records[start:stop] for start, stop in pieces if start < stop])
         del self._records
         return [np.ascontiguousarray(rows[name]) for name in rows.dtype.names or ()]
-
-
-class GrowingArray:
-    """An array in a temporary file to which rows are appended."""
-
-    def __init__(self, like: NDArray[Any]) -> None:
-        with enough_space(tempfile.gettempdir(), needing(like.nbytes), ADVICE):
-            self._file = _temporary_file()
-        self._dtype, self._width, self._n_rows = like.dtype, like.shape[1:], 0
-
-    def append(self, rows: NDArray[Any]) -> None:
-        """Write some rows."""
-        with enough_space(tempfile.gettempdir(), needing(rows.nbytes), ADVICE):
-            self._file.write(np.ascontiguousarray(rows).reshape(-1).view(np.uint8).data)
-        self._n_rows += len(rows)
-
-    def mapped(self) -> NDArray[Any]:
-        """Return the array."""
-        with enough_space(tempfile.gettempdir(), needing(0), ADVICE):
-            self._file.flush()
-        shape = (self._n_rows, *self._width)
-        return np.asarray(np.memmap(self._file, self._dtype, "r+", shape=shape)) if 0 not in shape else np.zeros(shape)
-
-    def close(self) -> None:
-        """Close the file; an array that was mapped stays."""
-        with suppress(OSError):
-            self._file.close()
-
-
-def _temporary_file() -> Any:
-    return tempfile.TemporaryFile(prefix=PREFIX)  # which its owner closes
 
 
 def _bits(size: int, memory_limit: int) -> int:

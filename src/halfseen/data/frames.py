@@ -145,6 +145,8 @@ class Source(ABC):
         Bytes of memory to use for a table outside memory.
     workers : int
         Threads that read a table outside memory. No result depends on it.
+    n_entries : int
+        About how many different words the texts of a table outside memory have, all together.
     """
 
     names: tuple[str, ...]
@@ -159,6 +161,7 @@ class Source(ABC):
     elsewhere: bool = False
     memory_limit: int = 0
     workers: int = 1
+    n_entries: int = 0
 
     @property
     def n_labels(self) -> int:

@@ -18,9 +18,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halfseen.data.buckets import GrowingArray
 from halfseen.data.canonical import hash_rows, hash_sequences
 from halfseen.data.frames import Source, read
+from halfseen.data.growing import GrowingArray
 from halfseen.data.labels import Evidence
 from halfseen.data.spill import PART, row_bytes, scratch
 from halfseen.data.table import CHUNK, LARGEST, Schema, Table, check_weight

@@ -7,6 +7,8 @@ files, and the result is an ordinary `Table`.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import narwhals as nw
@@ -14,12 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data.columns import MAX_DISTINCT, Column, check_numbers, distinct_numbers, is_whole, read_kind
+from halfseen.data.counts import TokenizedSource
 from halfseen.data.duckdb_reader import BATCH, COUNT, Scan
 from halfseen.data.frames import Cells, CodedColumn, RawColumn, Source, read
 from halfseen.data.in_order import in_order
 from halfseen.data.nearly_numbers import OtherCells
+from halfseen.data.text import TextLengths, WordCounts, count_words
 from halfseen.errors import DataError
 from halfseen.registry import kinds as registry
+from halfseen.sums import Parts
 
 Result = TypeVar("Result")
 
@@ -29,6 +34,7 @@ PART = 4  # 1 / PART of the memory is for reading
 LEAST = 1 << 13  # rows of a batch; with fewer, calls take more time than rows
 LEAST_CELLS = 1 << 20  # cells of a batch of a wide table, for the same reason
 OF_WORKER = 32 << 20  # bytes for each thread; with less, fewer are used
+OF_TEXT = 256  # bytes of the texts of a row, until some have been read
 FEW = 1 << 16  # rows that may be loaded into memory when selected by number
 
 
@@ -64,6 +70,8 @@ class StreamSource(Source):
         self._rows = rows
         self._keep = keep
         self._head: Source | None = None
+        self._texts: dict[str, Column] = {}
+        self._text_cells = 0  # as many cells take the memory of the texts of a row
         self.memory_limit = memory_limit
         self.names = tuple(names)
         self.named = True
@@ -78,7 +86,7 @@ class StreamSource(Source):
 
     def _tables(self, names: Sequence[str]) -> Iterator[Any]:
         """The rows in use, as Arrow tables."""
-        wide = max(1, len(names))
+        wide = max(1, len(names) + self._text_cells)
         least = max(1, min(LEAST, LEAST_CELLS // wide))
         size = int(np.clip(self.memory_limit // (32 * 8 * wide), least, BATCH))  # a batch and copies: a small part
         first = 0
@@ -101,10 +109,12 @@ class StreamSource(Source):
 
     def learn(self, kinds: Mapping[int, str], by_choice: bool) -> tuple[Column, ...]:
         head = self.head()
-        learners = learners_of(self, kinds)
+        learners = learners_of(self, {j: kind for j, kind in kinds.items() if self.names[j] not in self._texts})
+        known = {j: self._texts[name] for j, name in enumerate(self.names) if name in self._texts}
         for j, learner in enumerate(learners):
-            learner.add(head.column(j), 0)
-        known = {j: learner.column() for j, learner in enumerate(learners) if learner.settled}
+            if j not in known:
+                learner.add(head.column(j), 0)
+        known |= {j: learner.column() for j, learner in enumerate(learners) if learner.settled}
         rest = [j for j in range(len(self.names)) if j not in known]
         if rest:  # only their cells are read
             found = learn_columns(self.only(rest), {i: kinds[j] for i, j in enumerate(rest) if j in kinds}, by_choice)
@@ -113,10 +123,32 @@ class StreamSource(Source):
 
     def only(self, columns: Sequence[int]) -> StreamSource:
         """Some of the columns."""
-        names = [self.names[j] for j in columns]
-        part = StreamSource(self._scan, names, self.memory_limit, self.n_rows, self._rows, self._keep)
-        part.workers = self.workers
+        part = copy(self)
+        part.names, part._head = tuple(self.names[j] for j in columns), None
+        part._text_cells = self._text_cells if set(part.names) & set(self._texts) else 0
         return part
+
+    def tokenised(self, columns: Sequence[int], options: Any, length: float | str | None) -> StreamSource:
+        """Take columns as text: one pass counts their words, another the mean length where it is asked for."""
+        texts = self.only(columns)
+        texts._text_cells = OF_TEXT
+        head = texts.head().frame
+        assert head is not None
+        texts._text_cells = int(head.estimated_size()) // len(head) + 1  # a byte: words are objects, 8 times as large
+        counts = _summed(texts, lambda raw, name: WordCounts.of(raw, name, options))
+        words = [found.chosen(name, options) for name, found in zip(texts.names, counts, strict=True)]
+        found = {name: Column(name, "text", own, options) for name, own in zip(texts.names, words, strict=True)}
+        means: Sequence[Any] = [length] * len(found)
+        if length == "mean":
+            means = [total.mean for total in _summed(texts, lambda raw, name: TextLengths.of(raw, name, found[name]))]
+        own = copy(self)
+        own._text_cells = texts._text_cells
+        own.n_entries = sum(int(each.documents.sum()) for each in counts)
+        own._texts = {
+            name: column if mean is None else replace(column, options=(*options, ("document_length", float(mean))))
+            for (name, column), mean in zip(found.items(), means, strict=True)
+        }
+        return own
 
     def grouped(self) -> Source | None:
         """The same rows with equal ones merged, with their numbers as weights; None if some rows are not used."""
@@ -139,10 +171,21 @@ class StreamSource(Source):
         if len(rows) > FEW and (np.diff(rows) > 0).all():
             chosen = np.zeros(self.n_rows if self._rows is None else len(self._rows), dtype=bool)
             chosen[rows if self._rows is None else np.flatnonzero(self._rows)[rows]] = True
-            taken = StreamSource(self._scan, self.names, self.memory_limit, len(rows), chosen, self._keep)
-            taken.workers = self.workers
+            taken = copy(self)
+            taken._rows, taken.n_rows, taken.line_of, taken._head = chosen, len(rows), None, None
+            taken.weight = taken.target = None
             return taken
-        return self._picked(rows)
+        return self._worded(self._picked(rows))
+
+    def _worded(self, source: Source) -> Source:
+        """Some rows in memory, with the words of the whole table."""
+        found = {}
+        for j, name in enumerate(self.names):
+            if name in self._texts:
+                words: Any = self._texts[name].categories
+                how = self._texts[name].options
+                found[j] = (words, count_words(source.column(j), name, words, how)[0], how)
+        return TokenizedSource(source, found) if found else source
 
     def _picked(self, rows: NDArray[np.intp]) -> Source:
         """Some rows, in memory."""
@@ -173,6 +216,24 @@ class StreamSource(Source):
         import pyarrow as pa
 
         return read(pa.concat_tables(self._tables(self.names))).fill(cells)
+
+
+def _summed(source: StreamSource, count: Callable[[RawColumn, str], Any]) -> list[Any]:
+    """Return the sum over all batches of what `count` makes of each column and its name."""
+    sums: list[tuple[int, Parts]] = []  # of 1, 2, 4, ... batches: sums of like sizes are added, as they grow
+    for found in in_pieces(source, lambda batch, _: Parts(map(count, _columns(batch), batch.names))):
+        sums.append((1, found))
+        while len(sums) > 1 and sums[-1][0] == sums[-2][0]:
+            size, last = sums.pop()
+            sums[-1] = (2 * size, sums[-1][1] + last)
+    total = sums.pop()[1]
+    while sums:
+        total = sums.pop()[1] + total
+    return list(total)
+
+
+def _columns(source: Source) -> Iterator[RawColumn]:
+    return (source.column(j) for j in range(len(source.names)))
 
 
 def no_rows(scan: Scan) -> DataError:

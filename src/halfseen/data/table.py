@@ -14,6 +14,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -21,11 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halfseen.data import canonical, spill
+from halfseen.data import canonical, counts_file, spill
 from halfseen.data.arrays import HEAD, FastEncodingFailed, LazyBlocks, Reader, Run, survey
 from halfseen.data.buckets import Buckets, Dealt
 from halfseen.data.columns import Block, Column, learn_column
 from halfseen.data.counts import Counts
+from halfseen.data.counts_file import CountsFile
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
 from halfseen.data.rows import Chunk, Rows
@@ -41,6 +43,7 @@ CHUNK = 4096  # rows; with K = 8 doubles each their scores take 256 KB and stay 
 READ = 16  # uses of the statistics of a chunk of text for each time they are added to the others
 LARGEST = 16384  # rows; larger chunks save little in scheduling, and their scores no longer fit into the cache
 LIGHT = 65536  # rows of a chunk without scores, whose work is so short that scheduling costs count
+ENTRY = 12  # bytes of a count of a word: its number and the count
 CELLS = 1 << 21  # of such a chunk: 16 MB if they have to be encoded
 
 
@@ -293,18 +296,30 @@ class Schema:
 
     def _encode_batches(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> Table:
         """Turn a source into a table in temporary files, batch by batch."""
-        blocks = {
-            block.name: spill.scratch((source.n_rows, len(block.members)), block.kind.dtype(block))
+        blocks: dict[str, Any] = {
+            block.name: CountsFile()
+            if block.kind.of_words
+            else spill.scratch((source.n_rows, len(block.members)), block.kind.dtype(block))
             for block in self.each_block()
         }
+        texts = {name: block for name, block in blocks.items() if isinstance(block, CountsFile)}
 
-        def encode(batch: Source, first: int) -> Counter[tuple[str, Any]]:
+        def encode(batch: Source, first: int) -> tuple[dict[str, Counts], Counter[tuple[str, Any]]]:
             encoded, unknown = self._encoded(batch)
-            for name, block in blocks.items():
-                block[first : first + batch.n_rows] = encoded[name]
-            return unknown
+            for name in blocks.keys() - texts.keys():
+                blocks[name][first : first + batch.n_rows] = encoded[name]
+            return {name: encoded[name] for name in texts}, unknown
 
-        _warn_unknown(sum(in_pieces(source, encode), Counter()))
+        others: Counter[tuple[str, Any]] = Counter()
+        with ExitStack() as stack:
+            for file in texts.values():
+                stack.enter_context(file)
+            for counts, unknown in in_pieces(source, encode):
+                others += unknown
+                for name, rows in counts.items():
+                    texts[name].append(rows)
+            blocks |= {name: file.mapped() for name, file in texts.items()}
+        _warn_unknown(others)
         return Table(self, blocks, spill.copied_to_file(weight, source.memory_limit), evidence, source.memory_limit)
 
     def _gather_batches(
@@ -312,10 +327,10 @@ class Schema:
     ) -> Table:
         """Turn a source into a canonical table in temporary files; rows are dealt to buckets as they are encoded."""
         evidence = None if evidence is None else evidence.canonical()
-        packing = _Packing.of(self, weight, evidence)
+        packing = _Packing(self, weight, evidence)
         others: Counter[tuple[str, Any]] = Counter()
 
-        def deal(batch: Source, first: int) -> tuple[Dealt, Counter[tuple[str, Any]]]:
+        def deal(batch: Source, first: int) -> tuple[tuple[Dealt, list[Counts]], Counter[tuple[str, Any]]]:
             blocks, unknown = self._encoded(batch)
             if guessed and unknown:
                 raise FastEncodingFailed
@@ -325,9 +340,9 @@ class Schema:
                 table = table.take(np.flatnonzero(table.weight))
             return packing.dealt(table, found), unknown
 
-        with Buckets(packing.like(), source.n_rows, source.memory_limit, threads(source)) as found:
+        with packing.buckets(source.n_rows, source.memory_limit, threads(source), source.n_entries) as found:
             for dealt, unknown in in_pieces(source, deal):
-                found.add(dealt)
+                packing.add(dealt, found)
                 others += unknown
             _warn_unknown(others)
             return packing.merged(found, source.memory_limit)
@@ -497,12 +512,20 @@ class Table(Rows):
         """Some of the rows: an index array, a mask, or a slice (views, then)."""
         evidence = None if self.evidence is None else self.evidence.take(rows)
         if self.memory_limit is not None and not isinstance(rows, slice):
-            *taken, weight = spill.take([*self.blocks.values(), self.weight], _numbers_of(rows), self.memory_limit)
-            return Table(self.schema, dict(zip(self.blocks, taken, strict=True)), weight, evidence, self.memory_limit)
+            return self._take_in_files(_numbers_of(rows), evidence, self.memory_limit)
         if isinstance(self.blocks, LazyBlocks):
             return Table(self.schema, self.blocks.take(rows), self.weight[rows], evidence)
         blocks = {name: block[rows] for name, block in self.blocks.items()}
         return Table(self.schema, blocks, self.weight[rows], evidence, self.memory_limit)
+
+    def _take_in_files(self, rows: NDArray[np.intp], evidence: Evidence | None, memory_limit: int) -> Table:
+        """Some of the rows, in temporary files."""
+        *taken, weight = spill.take(self._arrays(), rows, memory_limit)
+        blocks = {
+            name: counts_file.taken(block, rows, CHUNK) if isinstance(block, Counts) else taken.pop(0)
+            for name, block in self.blocks.items()
+        }
+        return Table(self.schema, blocks, weight, evidence, memory_limit)
 
     def chunks(self, size: int | None = None, light: bool = False) -> list[Chunk]:
         """Cut the table into chunks of `size` rows (the last may be shorter).
@@ -594,12 +617,17 @@ class Table(Rows):
 
     def _canonical_in_files(self, evidence: Evidence | None, memory_limit: int) -> Table:
         """The same, some rows in memory at a time."""
-        packing = _Packing.of(self.schema, self.weight, evidence)
+        packing = _Packing(self.schema, self.weight, evidence)
         table = replace(self, evidence=evidence)
-        with Buckets(packing.like(), self.n_rows, memory_limit) as found:
-            for part in spill.slices(self.n_rows, memory_limit, packing.arrays(table)):
-                found.add(packing.dealt(table.take(part), found))
+        n_entries = sum(block.n_entries for block in self.blocks.values() if isinstance(block, Counts))
+        with packing.buckets(self.n_rows, memory_limit, 1, n_entries) as found:
+            for part in spill.slices(self.n_rows, memory_limit, self._arrays()):
+                packing.add(packing.dealt(table.take(part), found), found)
             return packing.merged(found, memory_limit)
+
+    def _arrays(self) -> spill.Arrays:
+        """The blocks that are plain arrays, and the weights."""
+        return [*(block for block in self.blocks.values() if not isinstance(block, Counts)), self.weight]
 
 
 def chunk_rows(n_rows: int, largest: int = LARGEST) -> int:
@@ -687,57 +715,91 @@ def _check_length(evidence: Evidence | None, source: Source) -> None:
 # -------------------------------------------------------------------------------------------------------- rows in files
 
 
-@dataclass(frozen=True)
 class _Packing:
     """Rows of a table as plain arrays and back: blocks, weights if they differ, patterns of labels if there are any.
+
+    Rows of text are in files of their own (`CountsFile`), in the order in which they came; their array says where.
 
     Parameters
     ----------
     schema : Schema
-    weight : float or None                of every row; None: they differ
-    patterns : (P, K) array or None       of canonical evidence
+    weight : (N,) array
+    evidence : Evidence or None     canonical
     """
 
-    schema: Schema
-    weight: float | None
-    patterns: NDArray[np.float64] | None
+    def __init__(self, schema: Schema, weight: NDArray[np.float64], evidence: Evidence | None) -> None:
+        self._schema = schema
+        self._weight = float(weight[0]) if len(weight) and weight.strides == (0,) else None  # of every row
+        self._patterns = None if evidence is None else evidence.patterns
+        self._texts = {block.name: CountsFile() for block in schema.each_block() if block.kind.of_words}
 
-    @classmethod
-    def of(cls, schema: Schema, weight: NDArray[np.float64], evidence: Evidence | None) -> _Packing:
-        same = float(weight[0]) if len(weight) and weight.strides == (0,) else None
-        return cls(schema, same, None if evidence is None else evidence.patterns)
+    @contextmanager
+    def buckets(self, n_rows: int, memory_limit: int, workers: int, n_entries: int) -> Iterator[Buckets]:
+        """Yield buckets for the rows."""
+        with ExitStack() as stack:
+            for file in self._texts.values():
+                stack.enter_context(file)
+            yield stack.enter_context(Buckets(self._like(), n_rows, memory_limit, workers, ENTRY * n_entries))
 
-    def like(self) -> spill.Arrays:
-        """Return the arrays of no rows."""
-        blocks = [np.empty((0, len(block.members)), block.kind.dtype(block)) for block in self.schema.each_block()]
-        weight = [np.empty(0)] if self.weight is None else []
-        return [*blocks, *weight, *([] if self.patterns is None else [np.empty(0, np.int32)])]
+    def _like(self) -> spill.Arrays:
+        blocks = [
+            np.empty((0, 2), np.int64)
+            if block.kind.of_words
+            else np.empty((0, len(block.members)), block.kind.dtype(block))
+            for block in self._schema.each_block()
+        ]
+        weight = [np.empty(0)] if self._weight is None else []
+        return [*blocks, *weight, *([] if self._patterns is None else [np.empty(0, np.int32)])]
 
-    def arrays(self, table: Table) -> spill.Arrays:
-        """Return the arrays of some rows."""
-        weight = [table.weight] if self.weight is None else []
-        return [*table.blocks.values(), *weight, *([] if table.evidence is None else [table.evidence.index])]
+    def dealt(self, table: Table, buckets: Buckets) -> tuple[Dealt, list[Counts]]:
+        """Return some rows as `add` takes them; any thread may do it."""
+        blocks = [
+            np.column_stack([block.ends[:-1] - block.ends[0], np.diff(block.ends)])
+            if isinstance(block, Counts)
+            else block
+            for block in table.blocks.values()
+        ]
+        weight = [table.weight] if self._weight is None else []
+        arrays = [*blocks, *weight, *([] if table.evidence is None else [table.evidence.index])]
+        hashes = canonical.hash_rows(table.content(), table.n_rows, 1)[0]
+        return buckets.deal(arrays, hashes), [table.blocks[name] for name in self._texts]
 
-    def table(self, arrays: spill.Arrays) -> Table:
-        """Return the rows of some arrays."""
-        rest = list(arrays)
-        evidence = None if self.patterns is None else Evidence(self.patterns, rest.pop())
-        weight = rest.pop() if self.weight is None else np.broadcast_to(np.float64(self.weight), len(rest[0]))
-        return Table(self.schema, dict(zip(self.schema.blocks, rest, strict=True)), weight, evidence)
-
-    def dealt(self, table: Table, buckets: Buckets) -> Dealt:
-        """Return some rows as buckets take them."""
-        return buckets.deal(self.arrays(table), canonical.hash_rows(table.content(), table.n_rows, 1)[0])
+    def add(self, rows: tuple[Dealt, list[Counts]], buckets: Buckets) -> None:
+        """Write rows to the files."""
+        dealt, texts = rows
+        for (name, file), counts in zip(self._texts.items(), texts, strict=True):
+            dealt.records[str(list(self._schema.blocks).index(name))][:, 0] += file.n_entries
+            file.append(counts)
+        buckets.add(dealt)
 
     def merged(self, buckets: Buckets, memory_limit: int) -> Table:
         """Return all rows of the buckets, sorted, equal ones merged."""
-        weighed = replace(self, weight=None)
+        entries = {name: file.entries() for name, file in self._texts.items()}
 
         def merge(arrays: spill.Arrays) -> spill.Arrays:
-            table = self.table(arrays)
-            return weighed.arrays(table._merged(table.evidence, overwrite=False))
+            rest = list(arrays)
+            evidence = None if self._patterns is None else Evidence(self._patterns, rest.pop())
+            weight = rest.pop() if self._weight is None else np.broadcast_to(np.float64(self._weight), len(rest[0]))
+            blocks: dict[str, Any] = dict(zip(self._schema.blocks, rest, strict=True))
+            blocks |= {name: counts_file.picked(own, *blocks[name].T) for name, own in entries.items()}
+            found = Table(self._schema, blocks, weight, evidence)._merged(evidence, overwrite=False)
+            flat = [
+                array
+                for block in found.blocks.values()
+                for array in (counts_file.parts(block) if isinstance(block, Counts) else [block])
+            ]
+            return [*flat, found.weight, *([] if found.evidence is None else [found.evidence.index])]
 
-        return replace(weighed.table(buckets.merged(merge)), memory_limit=memory_limit)
+        rest = buckets.merged(merge)
+        evidence = None if self._patterns is None else Evidence(self._patterns, rest.pop())
+        weight = rest.pop()
+        blocks: dict[str, Any] = {}
+        for name in self._schema.blocks:
+            if name in entries:
+                blocks[name] = counts_file.stacked([rest.pop(0) for _ in range(3)], entries[name].n_words)
+            else:
+                blocks[name] = rest.pop(0)
+        return Table(self._schema, blocks, weight, evidence, memory_limit)
 
 
 # -------------------------------------------------------------------------------------------------------------- columns

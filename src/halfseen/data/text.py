@@ -89,12 +89,8 @@ def tokenised(
     """
     if isinstance(source, SparseSource):
         return SparseSource(None, source.counts, _with_length(options, source.counts, length))
-    if source.elsewhere:
+    if source.elsewhere or source.streams:
         return source.tokenised(columns, options, length)
-    if source.streams:
-        raise DataError(
-            "a column of text needs the whole table in memory; this one is read in batches. Raise memory= (--memory)."
-        )
     found = {}
     for j in columns:
         texts = _texts(source.column(j), source.names[j])
