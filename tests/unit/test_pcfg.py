@@ -499,3 +499,12 @@ def test_numbers_are_no_brackets_and_no_tags():
     ]:
         with pytest.raises(DataError, match=message):
             grammar.fit(["a"], **{what: [3]})
+
+
+def test_a_table_is_no_list_of_sentences():
+    pd = pytest.importorskip("pandas")
+    grammar = hs.PCFG.from_string("S -> 'a' [0.5] | 'b' [0.5]")
+    frame = pd.DataFrame({"a": ["b", "b"]})
+    with pytest.raises(DataError, match=r"Pass the column that has them, such as frame\['sentence'\]"):
+        grammar.fit(frame)
+    assert grammar.fit(frame["a"]).score(["b"]) > grammar.score(["a"])

@@ -161,6 +161,11 @@ def read_words(sentences: Any) -> list[Words]:
     """Return the words of every sentence: texts are split at blanks, lists are kept, trees give their words."""
     if isinstance(sentences, str | bytes | Tree) or not isinstance(sentences, Iterable):
         raise DataError(f"sentences={sentences!r:.60} is not a list of sentences: put one into a list, [sentence].")
+    if hasattr(sentences, "columns"):  # going over a data frame gives the names of its columns
+        raise DataError(
+            "sentences are a table. Pass the column that has them, such as frame['sentence']; of a Dask frame, "
+            "frame['sentence'].compute()."
+        )
     found = [_words(sentence, s) for s, sentence in enumerate(sentences)]
     if not found:
         raise DataError("there are no sentences.")
