@@ -12,6 +12,7 @@ byte cost on Dask, of which docs/distributed.md estimates passes on a larger clu
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -76,6 +77,7 @@ def spark_session() -> Iterator[Any]:
     """Yield a session with two workers, in which a file is a partition."""
     from pyspark.sql import SparkSession
 
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # that of the workers
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -75,7 +75,7 @@ def same_bits(one, other):
         assert_array_equal(own, its)
 
 
-ENCODING, PASS = ("lane", 1), ("_answer", 7)
+ENCODING, PASS = ("lane", 1), ("_answers", 2)
 
 CASES = {
     "classes, while encoding": (CLASSES, ["size", "color"], ENCODING),

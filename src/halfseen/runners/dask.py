@@ -42,6 +42,8 @@ class DaskCluster:
         self._client = client
         self._parts = parts
         self._lanes: list[Any] = []
+        self._settled = False  # whether all lanes have been encoded once
+        self._groups: list[tuple[list[str] | None, list[int]]] | None = None
         self.names = list(names)
         self.title = title
         self._check_workers()
@@ -71,23 +73,64 @@ class DaskCluster:
         once = delayed(task, traverse=False)
         lanes = [delayed(tasks.lane)(once, self._parts[number]) for number in numbers]
         self._lanes = self._client.compute(lanes)
+        self._settled, self._groups = False, None
 
     def answers(self, job: Job, first_chunks: Sequence[int] | None) -> Iterator[Answer]:
-        """Yield the answers of all lanes, as they arrive."""
+        """Yield the answers of all lanes, as they arrive: one task for each thread that holds some."""
         from distributed import as_completed
 
         firsts = [0] * len(self._lanes) if first_chunks is None else first_chunks
-        sent = self._sent(job)
+        sent, groups = self._sent(job), self._together()
         futures = [
-            self._client.submit(_answer, sent, lane, number, first, pure=False)
-            for number, (lane, first) in enumerate(zip(self._lanes, firsts, strict=True))
+            self._client.submit(
+                _answers,
+                sent,
+                [self._lanes[number] for number in numbers],
+                numbers,
+                [firsts[number] for number in numbers],
+                pure=False,
+                workers=where,
+                allow_other_workers=where is not None,
+            )
+            for where, numbers in groups
         ]
+        asked = {future.key: where for future, (where, _) in zip(futures, groups, strict=True)}
         try:
-            for _, answer in as_completed(futures, with_results=True):
-                yield Answer(*answer)
+            for future, (worker, answers) in as_completed(futures, with_results=True):
+                if asked[future.key] != [worker]:  # its lanes were elsewhere before: look for them again
+                    self._groups = None
+                yield from (Answer(*answer) for answer in answers)
         finally:
             for future in futures:
                 future.release()
+
+    def _together(self) -> list[tuple[list[str] | None, list[int]]]:
+        """Return the numbers of the lanes that each thread of each worker holds; lanes on no worker one by one.
+
+        A task costs the scheduler a millisecond, whatever it does: with one for each lane, many lanes would take longer
+        to ask than to sum over. Which lanes are asked together does not change their answers.
+        """
+        if self._groups is None:
+            self._groups = self._found()
+        return self._groups
+
+    def _found(self) -> list[tuple[list[str] | None, list[int]]]:
+        """Ask the scheduler where the lanes are."""
+        from distributed import wait
+
+        if not self._settled:
+            wait(self._lanes)
+            self._settled = True
+        threads = self._client.nthreads()
+        holders = self._client.who_has(self._lanes)
+        held: dict[str | None, list[int]] = {}
+        for number, lane in enumerate(self._lanes):
+            held.setdefault(min(holders.get(lane.key) or (), default=None), []).append(number)
+        groups: list[tuple[list[str] | None, list[int]]] = [(None, [number]) for number in held.pop(None, [])]
+        for worker, numbers in held.items():
+            n_threads = max(1, threads.get(worker, 1))
+            groups += [([str(worker)], numbers[first::n_threads]) for first in range(min(n_threads, len(numbers)))]
+        return groups
 
     def _sent(self, job: Job) -> Any:
         """Return the job as an argument of tasks: a large one is sent to every worker beforehand."""
@@ -155,11 +198,16 @@ def default_client() -> Any:
         return None
 
 
-def _answer(blob: bytes, of: Lane, number: int, first_chunk: int) -> tuple[int, int, Any]:
-    """Return the answer of a lane: the task of the workers."""
+def _answers(
+    blob: bytes, lanes: Sequence[Lane], numbers: Sequence[int], firsts: Sequence[int]
+) -> tuple[str, list[Any]]:
+    """Return the answers of some lanes, and who gave them: the task of the workers."""
     import pickle
 
-    return tasks.answered(pickle.loads(blob), of, number, first_chunk)
+    from distributed import get_worker
+
+    job = pickle.loads(blob)
+    return get_worker().address, [tasks.answered(job, *one) for one in zip(lanes, numbers, firsts, strict=True)]
 
 
 def cluster_of(frame: Any) -> Any:
