@@ -27,7 +27,7 @@ session = (
 
 def executors():
     """Return the numbers of the processes of the executors, which this one started."""
-    listed = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["ps", "-ww", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
     rows = [
         (int(pid), int(parent), args) for pid, parent, args in (row.split(None, 2) for row in listed.splitlines()[1:])
     ]

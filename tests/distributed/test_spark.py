@@ -32,6 +32,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java (Debian: default-jre-headless)"),
 ]
 
+STARTS = 3  # of a cluster of executors, whose processes may fail to come up on a busy machine
 FEW = {"n_init": 1, "random_state": 0, "max_iter": 2}
 
 
@@ -334,7 +335,7 @@ def test_workers_that_would_give_other_sums_are_refused(session, monkeypatch):
 
 
 def test_models_that_take_no_spark_frame_say_what_to_pass(session):
-    with pytest.raises(TypeError, match=r"holds no rows yet. Pass X.toPandas\(\)"):
+    with pytest.raises(TypeError, match=r"sequences in a DataFrame of pyspark are not read: only Dask has them"):
         hs.HMM(2).fit(spark_frame(session, ["size"]))
 
 
@@ -481,16 +482,25 @@ def test_the_page_runs_and_prints_what_it_shows(session, tmp_path):
 
 
 def run(job, folder):
-    """Run a program: one process has one kind of Spark."""
+    """Run a program: one process has one kind of Spark. A cluster that does not come up is started again."""
     DATA[[*FEATURES, "weight"]].to_parquet(folder / "rows.parquet")
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name(job)), str(folder)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONWARNINGS": "ignore", "SPARK_LOCAL_IP": "127.0.0.1"},
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    for _ in range(STARTS):
+        done = subprocess.run(
+            [sys.executable, str(Path(__file__).with_name(job)), str(folder)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env={
+                **os.environ,
+                "PYSPARK_PYTHON": sys.executable,
+                "PYTHONWARNINGS": "ignore",
+                "SPARK_LOCAL_IP": "127.0.0.1",
+            },
+        )
+        if done.returncode == 0:
+            return
+    raised = done.stderr.rfind("Traceback (most recent call last)")
+    raise AssertionError(done.stderr[raised : raised + 2000] + done.stderr[-1000:])
     rows = pd.read_parquet(folder / "predicted.parquet")
     parts = [part[[*FEATURES, "weight"]] for _, part in rows.groupby("part")]
     assert len(parts) == 3
