@@ -498,9 +498,9 @@ def run(job, folder):
             },
         )
         if done.returncode == 0:
-            return
+            break
     raised = done.stderr.rfind("Traceback (most recent call last)")
-    raise AssertionError(done.stderr[raised : raised + 2000] + done.stderr[-1000:])
+    assert done.returncode == 0, done.stderr[raised : raised + 2000] + done.stderr[-1000:]
     rows = pd.read_parquet(folder / "predicted.parquet")
     parts = [part[[*FEATURES, "weight"]] for _, part in rows.groupby("part")]
     assert len(parts) == 3
