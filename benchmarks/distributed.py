@@ -141,10 +141,9 @@ def empty_passes(found: list[float]) -> Iterator[None]:
 
 
 class Nothing:
-    """A job without work, which sends and returns some bytes."""
+    """A job without work, which returns some bytes."""
 
-    def __init__(self, sent: int = 0, returned: int = 0) -> None:
-        self.sent = np.zeros(sent // 8)
+    def __init__(self, returned: int = 0) -> None:
         self.returned = returned // 8
 
     def __call__(self, lane: Any) -> Any:
@@ -185,31 +184,12 @@ def _median(action: Callable[[], Any]) -> float:
     return float(np.median(times))
 
 
-def estimated(
-    costs: dict[str, float], row: float, n_rows: float, cores: int, lane_rows: float, statistics: float
-) -> float:
-    """Return the seconds of a pass on a cluster.
-
-    pass = costs[pass] + lanes (costs[lane] + statistics costs[byte]) + row n_rows / cores
-
-    Parameters
-    ----------
-    costs : dict          of `lane_costs`
-    row : float           seconds of a row on one core
-    n_rows, lane_rows : float
-    cores : int           of all workers
-    statistics : float    bytes that a lane returns
-    """
-    lanes = max(n_rows / lane_rows, cores)
-    return costs["pass"] + lanes * (costs["lane"] + statistics * costs["byte"]) + row * n_rows / cores
-
-
-def compared(n_rows: int, run: Callable[[str, str], dict[str, Any]] | None = None) -> dict[str, Any]:
+def compared(n_rows: int) -> dict[str, Any]:
     """Return the figures of all engines that are installed, each in a process of its own."""
     able = [engine for engine in ENGINES if engine == "threads" or find_spec({"spark": "pyspark"}.get(engine, engine))]
     with tempfile.TemporaryDirectory() as folder:
         write_rows(Path(folder), n_rows)
-        found = {engine: (run or in_process)(engine, folder) for engine in able}
+        found = {engine: in_process(engine, folder) for engine in able}
     own = found["threads"]
     for engine, figures in found.items():
         if abs(figures["loglik"] / own["loglik"] - 1) > 1e-10:

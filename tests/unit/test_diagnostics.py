@@ -89,6 +89,11 @@ def test_no_frequencies_with_missing_values_or_numbers(X, why):
         found.patterns()
 
 
+def test_nothing_observed_is_refused():
+    with pytest.raises(DataError, match="no row of weight above 0"):
+        hs.diagnostics(MODEL, pd.DataFrame({"a": [None, None], "b": [None, None]}))
+
+
 def test_other_models_are_refused():
     model = hs.KMeans(1).fit([[1.0], [2.0]])
     with pytest.raises(ParameterError, match="not a fitted mixture"):

@@ -171,6 +171,8 @@ def diagnostics(model: Any, X: Any, sample_weight: ArrayLike | None = None) -> D
     model._check_probable("fit")
     weight = np.where(seen.table.blank, 0.0, seen.table.weight)
     n, proba = float(weight.sum()), seen.proba
+    if not n:
+        raise DataError("no row of weight above 0 has an observed cell: there is no fit to describe.")
     loglik, p = float(weight @ np.where(weight > 0, seen.loglik, 0.0)), int(model.n_parameters_)
     uncertain = float(weight @ entr(seen.resp).sum(axis=1))
     modal = proba.argmax(axis=1)

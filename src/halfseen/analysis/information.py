@@ -50,6 +50,7 @@ class Information:
     kept : (P,) mask            coordinates that may move
     jacobian : (Q, P) array     d shown parameter / d coordinate, zero where not kept
     basis : (P, R) array
+    slope : (R,) array          of the objective, in the basis; zero at its maximum
     curvature : (R, R) array    of the objective, in the basis
     prior : (R, R) array        the part of it that comes from the prior
     complete : (R, R) array     curvature if nothing were hidden
@@ -59,6 +60,7 @@ class Information:
     kept: NDArray[np.bool_]
     jacobian: Floats
     basis: Floats
+    slope: Floats
     curvature: Floats
     prior: Floats
     complete: Floats
@@ -92,6 +94,7 @@ def information(
         kept,
         jacobian,
         basis,
+        model.slope(stats, params) @ basis,
         _within(basis, _differences(list(zip(slopes[::2], slopes[1::2], strict=True)), wanted, len(at))),
         _within(basis, _prior(model, params, moved, wanted, len(at))),
         _within(basis, np.where(kept[:, None] & kept[None], complete, 0.0)),
@@ -168,14 +171,19 @@ def _within(basis: Floats, matrix: Floats) -> Floats:
     return basis.T @ matrix @ basis
 
 
-def outer_products(model: Model, params: Params, observed: Observed, basis: Floats) -> tuple[Floats, float]:
-    """Return the sum over units of weight times the outer product of scores, (R, R), and the number of units."""
-    total, n_units = np.zeros((basis.shape[1], basis.shape[1])), 0.0
+def outer_products(model: Model, params: Params, observed: Observed, basis: Floats) -> Floats:
+    """Return the sum over units of weight times the outer product of scores, (R, R)."""
+    total = np.zeros((basis.shape[1], basis.shape[1]))
     for weight, stats in observed.each(params):
         score = model.slope(stats, params) @ basis
         total += weight * np.outer(score, score)
-        n_units += weight
-    return total, n_units
+    return total
+
+
+def gain_left(found: Information, keep: Floats) -> float:
+    """Return how much the objective would rise by a Newton step within some directions: 1/2 slope' I^-1 slope."""
+    slope = keep.T @ found.slope
+    return 0.5 * float(slope @ np.linalg.solve(keep.T @ found.curvature @ keep, slope)) if len(slope) else 0.0
 
 
 def unidentified(found: Information) -> Floats:

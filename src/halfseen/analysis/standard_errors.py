@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,9 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.analysis.information import Information, information, outer_products, unidentified
+from halfseen.analysis.information import Information, gain_left, information, outer_products, unidentified
 from halfseen.data import Source, frame_from_dict
-from halfseen.errors import FitError, ParameterError
+from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.named_parameters import Bounds, NamedParameters
 from halfseen.leaves.leaf import Floats
@@ -21,6 +23,7 @@ from halfseen.leaves.limits import Params
 
 KINDS = ("hessian", "opg", "robust")
 MOST = 2000  # free parameters
+LEFT = 0.01  # what a Newton step may add to the objective; a fit with the default tol leaves 1e-8
 NEAR = 1e-6  # of a bound: a parameter that is on it
 SHOWN = 4  # digits
 
@@ -121,14 +124,17 @@ def standard_errors(model: Any, X: Any, kind: str = "hessian", *, level: float =
     """
     options.one_of("kind", kind, KINDS)
     alpha = 1 - options.number("level", level, 0, 1)
-    check_is_fitted(model)
     if not hasattr(model, "_named_parameters"):
         raise ParameterError(
             f"{type(model).__name__} has no standard errors. They are for LatentClass, GaussianMixture, NaiveBayes, "
             "GaussianClassifier, HMM, BayesNet and PCFG."
         )
+    check_is_fitted(model)
     _check_size(model)
+    _check_reading(model, how)
     observed = model._observed(X, **how)
+    if not observed.n_units:
+        raise DataError("nothing is observed in these data: there are no standard errors.")
     named: NamedParameters = model._named_parameters()
 
     def shown(params: Params) -> Floats:
@@ -139,15 +145,17 @@ def standard_errors(model: Any, X: Any, kind: str = "hessian", *, level: float =
 
     found = information(model._model, model._params, observed, shown, getattr(model, "n_jobs", None))
     flat = unidentified(found)
+    keep = _complement(flat, found)
+    _check_maximum(gain_left(found, keep))
     outer = None
     if kind != "hessian":
-        outer, n_units = outer_products(model._model, model._params, observed, found.basis)
-        if n_units <= found.n_free:
+        if observed.n_units <= found.n_free:
             raise FitError(
-                f"kind={kind!r} needs more units than the {found.n_free} free parameters; there are {n_units:g}. Use "
-                'kind="hessian".'
+                f"kind={kind!r} needs more units than the {found.n_free} free parameters; there are "
+                f'{observed.n_units:g}. Use kind="hessian".'
             )
-    covariance = _covariance(found, outer, kind, flat)
+        outer = outer_products(model._model, model._params, observed, found.basis)
+    covariance = _covariance(found, outer, kind, keep)
     return _result(kind, level, alpha, named, covariance, _notes(named, found, flat, covariance), model)
 
 
@@ -159,9 +167,26 @@ def _check_size(model: Any) -> None:
         )
 
 
-def _covariance(found: Information, outer: Floats | None, kind: str, flat: Floats) -> Floats:
+def _check_reading(model: Any, how: Mapping[str, Any]) -> None:
+    """Refuse arguments that do not say how the data of this model are read."""
+    known = [name for name in signature(model._observed).parameters if name not in ("X", "sentences")]
+    for name in how:
+        if name not in known:
+            raise ParameterError(f"{name}= is not known for a {type(model).__name__}. It takes {', '.join(known)}.")
+
+
+def _check_maximum(gain: float) -> None:
+    """Refuse parameters that are not at the maximum of the objective for the data."""
+    if gain > LEFT:
+        raise FitError(
+            f"the objective is not at its maximum for these data: it would rise by about {gain:.2g}. Give the data, "
+            "weights and labels of the fit; a fit by hard or sampled assignment, or one that did not converge, has no "
+            "standard errors."
+        )
+
+
+def _covariance(found: Information, outer: Floats | None, kind: str, keep: Floats) -> Floats:
     """Return the covariance of the shown parameters; along flat directions nothing is known, and nothing is added."""
-    keep = _complement(flat, found)
     curvature = keep.T @ found.curvature @ keep
     if outer is None:
         inside = np.linalg.inv(curvature)

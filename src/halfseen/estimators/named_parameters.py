@@ -13,8 +13,6 @@ from halfseen.leaves.leaf import Floats
 
 Bounds = tuple[float, float]
 SHARE: Bounds = (0.0, 1.0)
-POSITIVE: Bounds = (0.0, np.inf)
-ANY: Bounds = (-np.inf, np.inf)
 
 
 class NamedParameters(NamedTuple):
@@ -41,13 +39,12 @@ class Row(NamedTuple):
 
     Attributes
     ----------
-    column, kind, value : str     the column, its kind, and which of its parameters this is
+    column, value : str     the column, and which of its parameters this is
     numbers : (K,) array
     bounds : (low, high)
     """
 
     column: str
-    kind: str
     value: str
     numbers: Floats
     bounds: Bounds
@@ -56,7 +53,7 @@ class Row(NamedTuple):
 def rows_of_columns(columns: list[ColumnProfile]) -> list[Row]:
     """Return the parameters of all columns."""
     return [
-        Row(column.name, column.kind.name, str(row), numbers, column.kind.bounds(row))
+        Row(column.name, str(row), numbers, column.kind.bounds(row))
         for column in columns
         for row, numbers in zip(column.rows, column.values, strict=True)
     ]
@@ -72,7 +69,7 @@ def correlations(blocks: Iterable[Fitted]) -> Iterator[Row]:
         sd = np.sqrt(fitted.params.var)
         for d, e in combinations(range(len(names)), 2):
             numbers = cov[:, d, e] / (sd[:, d] * sd[:, e])
-            yield Row(names[d], "gaussian", f"correlation with {names[e]}", numbers, (-1.0, 1.0))
+            yield Row(names[d], f"correlation with {names[e]}", numbers, (-1.0, 1.0))
 
 
 def by_component(rows: list[Row], components: tuple[str, ...], called: str) -> NamedParameters:

@@ -36,7 +36,10 @@ class Observed:
 
 def observed_rows(model: Any, table: Table) -> Observed:
     """Return the rows of a table, equal ones merged."""
-    merged = table.seen().canonical()
+    seen = table.seen()
+    if seen is None or not seen.n_rows:
+        return Observed(Reduced([]), lambda params: iter(()), 0.0)
+    merged = seen.canonical()
 
     def each(params: Params) -> Units:
         prepared = model.prepare(params)

@@ -104,7 +104,7 @@ class TableMixture(InformationCriteria, NamedComponents):
 
     def _named_parameters(self) -> NamedParameters:
         """Return all parameters, one by one."""
-        shares = Row("(share)", "share", "", self.weights_, SHARE)
+        shares = Row("(share)", "", self.weights_, SHARE)
         rows = [shares, *rows_of_columns(profile.profiles(self)), *correlations(profile.fitted_blocks(self))]
         return by_component(rows, self.class_names_, "class")
 

@@ -287,9 +287,9 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
         """Return starts, transitions and emissions, one by one."""
         chain = by_component(
             [
-                Row("(start)", "start", "", self.startprob_, SHARE),
+                Row("(start)", "", self.startprob_, SHARE),
                 *(
-                    Row("(next)", "transition", f"to {name}", column, SHARE)
+                    Row("(next)", f"to {name}", column, SHARE)
                     for name, column in zip(self.state_names_, self.transmat_.T, strict=True)
                 ),
             ],
@@ -299,7 +299,7 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
         columns = profile.profiles_of(self._fitted_blocks())
         rows = [*rows_of_columns(columns), *correlations(self._fitted_blocks())]
         if self._inside is not None:
-            rows.insert(0, Row("(mixture)", "share", "", self._inside.ravel(), SHARE))
+            rows.insert(0, Row("(mixture)", "", self._inside.ravel(), SHARE))
         return chain + by_component(rows, tuple(self._component_names), "state")
 
     def _observed(self, X: Any, lengths: Any = None, groups: Any = None, time: Any = None) -> Observed:
