@@ -17,7 +17,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "checkpoint": "halfseen.engine.services.checkpoint",
     "cross_validate": "halfseen.analysis.validation",
     "decide": "halfseen.analysis.decisions",
-    "diagnostics": "halfseen.analysis.diagnostics",
+    "diagnostics": "halfseen.inference.diagnostics",
     "hidden_cells": "halfseen.analysis.imputation_check",
     "load": "halfseen.app.model_file",
     "load_penguins": "halfseen.datasets",
@@ -37,7 +37,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "report": "halfseen.app.report.page",
     "save": "halfseen.app.model_file",
     "show_versions": "halfseen.app.versions",
-    "standard_errors": "halfseen.analysis.standard_errors",
+    "standard_errors": "halfseen.inference.standard_errors",
     "to_onnx": "halfseen.app.onnx",
     "to_sql": "halfseen.app.export",
 }

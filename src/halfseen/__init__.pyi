@@ -1,10 +1,8 @@
 from halfseen import errors as errors
 from halfseen.analysis.bound import bound, plot_bound
 from halfseen.analysis.decisions import bayes_risk, decide
-from halfseen.analysis.diagnostics import diagnostics
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.analysis.posterior import posterior
-from halfseen.analysis.standard_errors import standard_errors
 from halfseen.analysis.validation import cross_validate
 from halfseen.app.export import to_sql
 from halfseen.app.model_file import load, save
@@ -35,6 +33,8 @@ from halfseen.families.words.bitext import read_gold, read_links
 from halfseen.families.words.estimator import WordAligner
 from halfseen.families.words.link_scores import score_links
 from halfseen.families.words.plots import link_matrix, plot_links
+from halfseen.inference.diagnostics import diagnostics
+from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
 from halfseen.plots.gaussian import plot_mixture

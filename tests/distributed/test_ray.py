@@ -97,3 +97,8 @@ def test_workers_that_would_give_other_sums_are_refused(monkeypatch):
     monkeypatch.setattr(runner, "environment", lambda: {"halfseen": "0.0.1"})
     with pytest.raises(FitError, match="differs from this process"):
         hs.LatentClass(2).fit(ray.data.from_arrow(some("size")))
+
+
+def test_lanes_of_an_earlier_fit_are_not_taken_for_those_of_a_later():
+    data = ray.data.from_arrow(some("size"))
+    assert len({runner.RayCluster(data)._fit for _ in range(5)}) == 5

@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import halfseen as hs
-from halfseen.analysis.information import information, outer_products
-from halfseen.analysis.standard_errors import interval
 from halfseen.engine.loop.em import evaluate
 from halfseen.errors import DataError, FitError, ParameterError
+from halfseen.inference.information import information, outer_products
+from halfseen.inference.standard_errors import interval
 
 RNG = np.random.default_rng(0)
 FINE = {"random_state": 0, "n_init": 2, "tol": 1e-10}
@@ -247,7 +247,7 @@ def test_models_without_errors_are_refused():
 
 
 def test_too_many_parameters_are_refused(monkeypatch):
-    monkeypatch.setattr("halfseen.analysis.standard_errors.MOST", 1)
+    monkeypatch.setattr("halfseen.inference.standard_errors.MOST", 1)
     model = hs.LatentClass(1, prior=None).fit(PEOPLE[["size"]])
     with pytest.raises(ParameterError, match="2 free parameters"):
         hs.standard_errors(model, PEOPLE[["size"]])

@@ -13,9 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from halfseen.analysis.decisions import decide
-from halfseen.analysis.diagnostics import Diagnostics, diagnostics
 from halfseen.analysis.imputation_check import hidden_cells
-from halfseen.analysis.standard_errors import StandardErrors, standard_errors
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
 from halfseen.app.glob import Pattern
@@ -23,6 +21,8 @@ from halfseen.data.encodings import read_text
 from halfseen.data.files import FileTable, identifiers, open_table
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
+from halfseen.inference.diagnostics import Diagnostics, diagnostics
+from halfseen.inference.standard_errors import StandardErrors, standard_errors
 
 
 def reading_of_rows(request: Mapping[str, Any], *options_of: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from uuid import uuid4
 
 from halfseen.engine.tables.lanes import Answer, Job, Lane
 from halfseen.optional import optional
@@ -27,6 +28,7 @@ class RayCluster:
         self.names = list(kept.columns() or ())
         self._blocks = kept.to_arrow_refs()
         self._lanes: list[Any] = []
+        self._fit = uuid4().hex  # not id(self), which a later object may have again
         check_alike({node["NodeManagerAddress"]: self._on(node) for node in self._ray.nodes() if node["Alive"]})
 
     def _on(self, node: Any) -> dict[str, str]:
@@ -50,7 +52,7 @@ class RayCluster:
         firsts = [0] * len(self._lanes) if first_chunks is None else first_chunks
         run, sent = self._ray.remote(_answer), self._ray.put(job)
         lanes = enumerate(zip(self._lanes, firsts, strict=True))
-        left = [run.remote(sent, lane, id(self), number, first) for number, (lane, first) in lanes]
+        left = [run.remote(sent, lane, self._fit, number, first) for number, (lane, first) in lanes]
         while left:
             done, left = self._ray.wait(left)
             yield from (Answer(*self._got(one)) for one in done)
@@ -70,7 +72,7 @@ class RayCluster:
 _held: dict[Any, Any] = {}  # the lanes of the last fit that this process worked on, with what they packed for its model
 
 
-def _answer(job: Job, lane: Lane, fit: int, number: int, first_chunk: int) -> tuple[int, int, Any]:
+def _answer(job: Job, lane: Lane, fit: str, number: int, first_chunk: int) -> tuple[int, int, Any]:
     if _held.get("fit") != fit:
         _held.clear()
         _held["fit"] = fit

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfseen.analysis.standard_errors import StandardErrors, standard_errors
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
 from halfseen.app.fits import criteria_facts, estimate_of, of_fit
@@ -24,6 +23,7 @@ from halfseen.estimators.convergence import ended
 from halfseen.estimators.outcome import criteria, likelihood
 from halfseen.families.grammar.estimator import PCFG
 from halfseen.families.grammar.methods import Parse
+from halfseen.inference.standard_errors import StandardErrors, standard_errors
 from halfseen.structures.trees import read_brackets
 from halfseen.whole_file import whole_file
 

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from halfseen.analysis.imputation_check import hidden_cells
-from halfseen.analysis.standard_errors import StandardErrors, standard_errors
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import criteria_facts, estimate_of, of_criteria, of_fit, outcome, show_selection
@@ -40,6 +39,7 @@ from halfseen.data.files import FileTable
 from halfseen.data.sequences import plainly
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.families.hmm.estimator import HMM
+from halfseen.inference.standard_errors import StandardErrors, standard_errors
 
 __all__ = [
     "check",

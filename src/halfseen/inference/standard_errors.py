@@ -13,11 +13,11 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.analysis.information import Information, gain_left, information, outer_products, unidentified
 from halfseen.data import Source, frame_from_dict
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.named_parameters import Bounds, NamedParameters
+from halfseen.inference.information import Information, gain_left, information, outer_products, unidentified
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 
