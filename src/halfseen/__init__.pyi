@@ -12,6 +12,7 @@ from halfseen.app.versions import show_versions
 from halfseen.data.files import open_table
 from halfseen.datasets import load_penguins, load_votes
 from halfseen.engine.services.checkpoint import checkpoint
+from halfseen.estimators.publication import methods_paragraph, paper_table
 from halfseen.families.grammar.estimator import PCFG
 from halfseen.families.hmm.estimator import HMM
 from halfseen.families.hmm.plots import plot_timeline
@@ -71,8 +72,10 @@ __all__ = [
     "load",
     "load_penguins",
     "load_votes",
+    "methods_paragraph",
     "mfcc",
     "open_table",
+    "paper_table",
     "plot_alignment",
     "plot_bound",
     "plot_certainty",

@@ -120,6 +120,7 @@ def arguments_of(verb, estimator, model):
         "score": [model, *fit.data],
         "data": [model, *fit.data, "-o", "report.html"],
         "truth": [model, fit.data[0], "--truth", fit.truth],
+        "table": [model],
         "export": [model, "--sql", "duckdb", "--table", "people"],
     }[verb]
 
@@ -136,6 +137,7 @@ USES = (
     "score",
     "data",
     "truth",
+    "table",
     "export",
 )
 TYPED = {"check": "impute", "data": "report", "truth": "compare"}

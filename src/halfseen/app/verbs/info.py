@@ -11,6 +11,7 @@ from halfseen.app import console, dispatch
 from halfseen.app.code import python_of
 from halfseen.app.model_file import load, read_record
 from halfseen.estimators.convergence import ended, unfinished
+from halfseen.estimators.publication import methods_paragraph
 
 
 def run(request: Mapping[str, Any]) -> None:
@@ -22,6 +23,8 @@ def run(request: Mapping[str, Any]) -> None:
         _show_word(dispatch.command(loaded, "show_word")(loaded, request["word"]), request["json"])
     elif request["code"]:
         console.show(python_of(loaded))
+    elif request["methods"]:
+        console.show(methods_paragraph(loaded))
     elif request["errors"] is not None:
         _show_errors(loaded, request)
     elif request["json"]:

@@ -39,6 +39,7 @@ from halfseen.estimators.named_parameters import (
     rows_of_columns,
 )
 from halfseen.estimators.observed import Observed, observed_rows
+from halfseen.estimators.publication import Tabulated
 from halfseen.estimators.selection import bic, relative_entropy
 from halfseen.estimators.table import html_repr, profile, why
 from halfseen.estimators.table.cells import decoded, filled_cells
@@ -58,7 +59,7 @@ Result = TypeVar("Result")
 MANY = 2000  # rows from which the fused path is worth its preparation
 
 
-class TableMixture(InformationCriteria, NamedComponents):
+class TableMixture(Tabulated, InformationCriteria, NamedComponents):
     """A mixture over a table, once it has a model, parameters and a schema."""
 
     _recipe: Recipe

@@ -17,6 +17,7 @@ import numpy as np
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
 from halfseen.app.fits import criteria_facts, estimate_of, of_fit
+from halfseen.app.paper_table import table as table
 from halfseen.data.encodings import read_text
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended

@@ -16,13 +16,14 @@ import pyarrow as pa
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import Scored, criteria_facts, of_fit, outcome, show_selection
+from halfseen.app.paper_table import table
 from halfseen.app.tables import (
     batches,
     data,
     errors,
     extended,
     impute,
-    open_rows,
+    open_to_fit,
     reading_of_rows,
     rows_to_fit,
     unnamed,
@@ -51,6 +52,7 @@ __all__ = [
     "sample",
     "score",
     "summary",
+    "table",
 ]
 
 
@@ -66,7 +68,7 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
     """Return the estimator and the table of a fit."""
     reading = reading_of_rows(request, "weight")
     model = _estimator(request)
-    table = open_rows(**reading, memory=request["memory"])
+    table = open_to_fit(**reading, memory=request["memory"])
     variables = set(read_edges(model.edges, [*(model.states or {}), *(model.hidden or {})]).parents)
     apart = [name for name in table.columns if name not in variables and name != reading["weight"]]
     if len(apart) == len([name for name in table.columns if name != reading["weight"]]):
