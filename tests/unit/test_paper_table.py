@@ -268,7 +268,7 @@ def test_the_command_line(tmp_path):
     expected = loaded.table(errors, diagnostics=found, digits=2).to_latex()
     assert (tmp_path / "t.tex").read_text(encoding="utf-8") == expected
     assert "(0." not in halfseen("table", model, "example:penguins", "--error-kind", "none").stdout.split("\n")[3]
-    assert "needs DATA" in halfseen("table", model, "--error-kind", "opg", code=2).stderr
+    assert "it needs DATA" in halfseen("table", model, "--error-kind", "opg", code=2).stderr
     assert "written as .tex" in halfseen("table", model, "-o", tmp_path / "t.pdf", code=2).stderr
 
 

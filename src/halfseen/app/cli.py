@@ -439,9 +439,20 @@ def table(
         str, Option("--output", "-o", metavar="FILE", help="File to write: .tex, .docx, .html or .md; - is text.")
     ] = "-",
     error_kind: Annotated[
-        str,
-        Option("--error-kind", metavar="KIND", help="With DATA: hessian, opg (outer products), robust or none."),
-    ] = "hessian",
+        str | None,
+        Option(
+            "--error-kind",
+            metavar="KIND",
+            help="With DATA: hessian, opg (outer products), robust or none. Default: hessian; with a design robust.",
+        ),
+    ] = None,
+    strata: Annotated[
+        str | None, Option("--strata", metavar="COLUMN", help="With DATA: column with the stratum of each row.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        Option("--cluster", metavar="COLUMN", help="With DATA: column with the sampling cluster of each row."),
+    ] = None,
     digits: Annotated[
         int, Option("--digits", metavar="N", min=1, help="Decimals of shares; significant digits of other numbers.")
     ] = 3,
@@ -463,8 +474,20 @@ def info(
         ),
     ] = None,
     error_kind: Annotated[
-        str, Option("--error-kind", metavar="KIND", help="With --errors: hessian, opg (outer products) or robust.")
-    ] = "hessian",
+        str | None,
+        Option(
+            "--error-kind",
+            metavar="KIND",
+            help="With --errors: hessian, opg (outer products) or robust. Default: hessian; with a design robust.",
+        ),
+    ] = None,
+    strata: Annotated[
+        str | None, Option("--strata", metavar="COLUMN", help="With --errors: column with the stratum of each row.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        Option("--cluster", metavar="COLUMN", help="With --errors: column with the sampling cluster of each row."),
+    ] = None,
     methods: Annotated[bool, Option("--methods", help="Print a paragraph on methods for a paper.")] = False,
     json: Json = False,
 ) -> None:

@@ -14,8 +14,9 @@ NO_ERRORS = "none"
 
 def table(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the table; with data, with standard errors and figures of fit."""
-    if request["data"] is None and "error_kind" in request["given"]:
-        raise ParameterError("--error-kind needs DATA: the data of the fit.")
+    for name in ("error_kind", "strata", "cluster"):
+        if request["data"] is None and request[name] is not None:
+            raise ParameterError(f"{request['flags'][name]} is about standard errors: it needs DATA, those of the fit.")
     more = {} if request["data"] is None else _from_data(model, reading, request)
     found = paper_table(model, digits=request["digits"], **more)
     if request["output"] == "-":

@@ -112,7 +112,9 @@ def _search(model: Any) -> Iterator[str]:
 
 def _units(model: Any) -> str:
     units = [f"{shown(n)} {unit}" for unit, n in model._units().items()]
-    return f"N = {' in '.join(units)}."
+    survey = getattr(model, "weight_kind", "frequency") == "survey"
+    scaled = " (effective number; survey weights were scaled to sum to it)" if survey else ""
+    return f"N = {' in '.join(units)}{scaled}."
 
 
 def _missing(model: Any) -> Iterator[str]:
