@@ -39,7 +39,7 @@ def test_every_number_is_of_the_model(penguins):
         round(model.entropy(), 3),
     ]
     assert numbers(before) == pytest.approx(expected)
-    assert software.startswith(f"halfseen {hs.__version__} (the halfseen developers, https://")
+    assert software.startswith(f"halfseen {hs.__version__} (the halfseen developers, github.com/")
     assert "maximum likelihood" in before
     assert "chosen by BIC among 1, 2, 3." in before
     assert "missing at random" in before

@@ -20,7 +20,7 @@ from halfseen.estimators.outcome import shown
 from halfseen.estimators.publication.facts import entropy_of, has_likelihood
 from halfseen.estimators.selection import aic, bic, sabic
 
-CITATION = "the halfseen developers, https://github.com/halfseen/halfseen"
+CITATION = "the halfseen developers, github.com/halfseen/halfseen"
 
 
 def methods_paragraph(model: Any) -> str:

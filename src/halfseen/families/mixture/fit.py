@@ -210,6 +210,7 @@ class MixtureFit(TableMixture):
             if params is not step.params or self.assign != "soft":
                 [step] = evaluate(model, data, [params], SOFT, run)
             uncertain = measure(model, params, data, run)[1]  # rows of a known class add nothing to it
+            n_incomplete = table.n_incomplete()
         loglik = search.best.accepted.loglik if self.assign == "soft" else step.loglik
         return FittedMixture(
             model=model,
@@ -219,7 +220,7 @@ class MixtureFit(TableMixture):
             loglik=loglik,
             n_rows=table.mass,
             n_blank=n_given - table.mass,
-            n_incomplete=table.n_incomplete(),
+            n_incomplete=n_incomplete,
             n_components=n_components,
             covariance=covariance,
             uncertain=uncertain,
