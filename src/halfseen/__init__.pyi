@@ -35,6 +35,8 @@ from halfseen.families.words.estimator import WordAligner
 from halfseen.families.words.link_scores import score_links
 from halfseen.families.words.plots import link_matrix, plot_links
 from halfseen.inference.diagnostics import diagnostics
+from halfseen.inference.imputer import Imputer
+from halfseen.inference.pooling import pool
 from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
@@ -51,6 +53,7 @@ __all__ = [
     "BayesNet",
     "GaussianClassifier",
     "GaussianMixture",
+    "Imputer",
     "KMeans",
     "Kind",
     "LatentClass",
@@ -86,6 +89,7 @@ __all__ = [
     "plot_selection",
     "plot_timeline",
     "plot_trace",
+    "pool",
     "posterior",
     "read_bif",
     "read_brackets",
