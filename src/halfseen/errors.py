@@ -36,6 +36,7 @@ from pathlib import Path
 
 __all__ = [
     "AbsentError",
+    "BootstrapWarning",
     "CheckpointError",
     "CollapseWarning",
     "DataError",
@@ -177,6 +178,10 @@ class VersionWarning(HalfseenWarning):
 
 class UnlabeledWarning(HalfseenWarning):
     """Unlabelled rows make a classifier worse."""
+
+
+class BootstrapWarning(HalfseenWarning):
+    """Some refits of a bootstrap failed, or a test found a local maximum."""
 
 
 class InterruptedWarning(HalfseenWarning):

@@ -21,7 +21,7 @@ from halfseen.inference.information import Information, gain_left, information, 
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 
-KINDS = ("hessian", "opg", "robust")
+KINDS = ("hessian", "opg", "robust", "bootstrap")
 MOST = 2000  # free parameters
 LEFT = 0.01  # what a Newton step may add to the objective; a fit with the default tol leaves 1e-8
 NEAR = 1e-6  # of a bound: a parameter that is on it
@@ -34,7 +34,7 @@ class StandardErrors:
 
     Attributes
     ----------
-    kind : "hessian", "opg" or "robust"
+    kind : "hessian", "opg", "robust" or "bootstrap"
     level : float                 probability of the intervals
     labels : dict                 columns that name each parameter
     estimate : (Q,) array
@@ -96,10 +96,12 @@ def standard_errors(model: Any, X: Any, kind: str = "hessian", *, level: float =
     ----------
     model : fitted LatentClass, GaussianMixture, NaiveBayes, GaussianClassifier, HMM, BayesNet or PCFG
     X : data of the fit
-    kind : {"hessian", "opg", "robust"}, default "hessian"
+    kind : {"hessian", "opg", "robust", "bootstrap"}, default "hessian"
         "hessian": the inverse curvature of the log-likelihood. "opg": the inverse sum of outer products of the scores
         of units (rows, sequences, sentences), as poLCA. "robust": the sandwich of both, valid also where the model is
-        wrong. The last two need more units than there are free parameters.
+        wrong. These two need more units than there are free parameters. "bootstrap": by refits to units drawn with
+        replacement (`hs.bootstrap`, which has more choices), with percentile intervals; it takes `draws` (500),
+        `n_jobs` and `random_state`.
     level : float, default 0.95
         Probability of the intervals.
     how :
@@ -123,6 +125,10 @@ def standard_errors(model: Any, X: Any, kind: str = "hessian", *, level: float =
     x0       yes    class 0    0.3000    0.0458  0.2184  0.3966
     """
     options.one_of("kind", kind, KINDS)
+    if kind == "bootstrap":
+        from halfseen.inference.bootstrap import bootstrap
+
+        return bootstrap(model, X, level=level, **how).errors()
     alpha = 1 - options.number("level", level, 0, 1)
     if not hasattr(model, "_named_parameters"):
         raise ParameterError(
@@ -162,8 +168,8 @@ def standard_errors(model: Any, X: Any, kind: str = "hessian", *, level: float =
 def _check_size(model: Any) -> None:
     if model.n_parameters_ > MOST:
         raise ParameterError(
-            f"{model.n_parameters_:,} free parameters: standard errors are for at most {MOST:,}. Use fewer columns, "
-            "categories or words."
+            f"{model.n_parameters_:,} free parameters: standard errors by formula are for at most {MOST:,}. Use "
+            'kind="bootstrap", or fewer columns, categories or words.'
         )
 
 
