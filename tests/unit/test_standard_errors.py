@@ -9,7 +9,10 @@ from numpy.testing import assert_allclose
 
 import halfseen as hs
 from halfseen.engine.loop.em import evaluate
+from halfseen.engine.tables.row_slopes import row_slopes
 from halfseen.errors import DataError, FitError, ParameterError
+from halfseen.estimators.observed import _one_by_one
+from halfseen.estimators.table.table_mixture import TableMixture
 from halfseen.inference.information import information, outer_products
 from halfseen.inference.standard_errors import interval
 
@@ -45,6 +48,11 @@ def fitted():
     yield "labels", hs.LatentClass(2, **FINE), (PEOPLE[["size", "color"]],), {"labels": labels}
     for shape in ("full", "tied", "diag", "spherical"):
         yield shape, hs.GaussianMixture(2, covariance_type=shape, prior=None, **FINE), (PEOPLE[numbers],), {}
+        if shape in ("full", "tied"):
+            whole = PEOPLE[numbers].dropna()
+            yield f"{shape}, complete", hs.GaussianMixture(2, covariance_type=shape, prior=None, **FINE), (whole,), {}
+    counted = hs.LatentClass(2, columns={"visits": "poisson"}, prior=1.0, **FINE)
+    yield "counts", counted, (PEOPLE[["visits", "color", "size"]],), {}
     yield "naive Bayes", hs.NaiveBayes(unlabeled_weight=1.0, **FINE), (PEOPLE[["size", "color"]], labels), {}
     yield "states", hs.HMM(2, prior=None, **FINE), (PEOPLE[["size"]], [100, 100, 60, 40]), {}
     hidden = hs.BayesNet("color <- C; visits <- C", hidden={"C": 2}, prior=1.0, **FINE)
@@ -95,8 +103,31 @@ def test_scores_of_units_add_up_to_the_slope(case):
     observed, _ = found(model, X, how)
     engine = model._model
     [step] = evaluate(engine, observed.data, [model._params])
-    total = sum(weight * engine.slope(stats, model._params) for weight, stats in observed.each(model._params))
+    total = observed.weight @ np.concatenate(list(observed.scores(model._params)))
     assert_allclose(total, engine.slope(step.expected.stats, model._params), atol=1e-8 * observed.n_units)
+
+
+def test_scores_of_rows_are_the_slopes_of_their_statistics(case):
+    model, X, how = case
+    if not isinstance(model, TableMixture):
+        pytest.skip("units of other families are evaluated one by one")
+    observed = model._observed(X, **how)
+    prepared = model._model.prepare(model._params)
+    [chunk] = observed.rows(10_000)
+    together = row_slopes(model._model, model._params, prepared, chunk)
+    joint = getattr(model, "covariance_type", "diag") in ("full", "tied")
+    assert (together is None) == ("claims" in X or (joint and X["size"].isna().any())), "what has latent content"
+    if together is not None:
+        slow = _one_by_one(model._model, model._params, prepared, chunk)
+        assert_allclose(together.scores(slow.shape[1]), slow, atol=1e-9)
+
+
+def test_missing_information_is_the_curvature_by_differences(case, monkeypatch):
+    model, X, how = case
+    _, info = found(model, X, how)
+    monkeypatch.setattr("halfseen.inference.information.missing_information", lambda *given: None)
+    _, slow = found(model, X, how)
+    assert_allclose(info.curvature, slow.curvature, atol=1e-5 * np.abs(slow.curvature).max())
 
 
 def test_as_many_directions_as_free_parameters(case):

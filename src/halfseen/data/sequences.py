@@ -115,10 +115,15 @@ class Sequences:
         return self.steps.n_observed
 
     @property
+    def observed(self) -> NDArray[np.bool_]:
+        """Whether something was observed of each sequence, (B,)."""
+        firsts = np.cumsum(self.lengths) - self.lengths
+        return np.logical_or.reduceat(~self.steps.blank, firsts)
+
+    @property
     def n_observed_sequences(self) -> float:
         """Weighted number of sequences of which something was observed."""
-        firsts = np.cumsum(self.lengths) - self.lengths
-        return float(self.weight[np.logical_or.reduceat(~self.steps.blank, firsts)].sum())
+        return float(self.weight[self.observed].sum())
 
     def take(self, chosen: Any) -> Sequences:
         """Some of the sequences: an index array, a mask or a slice."""

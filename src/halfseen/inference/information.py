@@ -5,7 +5,8 @@ are free parameters (a table of probabilities has a logit for each), so that mat
 directions in which the parameters move.
 
     score of a unit     s[n] = slope(statistics of unit n), by Fisher's identity
-    curvature           I = -d slope / d coordinates, differences of exact slopes, all in one pass
+    curvature           I = -d slope / d coordinates: of a mixture that of complete data less the missing information,
+                        in one pass (Louis 1982); of other models by differences of exact slopes
     outer products      O = sum_n weight[n] s[n] s[n]'
 
 Vocabulary
@@ -26,11 +27,14 @@ from numpy.typing import NDArray
 
 from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.model import Model
+from halfseen.engine.tables.mixture import Mixture
+from halfseen.engine.tables.row_slopes import CELLS, missing_information
 from halfseen.errors import FitError
 from halfseen.estimators.observed import Observed
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
+from halfseen.sums import Runner
 
 STEP = 1e-4  # of a coordinate, to both sides
 AT_ONCE = 64  # candidates in a pass
@@ -83,7 +87,10 @@ def information(
         complete = _differences([_slopes_of(model, stats, params, both) for both in moved])
         kept = _kept(complete, moved, model.pack(params), model)
         wanted = np.flatnonzero(kept)
-        slopes = _slopes(model, observed, [each for j in wanted for each in moved[j]], run)
+        curvature = _by_louis(model, params, observed, complete, kept, run)
+        if curvature is None:
+            slopes = _slopes(model, observed, [each for j in wanted for each in moved[j]], run)
+            curvature = _differences(list(zip(slopes[::2], slopes[1::2], strict=True)), wanted, len(at))
     jacobian = np.zeros((len(shown(params)), len(at)))
     for j in wanted:
         up, down = moved[j]
@@ -95,10 +102,21 @@ def information(
         jacobian,
         basis,
         model.slope(stats, params) @ basis,
-        _within(basis, _differences(list(zip(slopes[::2], slopes[1::2], strict=True)), wanted, len(at))),
+        _within(basis, curvature),
         _within(basis, _prior(model, params, moved, wanted, len(at))),
         _within(basis, np.where(kept[:, None] & kept[None], complete, 0.0)),
     )
+
+
+def _by_louis(
+    model: Model, params: Params, observed: Observed, complete: Floats, kept: NDArray[np.bool_], run: Runner
+) -> Floats | None:
+    """Return the curvature of complete data less the missing information; None where rows have no gradients."""
+    if observed.rows is None or not isinstance(model, Mixture):
+        return None
+    chunks = observed.rows(max(CELLS // len(kept), 1))
+    found = missing_information(model, params, chunks, len(kept), run)
+    return None if found is None else np.where(kept[:, None] & kept[None], complete - found[0], 0.0)
 
 
 def _slopes_of(model: Model, stats: Stats, about: Params, both: tuple[Params, Params]) -> tuple[Floats, Floats]:
@@ -174,9 +192,11 @@ def _within(basis: Floats, matrix: Floats) -> Floats:
 def outer_products(model: Model, params: Params, observed: Observed, basis: Floats) -> Floats:
     """Return the sum over units of weight times the outer product of scores, (R, R)."""
     total = np.zeros((basis.shape[1], basis.shape[1]))
-    for weight, stats in observed.each(params):
-        score = model.slope(stats, params) @ basis
-        total += weight * np.outer(score, score)
+    done = 0
+    for scores in observed.scores(params):
+        own = scores @ basis
+        total += own.T @ (observed.weight[done : done + len(own), None] * own)
+        done += len(own)
     return total
 
 
