@@ -23,6 +23,7 @@
         ├── CollapseWarning             the fit ended at a degenerate solution (an active variance floor)
         ├── VersionWarning              a pickled model comes from another version of halfseen
         ├── UnlabeledWarning            unlabelled rows make a classifier worse
+        ├── BootstrapWarning            refits of a bootstrap failed, or a test met a local maximum
         └── InterruptedWarning          the fit was interrupted; the best model so far is kept
 
 Rows, sentences and pairs are counted from 0 in all messages, as in NumPy; lines of files from 1, as in editors.

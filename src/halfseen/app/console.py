@@ -135,7 +135,9 @@ def progress() -> Iterator[Callable[[Progress | Draws], None]]:
 
 def progress_line(seen: Progress | Draws, width: int) -> str:
     """Return the state of a fit in a line that is not cut: what matters least is left out where there is no room."""
-    if hasattr(seen, "wanted"):
+    from halfseen.engine.services.progress import Draws
+
+    if isinstance(seen, Draws):
         return f"{seen.what}: draw {seen.done} of {seen.wanted}"
     parts = [
         f"{seen.n_components} components",

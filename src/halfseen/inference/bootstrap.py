@@ -23,7 +23,7 @@ from halfseen.errors import BootstrapWarning, FitError, ParameterError, warn
 from halfseen.estimators import options
 from halfseen.estimators.named_parameters import NamedParameters
 from halfseen.estimators.resampled import Resampled
-from halfseen.inference.refits import Refit, each_draw, refit
+from halfseen.inference.refits import Refit, each_draw, refit, reweighted
 from halfseen.inference.standard_errors import NEAR, StandardErrors
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
@@ -91,7 +91,9 @@ class Bootstrap:
 
     def to_frame(self) -> Any:
         """Return the draws as a table: a row for each sample, a column for each parameter, and the log-likelihood."""
-        names = [" ".join(str(part) for part in parts if part != "") for parts in zip(*self.labels.values())]
+        names = [
+            " ".join(str(part) for part in parts if part != "") for parts in zip(*self.labels.values(), strict=True)
+        ]
         columns: dict[str, Any] = dict(zip(names, self.draws.T.tolist(), strict=True))
         return frame_from_dict({**columns, "log-likelihood": self.loglik.tolist()}, self.template)
 
@@ -195,7 +197,7 @@ def resampled(model: Any, X: Any, how: dict[str, Any]) -> Resampled:
 
 def at_maximum(units: Resampled) -> Refit:
     """Return the maximum of the likelihood of the data near the parameters of the model."""
-    best = refit(units.model, units.given().reduced(), units.off_bounds(units.params))
+    best = refit(units.model, units.given(), units.off_bounds(units.params))
     if best is None:
         raise FitError(
             "maximum likelihood fails from the parameters of this model: a component collapses or data are "
@@ -208,14 +210,12 @@ def _drawn(
     units: Resampled, best: Refit, kind: str, draws: int, seed: np.random.SeedSequence, n_jobs: int | None
 ) -> list[Refit | None]:
     """Return the refit of every sample."""
-    start, shares = units.off_bounds(best.params), units.frequency / units.frequency.sum()
+    start = units.off_bounds(best.params)
+    if kind == "nonparametric":
+        return reweighted(units, start, seed, draws, n_jobs)
 
     def task(rng: np.random.Generator) -> Refit | None:
-        if kind == "parametric":
-            sample = units.drawn(best.params, rng)
-        else:
-            sample = units.weighted(rng.multinomial(units.n_units, shares).astype(np.float64))
-        return refit(units.model, sample.reduced(), start)
+        return refit(units.model, units.drawn(best.params, rng), start)
 
     return list(each_draw("bootstrap", seed, draws, task, n_jobs))
 

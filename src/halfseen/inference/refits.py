@@ -19,7 +19,10 @@ from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.squarem import Squarem
 from halfseen.engine.loop.stopping import gain
 from halfseen.engine.services.progress import report_draws
+from halfseen.engine.tables.batch import Batch, Ended
 from halfseen.errors import FitError
+from halfseen.estimators.resampled import Resampled, Sample
+from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.seeds import child
@@ -29,6 +32,7 @@ TOL = 1e-6  # estimated remaining gain of the log-likelihood at which a refit st
 CAUTION = 10  # that estimate may be a few times too low
 MAX_ITER = 10_000
 ROUND = 16  # draws between two reports of progress
+MANY = 256  # the same where a kernel makes whole runs
 
 Result = TypeVar("Result")
 
@@ -56,10 +60,32 @@ class Refit(NamedTuple):
 
 
 def refits(
+    model: Model, sample: Sample, starts: Sequence[Params], tol: float = TOL, max_iter: int = MAX_ITER
+) -> list[Refit]:
+    """Fit a model to a sample from every start; of a start that fails nothing is returned."""
+    batch = Batch.find(model, sample.table)
+    if batch is None:
+        return by_engine(model, sample.reduced(), starts, tol, max_iter)
+    which = np.zeros(len(starts), dtype=np.int64)
+    ended = batch.run(batch.weight[None], which, starts, tol / CAUTION, max_iter)
+    return [
+        found
+        for start, end in zip(starts, ended, strict=True)
+        for found in _refitted(model, end) or by_engine(model, sample.reduced(), [start], tol, max_iter)
+    ]
+
+
+def refit(model: Model, sample: Sample, start: Params, tol: float = TOL) -> Refit | None:
+    """Fit a model to a sample from one start; None where this fails."""
+    return next(iter(refits(model, sample, [start], tol)), None)
+
+
+def by_engine(
     model: Model, data: Reduced, starts: Sequence[Params], tol: float = TOL, max_iter: int = MAX_ITER
 ) -> list[Refit]:
     """Fit a model to data from every start, all in the same passes; of a start that fails nothing is returned."""
-    runs = [EMRun(model, start, SOFT, gain(tol / CAUTION), max_iter, Squarem(), key) for key, start in enumerate(starts)]
+    rule = gain(tol / CAUTION)
+    runs = [EMRun(model, start, SOFT, rule, max_iter, Squarem(), key) for key, start in enumerate(starts)]
 
     def e_step(active: Sequence[EMRun]) -> list[Step]:
         return evaluate(model, data, [run.params for run in active])
@@ -70,13 +96,43 @@ def refits(
     except FitError:
         if len(runs) == 1:
             return []
-        return [found for start in starts for found in refits(model, data, [start], tol, max_iter)]
+        return [found for start in starts for found in by_engine(model, data, [start], tol, max_iter)]
     return [Refit(run.accepted.params, run.accepted.loglik, run.reason != "max_iter", run.healthy) for run in runs]
 
 
-def refit(model: Model, data: Reduced, start: Params, tol: float = TOL) -> Refit | None:
-    """Fit a model to data from one start; None where this fails."""
-    return next(iter(refits(model, data, [start], tol)), None)
+def _refitted(model: Model, end: Ended) -> list[Refit]:
+    """Return the refit that a run of the batch found; none if it failed."""
+    if end.params is None:
+        return []
+    return [Refit(end.params, end.loglik, end.converged, not model.collapsed(end.params))]
+
+
+def reweighted(
+    units: Resampled, start: Params, seed: np.random.SeedSequence, n_draws: int, n_jobs: int | None
+) -> list[Refit | None]:
+    """Refit to units drawn with replacement, so many times, each from the same start."""
+    shares, batch = units.frequency / units.frequency.sum(), Batch.find(units.model, units.table)
+
+    def drawn(rng: np.random.Generator) -> Floats:
+        return rng.multinomial(units.n_units, shares).astype(np.float64)
+
+    if batch is None:
+        return list(
+            each_draw(
+                "bootstrap", seed, n_draws, lambda rng: refit(units.model, units.weighted(drawn(rng)), start), n_jobs
+            )
+        )
+    found: list[Refit | None] = []
+    with runner(n_jobs, n_draws) as run:
+        for first in range(0, n_draws, MANY):
+            numbers = range(first, min(first + MANY, n_draws))
+            weights = np.array([drawn(np.random.default_rng(child(seed, number))) for number in numbers])
+            ended = batch.run(weights, np.arange(len(numbers)), [start] * len(numbers), TOL / CAUTION, MAX_ITER, run)
+            for weight, end in zip(weights, ended, strict=True):
+                own = _refitted(units.model, end) or by_engine(units.model, units.weighted(weight).reduced(), [start])
+                found.append(next(iter(own), None))
+            report_draws("bootstrap", numbers.stop, n_draws)
+    return found
 
 
 def each_draw(

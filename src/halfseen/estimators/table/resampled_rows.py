@@ -77,9 +77,7 @@ def in_order_of(model: Mixture, params: Params, like: Params) -> Params:
     return model.relabel(params, matching(model.overlap(params, like)))
 
 
-def drawn_rows(
-    model: Mixture, params: Params, table: Table, frequency: Floats, rng: np.random.Generator
-) -> Table:
+def drawn_rows(model: Mixture, params: Params, table: Table, frequency: Floats, rng: np.random.Generator) -> Table:
     """Return as many rows as there are, drawn from the model, each with the values missing that one row lacks.
 
     Of rows with a label, the component that is drawn is known in turn.
