@@ -196,6 +196,11 @@ def test_what_is_refused(classes):
         hs.bootstrap(classes, MIXED, draws=1)
     with pytest.raises(ParameterError, match="lengths= is not known for a LatentClass"):
         hs.bootstrap(classes, MIXED, lengths=[3])
+    survey = hs.LatentClass(1, weight_kind="survey").fit(MIXED, sample_weight=np.arange(1, len(MIXED) + 1))
+    with pytest.raises(ParameterError, match=r"fitted with survey weights .* frequencies"):
+        hs.bootstrap(survey, MIXED)
+    with pytest.raises(ParameterError, match="it takes no strata and no clusters"):
+        hs.standard_errors(classes, MIXED, kind="bootstrap", cluster=np.arange(len(MIXED)))
     with pytest.raises(DataError, match="nothing is observed"):
         hs.bootstrap(classes, MIXED.assign(size=np.nan, color=None, visits=np.nan))
 

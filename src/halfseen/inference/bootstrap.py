@@ -187,6 +187,11 @@ def resampled(model: Any, X: Any, how: dict[str, Any]) -> Resampled:
             f"the model was fitted with assign={model.assign!r}; the bootstrap refits by maximum likelihood. Fit with "
             "assign='soft'."
         )
+    if getattr(model, "weight_kind", "frequency") == "survey":
+        raise ParameterError(
+            "the model was fitted with survey weights (weight_kind='survey'); the bootstrap reads weights as "
+            'frequencies. Use hs.standard_errors(kind="robust").'
+        )
     known = [name for name in signature(model._resampled).parameters if name not in ("X", "sentences")]
     for name in how:
         if name not in known:
