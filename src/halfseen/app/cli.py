@@ -439,7 +439,8 @@ def info(
         Option(
             "--error-kind",
             metavar="KIND",
-            help="With --errors: hessian, opg (outer products), robust or bootstrap. Default: hessian; with a design robust.",
+            help="With --errors: hessian, opg (outer products), robust or bootstrap. By default hessian or, with a "
+            "design, robust.",
         ),
     ] = None,
     strata: Annotated[
