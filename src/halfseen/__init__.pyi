@@ -33,6 +33,7 @@ from halfseen.families.words.bitext import read_gold, read_links
 from halfseen.families.words.estimator import WordAligner
 from halfseen.families.words.link_scores import score_links
 from halfseen.families.words.plots import link_matrix, plot_links
+from halfseen.inference.blrt import blrt
 from halfseen.inference.bootstrap import bootstrap
 from halfseen.inference.diagnostics import diagnostics
 from halfseen.inference.standard_errors import standard_errors
@@ -60,6 +61,7 @@ __all__ = [
     "WordAligner",
     "__version__",
     "bayes_risk",
+    "blrt",
     "bootstrap",
     "bound",
     "checkpoint",

@@ -73,7 +73,7 @@ def test_runs_end_at_the_maxima_of_the_engine(kernels, name):
     weights, which, starts = started(units, 6)
     ended = Batch.find(units.model, units.table).run(weights, which, starts, TOL / CAUTION, MAX_ITER)
     for weight, start, end in zip(weights, starts, ended, strict=True):
-        [own] = by_engine(units.model, units.weighted(weight).reduced(), [start], tol=TOL)
+        [own] = by_engine(units.model, units.weighted(weight).reduced(units.model), [start], tol=TOL)
         assert end.converged
         assert_allclose(end.loglik, own.loglik, rtol=0, atol=1e-8)
         assert_allclose(units.named(end.params), units.named(own.params), atol=1e-4)
@@ -101,9 +101,9 @@ def test_the_number_of_passes_is_that_of_the_engine(kernels):
     [end_short] = Batch.find(units.model, units.table).run(weights, which, starts, TOL / CAUTION, end.n_passes - 1)
     assert not end_short.converged
     assert end_short.n_passes == end.n_passes - 1
-    [own] = by_engine(units.model, units.weighted(weights[0]).reduced(), starts, TOL, end.n_passes)
+    [own] = by_engine(units.model, units.weighted(weights[0]).reduced(units.model), starts, TOL, end.n_passes)
     assert own.converged
-    [own] = by_engine(units.model, units.weighted(weights[0]).reduced(), starts, TOL, end.n_passes - 1)
+    [own] = by_engine(units.model, units.weighted(weights[0]).reduced(units.model), starts, TOL, end.n_passes - 1)
     assert not own.converged
 
 
@@ -120,7 +120,7 @@ def test_variances_stay_above_their_floor(kernels):
     X = pd.DataFrame({"x": [0.0] * 10 + [1.25, 2.5, 3.7, 7.1]})
     model = hs.LatentClass(2, prior=None, columns={"x": "gaussian"}, n_init=4, random_state=0).fit(X)
     units = model._resampled(X)
-    [own] = by_engine(units.model, units.given().reduced(), [units.off_bounds(units.params)], tol=TOL)
+    [own] = by_engine(units.model, units.given().reduced(units.model), [units.off_bounds(units.params)], tol=TOL)
     [end] = Batch.find(units.model, units.table).run(
         units.frequency[None], np.zeros(1, dtype=np.int64), [units.off_bounds(units.params)], TOL / CAUTION, MAX_ITER
     )

@@ -389,6 +389,23 @@ def score(
     """Print how well a model describes data: log-likelihood, BIC and its N; for a classifier also accuracy."""
 
 
+@_verb("Example: halfseen test survey.halfseen survey.csv --draws 199")
+def test(
+    model: Model,
+    data: Data = "-",
+    draws: Annotated[int, Option("--draws", metavar="N", min=2, help="Number of tables drawn from the model.")] = 99,
+    starts: Annotated[
+        int, Option("--starts", metavar="N", min=2, help="Starts of the model with one class more, for each table.")
+    ] = 20,
+    sql: Sql = None,
+    missing: Missing = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    json: Json = False,
+) -> None:
+    """Test the number of classes of a model against one more, by the bootstrap likelihood ratio test."""
+
+
 @_verb("Example: halfseen report survey.halfseen survey.csv -o survey.html")
 def report(
     model: Model,

@@ -29,11 +29,11 @@ class Sample:
 
     Attributes
     ----------
-    reduced : callable       gives them ready for passes
+    reduced : callable       model -> they, ready for its passes
     table : Table or None    where they are rows of a table: these, equal ones merged
     """
 
-    reduced: Callable[[], Reduced]
+    reduced: Callable[[Any], Reduced]
     table: Table | None = None
 
 
@@ -80,7 +80,7 @@ class Resampled:
 
         They are one M-step away, on the data as they are and with the weak prior.
         """
-        [step] = evaluate(self.model, self.given().reduced(), [params])
+        [step] = evaluate(self.model, self.given().reduced(self.model), [params])
         pseudo = self.pulled.prior(self.pulled.blank())  # that of `params` leaves zeros as they are
         return self.pulled.maximise(step.expected.stats if pseudo is None else step.expected.stats + pseudo, params)
 

@@ -10,6 +10,7 @@ the order of those that they resemble most.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any
@@ -19,17 +20,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Source, frame_from_dict
 from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.engine.tables.batch import Batch
 from halfseen.errors import BootstrapWarning, FitError, ParameterError, warn
 from halfseen.estimators import options
 from halfseen.estimators.named_parameters import NamedParameters
 from halfseen.estimators.resampled import Resampled
-from halfseen.inference.refits import Refit, each_draw, refit, reweighted
+from halfseen.inference.refits import ROUND, Refit, each_draw, refit, refits_by_weight
 from halfseen.inference.standard_errors import NEAR, StandardErrors
 from halfseen.leaves.leaf import Floats
-from halfseen.leaves.limits import Params
+from halfseen.sums import Runner
 
 KINDS = ("nonparametric", "parametric")
 FEWEST = 2  # units: of one there is nothing to draw
+MANY = 256  # draws between two reports of progress where a kernel makes whole runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +173,7 @@ def bootstrap(
             f'kind="nonparametric" draws {units.unit} with replacement, and there is one. Use kind="parametric".'
         )
     best = at_maximum(units)
-    found = [one for one in _drawn(units, best, kind, draws, seed, n_jobs) if one is not None and one.healthy]
-    return _gathered(model, units, best, found, kind, level, draws)
+    return _gathered(model, units, best, _drawn(units, best, kind, draws, seed, n_jobs), kind, level)
 
 
 def resampled(model: Any, X: Any, how: dict[str, Any]) -> Resampled:
@@ -213,41 +215,55 @@ def at_maximum(units: Resampled) -> Refit:
 
 def _drawn(
     units: Resampled, best: Refit, kind: str, draws: int, seed: np.random.SeedSequence, n_jobs: int | None
-) -> list[Refit | None]:
-    """Return the refit of every sample."""
-    start = units.off_bounds(best.params)
-    if kind == "nonparametric":
-        return reweighted(units, start, seed, draws, n_jobs)
+) -> Floats:
+    """Return a row for every sample: log-likelihood, whether the refit converged, and all parameters.
 
-    def task(rng: np.random.Generator) -> Refit | None:
-        return refit(units.model, units.drawn(best.params, rng), start)
+    NaN where it failed or collapsed.
+    """
+    start, shares = units.off_bounds(best.params), units.frequency / units.frequency.sum()
+    batch = Batch.find(units.model, units.table) if kind == "nonparametric" else None
+    n_values = len(units.named(best.params))
 
-    return list(each_draw("bootstrap", seed, draws, task, n_jobs))
+    def weighting(rng: np.random.Generator) -> Floats:
+        return rng.multinomial(units.n_units, shares).astype(np.float64)
+
+    def one(rng: np.random.Generator) -> Refit | None:
+        sample = units.drawn(best.params, rng) if kind == "parametric" else units.weighted(weighting(rng))
+        return refit(units.model, sample, start)
+
+    def row(found: Refit | None) -> Floats:
+        if found is None or not found.healthy:
+            return np.full(2 + n_values, np.nan)
+        return np.array([found.loglik, found.converged, *units.named(units.matched(found.params, best.params))])
+
+    def rows(rngs: Sequence[np.random.Generator], run: Runner) -> Floats:
+        if batch is None:
+            return np.array(list(run(lambda rng: row(one(rng)), rngs)))
+        weights = np.array([weighting(rng) for rng in rngs])
+        return np.array([row(found) for found in refits_by_weight(units, batch, weights, start, run)])
+
+    together = ROUND if batch is None else MANY
+    return each_draw(f"{kind} bootstrap", units, best.params, seed, draws, rows, n_jobs, together)
 
 
-def _gathered(
-    model: Any, units: Resampled, best: Refit, found: list[Refit], kind: str, level: float, draws: int
-) -> Bootstrap:
-    n_failed, n_capped = draws - len(found), sum(not one.converged for one in found)
+def _gathered(model: Any, units: Resampled, best: Refit, rows: Floats, kind: str, level: float) -> Bootstrap:
+    found = rows[~np.isnan(rows[:, 0])]
+    n_failed, n_capped = len(rows) - len(found), int((found[:, 1] == 0).sum())
     if len(found) < FEWEST:
-        raise FitError(f"{n_failed} of {draws} refits failed: a component collapsed or data became impossible.")
+        raise FitError(f"{n_failed} of {len(rows)} refits failed: a component collapsed or data became impossible.")
     if n_failed or n_capped:
         warn(
-            f"of {draws} refits {n_failed} failed or collapsed and are left out, {n_capped} did not converge.",
+            f"of {len(rows)} refits {n_failed} failed or collapsed and are left out, {n_capped} did not converge.",
             BootstrapWarning,
         )
     named: NamedParameters = model._named_parameters()
-
-    def values(params: Params) -> Floats:
-        return units.named(units.matched(params, best.params))
-
     return Bootstrap(
         kind=kind,
         level=level,
         labels=named.labels,
         estimate=units.named(best.params),
-        draws=np.array([values(one.params) for one in found]),
-        loglik=np.array([one.loglik for one in found]),
+        draws=found[:, 2:],
+        loglik=found[:, 0],
         n_failed=n_failed,
         n_capped=n_capped,
         bounds=named.bounds,

@@ -6,8 +6,9 @@ progress is reported in between.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from halfseen.engine.loop.model import Model, Reduced
 from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.squarem import Squarem
 from halfseen.engine.loop.stopping import gain
+from halfseen.engine.services.checkpoint import recorded_rows
 from halfseen.engine.services.progress import report_draws
 from halfseen.engine.tables.batch import Batch, Ended
 from halfseen.errors import FitError
@@ -26,15 +28,13 @@ from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.seeds import child
+from halfseen.sums import Runner
 
 TOL = 1e-6  # estimated remaining gain of the log-likelihood at which a refit stops: a parameter is then off by about
 # sqrt(2 TOL) = 0.0014 of its standard error
 CAUTION = 10  # that estimate may be a few times too low
 MAX_ITER = 10_000
 ROUND = 16  # draws between two reports of progress
-MANY = 256  # the same where a kernel makes whole runs
-
-Result = TypeVar("Result")
 
 
 class Refit(NamedTuple):
@@ -65,13 +65,13 @@ def refits(
     """Fit a model to a sample from every start; of a start that fails nothing is returned."""
     batch = Batch.find(model, sample.table)
     if batch is None:
-        return by_engine(model, sample.reduced(), starts, tol, max_iter)
+        return by_engine(model, sample.reduced(model), starts, tol, max_iter)
     which = np.zeros(len(starts), dtype=np.int64)
     ended = batch.run(batch.weight[None], which, starts, tol / CAUTION, max_iter)
     return [
         found
         for start, end in zip(starts, ended, strict=True)
-        for found in _refitted(model, end) or by_engine(model, sample.reduced(), [start], tol, max_iter)
+        for found in _refitted(model, end) or by_engine(model, sample.reduced(model), [start], tol, max_iter)
     ]
 
 
@@ -100,6 +100,17 @@ def by_engine(
     return [Refit(run.accepted.params, run.accepted.loglik, run.reason != "max_iter", run.healthy) for run in runs]
 
 
+def refits_by_weight(units: Resampled, batch: Batch, weights: Floats, start: Params, run: Runner) -> list[Refit | None]:
+    """Fit a model to many weightings (B, U) of the same units, each from the same start."""
+    which = np.arange(len(weights))
+    ended = batch.run(weights, which, [start] * len(weights), TOL / CAUTION, MAX_ITER, run)
+    found = [
+        _refitted(units.model, end) or by_engine(units.model, units.weighted(weight).reduced(units.model), [start])
+        for weight, end in zip(weights, ended, strict=True)
+    ]
+    return [next(iter(own), None) for own in found]
+
+
 def _refitted(model: Model, end: Ended) -> list[Refit]:
     """Return the refit that a run of the batch found; none if it failed."""
     if end.params is None:
@@ -107,49 +118,46 @@ def _refitted(model: Model, end: Ended) -> list[Refit]:
     return [Refit(end.params, end.loglik, end.converged, not model.collapsed(end.params))]
 
 
-def reweighted(
-    units: Resampled, start: Params, seed: np.random.SeedSequence, n_draws: int, n_jobs: int | None
-) -> list[Refit | None]:
-    """Refit to units drawn with replacement, so many times, each from the same start."""
-    shares, batch = units.frequency / units.frequency.sum(), Batch.find(units.model, units.table)
-
-    def drawn(rng: np.random.Generator) -> Floats:
-        return rng.multinomial(units.n_units, shares).astype(np.float64)
-
-    if batch is None:
-        return list(
-            each_draw(
-                "bootstrap", seed, n_draws, lambda rng: refit(units.model, units.weighted(drawn(rng)), start), n_jobs
-            )
-        )
-    found: list[Refit | None] = []
-    with runner(n_jobs, n_draws) as run:
-        for first in range(0, n_draws, MANY):
-            numbers = range(first, min(first + MANY, n_draws))
-            weights = np.array([drawn(np.random.default_rng(child(seed, number))) for number in numbers])
-            ended = batch.run(weights, np.arange(len(numbers)), [start] * len(numbers), TOL / CAUTION, MAX_ITER, run)
-            for weight, end in zip(weights, ended, strict=True):
-                own = _refitted(units.model, end) or by_engine(units.model, units.weighted(weight).reduced(), [start])
-                found.append(next(iter(own), None))
-            report_draws("bootstrap", numbers.stop, n_draws)
-    return found
-
-
 def each_draw(
     what: str,
+    units: Resampled,
+    params: Params,
     seed: np.random.SeedSequence,
     n_draws: int,
-    task: Callable[[np.random.Generator], Result],
+    rows: Callable[[Sequence[np.random.Generator], Runner], Floats],
     n_jobs: int | None,
-    first: int = 0,
-) -> Iterator[Result]:
-    """Yield what a task makes of every draw, given its generator, in their order."""
+    together: int = ROUND,
+) -> Floats:
+    """Return what `rows` makes of the generators of some draws, a row for each, for all draws.
 
-    def one(number: int) -> Any:
-        return task(np.random.default_rng(child(seed, number)))
+    Draws that a checkpoint has are taken from it.
 
-    with runner(n_jobs, n_draws - first) as run:
-        for start in range(first, n_draws, ROUND):
-            numbers = range(start, min(start + ROUND, n_draws))
-            yield from list(run(one, numbers))
+    Parameters
+    ----------
+    what : str                 what is done in each draw
+    units, params :            the data and the parameters that draws depend on
+    seed : SeedSequence        draw i has its child i
+    n_draws : int
+    rows : callable            generators, runner -> (n, R) array
+    n_jobs : int or None
+    together : int             draws between two reports of progress
+    """
+    about = _fingerprint(what, units, params, seed)
+    found: list[Floats] = []
+    with runner(n_jobs, n_draws) as run:
+        for first in range(0, n_draws, together):
+            numbers = range(first, min(first + together, n_draws))
+
+            def make(numbers: range = numbers) -> Floats:
+                return rows([np.random.default_rng(child(seed, number)) for number in numbers], run)
+
+            found.append(recorded_rows(about + repr(numbers).encode(), make))
             report_draws(what, numbers.stop, n_draws)
+    return np.concatenate(found)
+
+
+def _fingerprint(what: str, units: Resampled, params: Params, seed: np.random.SeedSequence) -> bytes:
+    """Return all that draws depend on, in short."""
+    parts = [units.model.pack(params).tobytes(), units.frequency.tobytes()]
+    entropy = f"{what} {seed.entropy} {seed.spawn_key}".encode()
+    return blake2b(b"".join([entropy, *parts])).digest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,14 +46,14 @@ def resampled_rows(
         weight = wanted * factor
         used = np.flatnonzero(weight)
         own = replace(merged.take(used), weight=weight[used])
-        return Sample(partial(reduce, model, own), own)
+        return Sample(lambda own_model: reduce(own_model, own), own)
 
     def drawn(params: Params, rng: np.random.Generator) -> Sample:
         own = drawn_rows(model, params, merged, frequency, rng)
         index = None if own.evidence is None else own.evidence.index
         if index is not None and unlabelled != 1:
             own = replace(own, weight=np.where(index == 0, unlabelled, 1.0) * own.weight)
-        return Sample(partial(reduce, model, own), own)
+        return Sample(lambda own_model: reduce(own_model, own), own)
 
     def matched(params: Params, like: Params) -> Params:
         return params if identified or evidence is not None else in_order_of(model, params, like)

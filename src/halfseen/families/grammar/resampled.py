@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,13 +32,14 @@ def resampled_sentences(estimator: Any, corpus: Corpus, sample_weight: ArrayLike
 
     def weighted(wanted: Floats) -> Sample:
         chosen = np.flatnonzero(wanted)
-        return Sample(partial(reduce_sentences, sentences.taken(chosen), np.asarray(wanted[chosen])))
+        return Sample(lambda model: reduce_sentences(sentences.taken(chosen), np.asarray(wanted[chosen])))
 
     def drawn(params: Params, rng: np.random.Generator) -> Sample:
         other = copy(estimator)
         other._params = params
         found, _ = other.sample(int(frequency.sum()), random_state=rng)
-        return Sample(partial(reduce_sentences, other._packed(other._corpus(found, None, None)), np.ones(len(found))))
+        packed = other._packed(other._corpus(found, None, None))
+        return Sample(lambda model: reduce_sentences(packed, np.ones(len(found))))
 
     return Resampled(
         model=recipe._replace(prior=None).model(grammar),

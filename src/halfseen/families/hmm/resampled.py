@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,9 +31,7 @@ def resampled_sequences(estimator: Any, given: Sequences) -> Resampled:
     def weighted(frequency: Floats) -> Sample:
         used = np.flatnonzero(frequency)
         own = sequences.take(used)
-        return Sample(
-            partial(reduce_sequences, model, Sequences.of(own.steps, own.lengths, np.asarray(frequency[used])))
-        )
+        return _sample(Sequences.of(own.steps, own.lengths, np.asarray(frequency[used])))
 
     def drawn(params: Params, rng: np.random.Generator) -> Sample:
         states = model.draw_states(params, sequences.lengths, rng)
@@ -42,7 +39,7 @@ def resampled_sequences(estimator: Any, given: Sequences) -> Resampled:
         states = states if owner is None else np.array(owner)[states]
         blocks = model.leaves["emit"].sample(params["emit"], states, rng)
         steps = Table(sequences.schema, blocks, np.ones(len(states))).hide(missing)
-        return Sample(partial(reduce_sequences, model, Sequences.of(steps, sequences.lengths)))
+        return _sample(Sequences.of(steps, sequences.lengths))
 
     def matched(params: Params, like: Params) -> Params:
         if not estimator._topology.free or estimator._recipe.built["fixed"]:
@@ -60,6 +57,10 @@ def resampled_sequences(estimator: Any, given: Sequences) -> Resampled:
         named=naming(estimator),
         unit="sequences",
     )
+
+
+def _sample(sequences: Sequences) -> Sample:
+    return Sample(lambda model: reduce_sequences(model, sequences))
 
 
 def _model(estimator: HMMFit, prior: str | None) -> HiddenMarkov:

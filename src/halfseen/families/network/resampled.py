@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,14 +33,14 @@ def resampled_cases(estimator: Any, codes: Ints, weight: Floats) -> Resampled:
     hidden = estimator._relabelled(graph, estimator._schema)
 
     def weighted(wanted: Floats) -> Sample:
-        return Sample(partial(reduce_network, model, graph, cases, wanted))
+        return Sample(lambda own_model: reduce_network(own_model, graph, cases, wanted))
 
     def drawn(params: Params, rng: np.random.Generator) -> Sample:
         rows = np.repeat(np.arange(len(merged)), frequency.astype(np.int64))
         states = np.where(merged[rows] >= 0, drawn_states(graph, params, len(rows), rng), -1)
         own, which = distinct(states)
         mass = np.bincount(which, minlength=len(own)).astype(np.float64)
-        return Sample(partial(reduce_network, model, graph, split(graph, own), mass))
+        return Sample(lambda own_model: reduce_network(own_model, graph, split(graph, own), mass))
 
     def matched(params: Params, like: Params) -> Params:
         tables = params["tables"]
