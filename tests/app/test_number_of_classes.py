@@ -30,7 +30,7 @@ def fitted(tmp_path_factory):
 
 
 def test_tests_stand_beside_the_criteria(fitted):
-    votes, path, done = fitted
+    _votes, path, done = fitted
     header, one, two, *_ = done.stdout.splitlines()
     assert re.search(r"LR, one more +p +starts that agree", header)
     found = nw.from_native(hs.load(path).selection_).to_dict(as_series=False)
