@@ -54,6 +54,13 @@ def fitted():
             yield f"{shape}, complete", hs.GaussianMixture(2, covariance_type=shape, prior=None, **FINE), (whole,), {}
     counted = hs.LatentClass(2, columns={"visits": "poisson"}, prior=1.0, **FINE)
     yield "counts", counted, (PEOPLE[["visits", "color", "size"]],), {}
+    words = hs.LatentClass(2, columns={"x0": "text"}, prior=1.0, **FINE)
+    yield (
+        "words",
+        words,
+        ([["ant bee ant"], ["cow dog"], ["ant bee cow"], ["cow cow dog"], ["bee ant"], ["dog cow ant"]] * 5,),
+        {},
+    )
     yield "naive Bayes", hs.NaiveBayes(unlabeled_weight=1.0, **FINE), (PEOPLE[["size", "color"]], labels), {}
     yield "states", hs.HMM(2, prior=None, **FINE), (PEOPLE[["size"]], [100, 100, 60, 40]), {}
     hidden = hs.BayesNet("color <- C; visits <- C", hidden={"C": 2}, prior=1.0, **FINE)
@@ -124,7 +131,8 @@ def test_scores_of_rows_are_the_slopes_of_their_statistics(case):
     [chunk] = observed.rows(10_000)
     together = row_slopes(model._model, model._params, prepared, chunk)
     joint = getattr(model, "covariance_type", "diag") in ("full", "tied")
-    assert (together is None) == ("claims" in X or (joint and X["size"].isna().any())), "what has latent content"
+    latent = isinstance(X, list) or "claims" in X or (joint and X["size"].isna().any())
+    assert (together is None) == latent, "words, and what has latent content"
     if together is not None:
         slow = _one_by_one(model._model, model._params, prepared, chunk)
         assert_allclose(together.scores(slow.shape[1]), slow, atol=1e-9)
