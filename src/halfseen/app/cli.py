@@ -384,6 +384,15 @@ def score(
     details: Annotated[
         bool, Option("--details", help="Criteria, entropies, classification table, and G2 and X2 of patterns instead.")
     ] = False,
+    bootstrap: Annotated[
+        int | None,
+        Option(
+            "--bootstrap",
+            metavar="N",
+            min=2,
+            help="With --details: p-values of the residuals between columns, by N tables drawn from the model.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print how well a model describes data: log-likelihood, BIC and its N; for a classifier also accuracy."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import narwhals as nw
 
-from halfseen.analysis.residuals import UNLIKELY
+from halfseen.analysis.residuals import LARGE
 from halfseen.app.report.figures import svg
 from halfseen.app.report.material import MOST_PAIRED, TableMaterial
 from halfseen.app.report.parts import Beside, Figure, Grid, Part, Section, Text
@@ -167,11 +167,12 @@ def _residual_grid(material: TableMaterial) -> Part:
         return Text("There is no pair of columns to compare within the classes.")
     rows = [[pair.first, pair.second, f"{pair.value:,.1f}", f"{pair.strength:.2f}", pair.detail] for pair in found[:8]]
     caption = (
-        f"Pairs of columns within the classes. A residual near 1 or below means independent, as assumed; above "
-        f"{UNLIKELY} is unlikely by chance, and the strength (0 to 1) shows whether it matters."
+        "Pairs of columns within the classes. A residual near 1 or below means independent, as assumed. It has no "
+        "known distribution: score --details --bootstrap 99 gives p-values. The strength (0 to 1) shows whether it "
+        "matters."
     )
     note = (
-        f"{len(material.related)} of {plural(len(found), 'pair')} are above {UNLIKELY} with a strength of 0.1 or more."
+        f"{len(material.related)} of {plural(len(found), 'pair')} are above {LARGE:g} with a strength of 0.1 or more."
     )
     if len(material.telling_columns) > MOST_PAIRED:
         note += f" Only the {MOST_PAIRED} columns that differ most between the classes were paired."
