@@ -14,6 +14,7 @@ from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators.observed import _one_by_one
 from halfseen.estimators.table.table_mixture import TableMixture
 from halfseen.inference.information import information, outer_products
+from halfseen.inference.moves import Moves
 from halfseen.inference.standard_errors import interval
 
 RNG = np.random.default_rng(0)
@@ -57,6 +58,13 @@ def fitted():
     yield "states", hs.HMM(2, prior=None, **FINE), (PEOPLE[["size"]], [100, 100, 60, 40]), {}
     hidden = hs.BayesNet("color <- C; visits <- C", hidden={"C": 2}, prior=1.0, **FINE)
     yield "network", hidden, (PEOPLE[["color"]].assign(visits=PEOPLE["visits"] > 2),), {}
+    tied = hs.BayesNet("color <- C; shade <- C", hidden={"C": 2}, tied=[["color", "shade"]], prior=1.0, **FINE)
+    yield (
+        "tied network",
+        tied,
+        (PEOPLE[["color"]].assign(shade=PEOPLE["color"].sample(frac=1, random_state=0).values),),
+        {},
+    )
     yield "grammar", hs.PCFG("S -> S S | 'a' | 'b'", prior=None, random_state=0), (SENTENCES,), {}
 
 
@@ -128,6 +136,29 @@ def test_missing_information_is_the_curvature_by_differences(case, monkeypatch):
     monkeypatch.setattr("halfseen.inference.information.missing_information", lambda *given: None)
     _, slow = found(model, X, how)
     assert_allclose(info.curvature, slow.curvature, atol=1e-5 * np.abs(slow.curvature).max())
+
+
+def test_moving_coordinates_together_or_one_by_one_is_the_same(case, monkeypatch):
+    model, X, how = case
+    named = hs.standard_errors(model, X, **how)
+    size = len(model._model.free(model._params))
+    monkeypatch.setattr(type(model._model), "coupled", lambda self, params: np.zeros(size, dtype=np.intp))
+    slow = hs.standard_errors(model, X, **how)
+    assert slow.note == named.note
+    assert_allclose(named.se, slow.se, rtol=1e-6)
+
+
+def test_a_parameter_of_several_groups_is_found():
+    model = hs.LatentClass(2, prior=None, **FINE).fit(PEOPLE[["size", "color"]])
+    engine, params = model._model, model._params
+    moves = Moves(engine, params, engine.free(params))
+
+    def product(each):
+        return np.array([each["mix"][0, 0] * each["emit"]["gaussian"].mean[0, 0], each["mix"][0, 1]])
+
+    assert moves._owners(product) is None
+    up, down = (product(engine.freed(moves._at + side * 1e-4 * np.eye(len(moves._at))[0], params)) for side in (1, -1))
+    assert_allclose(moves.jacobian(product)[:, 0], (up - down) / 2e-4)
 
 
 def test_as_many_directions_as_free_parameters(case):

@@ -183,6 +183,10 @@ class Wrapped(Leaf):
         """As inside, within these limits too."""
         return self.leaf.slopes(params, data, component, self._within(limits))
 
+    def coupled(self, params: Params, limits: Limits = FREE) -> NDArray[np.intp]:
+        """As inside, within these limits too."""
+        return self.leaf.coupled(params, self._within(limits))
+
     def draw(self, stats: Stats, about: Params, rng: np.random.Generator, limits: Limits = FREE) -> Params:
         """As inside, within these limits too."""
         return self.leaf.draw(stats, about, rng, self._within(limits))
@@ -387,6 +391,10 @@ class Tied(Wrapped):
     def slopes(self, params: Params, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
         """Return None: a coordinate of what is tied moves several components."""
         return None
+
+    def coupled(self, params: Params, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return zeros: what is tied couples components or cells."""
+        return np.zeros(len(self.free(params, limits)), dtype=np.intp)
 
     def draw(self, stats: Stats, about: Params, rng: np.random.Generator, limits: Limits = FREE) -> Params:
         """Draw from the pooled statistics, once for what is tied."""
