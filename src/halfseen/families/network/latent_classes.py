@@ -42,7 +42,7 @@ def latent_class_edges(items: Any, name: str, group: Any = None, vary: Any = (),
     edges = [] if group is None else [(group, name)]
     for item in columns:
         edges.append((name, item))
-        if item in varying:
+        if group is not None and item in varying:
             edges.append((group, item))
     return edges + _read_depend(depend, columns)
 
@@ -83,7 +83,9 @@ def _read_vary(vary: Any, items: Sequence[str], group: str | None) -> set[str]:
         _check_items("vary", vary, items)
         found = set(vary)
     if found and group is None:
-        raise ParameterError("vary= says which items differ between groups: give group= too.")
+        raise ParameterError(
+            f"vary={sorted(found)!r:.80} needs groups in which the items vary: give group='column' too."
+        )
     return found
 
 
