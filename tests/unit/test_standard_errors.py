@@ -323,3 +323,32 @@ def test_outer_products_do_not_depend_on_the_order_of_rows():
         outer_products(model._model, model._params, model._observed(each), info.basis) for each in (X, X[::-1])
     )
     assert (one == other).all()
+
+
+def test_the_report_shows_them(case):
+    model, X, how = case
+    y = how.get("labels") if isinstance(model, hs.NaiveBayes) else None
+    if "lengths" in how:
+        X = np.split(X.to_numpy(), np.cumsum(how["lengths"])[:-1])
+    elif "labels" in how and y is None:
+        pytest.skip("a report takes no labels of classes")
+    page = hs.report(model, X, y=y)
+    shown = page[page.index('id="errors"') :]
+    errors = hs.standard_errors(case[0], case[1], **how)
+    told = [row[len(errors.labels) + 1] for row in errors.cells()[1:]]
+    assert all(se in shown for se in told if se)
+
+
+def test_the_report_says_why_there_are_none():
+    X = PEOPLE[["size", "color"]]
+    page = hs.report(hs.LatentClass(2, assign="hard", random_state=0).fit(X), X)
+    assert "There are none: the objective is not at its maximum" in page
+
+
+def test_classifiers_weigh_unlabelled_rows_as_in_the_fit():
+    X, y = PEOPLE[["size", "color"]], np.where(np.arange(len(CLASS)) % 3 == 0, CLASS, -1)
+    half = hs.NaiveBayes(unlabeled_weight=0.5, prior=1.0, **FINE).fit(X, y)
+    full = hs.NaiveBayes(unlabeled_weight=1.0, prior=1.0, **FINE).fit(X, y)
+    assert hs.standard_errors(half, X, labels=y).se[0] > hs.standard_errors(full, X, labels=y).se[0]
+    with pytest.raises(ParameterError, match="needs the labels"):
+        hs.standard_errors(half, X)

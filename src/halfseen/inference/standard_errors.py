@@ -72,7 +72,8 @@ class StandardErrors:
             numbers["deff"] = [None if gone else value for value, gone in shown]
         return frame_from_dict({**self.labels, **numbers, "note": list(self.note)}, self.template)
 
-    def __str__(self) -> str:
+    def cells(self) -> list[list[str]]:
+        """Return the table as text: a header, then a row for each parameter."""
         arrays = [self.se, self.low, self.high]
         header = [*self.labels, "estimate", "se", "low", "high"]
         if self.effect is not None:
@@ -83,6 +84,10 @@ class StandardErrors:
             names = [str(column[i]) for column in self.labels.values()]
             figures = [said, *[""] * (len(arrays) - 1)] if said else [_digits(array[i]) for array in arrays]
             rows.append([*names, _digits(self.estimate[i]), *figures])
+        return rows
+
+    def __str__(self) -> str:
+        rows = self.cells()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         n_names = len(self.labels)
         return "\n".join(
