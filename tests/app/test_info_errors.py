@@ -56,7 +56,8 @@ def test_what_has_no_errors(tmp_path, penguins):
     path = tmp_path / "k.halfseen"
     run("fit", "example:penguins", "--ignore", "species,year,sex,island", "--model", "kmeans", "-k", 2, "-o", path)
     assert "cannot be used with a KMeans" in run("info", path, "--errors", "example:penguins", code=2).stderr
-    assert "--error-kind 'x'" in run("info", penguins, "--errors", "example:penguins", "--error-kind", "x", code=2).stderr
+    done = run("info", penguins, "--errors", "example:penguins", "--error-kind", "x", code=2)
+    assert "--error-kind 'x'" in done.stderr
     assert "no file" in run("info", penguins, "--errors", tmp_path / "no.csv", code=1).stderr
 
 
