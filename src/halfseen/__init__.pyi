@@ -36,6 +36,7 @@ from halfseen.families.words.plots import link_matrix, plot_links
 from halfseen.inference.blrt import blrt
 from halfseen.inference.bootstrap import bootstrap
 from halfseen.inference.diagnostics import diagnostics
+from halfseen.inference.likelihood_ratio import likelihood_ratio
 from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
@@ -71,6 +72,7 @@ __all__ = [
     "errors",
     "explain",
     "hidden_cells",
+    "likelihood_ratio",
     "link_matrix",
     "load",
     "load_penguins",
