@@ -34,8 +34,11 @@ from halfseen.families.words.bitext import read_gold, read_links
 from halfseen.families.words.estimator import WordAligner
 from halfseen.families.words.link_scores import score_links
 from halfseen.families.words.plots import link_matrix, plot_links
+from halfseen.inference.blrt import blrt
+from halfseen.inference.bootstrap import bootstrap
 from halfseen.inference.diagnostics import diagnostics
 from halfseen.inference.imputer import Imputer
+from halfseen.inference.likelihood_ratio import likelihood_ratio
 from halfseen.inference.pooling import pool
 from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
@@ -63,6 +66,8 @@ __all__ = [
     "WordAligner",
     "__version__",
     "bayes_risk",
+    "blrt",
+    "bootstrap",
     "bound",
     "checkpoint",
     "cross_validate",
@@ -71,6 +76,7 @@ __all__ = [
     "errors",
     "explain",
     "hidden_cells",
+    "likelihood_ratio",
     "link_matrix",
     "load",
     "load_penguins",

@@ -29,7 +29,7 @@ def table(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 def _from_data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
     """Return standard errors, figures of fit, and labels of columns, as far as there are any."""
     verbs = dispatch.family_of(model).verbs
-    asked = {**request, "target": None, "weight": None}
+    asked = {**request, "target": None, "weight": None, "bootstrap": None}
     more: dict[str, Any] = {}
     if request["error_kind"] != NO_ERRORS:
         more["errors"] = dispatch.command(model, "errors")(model, reading, asked)

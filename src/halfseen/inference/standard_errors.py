@@ -9,6 +9,7 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import expit, logit
 from scipy.stats import norm, t
 from sklearn.utils.validation import check_is_fitted
@@ -22,11 +23,11 @@ from halfseen.estimators.observed import Observed
 from halfseen.estimators.publication import Line, Panel, PaperTable
 from halfseen.estimators.publication.of_model import number
 from halfseen.inference.design import Design, read_design
-from halfseen.inference.information import Information, gain_left, information, outer_products, unidentified
+from halfseen.inference.information import Information, gain_left, information, outer_products, unidentified, within
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 
-KINDS = ("hessian", "opg", "robust")
+KINDS = ("hessian", "opg", "robust", "bootstrap")
 MOST = 2000  # free parameters
 LEFT = 0.01  # what a Newton step may add to the objective; a fit with the default tol leaves 1e-8
 NEAR = 1e-6  # of a bound: a parameter that is on it
@@ -39,7 +40,7 @@ class StandardErrors:
 
     Attributes
     ----------
-    kind : "hessian", "opg" or "robust"
+    kind : "hessian", "opg", "robust" or "bootstrap"
     level : float                 probability of the intervals
     labels : dict                 columns that name each parameter
     estimate : (Q,) array
@@ -96,7 +97,8 @@ class StandardErrors:
         decimals = digits if not 0 < size < np.inf else max(digits - 1 - int(np.floor(np.log10(size))), 0)
         return number(float(getattr(self, what)[i]), min(decimals, digits + 2))
 
-    def __str__(self) -> str:
+    def cells(self) -> list[list[str]]:
+        """Return the table as text: a header, then a row for each parameter."""
         arrays = [self.se, self.low, self.high]
         header = [*self.labels, "estimate", "se", "low", "high"]
         if self.effect is not None:
@@ -107,6 +109,10 @@ class StandardErrors:
             names = [str(column[i]) for column in self.labels.values()]
             figures = [said, *[""] * (len(arrays) - 1)] if said else [_digits(array[i]) for array in arrays]
             rows.append([*names, _digits(self.estimate[i]), *figures])
+        return rows
+
+    def __str__(self) -> str:
+        rows = self.cells()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         n_names = len(self.labels)
         return "\n".join(
@@ -143,11 +149,13 @@ def standard_errors(
     ----------
     model : fitted LatentClass, GaussianMixture, NaiveBayes, GaussianClassifier, HMM, BayesNet or PCFG
     X : data of the fit
-    kind : {"hessian", "opg", "robust"}, default "hessian"; "robust" where there is a design
+    kind : {"hessian", "opg", "robust", "bootstrap"}, default "hessian"; "robust" where there is a design
         "hessian": the inverse curvature of the log-likelihood. "opg": the inverse sum of outer products of the scores
         of units (rows, sequences, sentences), as poLCA. "robust": the sandwich of both, valid also where the model is
-        wrong. The last two need more units than there are free parameters. With `strata`, `cluster` or survey weights
-        (`weight_kind="survey"`) errors are linearised, which is the robust kind for such a sample.
+        wrong. These two need more units than there are free parameters. With `strata`, `cluster` or survey weights
+        (`weight_kind="survey"`) errors are linearised, which is the robust kind for such a sample. "bootstrap": by
+        refits to units drawn with replacement (`hs.bootstrap`, which has more choices), with percentile intervals; it
+        takes `draws` (500), `n_jobs` and `random_state`.
     strata, cluster : (N,) array or name of a column of X, optional
         Stratum and cluster (primary sampling unit) of each unit; clusters lie within strata. Clusters are taken as
         drawn with replacement; intervals use t with clusters less strata degrees of freedom.
@@ -176,6 +184,8 @@ def standard_errors(
     if kind is not None:
         options.one_of("kind", kind, KINDS)
     options.number("level", level, 0, 1)
+    if kind == "bootstrap":
+        return _by_bootstrap(model, X, level, strata, cluster, how)
     if not hasattr(model, "_named_parameters"):
         raise ParameterError(
             f"{type(model).__name__} has no standard errors. They are for LatentClass, GaussianMixture, NaiveBayes, "
@@ -202,13 +212,26 @@ def standard_errors(
 
     found = information(model._model, model._params, observed, shown, getattr(model, "n_jobs", None))
     flat = unidentified(found)
-    keep = _complement(flat, found)
+    keep = _complement(flat)
     _check_maximum(gain_left(found, keep))
     outer = _outer(model, observed, found, kind, design)
     covariance = _covariance(found, outer, kind, keep)
     notes = _notes(named, found, flat, covariance)
     plain = None if design is None else _covariance(found, None, "hessian", keep) * _drawn(observed)
     return _result(kind, level, named, covariance, notes, model, design, plain)
+
+
+def _by_bootstrap(
+    model: Any, X: Any, level: float, strata: Any, cluster: Any, how: Mapping[str, Any]
+) -> StandardErrors:
+    """Return standard errors by refits."""
+    from halfseen.inference.bootstrap import bootstrap
+
+    if strata is not None or cluster is not None:
+        raise ParameterError(
+            'kind="bootstrap" draws units independently: it takes no strata and no clusters. Use kind="robust".'
+        )
+    return bootstrap(model, X, level=level, **how).errors()
 
 
 def _checked_kind(kind: str | None, designed: bool) -> str:
@@ -249,8 +272,8 @@ def _drawn(observed: Observed) -> float:
 def _check_size(model: Any) -> None:
     if model.n_parameters_ > MOST:
         raise ParameterError(
-            f"{model.n_parameters_:,} free parameters: standard errors are for at most {MOST:,}. Use fewer columns, "
-            "categories or words."
+            f"{model.n_parameters_:,} free parameters: standard errors by formula are for at most {MOST:,}. Use "
+            'kind="bootstrap", or fewer columns, categories or words.'
         )
 
 
@@ -272,25 +295,26 @@ def _check_maximum(gain: float) -> None:
         )
 
 
-def _covariance(found: Information, outer: Floats | None, kind: str, keep: Floats) -> Floats:
+def _covariance(found: Information, outer: Floats | None, kind: str, keep: Floats | None) -> Floats:
     """Return the covariance of the shown parameters; along flat directions nothing is known, and nothing is added."""
-    curvature = keep.T @ found.curvature @ keep
+    curvature = within(found.curvature, keep)
     if outer is None:
         inside = np.linalg.inv(curvature)
     elif kind == "opg":
-        inside = np.linalg.inv(keep.T @ (outer + found.prior) @ keep)
+        inside = np.linalg.inv(within(outer + found.prior, keep))
     else:
         inverse = np.linalg.inv(curvature)
-        inside = inverse @ keep.T @ outer @ keep @ inverse
-    into = found.jacobian @ found.basis @ keep
+        inside = inverse @ within(outer, keep) @ inverse
+    into = sparse.csr_array(found.jacobian) @ found.basis
+    into = into if keep is None else into @ keep
     covariance: Floats = into @ inside @ into.T
     return covariance
 
 
-def _complement(flat: Floats, found: Information) -> Floats:
-    """Return a basis of the directions that are not flat."""
+def _complement(flat: Floats) -> Floats | None:
+    """Return a basis of the directions that are not flat; None for all of them."""
     if not flat.shape[1]:
-        return np.eye(found.n_free)
+        return None
     directions, _ = np.linalg.qr(flat, mode="complete")
     return directions[:, flat.shape[1] :]
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "align.hpp"
+#include "batch.hpp"
 #include "chain.hpp"
 #include "kernels.hpp"
 #include "links.hpp"
@@ -77,6 +78,9 @@ void bind_codes(nb::module_& m) {
          [](Array2<const Code> codes, Index starts, Index component, In1 weight, Out2 counts) {
              categorical_count(view(codes), view(starts), view(component), view(weight), view(counts));
          });
+    bind(m, "categorical_pairs", [](Array2<const Code> codes, Index starts, In2 usage, Out3 counts) {
+        categorical_pairs(view(codes), view(starts), view(usage), view(counts));
+    });
     bind(m, "mixture_best",
          [](Array2<const Code> codes, Index starts, In2 values, In2 counts, In2 constants, In1 log_mix,
             In2 log_table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,
@@ -423,6 +427,13 @@ NB_MODULE(compiled, m) {
                                 Out3 folds) {
         exact_moments(view(values), view(mean), view(component), view(weight), view(tops), view(folds));
     });
+    bind(m, "batch_em",
+         [](Array2<const std::int32_t> codes, Index starts, In2 values, In2 counts, In1 constants, In2 weights,
+            Index which, In1 units, In1 lowest, double tol, std::int64_t max_iter, Out2 params, Out2 found) {
+             const SmallTable table{view(codes), view(starts), view(values), view(counts), view(constants)};
+             batch_em(table, view(weights), view(which), view(units), view(lowest), tol, max_iter, view(params),
+                      view(found));
+         });
     bind(m, "poisson_score", [](In2 counts, In2 rate, Out2 scores) {
         poisson_score(view(counts), view(rate), view(scores));
     });

@@ -21,6 +21,7 @@ from halfseen.kernels.align import (  # noqa: F401 - kernels of transcripts have
     align_hard,
     align_soft,
 )
+from halfseen.kernels.batch import batch_em  # noqa: F401 - many fits of a small table have a file of their own
 from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a file of their own
     chain_draw,
     chain_filter,
@@ -120,6 +121,19 @@ def categorical_count(
         seen = column >= 0
         cells = component[seen] * n_cells + start + column[seen]
         counts += np.bincount(cells, weight[seen], minlength=counts.size).reshape(counts.shape)
+
+
+def categorical_pairs(
+    codes: Codes,  # (N, D)  in, -1 = missing
+    starts: NDArray[np.int64],  # (D,)  in
+    usage: Floats,  # (N, M)  in
+    counts: Floats,  # (S, S, M)  added to, where the second cell's column is not before the first's
+) -> None:
+    """counts[s, t] += sum over rows n that hold the cells s and t of usage[n]."""
+    for d in range(codes.shape[1]):
+        for e in range(d, codes.shape[1]):
+            seen = (codes[:, d] >= 0) & (codes[:, e] >= 0)
+            np.add.at(counts, (starts[d] + codes[seen, d], starts[e] + codes[seen, e]), usage[seen])
 
 
 def group_codes(

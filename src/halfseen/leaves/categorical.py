@@ -182,6 +182,11 @@ class Categorical(Leaf):
         width = values.shape[1]
         return Slopes(component * width + np.arange(width), values)
 
+    def coupled(self, params: Floats, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return the row of the table that each cell stands in: its cells sum to one."""
+        rows = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        return (np.arange(len(params))[:, None] * len(self.offsets) + rows).ravel()
+
     def _slope(self, stats: Stats, params: Floats, moves: NDArray[np.bool_]) -> Floats:
         total, mass = self._spread(np.where(moves, stats, 0.0)), self._spread(np.where(moves, params, 0.0))
         return np.where(moves, stats - params * np.divide(total, mass, out=np.zeros_like(mass), where=moves), 0.0)

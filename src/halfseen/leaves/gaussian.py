@@ -249,6 +249,10 @@ class Gaussian(Leaf):
         at = component * width + np.arange(width)
         return Slopes(np.concatenate([at, self.n_components * width + at]), np.concatenate([first, second], axis=1))
 
+    def coupled(self, params: GaussianParams, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return the (component, column) of each mean and variance."""
+        return np.tile(np.arange(params.mean.size), 2)
+
     def draw(
         self, stats: Stats, about: GaussianParams, rng: np.random.Generator, limits: Limits = FREE
     ) -> GaussianParams:

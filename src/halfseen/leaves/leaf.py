@@ -30,6 +30,7 @@ You may implement
 -----------------
 free, freed, slope           unconstrained coordinates, and the gradient in them (`engine.loop.gradient`)
 slopes                       the gradient row by row, for standard errors in one pass
+coupled                      which coordinates belong together, so that others can be moved at the same time
 draw, average, quantile      draws from the posterior, its mean and quantiles (`engine.loop.gibbs`)
 
 The density that `draw` draws from is proportional to exp(complete(stats, about, .)), with respect to the parameters
@@ -279,6 +280,13 @@ class Leaf(ABC):
         For rows in which nothing is latent, given the component. Coordinates on a floor are not left out.
         """
         return None
+
+    def coupled(self, params: Params, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return a number for each coordinate of `free`: coordinates with different numbers are not coupled.
+
+        They move different parameters, and `complete` is a sum of terms that depend on one number each.
+        """
+        return np.zeros(len(self.free(params, limits)), dtype=np.intp)
 
     def draw(self, stats: Stats, about: Params, rng: np.random.Generator, limits: Limits = FREE) -> Params:
         """Return parameters drawn from the density proportional to exp(complete(stats, about, .)).

@@ -463,6 +463,14 @@ class Normal(Leaf):
         at = [component * self._width + np.arange(self._width), means + first + np.arange(triangles.shape[1])]
         return Slopes(np.concatenate(at), np.concatenate([pulled, triangles], axis=1))
 
+    def coupled(self, params: NormalParams, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return the component of each coordinate; with a tied covariance all belong together."""
+        if self.tied:
+            return super().coupled(params, limits)
+        component = np.arange(self.n_components)
+        triangle = self._width * (self._width + 1) // 2
+        return np.concatenate([np.repeat(component, self._width), np.repeat(component, triangle)])
+
     def _upward(self, slope: Floats, covs: Floats, limits: Limits) -> Floats:
         """Leave out what would push eigenvalues on the floor below it; `slope` is that in cov / unit."""
         unit = self._floor_unit(limits)

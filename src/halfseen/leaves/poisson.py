@@ -150,6 +150,10 @@ class Poisson(Leaf):
         values = np.where(rate > 0, np.nan_to_num(np.asarray(data, dtype=np.float64) - rate), 0.0)
         return Slopes(component * len(rate) + np.arange(len(rate)), values)
 
+    def coupled(self, params: Floats, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return a number for each rate."""
+        return np.arange(params.size)
+
     def draw(self, stats: Stats, about: Floats, rng: np.random.Generator, limits: Limits = FREE) -> Floats:
         """Draw rates from Gamma(events + 1) / mass, cut off at the floor."""
         return self.quantile(stats, about, rng.random(about.shape), limits)

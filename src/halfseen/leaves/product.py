@@ -94,6 +94,16 @@ class Bundle(Leaf):
         absent = {name: np.zeros(self.leaves[name].stats_shape) for name in found if name not in present}
         return self._join(present | absent)
 
+    def coupled(self, params: Params, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return those of every leaf: leaves are not coupled with each other."""
+        found: list[NDArray[np.intp]] = []
+        first = 0
+        for name, leaf in self.leaves.items():
+            own = leaf.coupled(params[name], limits.of(name))
+            found.append(first + own)
+            first += int(own.max(initial=-1)) + 1
+        return np.concatenate(found) if found else np.zeros(0, dtype=np.intp)
+
     def log_prior(self, params: Params) -> float:
         """Return the sum over leaves."""
         return sum(leaf.log_prior(params[name]) for name, leaf in self.leaves.items())

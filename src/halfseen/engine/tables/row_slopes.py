@@ -19,6 +19,7 @@ import numpy as np
 from halfseen.assign import SOFT
 from halfseen.engine.loop.model import Chunk
 from halfseen.engine.tables.mixture import Mixture
+from halfseen.engine.tables.pair_sums import pair_products
 from halfseen.leaves.leaf import Floats, Slopes, n_rows
 from halfseen.leaves.limits import Params
 from halfseen.sums import Parts, Runner, serial
@@ -76,6 +77,9 @@ def missing_information(
     model: Mixture, params: Params, chunks: Sequence[Chunk], size: int, run: Runner = serial
 ) -> tuple[Floats, Floats] | None:
     """Return the missing information and the outer products of scores, (P, P) each, in one pass; None as above."""
+    found = pair_products(model, params, chunks, _slopes_of_shares(model, params), run)
+    if found is not None:
+        return found[0] - found[1], found[1]
     task = partial(_products, model=model, params=params, prepared=model.prepare(params), size=size)
     try:
         lost, outer = run.total(task, chunks)

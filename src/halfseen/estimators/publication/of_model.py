@@ -237,7 +237,12 @@ class _Writer:
         if has_likelihood(self._model):
             yield f"Estimates: {self._model._estimate}."
         if self._errors is not None:
-            kinds = {"hessian": "by the Hessian", "opg": "by outer products of scores", "robust": "robust (sandwich)"}
+            kinds = {
+                "hessian": "by the Hessian",
+                "opg": "by outer products of scores",
+                "robust": "robust (sandwich)",
+                "bootstrap": "by the bootstrap",
+            }
             yield f"Standard errors in parentheses, {kinds.get(self._errors.kind, self._errors.kind)}."
         elif self._spread:
             yield "Numbers: mean, with the standard deviation in parentheses."
