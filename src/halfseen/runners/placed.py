@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from halfseen.data.files import FileTable
-from halfseen.engine.tables.lane_source import LaneSource
 from halfseen.engine.tables.lanes import Cluster
 from halfseen.errors import ParameterError
 
@@ -26,10 +24,14 @@ class PlacedTable:
     table: FileTable
     cluster: Cluster
 
-    def __halfseen_lanes__(self, weight: Any, target: Any) -> LaneSource:
-        """Return the source that a fit reads; weights and labels are the columns given, else those of the table."""
-        own = {**self.table.roles, **{k: v for k, v in (("weight", weight), ("target", target)) if v is not None}}
-        return LaneSource(self.cluster, **own)
+    @property
+    def __halfseen_cluster__(self) -> Cluster:
+        return self.cluster
+
+    @property
+    def roles(self) -> dict[str, str | None]:
+        """The columns with weights and labels."""
+        return self.table.roles
 
 
 @contextmanager
