@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from halfseen.data import Evidence, Source, Table, read, read_labels, row_weight
+from halfseen.data.survey_weights import effective
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options, selection
@@ -85,8 +86,11 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         sizes = selection.read_sizes(self.n_components)
         source = self._read(rows_of(X, sample_weight, labels), reset=True)
         if source.elsewhere:  # they are columns of it
+            self._refuse_survey("rows that other processes hold")
             sample_weight = labels = None
         weight = row_weight(source, sample_weight)
+        if self.weight_kind == "survey":
+            weight = effective(weight)
         labels = source.target if labels is None else labels
         if labels is None and (classes is not None or unlabeled is not None):
             raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
@@ -119,6 +123,14 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         if interrupted:
             convergence.warn_search_interrupted(self, "before all numbers of classes were tried")
         return self
+
+    def _refuse_survey(self, what: str) -> None:
+        """Refuse survey weights where their sum is not known beforehand."""
+        if self.weight_kind == "survey":
+            raise ParameterError(
+                f'weight_kind="survey" is not for {what}: the scale of the weights depends on all of them. Use fit on '
+                "a table of this process or a file."
+            )
 
     def _begin_without_data(self, n_columns: int) -> None:
         """Set what a fit would leave beside schema, model and parameters, for a model that is built from these."""
@@ -169,6 +181,7 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         >>> model.predict([["a", None], [None, 5.0]]).tolist()
         [0, 1]
         """
+        self._refuse_survey("partial_fit")
         if forget is not None and not options.number("forget", forget, 0, 1) > 0:
             raise ParameterError(f"forget={forget!r} is not a share between 0 and 1, both excluded.")
         if not hasattr(self, "_params"):
