@@ -22,6 +22,7 @@ from halfseen.families.grammar import reading, state
 from halfseen.families.grammar.methods import GrammarMethods
 from halfseen.families.grammar.model import ContextFree
 from halfseen.families.grammar.reading import GivenGrammar
+from halfseen.families.grammar.sentence_file import SentenceFile, Streamed
 from halfseen.families.grammar.sentences import Here, Parsable, Training
 from halfseen.families.grammar.state import GrammarRecipe
 from halfseen.leaves.leaf import NO_MASS, frozen
@@ -329,6 +330,8 @@ class PCFG(GrammarMethods):
     def _opened(self, grammar: Grammar, sentences: Any, sample_weight: Any, brackets: Any, tags: Any) -> Training:
         """Read sentences, here or where they are."""
         self.__dict__.pop("_column", None)
+        if isinstance(sentences, SentenceFile):
+            return Streamed(grammar, sentences, reading.check_unknown(grammar, self.unknown))
         if not is_held(sentences):
             corpus = reading.read_corpus(grammar, sentences, brackets, tags, self.unknown)
             return Here(grammar, corpus, check_sequence_weight(sample_weight, len(corpus)))

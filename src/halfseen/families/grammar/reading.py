@@ -195,23 +195,23 @@ def _word(word: Any, s: int) -> str | None:
     return str(word)
 
 
-def read_corpus(grammar: Grammar, sentences: Any, brackets: Any, tags: Any, unknown: str) -> Corpus:
-    """Read sentences for a grammar."""
+def read_corpus(grammar: Grammar, sentences: Any, brackets: Any, tags: Any, unknown: str, first: int = 0) -> Corpus:
+    """Read sentences for a grammar; `first` is the number of the first of them."""
     words = read_words(sentences)
-    _check_charts(grammar, words)
+    _check_charts(grammar, words, first)
     tokens = _known(grammar, words, unknown)
     return Corpus(words, tokens, _brackets(brackets, words), _tags(tags, words, grammar))
 
 
-def _check_charts(grammar: Grammar, words: Sequence[Words]) -> None:
+def _check_charts(grammar: Grammar, words: Sequence[Words], first: int) -> None:
     """Refuse a sentence whose chart does not fit into memory."""
     longest = max(range(len(words)), key=lambda s: len(words[s]))
     length, n_symbols = len(words[longest]), grammar.forms.n_symbols
     size = length * (length + 1) // 2 * n_symbols * CHART_BYTES
     if size > free_memory():
         raise DataError(
-            f"sentence {longest} has {length:,} words; its chart, with {n_symbols:,} symbols, needs {size_text(size)}, "
-            f"and {size_text(free_memory())} of memory is free. Cut it into sentences."
+            f"sentence {first + longest} has {length:,} words; its chart, with {n_symbols:,} symbols, needs "
+            f"{size_text(size)}, and {size_text(free_memory())} of memory is free. Cut it into sentences."
         )
 
 
