@@ -33,7 +33,10 @@ from halfseen.families.words.bitext import read_gold, read_links
 from halfseen.families.words.estimator import WordAligner
 from halfseen.families.words.link_scores import score_links
 from halfseen.families.words.plots import link_matrix, plot_links
+from halfseen.inference.blrt import blrt
+from halfseen.inference.bootstrap import bootstrap
 from halfseen.inference.diagnostics import diagnostics
+from halfseen.inference.likelihood_ratio import likelihood_ratio
 from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
@@ -59,6 +62,8 @@ __all__ = [
     "WordAligner",
     "__version__",
     "bayes_risk",
+    "blrt",
+    "bootstrap",
     "bound",
     "checkpoint",
     "cross_validate",
@@ -67,6 +72,7 @@ __all__ = [
     "errors",
     "explain",
     "hidden_cells",
+    "likelihood_ratio",
     "link_matrix",
     "load",
     "load_penguins",
