@@ -342,7 +342,7 @@ class FileChunks(Sequence[SentenceChunk]):
         spans = self._spans[begins : begins + ends[-1]]
         parts, firsts, at = [np.zeros(0, np.uint8)], [], 0
         for b, length in enumerate(lengths.tolist()):
-            own = spans[ends[b] : ends[b + 1]].reshape(-1, 2).tolist()
+            own = [(a, z) for a, z in spans[ends[b] : ends[b + 1]].reshape(-1, 2).tolist()]
             firsts.append(at if own else -1)
             if own:
                 parts.append(uncrossed(length, own).ravel())
