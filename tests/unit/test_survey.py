@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import t
 
 import halfseen as hs
 from halfseen.errors import DataError, ParameterError
@@ -113,6 +114,14 @@ def test_clusters_of_sequences():
     assert_allclose(by_unit.se[known], robust.se[known] * np.sqrt(90 / 89), rtol=1e-3)
     pairs = hs.standard_errors(model, X, lengths=lengths, cluster=np.arange(90) // 2)
     assert pairs.design.freedom == 44
+
+
+def test_intervals_use_t_with_clusters_less_strata():
+    X = pd.DataFrame({"x": RNG.normal(size=60)})
+    model = hs.LatentClass(1, **FINE).fit(X)
+    found = hs.standard_errors(model, X, strata=np.arange(60) // 30, cluster=np.arange(60) // 6).to_frame()
+    mean = found[found["value"] == "mean"].iloc[0]
+    assert_allclose((mean["high"] - mean["low"]) / 2, t.isf(0.025, 8) * mean["se"], rtol=1e-9)
 
 
 def test_two_copies_of_every_row_in_one_cluster_give_the_errors_of_one():
