@@ -163,6 +163,15 @@ def test_what_cannot_be_honoured_is_refused():
         hs.LatentClass(1, weight_kind="population").fit(ITEMS)
 
 
+def test_diagnostics_are_by_the_effective_number_of_rows():
+    w = SAMPLE["w"].to_numpy()
+    model = hs.LatentClass(2, weight_kind="survey", **FINE).fit(ITEMS, sample_weight=w)
+    found = hs.diagnostics(model, ITEMS, w)
+    assert_allclose(found.n, w.sum() ** 2 / (w**2).sum())
+    assert_allclose(found.criteria["bic"], model.bic())
+    assert "with survey weights G2 and X2 are not chi-square" in str(found)
+
+
 def test_the_kind_of_weights_is_kept_in_the_file(tmp_path):
     model = hs.LatentClass(2, weight_kind="survey", **FINE).fit(ITEMS, sample_weight=SAMPLE["w"])
     hs.save(model, tmp_path / "m.halfseen")
