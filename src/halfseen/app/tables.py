@@ -63,8 +63,13 @@ def open_to_fit(**reading: Any) -> FileTable:
 
 
 @contextmanager
-def rows_to_fit(table: FileTable, request: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield what a model is fitted to: the table, or with --on the table as the workers of a cluster read it."""
+def rows_to_fit(
+    table: FileTable, request: Mapping[str, Any], groups: str | None = None, time: str | None = None
+) -> Iterator[Any]:
+    """Yield what a model is fitted to: the table, or with --on the table as the workers of a cluster read it.
+
+    `groups` and `time` are columns of sequences.
+    """
     if request["on"] is None:
         yield table
         return
@@ -74,7 +79,7 @@ def rows_to_fit(table: FileTable, request: Mapping[str, Any]) -> Iterator[Any]:
         raise ParameterError("--on: standard input is read on this machine. Write it to a file that workers can read.")
     if "memory" in request["given"]:
         raise ParameterError("--memory is for one machine: with --on, workers keep their rows in their own memory.")
-    with placed(table, request["on"], request["jobs"]) as rows:
+    with placed(table, request["on"], request["jobs"], groups, time) as rows:
         yield rows
 
 

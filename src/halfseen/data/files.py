@@ -301,12 +301,12 @@ class FileTable:
         scan = self._scan.settled(part)
         return StreamSource(scan, [*also, *names], self._memory, scan.count(part), keep=self._keep)
 
-    def parts(self) -> list[FilePart]:
+    def parts(self, also: Sequence[str] = ()) -> list[FilePart]:
         """Parts of the table for other processes to read: row groups of Parquet, files of CSV, else all rows.
 
-        They depend on the files alone.
+        They depend on the files alone. `also` names columns beside those of the table.
         """
-        own = [name for name in (self._weight, self._target) if name is not None]
+        own = [name for name in (*also, self._weight, self._target) if name is not None]
         return [FilePart(scan, (*self._checked(), *own)) for scan in self._scan.parts()]
 
     @property

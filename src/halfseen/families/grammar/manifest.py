@@ -41,7 +41,6 @@ FAMILY = Family(
             "weight": NO_COLUMNS,
             "sql": A_TEXT_FILE,
             "glob": A_TEXT_FILE,
-            "memory": "a corpus is read whole",
             "criterion": "there is nothing to choose",
         },
         "score": {"sql": A_TEXT_FILE, "glob": A_TEXT_FILE, "missing": NO_CELLS, "weight": NO_COLUMNS},

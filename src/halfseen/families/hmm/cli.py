@@ -31,6 +31,7 @@ from halfseen.app.tables import (
     opened,
     read_costs,
     reading_of_rows,
+    rows_to_fit,
     show_columns,
     unnamed,
     without_identifiers,
@@ -67,8 +68,10 @@ MARKS = ("group", "time")
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit hidden states to the sequences of a file."""
     ready = prepare(request)
-    with _about(ready.reading["data"]):
-        ready.model.fit(ready.table, **ready.arguments)
+    if request["on"] is not None and ready.reading["group"] is None:
+        raise ParameterError("--on needs --group: without it all rows are one sequence, which one worker would read.")
+    with _about(ready.reading["data"]), rows_to_fit(ready.table, request, **ready.arguments) as rows:
+        ready.model.fit(rows, **ready.arguments)
     show_columns(ready.model)
     return Fitted(ready.model, ready.table, ready.reading)
 

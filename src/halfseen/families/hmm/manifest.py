@@ -32,7 +32,6 @@ FAMILY = Family(
     },
     refused={
         "fit": {
-            "on": "sequences are read on one machine",
             "target": "labels of steps are given in Python, as labels=",
             "weight": WEIGHT,
         },

@@ -46,7 +46,8 @@ from halfseen.kinds.kind import Fitted
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
-from halfseen.runners.sequence_frames import check_lengths, is_distributed, summed
+from halfseen.runners.frames import is_held
+from halfseen.runners.sequence_frames import check_lengths, summed
 from halfseen.structures.chain import MarkovChain
 from halfseen.sums import Parts
 
@@ -455,7 +456,7 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
 
     def score(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> float:
         """Return the total log-likelihood of all sequences."""
-        if is_distributed(X):
+        if is_held(X):
             return self._measured(X, lengths, groups, time)[0]
         return float(self.score_samples(X, lengths, groups=groups, time=time).sum())
 
@@ -588,7 +589,7 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
     ) -> tuple[float, float]:
         check_is_fitted(self)
         options.one_of("unit", unit, UNITS)
-        if is_distributed(X):
+        if is_held(X):
             check_lengths(lengths)
             loglik, *units = summed(X, self, "_sums", self._group(groups), time or self._marks[1])
             return float(loglik), units[UNITS.index(unit)]
