@@ -268,6 +268,8 @@ def _residuals(
 
 def _pattern_fit(seen: Seen, weight: Floats, n: float, n_parameters: int) -> tuple[PatternFit | None, str]:
     """Return the fit of patterns; None and the reason where there are none."""
+    if seen.model.weight_kind == "survey":
+        return None, "only where weights are frequencies; with survey weights G2 and X2 are not chi-square."
     columns = seen.model._schema.columns
     odd = next((column.name for column in columns if not column.kind.has_categories), None)
     if odd is not None:
