@@ -18,7 +18,8 @@ from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
 from halfseen.app.glob import Pattern
 from halfseen.data.encodings import read_text
-from halfseen.data.files import FileTable, identifiers, open_table
+from halfseen.data.files import FileTable, open_table
+from halfseen.data.identifiers import identifiers
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 from halfseen.inference.diagnostics import Diagnostics, diagnostics
@@ -37,6 +38,7 @@ def reading_of_rows(request: Mapping[str, Any], *options_of: str) -> dict[str, A
         "sql": request["sql"],
         "missing": options.names(request["missing"]),
         "ignore": options.names(request["ignore"]),
+        **({"codes": options.names(request["codes"])} if request.get("codes") else {}),
         **{name: request[name] for name in options_of},
     }
 
@@ -50,6 +52,14 @@ def open_rows(
     if data is None and sql is None and glob is None:
         raise ParameterError("name a file to read, or - for standard input.")
     return open_table(data, glob=glob, sql=sql, missing=missing, **columns)
+
+
+def open_to_fit(**reading: Any) -> FileTable:
+    """Open the data of a fit, and say what was done with them."""
+    table = open_rows(**reading)
+    for note in table.notes:
+        console.note(f"note: {note}")
+    return table
 
 
 @contextmanager
@@ -98,7 +108,7 @@ def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> 
     known = set(table.names)
     apart = {option: reading.get(option) for option in ("weight", "target") if reading.get(option) in known}
     left_out = known - set(model._schema.names) - set(apart.values())
-    table = opened(reading, request, **apart).without(left_out)
+    table = table.using(**apart).without(left_out)
     return Fitted(model, table, dict(reading))
 
 
@@ -118,7 +128,8 @@ def batches(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
 def opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: Any) -> FileTable:
     """Open the file of a request; missing values are marked as given now, else as in the fit."""
     missing = reading.get("missing", []) if request["missing"] is None else options.names(request["missing"])
-    return open_rows(request["data"], request["sql"], missing, **columns)
+    codes = reading.get("codes", ())
+    return open_rows(request["data"], request["sql"], missing, codes=codes, **columns)
 
 
 def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> StandardErrors:

@@ -14,7 +14,7 @@ FAMILY = Family(
     forms=("rules.cfg", "trees.mrg"),
     endings=(".cfg", ".pcfg", ".mrg", ".trees"),
     component=("rule", "rules"),
-    verbs=("fit", "parse", "sample", "score", "data", "errors"),
+    verbs=("fit", "parse", "sample", "score", "data", "errors", "table"),
     options={
         "fit": (
             Option("brackets", "Round brackets in the sentences enclose known phrases.", type=bool),
@@ -36,12 +36,14 @@ FAMILY = Family(
             "classes": "the rules define the symbols",
             "ignore": NO_COLUMNS,
             "missing": NO_CELLS,
+            "codes": NO_CELLS,
             "weight": NO_COLUMNS,
             "sql": A_TEXT_FILE,
             "glob": A_TEXT_FILE,
             "criterion": "there is nothing to choose",
         },
         "score": {"sql": A_TEXT_FILE, "glob": A_TEXT_FILE, "missing": NO_CELLS, "weight": NO_COLUMNS},
+        "table": dict.fromkeys(("strata", "cluster", "sql", "missing"), NO_COLUMNS),
         "info": dict.fromkeys(("strata", "cluster"), NO_COLUMNS),
         "report": {"sql": A_TEXT_FILE, "missing": NO_CELLS, "cost": "its report has no decisions"},
     },

@@ -6,6 +6,7 @@ All of it comes from the structure that training uses.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria
 from halfseen.estimators.named_parameters import SHARE, NamedParameters
 from halfseen.estimators.observed import Observed, observed_units
+from halfseen.estimators.publication import Tabulated
 from halfseen.estimators.resampled import Resampled
 from halfseen.families.grammar import reading
 from halfseen.families.grammar.model import ContextFree, SentenceChunk, cut_sentences, reduce_sentences
@@ -51,7 +53,7 @@ class Parse(NamedTuple):
     log_probability: float
 
 
-class GrammarMethods(InformationCriteria):
+class GrammarMethods(Tabulated, InformationCriteria):
     """A grammar, once its rules have probabilities."""
 
     unknown: str
@@ -62,6 +64,8 @@ class GrammarMethods(InformationCriteria):
     _stats: Stats
     _n_rows: float = 0.0
     _unit = "sentences"
+    _paper_name = "probabilistic context-free grammar"
+    _paper_priors = MappingProxyType({"lhs": "one pseudo-count for each left-hand side"})
     loglik_: float
 
     # ---- what is in it -------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.data.files import free_memory
+from halfseen.data.memory import free_memory
 from halfseen.disk import size_text
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
 from halfseen.estimators import options

@@ -19,6 +19,7 @@ from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import criteria_facts, estimate_of, of_criteria, of_fit, outcome, show_selection
+from halfseen.app.paper_table import table
 from halfseen.app.tables import (
     column,
     decided,
@@ -26,7 +27,7 @@ from halfseen.app.tables import (
     features,
     filled,
     note_filled,
-    open_rows,
+    open_to_fit,
     opened,
     read_costs,
     reading_of_rows,
@@ -57,6 +58,7 @@ __all__ = [
     "sample",
     "score",
     "summary",
+    "table",
     "truth",
 ]
 
@@ -80,12 +82,13 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
     reading = reading_of_rows(request, *MARKS)
     path = reading["data"]
     model = _estimator(request, kinds)
-    table = open_rows(
-        path,
-        reading["sql"],
-        reading["missing"],
-        reading.get("glob"),
+    table = open_to_fit(
+        data=path,
+        sql=reading["sql"],
+        missing=reading["missing"],
+        glob=reading.get("glob"),
         ignore=reading["ignore"],
+        codes=reading.get("codes", ()),
         memory=request["memory"],
     )
     table = table.without(_known_marks(table, reading, path or "the query"))

@@ -12,7 +12,7 @@ FAMILY = Family(
     public={"plot_timeline": "plots"},
     models={"hmm": "hidden Markov models"},
     component=("state", "states"),
-    verbs=("fit", "predict", "impute", "check", "sample", "forecast", "score", "data", "errors", "truth"),
+    verbs=("fit", "predict", "impute", "check", "sample", "forecast", "score", "data", "errors", "truth", "table"),
     options={
         "fit": (
             GROUP,
@@ -38,6 +38,7 @@ FAMILY = Family(
         "predict": {"why": "the state of a step depends on the steps around it"},
         "score": {"weight": WEIGHT},
         "report": {"cost": "its report has no decisions"},
+        "table": dict.fromkeys(("strata", "cluster"), "strata and clusters of sequences are given in Python"),
         "info": dict.fromkeys(("strata", "cluster"), "strata and clusters of sequences are given in Python"),
     },
     reports={"HMM": "Report on hidden states"},

@@ -32,6 +32,7 @@ from halfseen.estimators.named_parameters import (
     rows_of_columns,
 )
 from halfseen.estimators.observed import Observed, observed_units
+from halfseen.estimators.publication import Tabulated
 from halfseen.estimators.resampled import Resampled
 from halfseen.estimators.selection import aic, bic, sabic
 from halfseen.estimators.table import covariance_types, numeric_schema, profile
@@ -97,10 +98,11 @@ class Forecast:
         return frame_from_dict(columns, self._template)
 
 
-class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
+class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents):
     """A hidden Markov model, once it has a model, parameters and a schema."""
 
     _component_word = "state"
+    _paper_name = "hidden Markov model"
     _names_attribute = "state_names_"
     _components_called: ClassVar[str] = "states"  # in plots of the fit
     _model: HiddenMarkov
