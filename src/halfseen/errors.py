@@ -23,6 +23,8 @@
         ├── CollapseWarning             the fit ended at a degenerate solution (an active variance floor)
         ├── VersionWarning              a pickled model comes from another version of halfseen
         ├── UnlabeledWarning            unlabelled rows make a classifier worse
+        ├── SeparationWarning           covariates separate classes: a coefficient has no finite estimate
+        ├── MarginalSharesWarning       covariates were not given: average shares of the classes are used
         └── InterruptedWarning          the fit was interrupted; the best model so far is kept
 
 Rows, sentences and pairs are counted from 0 in all messages, as in NumPy; lines of files from 1, as in editors.
@@ -48,9 +50,11 @@ __all__ = [
     "ImpossibleRowWarning",
     "InterruptedWarning",
     "LightRowWarning",
+    "MarginalSharesWarning",
     "ModelFileError",
     "ObjectiveFell",
     "ParameterError",
+    "SeparationWarning",
     "UnknownCategoryWarning",
     "UnlabeledWarning",
     "VersionWarning",
@@ -177,6 +181,14 @@ class VersionWarning(HalfseenWarning):
 
 class UnlabeledWarning(HalfseenWarning):
     """Unlabelled rows make a classifier worse."""
+
+
+class SeparationWarning(HalfseenWarning):
+    """Covariates separate the classes: a coefficient has no finite estimate, or rests on the prior."""
+
+
+class MarginalSharesWarning(HalfseenWarning):
+    """A model with covariates is used without them: the average shares of its classes are used."""
 
 
 class InterruptedWarning(HalfseenWarning):

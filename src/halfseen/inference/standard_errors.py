@@ -135,6 +135,7 @@ def standard_errors(model: Any, X: Any, kind: str = "hessian", *, level: float =
     observed = model._observed(X, **how)
     if not observed.n_units:
         raise DataError("nothing is observed in these data: there are no standard errors.")
+    model = getattr(model, "_inferred", lambda: model)()  # with covariates the model that knows them
     named: NamedParameters = model._named_parameters()
 
     def shown(params: Params) -> Floats:

@@ -130,6 +130,10 @@ class Logit(Leaf):
         size, k = self.n_covariates, self.n_components
         return stats[2 + size :].reshape(size, k, size, k)
 
+    def curvature(self, stats: Stats) -> Floats:
+        """Return the curvature of the expected log-likelihood, (P K, P K)."""
+        return self._quadratic(stats)[1]
+
     def _quadratic(self, stats: Stats) -> tuple[Floats, Floats]:
         """Return gradient (P K,) and curvature (P K, P K)."""
         size = self.n_covariates * self.n_components

@@ -48,6 +48,7 @@ from halfseen.kinds.text import telling_words
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
+from halfseen.leaves.logit import BLOCK
 from halfseen.runners import reading_jobs, runner
 from halfseen.runners.frames import is_elsewhere
 from halfseen.structures.structure import Inference
@@ -70,6 +71,7 @@ class TableMixture(InformationCriteria, NamedComponents):
     _components_called: ClassVar[str] = "classes"  # in plots of the fit
     _without_data: bool = False  # built from parameters
     _takes_text: bool = False  # and sparse matrices of counts
+    _given: Given | None = None  # covariates of the rows that are read next
     _entropy: float
     _stats: Stats
     loglik_: float
@@ -79,9 +81,9 @@ class TableMixture(InformationCriteria, NamedComponents):
 
     @property
     def weights_(self) -> Floats:
-        """Shares of the components, (K,)."""
+        """Shares of the components, (K,); with covariates the mean over the rows of the fit."""
         check_is_fitted(self)
-        return self._params["mix"][0]
+        return self._params["mix"][0] if self._given is None else self._given.shares
 
     @property
     def params_(self) -> dict[str, Any]:
@@ -113,6 +115,7 @@ class TableMixture(InformationCriteria, NamedComponents):
         check_is_fitted(self)
         source = self._read(X, reset=False)
         table = self._schema.encode(source, sample_weight)
+        table = table if self._given is None else with_covariates(table, self._given.matrix)
         labels = source.target if labels is None else labels
         evidence, _ = read_labels(labels, table.n_rows, len(self.weights_), getattr(self, "classes_", None))
         return observed_rows(self._model, replace(table, evidence=evidence))
@@ -231,7 +234,7 @@ class TableMixture(InformationCriteria, NamedComponents):
         check_is_fitted(self)
         source = self._read(X, reset=False)
         rng = self._generator(random_state) if draw else None
-        table = self._schema.encode(source)
+        table = self._encode(source)
         pairs = zip(table.chunks(), self._posteriors(table, lambda resp: resp), strict=True)
         parts = [self._filled(chunk, resp, rng) for chunk, resp in pairs]
         full = {name: joined([part[name] for part in parts]) for name in table.blocks}
@@ -396,11 +399,14 @@ class TableMixture(InformationCriteria, NamedComponents):
 
     def _encode(self, X: Any, weight: ArrayLike | None = None) -> Table:
         check_is_fitted(self)
-        return self._schema.encode(self._read(X, reset=False), weight)
+        table = self._schema.encode(self._read(X, reset=False), weight)
+        return table if self._given is None else with_covariates(table, self._given.matrix)
 
     def _over(self, X: Any, use: Callable[[Table], Result], weight: ArrayLike | None = None) -> Result:
         """Return what `use` makes of a table in one pass over its chunks."""
         check_is_fitted(self)
+        if self._given is not None:
+            return use(self._encode(X, weight))
         return in_one_pass(use, self._schema, self._read(X, reset=False), weight)
 
     def _decoded(self, blocks: Mapping[str, Any]) -> list[Any]:
@@ -422,7 +428,7 @@ class TableMixture(InformationCriteria, NamedComponents):
                 found = self._model.infer(prepared, chunk.blocks, np.ones((chunk.n_rows, 1)), SOFT)
             if not np.isfinite(found.log_evidence).all():
                 chunk.check_finite()
-                found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self._params["mix"]
+                found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self.weights_
             return use(found)
 
         chunks = table.chunks()
@@ -481,6 +487,18 @@ class TableMixture(InformationCriteria, NamedComponents):
         tags.input_tags.categorical = False
         tags.input_tags.sparse = self._takes_text
         return tags
+
+
+class Given(NamedTuple):
+    """Covariates of some rows: the matrix of a design, and the mean shares of the classes in the fit."""
+
+    matrix: Floats
+    shares: Floats
+
+
+def with_covariates(table: Table, matrix: Floats) -> Table:
+    """Return a table with covariates, which mixing weights depend on, as one more block."""
+    return replace(table, blocks={**table.blocks, BLOCK: matrix})
 
 
 def in_one_pass(
