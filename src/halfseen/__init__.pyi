@@ -33,11 +33,13 @@ from halfseen.families.words.bitext import read_gold, read_links
 from halfseen.families.words.estimator import WordAligner
 from halfseen.families.words.link_scores import score_links
 from halfseen.families.words.plots import link_matrix, plot_links
+from halfseen.inference.coefficients import coefficients
 from halfseen.inference.diagnostics import diagnostics
 from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
 from halfseen.plots.gaussian import plot_mixture
+from halfseen.plots.shares import plot_shares
 from halfseen.plots.tables import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
 from halfseen.structures.trees import Tree, read_brackets, read_trees
 
@@ -61,6 +63,7 @@ __all__ = [
     "bayes_risk",
     "bound",
     "checkpoint",
+    "coefficients",
     "cross_validate",
     "decide",
     "diagnostics",
@@ -81,6 +84,7 @@ __all__ = [
     "plot_mixture",
     "plot_profiles",
     "plot_selection",
+    "plot_shares",
     "plot_timeline",
     "plot_trace",
     "posterior",

@@ -7,7 +7,7 @@ holes          a row may have nothing observed, which then says nothing; words t
 whole          all weights are whole numbers, so that rows can be repeated instead (enumeration)
 rows           every row has one hidden component; where not, units are sequences, and `tests/laws/test_chain.py` has
                the laws of their own
-closed         the M-step has a closed form: `complete` is the expected log-likelihood itself and not a lower bound of it
+closed         the M-step has a closed form, and `complete` is the expected log-likelihood itself, not a lower bound
 """
 
 from __future__ import annotations

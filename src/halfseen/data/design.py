@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,7 @@ ALLOWED = (
     ast.Expression, ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Constant, ast.Load,
     ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub,
 )  # fmt: skip
+LEVEL = re.compile(r"\[[^\[\]]*\]")  # in the name of a column
 DEPENDENT = 1e-8  # of its own length, what is left of a column that follows from the others
 
 
@@ -80,7 +82,7 @@ class Design:
         if formula is None:
             names, state = _plain_names(source.names, levels), {}
         else:
-            matrix = _modelled(formula, _frame(kept, levels))
+            matrix = _modelled(formula, _frame(kept, levels, source.names))
             state = {
                 name: {key: float(value) for key, value in own.items() if value is not None}
                 for name, own in matrix.model_spec.transform_state.items()
@@ -99,6 +101,14 @@ class Design:
     def n_columns(self) -> int:
         """Number of columns with the intercept, P."""
         return len(self.names) + 1
+
+    @property
+    def terms(self) -> dict[str, list[int]]:
+        """The columns, counted with the intercept, of each term: those of all levels of a category together."""
+        found: dict[str, list[int]] = {}
+        for j, name in enumerate(self.names):
+            found.setdefault(LEVEL.sub("", name), []).append(j + 1)
+        return found
 
     def matrix(self, source: Source, skip: NDArray[np.bool_] | None = None) -> Floats:
         """Return the columns of some rows, (N, P), in units of their spread, ones first.
@@ -146,7 +156,9 @@ class Design:
             record["named"] is True,
         )  # fmt: skip
         if not (len(centre) == len(spread) == len(largest) - 1 == len(found.names)) or not (spread > 0).all():
-            raise ParameterError("covariates: the numbers of names, means and spreads differ, or a spread is not positive.")
+            raise ParameterError(
+                "covariates: the numbers of names, means and spreads differ, or a spread is not positive."
+            )
         return found
 
     def rows(self, values: Mapping[str, Any]) -> Source:
@@ -183,8 +195,8 @@ class Design:
         if bad.any():
             row, j = np.argwhere(bad)[0]
             raise DataError(
-                f"covariates: {self.names[j]} is {found[row, j]:g} in {source.where(int(row))} ({bad.any(axis=1).sum()} "
-                "such rows). Covariates must be finite."
+                f"covariates: {self.names[j]} is {found[row, j]:g} in {source.where(int(row))} "
+                f"({bad.any(axis=1).sum()} such rows). Covariates must be finite."
             )
         return found
 
@@ -216,7 +228,7 @@ class Design:
         spec = self._spec()
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is not finite is named later
-            matrix = spec.get_model_matrix(_frame(source, self.levels), context={})
+            matrix = spec.get_model_matrix(_frame(source, self.levels, self.variables), context={})
         return np.asarray(matrix.drop(columns="Intercept"), dtype=np.float64)
 
     def _spec(self) -> Any:
@@ -253,7 +265,9 @@ def read_covariates(covariates: Any, n_rows: int) -> Source:
     if source.streams or source.elsewhere:
         raise DataError("covariates: they must be in memory. Load them first, or give more memory.")
     if source.n_rows != n_rows:
-        raise DataError(f"covariates: {source.n_rows} rows, but X has {n_rows}. Give one row of covariates per row of X.")
+        raise DataError(
+            f"covariates: {source.n_rows} rows, but X has {n_rows}. Give one row of covariates per row of X."
+        )
     return source
 
 
@@ -295,17 +309,22 @@ def part(X: Any, names: Sequence[str], required: bool = True) -> tuple[Any, Sour
         if not set(names) <= set(X.names):
             return _absent(X, names, X.names, required)
         return X.without(names), read(X.without([name for name in X.names if name not in names]))
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    frame = X.frame if isinstance(X, Source) else nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         if not required:
             return X, None
         raise ParameterError(
-            "covariates: a formula names columns of X, and X has no names. Give a data frame, or an array of covariates."
+            "covariates: a formula names columns of X, and X has no names. Give a data frame, or covariates as a table."
         )
     if not set(names) <= set(map(str, frame.columns)):
         return _absent(X, names, frame.columns, required)
     rest = [name for name in frame.columns if name not in names]
-    return frame.select(rest).to_native(), read(frame.select(list(names)).to_native())
+    columns, others = read(frame.select(list(names)).to_native()), frame.select(rest).to_native()
+    if not isinstance(X, Source):
+        return others, columns
+    kept = read(others)
+    kept.weight, kept.target, kept.line_of = X.weight, X.target, X.line_of
+    return kept, columns
 
 
 def _absent(X: Any, names: Sequence[str], known: Sequence[str], required: bool) -> tuple[Any, None]:
@@ -358,15 +377,14 @@ def _names_in(formula: str, expression: str) -> list[tuple[str, bool]]:
         tree = ast.parse(expression, mode="eval")
     except SyntaxError:
         raise ParameterError(f"covariates={formula!r}: {expression!r} cannot be read.") from None
-    found = []
     for node in ast.walk(tree):
         wrong = isinstance(node, ast.Call) and not _plain_call(node)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):  # a power of numbers alone may have no end
             wrong = not _of_column(node.left) or not isinstance(node.right, ast.Constant)
         if wrong or not isinstance(node, ALLOWED):
             raise ParameterError(
-                f"covariates={formula!r}: {expression!r} is not allowed. Use names of columns, numbers, + - * / ** and the "
-                f"functions {', '.join(FUNCTIONS)}, each of one argument; C() takes the name of a column."
+                f"covariates={formula!r}: {expression!r} is not allowed. Use names of columns, numbers, + - * / ** and "
+                f"the functions {', '.join(FUNCTIONS)}, each of one argument; C() takes the name of a column."
             )
     functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     inside = {
@@ -374,10 +392,8 @@ def _names_in(formula: str, expression: str) -> list[tuple[str, bool]]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "C"
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and id(node) not in functions:
-            found.append((node.id, id(node) in inside))
-    return found
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in functions]
+    return [(node.id, id(node) in inside) for node in names]
 
 
 def _of_column(node: ast.AST) -> bool:
@@ -404,11 +420,11 @@ def _modelled(formula: str, frame: Any) -> Any:
             raise ParameterError(f"covariates={formula!r} cannot be computed: {error}") from None
 
 
-def _frame(source: Source, levels: Mapping[str, tuple[Any, ...]]) -> Any:
+def _frame(source: Source, levels: Mapping[str, tuple[Any, ...]], names: Sequence[str]) -> Any:
     """Return variables as a pandas frame, which formulaic reads."""
     pandas = optional("pandas", "covariates=: a formula", "stats")
     return pandas.DataFrame(
-        {name: _categories(source.column(j).values, levels.get(name)) for j, name in enumerate(source.names)}
+        {name: _categories(source.column(j).values, levels.get(name)) for j, name in enumerate(names)}
     )
 
 

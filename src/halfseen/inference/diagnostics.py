@@ -149,7 +149,7 @@ class Diagnostics:
         ]
 
 
-def diagnostics(model: Any, X: Any, sample_weight: ArrayLike | None = None) -> Diagnostics:
+def diagnostics(model: Any, X: Any, sample_weight: ArrayLike | None = None, *, covariates: Any = None) -> Diagnostics:
     """Return how well a model describes a table: criteria, entropies, classification, frequencies of patterns.
 
     Parameters
@@ -157,6 +157,8 @@ def diagnostics(model: Any, X: Any, sample_weight: ArrayLike | None = None) -> D
     model : fitted LatentClass, GaussianMixture, NaiveBayes or GaussianClassifier
     X : table
     sample_weight : (N,) array, optional
+    covariates : table, optional
+        Those of a model that was fitted with some; a formula finds its columns in `X`.
 
     Examples
     --------
@@ -167,7 +169,7 @@ def diagnostics(model: Any, X: Any, sample_weight: ArrayLike | None = None) -> D
     >>> print(f"G2 {found.pattern_fit.g2:.2f} with {found.pattern_fit.df_by_cells:g} degrees of freedom")
     G2 43.93 with 6 degrees of freedom
     """
-    seen = look(model, X, sample_weight)
+    seen = look(model, X, sample_weight, covariates=covariates)
     model._check_probable("fit")
     weight = np.where(seen.table.blank, 0.0, seen.table.weight)
     n, proba = float(weight.sum()), seen.proba
@@ -212,6 +214,8 @@ def diagnostics(model: Any, X: Any, sample_weight: ArrayLike | None = None) -> D
 def _pattern_fit(seen: Seen, weight: Floats, n: float, n_parameters: int) -> tuple[PatternFit | None, str]:
     """Return the fit of patterns; None and the reason where there are none."""
     columns = seen.model._schema.columns
+    if seen.conditional:
+        return None, "only without covariates: patterns then have other frequencies at other covariates."
     odd = next((column.name for column in columns if not column.kind.has_categories), None)
     if odd is not None:
         return None, f"only where all columns are categories; {odd} is not."

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -237,7 +237,7 @@ class TableMixture(InformationCriteria, NamedComponents):
         table = self._encode(source)
         pairs = zip(table.chunks(), self._posteriors(table, lambda resp: resp), strict=True)
         parts = [self._filled(chunk, resp, rng) for chunk, resp in pairs]
-        full = {name: joined([part[name] for part in parts]) for name in table.blocks}
+        full = {name: joined([part[name] for part in parts]) for name in parts[0]}
         return source.fill({j: (rows, values) for j, rows, values in filled_cells(source, self._schema, full)})
 
     def _filled(self, chunk: Chunk, resp: Floats, rng: np.random.Generator | None) -> Any:
@@ -270,6 +270,7 @@ class TableMixture(InformationCriteria, NamedComponents):
           +1.10  x = a  3.0 times as probable in class 0
         """
         check_is_fitted(self)
+        self._check_marginal("why")
         return why.why(self, self._encode(X), against, names)
 
     def unknown_words(self, X: Any) -> dict[str, int]:
@@ -393,6 +394,12 @@ class TableMixture(InformationCriteria, NamedComponents):
         validate_data(self, face, reset=reset, skip_check_array=True)
         return self._worded(source) if reset else source
 
+    def _conditional(self, X: Any, covariates: Any, what: str, missing: str = "error") -> tuple[Self, Any]:
+        """Return the model for rows with these covariates, and the rows without them; few models take any."""
+        if covariates is not None:
+            raise ParameterError(f"{what}: a {type(self).__name__} takes no covariates.")
+        return self, X
+
     def _worded(self, source: Source) -> Source:
         """Return a table to be fitted to with its text cut into words."""
         return source
@@ -457,6 +464,9 @@ class TableMixture(InformationCriteria, NamedComponents):
                 f"{self._schema.rule} is a rule, no probability model: there is no {what}. Use text='multinomial'."
             )
 
+    def _check_marginal(self, what: str) -> None:
+        """Refuse what does not know covariates, for a model that was fitted with some."""
+
     def _warn_impossible(self, impossible: int) -> None:
         if impossible:
             warn(
@@ -490,10 +500,14 @@ class TableMixture(InformationCriteria, NamedComponents):
 
 
 class Given(NamedTuple):
-    """Covariates of some rows: the matrix of a design, and the mean shares of the classes in the fit."""
+    """Covariates of some rows: the matrix of a design, and the mean shares of the classes in the fit.
+
+    `lacking` are the rows with a missing covariate, if these are to be left out.
+    """
 
     matrix: Floats
     shares: Floats
+    lacking: NDArray[np.bool_] | None = None
 
 
 def with_covariates(table: Table, matrix: Floats) -> Table:

@@ -57,8 +57,8 @@ def by_covariates(method: Method) -> Method:
     answered.__signature__ = own.replace(parameters=[*own.parameters.values(), extra])  # type: ignore[attr-defined]
     answered.__doc__ = (
         f"{(method.__doc__ or '').rstrip()}\n\n"
-        "        After a fit with covariates give those of the rows, `covariates=`; after one with a formula, its columns\n"
-        "        in `X`. Without them the classes have their average shares, with a warning.\n        "
+        "        After a fit with covariates give those of the rows, `covariates=`; after one with a formula, its\n"
+        "        columns in `X`. Without them the classes have their average shares, with a warning.\n        "
     )
     return answered  # type: ignore[return-value]
 
@@ -126,15 +126,17 @@ class CovariateMixture(MixtureFit):
                 raise ParameterError("covariates: this model was fitted without. Fit it with covariates= to use them.")
             return self, X
         if is_elsewhere(X):
-            raise ParameterError(f"{what}: a model with covariates takes rows in memory. Predict a partition at a time.")
+            raise ParameterError(
+                f"{what}: a model with covariates takes rows in memory. Predict a partition at a time."
+            )
         design = member.design
         inside = None
         if design.formula is not None:
             X, inside = part(X, design.variables, required=False)
         if covariates is None and inside is None:
+            named = ", ".join(design.variables)
             warn(
-                f"{what}: covariates are not given; the average shares of the classes in the fit are used. "
-                "Give covariates=" + (" or their columns in X." if design.formula is not None else "."),
+                f"the covariates ({named}) are not given; the average shares of the classes in the fit are used.",
                 MarginalSharesWarning,
             )
             return self, X
@@ -143,7 +145,7 @@ class CovariateMixture(MixtureFit):
         lacking = missing_rows(found)
         if missing == "error":
             refuse_missing(found, lacking, None, "Fill them, or predict these rows without covariates.")
-        return self._given_matrix(design.matrix(found, lacking if missing == "drop" else None)), X
+        return self._given_matrix(design.matrix(found, lacking), lacking), X
 
     def _beside(self, X: Any, covariates: Any, design: Design) -> Source:
         """Return covariates that were given beside the rows."""
@@ -154,10 +156,10 @@ class CovariateMixture(MixtureFit):
             raise ParameterError("covariates: give those of the rows, a table. The formula is that of the fit.")
         return read_covariates(covariates, read(X, counts=True).n_rows)
 
-    def _given_matrix(self, matrix: Floats) -> Self:
-        """Return the conditional model for rows with this matrix of covariates."""
+    def _given_matrix(self, matrix: Floats, lacking: NDArray[np.bool_]) -> Self:
+        """Return the conditional model for rows with this matrix of covariates, of which some lack one."""
         view = self._inferred()
-        view._given = Given(matrix, self.weights_)
+        view._given = Given(matrix, self.weights_, lacking)
         return view
 
     def _inferred(self) -> Self:
@@ -171,10 +173,25 @@ class CovariateMixture(MixtureFit):
         view._given = Given(np.zeros((0, member.design.n_columns)), self.weights_)
         return view
 
-    predict = by_covariates(MixtureFit.predict)
-    predict_proba = by_covariates(MixtureFit.predict_proba)
-    score_samples = by_covariates(MixtureFit.score_samples)
-    score = by_covariates(MixtureFit.score)
+    @by_covariates
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the most probable class of each row; the lowest index among equals."""
+        return super().predict(X)
+
+    @by_covariates
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the posterior probability of each class for each row, (N, K)."""
+        return super().predict_proba(X)
+
+    @by_covariates
+    def score_samples(self, X: Any) -> Floats:
+        """Return log p(observed cells) of each row; 0 for a row in which nothing was observed."""
+        return super().score_samples(X)
+
+    @by_covariates
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the mean log-likelihood per row."""
+        return super().score(X, y, sample_weight)
 
     def impute(self, X: Any, draw: bool = False, random_state: Any = None, *, covariates: Any = None) -> Any:
         """Fill the missing values of `X` from the observed values of the same row; `covariates` as in `predict`."""
@@ -239,7 +256,7 @@ class CovariateMixture(MixtureFit):
         rows = self._read(X, reset=False)
         weight = np.ones(rows.n_rows) if sample_weight is None and rows.weight is None else None
         weight = np.array(rows.weight if sample_weight is None else sample_weight) if weight is None else weight
-        view = self._given_matrix(design.matrix(source, lacking))
+        view = self._given_matrix(design.matrix(source, lacking), lacking)
         return MixtureFit._observed(view, rows, np.where(lacking, 0.0, weight), labels)
 
     # ---- what was found ------------------------------------------------------------------------------------------
@@ -287,7 +304,9 @@ class CovariateMixture(MixtureFit):
             self._template,
         )
 
-    def shares_over(self, covariate: str, values: Sequence[Any] | None = None, at: Mapping[str, Any] | None = None) -> Any:
+    def shares_over(
+        self, covariate: str, values: Sequence[Any] | None = None, at: Mapping[str, Any] | None = None
+    ) -> Any:
         """Return the shares of the classes over the values of one covariate, as a table.
 
         Parameters
@@ -345,13 +364,32 @@ class CovariateMixture(MixtureFit):
         if self._membership is not None:
             self._membership = self._membership.reordered(places)
 
-    def _check_measured(self, X: Any) -> None:
-        if X is not None and self._membership is not None:
+    def _measured(self, X: Any, sample_weight: ArrayLike | None = None) -> tuple[float, float]:
+        if X is None or self._membership is None or self._given is not None:
+            return super()._measured(X, sample_weight)
+        model, rows = self._with_columns(X)
+        return model._measured(rows, sample_weight)
+
+    def _with_entropy(self, X: Any) -> tuple[float, float, float]:
+        if X is None or self._membership is None or self._given is not None:
+            return super()._with_entropy(X)
+        model, rows = self._with_columns(X)
+        return model._with_entropy(rows)
+
+    def _with_columns(self, X: Any) -> tuple[Self, Any]:
+        """Return the conditional model for rows that have the covariates among their columns, and the rows."""
+        design = self._with_covariates("criteria").design
+        if design.formula is None:
             raise ParameterError(
-                "criteria of a model with covariates are those of its fit: leave X out. score(X, covariates=...) measures "
-                "it on other rows."
+                "criteria of a model with covariates are those of its fit: leave X out. score(X, covariates=...) "
+                "measures it on other rows."
             )
-        super()._check_measured(X)
+        part(X, design.variables)
+        return self._conditional(X, None, "criteria")
+
+    def _cell_imputer(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Any:
+        self._check_marginal("hidden_cells")
+        return super()._cell_imputer(X, y, sample_weight)
 
     def _check_marginal(self, what: str) -> None:
         """Refuse what does not know covariates."""

@@ -17,6 +17,8 @@ from scipy.special import softmax
 from halfseen.data import Design
 from halfseen.engine.loop.expected import Step
 from halfseen.engine.tables.mixture import Mixture
+from halfseen.errors import ParameterError
+from halfseen.estimators.state import check_shapes
 from halfseen.estimators.table.emission_builder import Recipe
 from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
@@ -93,8 +95,8 @@ class Membership(NamedTuple):
                 f"{name} for class {k} rests on the prior more than on the data: covariates nearly separate the classes"
             )
         return (
-            f"{name} for class {k} has no finite estimate: covariates separate the classes, and the likelihood rises as "
-            "it grows. Use a prior, fewer classes, or leave the covariate out"
+            f"{name} for class {k} has no finite estimate: covariates separate the classes, and the likelihood rises "
+            "as it grows. Use a prior, fewer classes, or leave the covariate out"
         )
 
 
@@ -139,3 +141,33 @@ def begun(model: Mixture, params: Params) -> Params:
     if not isinstance(leaf, Logit) or params["mix"].shape == leaf.blank().shape:
         return params
     return {"mix": leaf.from_shares(params["mix"][0]), "emit": params["emit"]}
+
+
+# ---- in a model file ---------------------------------------------------------------------------------------------
+
+ARRAYS = tuple(f"covariates/{name}" for name in ("coefficients", "curvature", "centre", "spread", "largest"))
+
+
+def arrays(member: Membership) -> dict[str, Floats]:
+    """Return the arrays of a membership by name."""
+    design = member.design
+    found = (member.coefficients, member.curvature, design.centre, design.spread, design.largest)
+    return dict(zip(ARRAYS, found, strict=True))
+
+
+def read(recipe: Recipe, record: Mapping[str, Any], tensors: Mapping[str, Floats]) -> Membership:
+    """Return the membership of a model file; refuse what cannot be one."""
+    lost = [name for name in ARRAYS if name not in tensors]
+    if lost:
+        raise ParameterError(f"array {lost[0]!r} is missing.")
+    coefficients, curvature, centre, spread, largest = (tensors[name] for name in ARRAYS)
+    if not all(array.ndim == 1 for array in (centre, spread, largest)):
+        raise ParameterError("covariates: means and spreads have a wrong shape.")
+    design = Design.read(record, centre, spread, largest)
+    own = recipe._replace(design=design)
+    size = design.n_columns * recipe.n_components
+    check_shapes(
+        {name: tensors[name] for name in ARRAYS[:2]},
+        {ARRAYS[0]: (design.n_columns, recipe.n_components), ARRAYS[1]: (size, size)},
+    )
+    return Membership(own, own.model(), frozen(coefficients), curvature)
