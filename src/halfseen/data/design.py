@@ -286,7 +286,10 @@ def missing_rows(source: Source) -> NDArray[np.bool_]:
     """Return which rows have a missing covariate."""
     found = np.zeros(source.n_rows, dtype=bool)
     for j in range(len(source.names)):
-        found |= source.column(j).missing
+        try:
+            found |= source.column(j).missing
+        except DataError as error:  # an infinite cell, or one that cannot be read
+            raise DataError(str(error).replace("Input X contains", "covariates contain")) from None
     return found
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import chi2, norm
 
 from halfseen.data import Source, frame_from_dict
-from halfseen.errors import ParameterError
+from halfseen.errors import FitError, ParameterError
 from halfseen.estimators import options
 from halfseen.inference.standard_errors import standard_errors
 from halfseen.leaves.leaf import Floats
@@ -40,7 +40,7 @@ class WaldTest:
     p: float
 
     def __str__(self) -> str:
-        return f"{self.name}: Wald {self.statistic:.2f}, df {self.df}, p {shown_p(self.p)}"
+        return f"{self.name}: Wald {_number(self.statistic, '.2f')}, df {self.df}, p {shown_p(self.p)}"
 
 
 def wald(name: str, values: Floats, covariance: Floats) -> WaldTest:
@@ -114,12 +114,16 @@ class Coefficients:
         rows = [head]
         for cells in zip(*columns.values(), strict=True):
             name, covariate, estimate, se, z, p, ratio, low, high = cells
-            shown = [f"{estimate:.4f}", f"{se:.4f}", f"{z:.2f}", shown_p(p)]
-            rows.append([str(name), str(covariate), *shown, *(f"{value:.4g}" for value in (ratio, low, high))])
+            shown = [_number(estimate, ".4f"), _number(se, ".4f"), _number(z, ".2f"), shown_p(p)]
+            rows.append([str(name), str(covariate), *shown, *(_number(value, ".4g") for value in (ratio, low, high))])
         lines = [
             f"log-odds against {self.reference}; {self.kind} errors; {100 * self.level:g}% intervals of odds ratios"
         ]
         return "\n".join([*lines, *aligned(rows, 2), *map(str, self.tests), *([self.note] if self.note else [])])
+
+
+def _number(value: float, digits: str) -> str:
+    return "-" if np.isnan(value) else format(value, digits)
 
 
 def shown_p(p: float) -> str:
@@ -194,12 +198,16 @@ def coefficients(
     if len(model.class_names_) < 2:
         raise ParameterError("coefficients: there is one class, whose share depends on nothing.")
     at = model._reference(reference)
-    errors = standard_errors(model, X, kind, **how)
+    separated = member.separation()
+    try:
+        errors = standard_errors(model, X, kind, **how)
+    except FitError as error:
+        raise FitError(f"{error} ({separated}.)" if separated else str(error)) from None
     chosen = np.array([name == MEMBERSHIP for name in errors.labels["column"]])
     n_classes, names = len(model.class_names_), ("(intercept)", *member.design.names)
     place = np.flatnonzero(chosen).reshape(len(names), n_classes).T  # errors list classes within covariates
     values, covariance = errors.estimate[place], errors.covariance[np.ix_(place.ravel(), place.ravel())]
-    lost = np.array([said == "not identified" for said in errors.note])[place]
+    lost = np.array([said in ("not identified", "boundary") for said in errors.note])[place]
     estimate, own = against(values, covariance, at)
     own = np.where(_pairs(lost, at), np.nan, own)
     return Coefficients(
@@ -211,7 +219,7 @@ def coefficients(
         kind,
         level,
         tests_of(estimate, own, member.design.terms),
-        f"{member.separation()}." if member.separation() else "",
+        f"{separated}." if separated else "",
         getattr(model, "_template", None),
     )
 

@@ -17,7 +17,7 @@ from halfseen.data import Source, frame_from_dict
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.named_parameters import Bounds, NamedParameters
-from halfseen.inference.information import Information, gain_left, information, outer_products, unidentified
+from halfseen.inference.information import LEAST, Information, gain_left, information, outer_products, unidentified
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 
@@ -214,9 +214,12 @@ def _notes(named: NamedParameters, found: Information, flat: Floats, covariance:
     moves = found.jacobian @ found.basis
     size = np.linalg.norm(moves, axis=1)
     lost = np.linalg.norm(moves @ flat, axis=1) > 1e-6 * size if flat.shape[1] else np.zeros(len(size), dtype=bool)
+    sizes, directions = np.linalg.eigh(found.complete)
+    without_end = np.linalg.norm(moves @ directions[:, sizes < LEAST], axis=1) > 0.1 * size  # too few units behind it
+    numbers = zip(named.values, named.bounds, lost, without_end, np.diagonal(covariance), strict=True)
     return [
-        _note(value, bounds, bool(gone), float(var))
-        for value, bounds, gone, var in zip(named.values, named.bounds, lost, np.diagonal(covariance), strict=True)
+        "boundary" if endless and not np.isfinite(bounds).any() else _note(value, bounds, bool(gone), float(var))
+        for value, bounds, gone, endless, var in numbers
     ]
 
 

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from halfseen.assign import Assign
-from halfseen.leaves.leaf import ROUNDING, Floats, Leaf, Stats, frozen, lacking, n_rows
+from halfseen.leaves.leaf import NO_MASS, ROUNDING, Floats, Leaf, Stats, frozen, lacking, n_rows
 from halfseen.leaves.limits import FREE, Limits
 
 BLOCK = "(covariates)"  # the block of a table that has them: (N, P), ones first, the others in units of their spread
-FLAT = 1e-10  # of the largest curvature: directions in which the expected log-likelihood does not change any more
+FLAT = 1e-10  # of a row's curvature, for each row: directions in which nothing changes any more
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ class Logit(Leaf):
         """Return the coefficients after a Newton step, shortened so that the objective cannot fall."""
         gradient, curvature = self._quadratic(stats)
         sizes, directions = np.linalg.eigh(curvature)
-        used = sizes > FLAT * max(sizes[-1], 0.0)
+        used = sizes > FLAT * max(stats[0].sum(), NO_MASS)
         inside = directions[:, used]
         move = _centred((inside @ ((inside.T @ gradient) / sizes[used])).reshape(params.shape))
         far = self._range(move)

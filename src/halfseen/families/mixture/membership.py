@@ -25,6 +25,7 @@ from halfseen.leaves.limits import Params
 from halfseen.leaves.logit import Logit
 
 LEAST = 1e-3  # rows: the curvature along a direction of the coefficients below which there is no finite maximum
+MOVED = 0.5  # log-odds for a standard deviation of a covariate, by which the prior moves a coefficient that rests on it
 
 
 class Membership(NamedTuple):
@@ -79,25 +80,31 @@ class Membership(NamedTuple):
         size, width = self.coefficients.shape
         if width == 1:
             return None
-        pseudo = leaf.prior(self.coefficients)
-        prior = np.zeros_like(self.curvature) if pseudo is None else leaf.curvature(pseudo)
         contrasts = np.linalg.svd(np.eye(width) - 1 / width)[0][:, : width - 1]
         basis = np.kron(np.eye(size), contrasts)
-        own, all_in_all = (basis.T @ each @ basis for each in (self.curvature, self.curvature + prior))
-        values, vectors = np.linalg.eigh(own - all_in_all / 2 if pseudo is not None else own)
-        if values[0] >= (0.0 if pseudo is not None else LEAST):
-            return None
-        worst = np.abs((basis @ vectors[:, 0]).reshape(size, width))
-        p, k = np.unravel_index(worst.argmax(), worst.shape)
-        name = "the intercept" if p == 0 else f"the coefficient of {self.design.names[p - 1]}"
-        if pseudo is not None:
+        values, vectors = np.linalg.eigh(basis.T @ self.curvature @ basis)
+        pseudo = leaf.prior(self.coefficients)
+        if pseudo is None:
+            if values[0] >= LEAST:
+                return None
             return (
-                f"{name} for class {k} rests on the prior more than on the data: covariates nearly separate the classes"
+                f"{self._called(basis @ vectors[:, 0])} has no finite estimate: covariates separate the classes, and "
+                "the likelihood rises as it grows. Use a prior, fewer classes, or leave the covariate out"
             )
-        return (
-            f"{name} for class {k} has no finite estimate: covariates separate the classes, and the likelihood rises "
-            "as it grows. Use a prior, fewer classes, or leave the covariate out"
-        )
+        # at the mode the slopes of likelihood and prior cancel: the Newton step that the likelihood alone would make
+        slope = vectors.T @ (basis.T @ -leaf.slope(pseudo, self.coefficients))
+        move = basis @ (vectors @ (slope / np.maximum(values, LEAST)))
+        if np.ptp(move.reshape(size, width), axis=1).max() < MOVED:
+            return None
+        return f"{self._called(move)} rests on the prior more than on the data: covariates nearly separate the classes"
+
+    def _called(self, direction: Floats) -> str:
+        """Name the coefficient that a direction moves most; an intercept only if no covariate moves."""
+        moved = np.abs(direction.reshape(self.coefficients.shape))
+        p, k = np.unravel_index(moved[1:].argmax(), moved[1:].shape)
+        if moved[1 + p, k] < 0.1 * moved.max():
+            return f"the intercept of class {moved[0].argmax()}"
+        return f"the coefficient of {self.design.names[p]} for class {k}"
 
 
 def found(fitted: Any) -> Membership | None:
