@@ -58,3 +58,33 @@ def test_what_has_no_errors(tmp_path, penguins):
     assert "cannot be used with a KMeans" in run("info", path, "--errors", "example:penguins", code=2).stderr
     assert "kind='x'" in run("info", penguins, "--errors", "example:penguins", "--error-kind", "x", code=2).stderr
     assert "no file" in run("info", penguins, "--errors", tmp_path / "no.csv", code=1).stderr
+
+
+def test_a_designed_sample(tmp_path):
+    data, path = tmp_path / "pupils.csv", tmp_path / "pupils.halfseen"
+    lines = [
+        f"{'yes' if (i * 7) % 10 < 3 + i % 4 else 'no'},{i % 12},{'ns'[i % 12 < 5]},{1 + i % 3}" for i in range(240)
+    ]
+    data.write_text("\n".join(["answer,school,region,w", *lines]))
+    run(
+        "fit",
+        data,
+        "-k",
+        1,
+        "--ml",
+        "--weight",
+        "w",
+        "--weight-kind",
+        "survey",
+        "--ignore",
+        "school,region",
+        "-o",
+        path,
+    )
+    done = run("info", path, "--errors", data, "--strata", "region", "--cluster", "school")
+    assert "deff" in done.stdout
+    assert "robust standard errors" in done.stderr
+    assert "2 strata, 12 clusters" in done.stderr
+    assert "no such column" in run("info", path, "--errors", data, "--cluster", "class", code=2).stderr
+    assert "needs --errors" in run("info", path, "--cluster", "school", code=2).stderr
+    assert "needs --weight" in run("fit", data, "--weight-kind", "survey", "-o", path, code=2).stderr

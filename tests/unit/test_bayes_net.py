@@ -347,3 +347,11 @@ def test_a_clique_too_large_is_refused_by_name(monkeypatch):
     net = hs.BayesNet.from_params(tables, edges)
     with pytest.raises(FitError, match=r"table of 2,187 entries over v0, v1, .*v6"):
         net.query("v0", {"v7": 0})
+
+
+def test_states_name_those_of_hidden_variables():
+    X = pd.DataFrame({"a": ["x", "y"] * 20, "b": ["x", "y"] * 20})
+    net = hs.BayesNet("a <- C -> b", hidden=["C"], states={"C": ["low", "high"]}, random_state=0).fit(X)
+    assert set(net.query("C").to_dict()) == {"low", "high"}
+    with pytest.raises(ParameterError, match="names 3 states"):
+        hs.BayesNet("a <- C -> b", hidden={"C": 2}, states={"C": ["a", "b", "c"]}).fit(X)

@@ -77,7 +77,7 @@ def test_the_fit_is_the_maximum_of_the_likelihood_by_its_definition(model):
     X, z = FRAME[ITEMS].to_numpy(), FRAME["age"].to_numpy()
     at = hs.coefficients(model, FRAME).estimate
     free = np.concatenate([np.zeros((1, 2)), at])
-    chances = np.array([model.params_[name][1] if 1 in model.params_[name] else None for name in ITEMS])
+    chances = np.array([model.params_[name][1] for name in ITEMS])
 
     def value(moved):
         coefs = free.copy()
@@ -461,8 +461,8 @@ def test_other_uses_are_refused(model):
         model.shares_over("height")
     with pytest.raises(ParameterError, match="no class"):
         hs.coefficients(model, FRAME, reference="class 9")
+    town = hs.LatentClass(2, **FINE).fit(bad(town=np.array(["a", "b"])[np.arange(600) % 2]), covariates="town")
     with pytest.raises(DataError, match="did not see"):
-        town = hs.LatentClass(2, **FINE).fit(bad(town=np.array(["a", "b"])[np.arange(600) % 2]), covariates="town")
         town.predict(bad(town="c"))
     with pytest.raises(DataError, match="missing in row 1"):
         model.predict(FRAME.assign(age=FRAME["age"].where(FRAME.index != 1)))

@@ -95,6 +95,7 @@ def test_get_params_names_every_option():
     assert set(params) == {
         "n_components",
         "criterion",
+        "weight_kind",
         "columns",
         "text",
         "words",

@@ -143,7 +143,7 @@ def test_hidden_classes(classes):
     html = hs.report(classes, X, command="halfseen fit penguins.csv -k 1..7")
     found = check(html)
     text = " ".join("".join(found.text).split())
-    assert sections_of(html) == [*TABLE, "reproduce"]
+    assert sections_of(html) == [*TABLE, "errors", "reproduce"]
     assert f"The 344 rows fall into {classes.n_components_} classes" in text
     assert f"of 7 numbers of classes tried, from 1 to 7, {classes.n_components_} has the lowest BIC" in text
     for name in classes.class_names_:
@@ -162,7 +162,7 @@ def test_classifier():
     html = hs.report(model, X, y=y, cost=[[0, 1, 1], [1, 0, 1], [5, 5, 0]])
     found = check(html)
     text = " ".join("".join(found.text).split())
-    assert sections_of(html) == [*TABLE, "classifier", "reproduce"]
+    assert sections_of(html) == [*TABLE, "classifier", "errors", "reproduce"]
     assert "The model distinguishes 3 classes (Adelie 44%, Gentoo 36% and Chinstrap 20%)" in text
     assert "5-fold cross-validation" in text
     assert "least expected cost" in text

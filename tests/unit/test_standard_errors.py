@@ -9,8 +9,12 @@ from numpy.testing import assert_allclose
 
 import halfseen as hs
 from halfseen.engine.loop.em import evaluate
+from halfseen.engine.tables.row_slopes import row_slopes
 from halfseen.errors import DataError, FitError, ParameterError
+from halfseen.estimators.observed import _one_by_one
+from halfseen.estimators.table.table_mixture import TableMixture
 from halfseen.inference.information import information, outer_products
+from halfseen.inference.moves import Moves
 from halfseen.inference.standard_errors import interval
 
 RNG = np.random.default_rng(0)
@@ -45,10 +49,22 @@ def fitted():
     yield "labels", hs.LatentClass(2, **FINE), (PEOPLE[["size", "color"]],), {"labels": labels}
     for shape in ("full", "tied", "diag", "spherical"):
         yield shape, hs.GaussianMixture(2, covariance_type=shape, prior=None, **FINE), (PEOPLE[numbers],), {}
+        if shape in ("full", "tied"):
+            whole = PEOPLE[numbers].dropna()
+            yield f"{shape}, complete", hs.GaussianMixture(2, covariance_type=shape, prior=None, **FINE), (whole,), {}
+    counted = hs.LatentClass(2, columns={"visits": "poisson"}, prior=1.0, **FINE)
+    yield "counts", counted, (PEOPLE[["visits", "color", "size"]],), {}
     yield "naive Bayes", hs.NaiveBayes(unlabeled_weight=1.0, **FINE), (PEOPLE[["size", "color"]], labels), {}
     yield "states", hs.HMM(2, prior=None, **FINE), (PEOPLE[["size"]], [100, 100, 60, 40]), {}
     hidden = hs.BayesNet("color <- C; visits <- C", hidden={"C": 2}, prior=1.0, **FINE)
     yield "network", hidden, (PEOPLE[["color"]].assign(visits=PEOPLE["visits"] > 2),), {}
+    tied = hs.BayesNet("color <- C; shade <- C", hidden={"C": 2}, tied=[["color", "shade"]], prior=1.0, **FINE)
+    yield (
+        "tied network",
+        tied,
+        (PEOPLE[["color"]].assign(shade=PEOPLE["color"].sample(frac=1, random_state=0).values),),
+        {},
+    )
     yield "grammar", hs.PCFG("S -> S S | 'a' | 'b'", prior=None, random_state=0), (SENTENCES,), {}
 
 
@@ -95,8 +111,54 @@ def test_scores_of_units_add_up_to_the_slope(case):
     observed, _ = found(model, X, how)
     engine = model._model
     [step] = evaluate(engine, observed.data, [model._params])
-    total = sum(weight * engine.slope(stats, model._params) for weight, stats in observed.each(model._params))
+    total = observed.weight @ np.concatenate(list(observed.scores(model._params)))
     assert_allclose(total, engine.slope(step.expected.stats, model._params), atol=1e-8 * observed.n_units)
+
+
+def test_scores_of_rows_are_the_slopes_of_their_statistics(case):
+    model, X, how = case
+    if not isinstance(model, TableMixture):
+        pytest.skip("units of other families are evaluated one by one")
+    observed = model._observed(X, **how)
+    prepared = model._model.prepare(model._params)
+    [chunk] = observed.rows(10_000)
+    together = row_slopes(model._model, model._params, prepared, chunk)
+    joint = getattr(model, "covariance_type", "diag") in ("full", "tied")
+    assert (together is None) == ("claims" in X or (joint and X["size"].isna().any())), "what has latent content"
+    if together is not None:
+        slow = _one_by_one(model._model, model._params, prepared, chunk)
+        assert_allclose(together.scores(slow.shape[1]), slow, atol=1e-9)
+
+
+def test_missing_information_is_the_curvature_by_differences(case, monkeypatch):
+    model, X, how = case
+    _, info = found(model, X, how)
+    monkeypatch.setattr("halfseen.inference.information.missing_information", lambda *given: None)
+    _, slow = found(model, X, how)
+    assert_allclose(info.curvature, slow.curvature, atol=1e-5 * np.abs(slow.curvature).max())
+
+
+def test_moving_coordinates_together_or_one_by_one_is_the_same(case, monkeypatch):
+    model, X, how = case
+    named = hs.standard_errors(model, X, **how)
+    size = len(model._model.free(model._params))
+    monkeypatch.setattr(type(model._model), "coupled", lambda self, params: np.zeros(size, dtype=np.intp))
+    slow = hs.standard_errors(model, X, **how)
+    assert slow.note == named.note
+    assert_allclose(named.se, slow.se, rtol=1e-6)
+
+
+def test_a_parameter_of_several_groups_is_found():
+    model = hs.LatentClass(2, prior=None, **FINE).fit(PEOPLE[["size", "color"]])
+    engine, params = model._model, model._params
+    moves = Moves(engine, params, engine.free(params))
+
+    def product(each):
+        return np.array([each["mix"][0, 0] * each["emit"]["gaussian"].mean[0, 0], each["mix"][0, 1]])
+
+    assert moves._owners(product) is None
+    up, down = (product(engine.freed(moves._at + side * 1e-4 * np.eye(len(moves._at))[0], params)) for side in (1, -1))
+    assert_allclose(moves.jacobian(product)[:, 0], (up - down) / 2e-4)
 
 
 def test_as_many_directions_as_free_parameters(case):
@@ -261,3 +323,32 @@ def test_outer_products_do_not_depend_on_the_order_of_rows():
         outer_products(model._model, model._params, model._observed(each), info.basis) for each in (X, X[::-1])
     )
     assert (one == other).all()
+
+
+def test_the_report_shows_them(case):
+    model, X, how = case
+    y = how.get("labels") if isinstance(model, hs.NaiveBayes) else None
+    if "lengths" in how:
+        X = np.split(X.to_numpy(), np.cumsum(how["lengths"])[:-1])
+    elif "labels" in how and y is None:
+        pytest.skip("a report takes no labels of classes")
+    page = hs.report(model, X, y=y)
+    shown = page[page.index('id="errors"') :]
+    errors = hs.standard_errors(case[0], case[1], **how)
+    told = [row[len(errors.labels) + 1] for row in errors.cells()[1:]]
+    assert all(se in shown for se in told if se)
+
+
+def test_the_report_says_why_there_are_none():
+    X = PEOPLE[["size", "color"]]
+    page = hs.report(hs.LatentClass(2, assign="hard", random_state=0).fit(X), X)
+    assert "There are none: the objective is not at its maximum" in page
+
+
+def test_classifiers_weigh_unlabelled_rows_as_in_the_fit():
+    X, y = PEOPLE[["size", "color"]], np.where(np.arange(len(CLASS)) % 3 == 0, CLASS, -1)
+    half = hs.NaiveBayes(unlabeled_weight=0.5, prior=1.0, **FINE).fit(X, y)
+    full = hs.NaiveBayes(unlabeled_weight=1.0, prior=1.0, **FINE).fit(X, y)
+    assert hs.standard_errors(half, X, labels=y).se[0] > hs.standard_errors(full, X, labels=y).se[0]
+    with pytest.raises(ParameterError, match="needs the labels"):
+        hs.standard_errors(half, X)

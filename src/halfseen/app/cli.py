@@ -435,8 +435,20 @@ def info(
         ),
     ] = None,
     error_kind: Annotated[
-        str, Option("--error-kind", metavar="KIND", help="With --errors: hessian, opg (outer products) or robust.")
-    ] = "hessian",
+        str | None,
+        Option(
+            "--error-kind",
+            metavar="KIND",
+            help="With --errors: hessian, opg (outer products) or robust. Default: hessian; with a design robust.",
+        ),
+    ] = None,
+    strata: Annotated[
+        str | None, Option("--strata", metavar="COLUMN", help="With --errors: column with the stratum of each row.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        Option("--cluster", metavar="COLUMN", help="With --errors: column with the sampling cluster of each row."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show what is in a model file."""

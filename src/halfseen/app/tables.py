@@ -113,8 +113,20 @@ def opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: An
 
 def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> StandardErrors:
     """Return the standard errors of a model, given the rows of its fit."""
-    how: dict[str, Any] = {"missing": "drop"} if reading.get("missing_covariates") else {}
-    return standard_errors(model, data(model, reading, request).X, request["error_kind"], **how)
+    named = {option: request[option] for option in ("strata", "cluster") if request[option] is not None}
+    marks: dict[str, Any] = _columns(opened(reading, request), named) if named else {}
+    if reading.get("missing_covariates"):
+        marks["missing"] = "drop"
+    return standard_errors(model, data(model, reading, request).X, request["error_kind"], **marks)
+
+
+def _columns(table: FileTable, named: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of the columns that options name."""
+    for option, name in named.items():
+        if name not in table.names:
+            raise ParameterError(f"--{option} {name}: no such column. Columns: {', '.join(table.names)}.")
+    rows = pa.concat_tables(list(table.batches(everything=True)))
+    return {option: np.array(rows[name].to_pylist(), dtype=object) for option, name in named.items()}
 
 
 def details(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Diagnostics:

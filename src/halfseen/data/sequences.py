@@ -22,6 +22,7 @@ from halfseen.data.canonical import hash_rows, hash_sequences
 from halfseen.data.frames import Source, read
 from halfseen.data.growing import GrowingArray
 from halfseen.data.labels import Evidence
+from halfseen.data.named_columns import taken_out
 from halfseen.data.spill import PART, row_bytes, scratch
 from halfseen.data.table import CHUNK, LARGEST, Schema, Table, check_weight
 from halfseen.errors import DataError, ParameterError
@@ -115,10 +116,15 @@ class Sequences:
         return self.steps.n_observed
 
     @property
+    def observed(self) -> NDArray[np.bool_]:
+        """Whether something was observed of each sequence, (B,)."""
+        firsts = np.cumsum(self.lengths) - self.lengths
+        return np.logical_or.reduceat(~self.steps.blank, firsts)
+
+    @property
     def n_observed_sequences(self) -> float:
         """Weighted number of sequences of which something was observed."""
-        firsts = np.cumsum(self.lengths) - self.lengths
-        return float(self.weight[np.logical_or.reduceat(~self.steps.blank, firsts)].sum())
+        return float(self.weight[self.observed].sum())
 
     def take(self, chosen: Any) -> Sequences:
         """Some of the sequences: an index array, a mask or a slice."""
@@ -381,20 +387,8 @@ def _check_nonempty(lengths: NDArray[Any]) -> None:
 
 def apart(X: Any, groups: Any, time: Any) -> tuple[Any, NDArray[Any] | None, NDArray[Any] | None]:
     """Return the table without its columns of group and time, and their values."""
-    frame = nw.from_native(X, pass_through=True)
-    values: list[NDArray[Any] | None] = []
-    used: list[str] = []
-    for option, given in (("groups", groups), ("time", time)):
-        if isinstance(given, str):
-            if not isinstance(frame, nw.DataFrame) or given not in frame.columns:
-                known = ", ".join(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else "none: not a frame"
-                raise ParameterError(f"{option}={given!r} is no column of X. Columns: {known}.")
-            used.append(given)
-            values.append(np.asarray(frame[given].to_numpy()))
-        else:
-            values.append(None if given is None else np.asarray(given))
-    rest = frame.drop(used).to_native() if used else X
-    return rest, values[0], values[1]
+    rest, found = taken_out(X, {"groups": groups, "time": time})
+    return rest, found["groups"], found["time"]
 
 
 def column_names(X: Any) -> tuple[str, ...]:

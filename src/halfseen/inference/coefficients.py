@@ -165,7 +165,7 @@ def tests_of(estimate: Floats, covariance: Floats, terms: Mapping[str, Sequence[
 
 
 def coefficients(
-    model: Any, X: Any, kind: str = "hessian", *, reference: Any = 0, level: float = 0.95, **how: Any
+    model: Any, X: Any, kind: str | None = None, *, reference: Any = 0, level: float = 0.95, **how: Any
 ) -> Coefficients:
     """Return the coefficients of covariates on class membership, with errors and odds ratios.
 
@@ -173,14 +173,15 @@ def coefficients(
     ----------
     model : LatentClass or GaussianMixture, fitted with covariates
     X : data of the fit
-    kind : {"hessian", "opg", "robust"}, default "hessian"
-        As in `standard_errors`.
+    kind : {"hessian", "opg", "robust"}, optional
+        As in `standard_errors`: "hessian" by default.
     reference : name or number of a class, default 0
         The class that the others are compared with; 0 is the largest.
     level : float, default 0.95
         Probability of the intervals.
     how :
-        As in the fit: `covariates`, unless they are columns of `X`; `missing`, `sample_weight`, `labels`.
+        As in the fit: `covariates`, unless they are columns of `X`; `missing`, `sample_weight`, `labels`. Also `strata`
+        and `cluster`.
 
     Examples
     --------
@@ -216,7 +217,7 @@ def coefficients(
         names,
         estimate,
         own,
-        kind,
+        errors.kind,
         level,
         tests_of(estimate, own, member.design.terms),
         f"{separated}." if separated else "",

@@ -5,7 +5,8 @@ are free parameters (a table of probabilities has a logit for each), so that mat
 directions in which the parameters move.
 
     score of a unit     s[n] = slope(statistics of unit n), by Fisher's identity
-    curvature           I = -d slope / d coordinates, differences of exact slopes, all in one pass
+    curvature           I = -d slope / d coordinates: of a mixture that of complete data less the missing information,
+                        in one pass (Louis 1982); of other models by differences of exact slopes
     outer products      O = sum_n weight[n] s[n] s[n]'
 
 Vocabulary
@@ -17,22 +18,24 @@ basis         (P, R) orthonormal directions of the kept coordinates along which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.model import Model
+from halfseen.engine.tables.mixture import Mixture
+from halfseen.engine.tables.row_slopes import CELLS, missing_information
 from halfseen.errors import FitError
 from halfseen.estimators.observed import Observed
-from halfseen.leaves.leaf import Floats, Stats
+from halfseen.inference.moves import STEP, Moves
+from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
+from halfseen.sums import Runner
 
-STEP = 1e-4  # of a coordinate, to both sides
 AT_ONCE = 64  # candidates in a pass
 LEAST = 1e-3  # units that must support a coordinate: with fewer it is on the boundary
 FLAT = 1e-10  # of the largest change of a parameter: directions in which none changes more
@@ -76,95 +79,83 @@ def information(
 ) -> Information:
     """Return the curvature of the objective at parameters, and how shown parameters depend on the coordinates."""
     at = model.free(params)
+    moves = Moves(model, params, at)
     with runner(n_jobs, len(observed.data.chunks)) as run:
         [step] = evaluate(model, observed.data, [params], runner=run)
         stats = model.with_prior(step)
-        moved = [_both(model, at, params, j) for j in range(len(at))]
-        complete = _differences([_slopes_of(model, stats, params, both) for both in moved])
-        kept = _kept(complete, moved, model.pack(params), model)
-        wanted = np.flatnonzero(kept)
-        slopes = _slopes(model, observed, [each for j in wanted for each in moved[j]], run)
-    jacobian = np.zeros((len(shown(params)), len(at)))
-    for j in wanted:
-        up, down = moved[j]
-        jacobian[:, j] = (shown(up) - shown(down)) / (2 * STEP)
-    basis = _basis(model, params, moved, kept)
+        complete = moves.curvature(lambda each: model.slope(model.recentre(stats, params, each), each))
+        packed = moves.jacobian(model.pack)
+        kept = packed.any(axis=0) & moves.to_both_sides() & (np.diagonal(complete) > LEAST)
+        both = kept[:, None] & kept[None]
+        curvature = _by_louis(model, params, observed, complete, run)
+        if curvature is None:
+            curvature = _by_differences(model, params, at, observed, np.flatnonzero(kept), run)
+    basis = _basis(packed, kept, moves.groups)
     return Information(
         at,
         kept,
-        jacobian,
+        np.where(kept, moves.jacobian(shown), 0.0),
         basis,
         model.slope(stats, params) @ basis,
-        _within(basis, _differences(list(zip(slopes[::2], slopes[1::2], strict=True)), wanted, len(at))),
-        _within(basis, _prior(model, params, moved, wanted, len(at))),
-        _within(basis, np.where(kept[:, None] & kept[None], complete, 0.0)),
+        _within(basis, np.where(both, curvature, 0.0)),
+        _within(basis, np.where(both, _prior(model, params, moves), 0.0)),
+        _within(basis, np.where(both, complete, 0.0)),
     )
 
 
-def _slopes_of(model: Model, stats: Stats, about: Params, both: tuple[Params, Params]) -> tuple[Floats, Floats]:
-    """Return the slopes of the same statistics, gathered under `about`, at parameters above and below."""
-    up, down = (model.slope(model.recentre(stats, about, each), each) for each in both)
-    return up, down
+def _by_louis(model: Model, params: Params, observed: Observed, complete: Floats, run: Runner) -> Floats | None:
+    """Return the curvature of complete data less the missing information; None where rows have no gradients."""
+    if observed.rows is None or not isinstance(model, Mixture):
+        return None
+    chunks = observed.rows(max(CELLS // len(complete), 1))
+    found = missing_information(model, params, chunks, len(complete), run)
+    return None if found is None else complete - found[0]
 
 
-def _both(model: Model, at: Floats, params: Params, j: int) -> tuple[Params, Params]:
-    """Return parameters with coordinate j moved up and down."""
-    move = np.zeros(len(at))
-    move[j] = STEP
-    return model.freed(at + move, params), model.freed(at - move, params)
-
-
-def _kept(complete: Floats, moved: Sequence[tuple[Params, Params]], packed: Floats, model: Model) -> NDArray[np.bool_]:
-    """Return which coordinates move to both sides, with enough units behind them."""
-    free = [all((model.pack(each) != packed).any() for each in both) for both in moved]
-    return np.array(free, dtype=bool) & (np.diagonal(complete) > LEAST)
-
-
-def _slopes(model: Model, observed: Observed, candidates: Sequence[Params], run: Any) -> list[Floats]:
-    """Return the slope of the objective at each candidate, several in each pass."""
-    found: list[Floats] = []
+def _by_differences(
+    model: Model, params: Params, at: Floats, observed: Observed, wanted: NDArray[np.intp], run: Runner
+) -> Floats:
+    """Return minus the differences of exact slopes along the wanted coordinates, several in each pass."""
+    candidates = [model.freed(at + side * STEP * unit, params) for unit in np.eye(len(at))[wanted] for side in (1, -1)]
+    slopes: list[Floats] = []
     for first in range(0, len(candidates), AT_ONCE):
         steps = evaluate(model, observed.data, candidates[first : first + AT_ONCE], runner=run)
-        found += [model.slope(model.with_prior(step), step.params) for step in steps]
-    return found
-
-
-def _differences(pairs: Sequence[tuple[Floats, Floats]], at: NDArray[np.intp] | None = None, size: int = 0) -> Floats:
-    """Return minus the derivative of slopes, (P, P), symmetric, from slopes above and below along some coordinates."""
-    rows = np.array([(down - up) / (2 * STEP) for up, down in pairs])
-    if at is None:
-        return (rows + rows.T) / 2
-    full = np.zeros((size, size))
-    if len(at):
-        part = rows[:, at]
-        full[np.ix_(at, at)] = (part + part.T) / 2
+        slopes += [model.slope(model.with_prior(step), step.params) for step in steps]
+    full = np.zeros((len(at), len(at)))
+    if len(wanted):
+        part = (np.array(slopes[1::2]) - np.array(slopes[::2]))[:, wanted] / (2 * STEP)
+        full[np.ix_(wanted, wanted)] = (part + part.T) / 2
     return full
 
 
-def _prior(model: Model, params: Params, moved: Sequence[Any], at: NDArray[np.intp], size: int) -> Floats:
+def _prior(model: Model, params: Params, moves: Moves) -> Floats:
     """Return the curvature of the log-prior."""
     if model.prior(params) is None:
-        return np.zeros((size, size))
+        return np.zeros((len(moves.groups), len(moves.groups)))
 
     def slope(each: Params) -> Floats:
         pseudo = model.prior(each)
         assert pseudo is not None
         return model.slope(pseudo, each)
 
-    return _differences([(slope(up), slope(down)) for up, down in (moved[j] for j in at)], at, size)
+    return moves.curvature(slope)
 
 
-def _basis(model: Model, params: Params, moved: Sequence[Any], kept: NDArray[np.bool_]) -> Floats:
+def _basis(packed: Floats, kept: NDArray[np.bool_], groups: NDArray[np.intp]) -> Floats:
     """Return orthonormal directions in which the parameters, as a density sees them, change."""
-    packed = np.array(
-        [(model.pack(up) - model.pack(down)) / (2 * STEP) for (up, down), free in zip(moved, kept, strict=True) if free]
-    ).T
-    basis = np.zeros((len(kept), 0))
-    if packed.size:
-        _, sizes, directions = np.linalg.svd(packed, full_matrices=False)
-        basis = np.zeros((len(kept), int((sizes > FLAT * sizes[0]).sum())))
-        basis[kept] = directions[: basis.shape[1]].T
-    return basis
+    found = []
+    for g in np.unique(groups[kept]):
+        own = np.flatnonzero(kept & (groups == g))
+        part = packed[:, own]
+        found.append((own, *np.linalg.svd(part[part.any(axis=1)], full_matrices=False)[1:]))
+    largest = max((sizes.max(initial=0.0) for _, sizes, _ in found), default=0.0)
+    columns = []
+    for own, sizes, directions in found:
+        for direction in directions[sizes > FLAT * largest]:
+            column = np.zeros(len(kept))
+            column[own] = direction
+            columns.append(column)
+    return np.array(columns).T if columns else np.zeros((len(kept), 0))
 
 
 def _within(basis: Floats, matrix: Floats) -> Floats:
@@ -174,9 +165,11 @@ def _within(basis: Floats, matrix: Floats) -> Floats:
 def outer_products(model: Model, params: Params, observed: Observed, basis: Floats) -> Floats:
     """Return the sum over units of weight times the outer product of scores, (R, R)."""
     total = np.zeros((basis.shape[1], basis.shape[1]))
-    for weight, stats in observed.each(params):
-        score = model.slope(stats, params) @ basis
-        total += weight * np.outer(score, score)
+    done = 0
+    for scores in observed.scores(params):
+        own = scores @ basis
+        total += own.T @ (observed.weight[done : done + len(own), None] * own)
+        done += len(own)
     return total
 
 
@@ -191,6 +184,8 @@ def unidentified(found: Information) -> Floats:
 
     Raises `FitError` where it rises: the parameters are not at a maximum.
     """
+    if _positive(found.curvature - RANK * found.complete):
+        return np.zeros((found.n_free, 0))
     sizes, directions = np.linalg.eigh(found.complete)
     whiten = directions / np.sqrt(np.maximum(sizes, sizes.max(initial=0.0) * 1e-12))
     values, vectors = np.linalg.eigh(whiten.T @ found.curvature @ whiten)
@@ -200,3 +195,12 @@ def unidentified(found: Information) -> Floats:
             "and a larger max_iter, or with more starts (n_init)."
         )
     return whiten @ vectors[:, values < RANK]
+
+
+def _positive(matrix: Floats) -> bool:
+    """Whether a symmetric matrix is positive definite."""
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True

@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.stats import norm, t
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Source, frame_from_dict
+from halfseen.data.named_columns import taken_out
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.named_parameters import Bounds, NamedParameters
+from halfseen.estimators.observed import Observed
+from halfseen.inference.design import Design, read_design
 from halfseen.inference.information import LEAST, Information, gain_left, information, outer_products, unidentified
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
@@ -41,6 +44,8 @@ class StandardErrors:
     se, low, high : (Q,) array    NaN where `note` says why
     note : list of str            "boundary", "fixed" or "not identified" in place of a number, else empty
     covariance : (Q, Q) array     of the estimates
+    design : Design or None       strata and clusters
+    effect : (Q,) array or None   design effects: variances over those of a simple random sample of as many units
     """
 
     kind: str
@@ -53,22 +58,36 @@ class StandardErrors:
     note: list[str]
     covariance: Floats = field(repr=False)
     template: Source | None = field(default=None, repr=False)
+    design: Design | None = field(default=None, repr=False)
+    effect: Floats | None = field(default=None, repr=False)
 
     def to_frame(self) -> Any:
-        """Return a table: a row for each parameter, with estimate, se, low, high and note."""
+        """Return a table: a row for each parameter, with estimate, se, low, high, note, and deff of a design."""
         numbers = {"estimate": self.estimate.tolist()}
         for name in ("se", "low", "high"):
             found = getattr(self, name)
             numbers[name] = [None if gone else value for value, gone in zip(found.tolist(), self.note, strict=True)]
+        if self.effect is not None:
+            shown = zip(self.effect.tolist(), self.note, strict=True)
+            numbers["deff"] = [None if gone else value for value, gone in shown]
         return frame_from_dict({**self.labels, **numbers, "note": list(self.note)}, self.template)
 
-    def __str__(self) -> str:
+    def cells(self) -> list[list[str]]:
+        """Return the table as text: a header, then a row for each parameter."""
+        arrays = [self.se, self.low, self.high]
         header = [*self.labels, "estimate", "se", "low", "high"]
+        if self.effect is not None:
+            arrays.append(self.effect)
+            header.append("deff")
         rows = [header]
         for i, said in enumerate(self.note):
             names = [str(column[i]) for column in self.labels.values()]
-            figures = [said, "", ""] if said else [_digits(array[i]) for array in (self.se, self.low, self.high)]
+            figures = [said, *[""] * (len(arrays) - 1)] if said else [_digits(array[i]) for array in arrays]
             rows.append([*names, _digits(self.estimate[i]), *figures])
+        return rows
+
+    def __str__(self) -> str:
+        rows = self.cells()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         n_names = len(self.labels)
         return "\n".join(
@@ -84,7 +103,16 @@ def _digits(value: float) -> str:
     return f"{value:.{SHOWN}f}" if 1e-3 <= abs(value) < 1e5 or value == 0 else f"{value:.{SHOWN - 1}e}"
 
 
-def standard_errors(model: Any, X: Any, kind: str = "hessian", *, level: float = 0.95, **how: Any) -> StandardErrors:
+def standard_errors(
+    model: Any,
+    X: Any,
+    kind: str | None = None,
+    *,
+    strata: Any = None,
+    cluster: Any = None,
+    level: float = 0.95,
+    **how: Any,
+) -> StandardErrors:
     """Return standard errors and intervals of all parameters of a fitted model.
 
     The model must be at the maximum of its objective for these data: give those of the fit. After a fit with a prior
@@ -96,10 +124,14 @@ def standard_errors(model: Any, X: Any, kind: str = "hessian", *, level: float =
     ----------
     model : fitted LatentClass, GaussianMixture, NaiveBayes, GaussianClassifier, HMM, BayesNet or PCFG
     X : data of the fit
-    kind : {"hessian", "opg", "robust"}, default "hessian"
+    kind : {"hessian", "opg", "robust"}, default "hessian"; "robust" where there is a design
         "hessian": the inverse curvature of the log-likelihood. "opg": the inverse sum of outer products of the scores
         of units (rows, sequences, sentences), as poLCA. "robust": the sandwich of both, valid also where the model is
-        wrong. The last two need more units than there are free parameters.
+        wrong. The last two need more units than there are free parameters. With `strata`, `cluster` or survey weights
+        (`weight_kind="survey"`) errors are linearised, which is the robust kind for such a sample.
+    strata, cluster : (N,) array or name of a column of X, optional
+        Stratum and cluster (primary sampling unit) of each unit; clusters lie within strata. Clusters are taken as
+        drawn with replacement; intervals use t with clusters less strata degrees of freedom.
     level : float, default 0.95
         Probability of the intervals.
     how :
@@ -122,8 +154,9 @@ def standard_errors(model: Any, X: Any, kind: str = "hessian", *, level: float =
     x0       no     class 0    0.7000    0.0458  0.6034  0.7816
     x0       yes    class 0    0.3000    0.0458  0.2184  0.3966
     """
-    options.one_of("kind", kind, KINDS)
-    alpha = 1 - options.number("level", level, 0, 1)
+    if kind is not None:
+        options.one_of("kind", kind, KINDS)
+    options.number("level", level, 0, 1)
     if not hasattr(model, "_named_parameters"):
         raise ParameterError(
             f"{type(model).__name__} has no standard errors. They are for LatentClass, GaussianMixture, NaiveBayes, "
@@ -132,10 +165,15 @@ def standard_errors(model: Any, X: Any, kind: str = "hessian", *, level: float =
     check_is_fitted(model)
     _check_size(model)
     _check_reading(model, how)
-    observed = model._observed(X, **how)
+    X, marks = taken_out(X, {"strata": strata, "cluster": cluster})
+    weighted = getattr(model, "weight_kind", "frequency") == "survey"
+    designed = weighted or strata is not None or cluster is not None
+    kind = _checked_kind(kind, designed)
+    observed = model._observed(X, **how, **({"apart": True} if designed and _keeps_rows(model) else {}))
     if not observed.n_units:
         raise DataError("nothing is observed in these data: there are no standard errors.")
     model = getattr(model, "_inferred", lambda: model)()  # with covariates the model that knows them
+    design = read_design(marks["strata"], marks["cluster"], observed.given) if designed else None
     named: NamedParameters = model._named_parameters()
 
     def shown(params: Params) -> Floats:
@@ -148,16 +186,46 @@ def standard_errors(model: Any, X: Any, kind: str = "hessian", *, level: float =
     flat = unidentified(found)
     keep = _complement(flat, found)
     _check_maximum(gain_left(found, keep))
-    outer = None
-    if kind != "hessian":
-        if observed.n_units <= found.n_free:
-            raise FitError(
-                f"kind={kind!r} needs more units than the {found.n_free} free parameters; there are "
-                f'{observed.n_units:g}. Use kind="hessian".'
-            )
-        outer = outer_products(model._model, model._params, observed, found.basis)
+    outer = _outer(model, observed, found, kind, design)
     covariance = _covariance(found, outer, kind, keep)
-    return _result(kind, level, alpha, named, covariance, _notes(named, found, flat, covariance), model)
+    notes = _notes(named, found, flat, covariance)
+    plain = None if design is None else _covariance(found, None, "hessian", keep) * _drawn(observed)
+    return _result(kind, level, named, covariance, notes, model, design, plain)
+
+
+def _checked_kind(kind: str | None, designed: bool) -> str:
+    """Return the kind of errors; of a designed sample there is one."""
+    if kind in ("hessian", "opg") and designed:
+        raise ParameterError(
+            f'kind={kind!r} takes units as drawn independently, each as often as its weight says. Use kind="robust" '
+            "with strata, clusters or survey weights."
+        )
+    return kind or ("robust" if designed else "hessian")
+
+
+def _keeps_rows(model: Any) -> bool:
+    """Whether rows are merged unless they are asked for apart."""
+    return "apart" in signature(model._observed).parameters
+
+
+def _outer(model: Any, observed: Observed, found: Information, kind: str, design: Design | None) -> Floats | None:
+    """Return the variance of the sum of scores, by units or by the design; None where none is asked for."""
+    if kind == "hessian":
+        return None
+    if design is not None:
+        return design.variance(observed, model._params, found.basis)
+    if observed.n_units <= found.n_free:
+        raise FitError(
+            f"kind={kind!r} needs more units than the {found.n_free} free parameters; there are "
+            f'{observed.n_units:g}. Use kind="hessian".'
+        )
+    return outer_products(model._model, model._params, observed, found.basis)
+
+
+def _drawn(observed: Observed) -> float:
+    """Return the mean weight: the inverse curvature times it is the variance in a simple sample of as many units."""
+    used = observed.place >= 0
+    return float(observed.given[used].sum() / np.count_nonzero(used))
 
 
 def _check_size(model: Any) -> None:
@@ -170,7 +238,7 @@ def _check_size(model: Any) -> None:
 
 def _check_reading(model: Any, how: Mapping[str, Any]) -> None:
     """Refuse arguments that do not say how the data of this model are read."""
-    known = [name for name in signature(model._observed).parameters if name not in ("X", "sentences")]
+    known = [name for name in signature(model._observed).parameters if name not in ("X", "sentences", "apart")]
     for name in how:
         if name not in known:
             raise ParameterError(f"{name}= is not known for a {type(model).__name__}. It takes {', '.join(known)}.")
@@ -232,16 +300,28 @@ def _note(value: float, bounds: Bounds, lost: bool, var: float) -> str:
 
 
 def _result(
-    kind: str, level: float, alpha: float, named: NamedParameters, covariance: Floats, note: list[str], model: Any
+    kind: str,
+    level: float,
+    named: NamedParameters,
+    covariance: Floats,
+    note: list[str],
+    model: Any,
+    design: Design | None = None,
+    plain: Floats | None = None,
 ) -> StandardErrors:
     gone = np.array([bool(said) for said in note])
     se = np.where(gone, np.nan, np.sqrt(np.maximum(np.diagonal(covariance), 0.0)))
     low, high = np.full(len(se), np.nan), np.full(len(se), np.nan)
-    far = float(norm.ppf(1 - alpha / 2))
+    tail = (1 - level) / 2
+    far = float(norm.isf(tail) if design is None else t.isf(tail, design.freedom))
     for i in np.flatnonzero(~gone):
         low[i], high[i] = interval(float(named.values[i]), float(se[i]) * far, named.bounds[i])
+    effect = None
+    if plain is not None:
+        effect = np.divide(np.diagonal(covariance), np.diagonal(plain), out=np.full(len(se), np.nan), where=~gone)
+    template = getattr(model, "_template", None)
     return StandardErrors(
-        kind, level, named.labels, named.values, se, low, high, note, covariance, getattr(model, "_template", None)
+        kind, level, named.labels, named.values, se, low, high, note, covariance, template, design, effect
     )
 
 

@@ -22,7 +22,7 @@ from halfseen.assign import Assign
 from halfseen.errors import ParameterError
 from halfseen.kernels import active as kernels
 from halfseen.leaves.exact import Shares, Weights
-from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, Floats, Leaf, Stats, frozen
+from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, Floats, Leaf, Slopes, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
 
 TINY = np.finfo(np.float64).tiny
@@ -169,6 +169,24 @@ class Categorical(Leaf):
             slope = self._slope(stats, params, moves)
         return slope.ravel()
 
+    def slopes(self, params: Floats, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
+        """values[n, s] = (cell s of row n) - params[component, s] for every column that is observed in row n."""
+        if limits.fixed is not None or limits.floor is not None:
+            return None
+        starts, sizes = self._filled
+        codes = np.asarray(data)[:, np.diff(self.offsets) > 0]
+        values = np.where(np.repeat(codes >= 0, sizes, axis=1), -params[component], 0.0)
+        rows, columns = np.nonzero(codes >= 0)
+        values[rows, starts[columns] + codes[rows, columns]] += 1.0
+        values[:, params[component] <= 0] = 0.0
+        width = values.shape[1]
+        return Slopes(component * width + np.arange(width), values)
+
+    def coupled(self, params: Floats, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return the row of the table that each cell stands in: its cells sum to one."""
+        rows = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        return (np.arange(len(params))[:, None] * len(self.offsets) + rows).ravel()
+
     def _slope(self, stats: Stats, params: Floats, moves: NDArray[np.bool_]) -> Floats:
         total, mass = self._spread(np.where(moves, stats, 0.0)), self._spread(np.where(moves, params, 0.0))
         return np.where(moves, stats - params * np.divide(total, mass, out=np.zeros_like(mass), where=moves), 0.0)
@@ -303,6 +321,10 @@ class Cells(Categorical):
         super().__init__(n_rows, cardinalities, pseudo)
         object.__setattr__(self, "axes", axes)
         object.__setattr__(self, "stats_axis", axes[0])
+
+    def slopes(self, params: Floats, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
+        """Return None: its usage are counts of cells, not rows of data."""
+        return None
 
     def prepare(self, params: Floats) -> Floats:
         """Return the log-table."""

@@ -23,7 +23,7 @@ from halfseen.assign import Assign
 from halfseen.errors import FitError
 from halfseen.kernels import active as kernels
 from halfseen.leaves.exact import Joined, Moments, Shares, Weights
-from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, ROUNDING, Floats, Leaf, Stats, frozen, refuse_improper
+from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, ROUNDING, Floats, Leaf, Slopes, Stats, frozen, refuse_improper
 from halfseen.leaves.limits import FREE, Limits
 
 EPS = 10 * float(np.finfo(np.float64).eps)  # of sums of a few terms
@@ -236,6 +236,22 @@ class Gaussian(Leaf):
         if limits.fixed is not None:
             mean, log_var = np.where(limits.fixed.mean, 0.0, mean), np.where(limits.fixed.var, 0.0, log_var)
         return np.concatenate([mean.ravel(), log_var.ravel()])
+
+    def slopes(self, params: GaussianParams, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
+        """Return scale * away / var and (away^2 / var - 1) / 2, away = x - mean, of the cells that are observed."""
+        if limits.fixed is not None:
+            return None
+        mean, var = params.mean[component], params.var[component]
+        away = np.asarray(data, dtype=np.float64) - mean
+        first = np.nan_to_num(self.scale * away / var)
+        second = self._even(np.nan_to_num(0.5 * (away**2 / var - 1)))
+        width = len(mean)
+        at = component * width + np.arange(width)
+        return Slopes(np.concatenate([at, self.n_components * width + at]), np.concatenate([first, second], axis=1))
+
+    def coupled(self, params: GaussianParams, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return the (component, column) of each mean and variance."""
+        return np.tile(np.arange(params.mean.size), 2)
 
     def draw(
         self, stats: Stats, about: GaussianParams, rng: np.random.Generator, limits: Limits = FREE

@@ -29,6 +29,8 @@ latent                       with latent content: its entropy and divergence, fo
 You may implement
 -----------------
 free, freed, slope           unconstrained coordinates, and the gradient in them (`engine.loop.gradient`)
+slopes                       the gradient row by row, for standard errors in one pass
+coupled                      which coordinates belong together, so that others can be moved at the same time
 draw, average, quantile      draws from the posterior, its mean and quantiles (`engine.loop.gibbs`)
 
 The density that `draw` draws from is proportional to exp(complete(stats, about, .)), with respect to the parameters
@@ -83,6 +85,19 @@ class Latent(NamedTuple):
     def plus(self, other: Latent) -> Latent:
         """Return the sums: of other rows, or of variables that are independent given the component."""
         return Latent(self.entropy + other.entropy, self.kl + other.kl)
+
+
+class Slopes(NamedTuple):
+    """Gradients of the log-probabilities of rows in one component.
+
+    Attributes
+    ----------
+    at : (Q,) array          which coordinates the component has
+    values : (N, Q) array    the gradient of each row in them
+    """
+
+    at: NDArray[np.intp]
+    values: Floats
 
 
 class Leaf(ABC):
@@ -258,6 +273,20 @@ class Leaf(ABC):
         entries on a floor that would go below it.
         """
         raise lacking(self, "slope", 'Gradient methods need it; use method="em".')
+
+    def slopes(self, params: Params, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
+        """Return d log p(row | component) in the coordinates of `free`, row by row; None where it is not known so.
+
+        For rows in which nothing is latent, given the component. Coordinates on a floor are not left out.
+        """
+        return None
+
+    def coupled(self, params: Params, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return a number for each coordinate of `free`: coordinates with different numbers are not coupled.
+
+        They move different parameters, and `complete` is a sum of terms that depend on one number each.
+        """
+        return np.zeros(len(self.free(params, limits)), dtype=np.intp)
 
     def draw(self, stats: Stats, about: Params, rng: np.random.Generator, limits: Limits = FREE) -> Params:
         """Return parameters drawn from the density proportional to exp(complete(stats, about, .)).

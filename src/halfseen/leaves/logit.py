@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from halfseen.assign import Assign
-from halfseen.leaves.leaf import NO_MASS, ROUNDING, Floats, Leaf, Stats, frozen, lacking, n_rows
+from halfseen.leaves.leaf import NO_MASS, ROUNDING, Floats, Leaf, Slopes, Stats, frozen, lacking, n_rows
 from halfseen.leaves.limits import FREE, Limits
 
 BLOCK = "(covariates)"  # the block of a table that has them: (N, P), ones first, the others in units of their spread
@@ -233,6 +233,13 @@ class Logit(Leaf):
     def slope(self, stats: Stats, params: Floats, limits: Limits = FREE) -> Floats:
         """Return the gradient."""
         return _centred(stats[2 : 2 + self.n_covariates]).ravel()
+
+    def slopes(self, params: Floats, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
+        """values[n, (p, j)] = z[n, p] ([j = component] - p[n, j])."""
+        z = data[BLOCK]
+        apart = np.eye(self.n_components)[component] - np.exp(log_softmax(z @ params, axis=1))
+        values = (z[:, :, None] * apart[:, None, :]).reshape(len(z), -1)
+        return Slopes(np.arange(values.shape[1]), values)
 
     def reorder(self, stats: Stats, order: NDArray[np.int64]) -> Stats:
         """Return the statistics with components in another order, along both axes of the curvature."""

@@ -259,6 +259,10 @@ class NegBin(Leaf):
         by_size = np.where(fixed.size | at_end, 0.0, by_size)
         return np.concatenate([by_mean.ravel(), by_size.ravel()])
 
+    def coupled(self, params: NegBinParams, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return the (component, column) of each mean and size."""
+        return np.tile(np.arange(params.mean.size), 2)
+
     # ---- draws ---------------------------------------------------------------------------------------------------
 
     def draw(self, stats: Stats, about: NegBinParams, rng: np.random.Generator, limits: Limits = FREE) -> NegBinParams:

@@ -31,7 +31,7 @@ from halfseen.errors import FitError, ParameterError
 from halfseen.kernels import active as kernels
 from halfseen.kernels.missing_cells import complete_rows, patterns
 from halfseen.leaves.gaussian import PseudoRows, lowest_variances, plain_columns
-from halfseen.leaves.leaf import NO_MASS, ROUNDING, Floats, Latent, Leaf, Stats, frozen
+from halfseen.leaves.leaf import NO_MASS, ROUNDING, Floats, Latent, Leaf, Slopes, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
 
 LOG_2PI = float(np.log(2 * np.pi))
@@ -440,6 +440,36 @@ class Normal(Leaf):
         slope[fixed.cov[: len(slope)]] = 0.0
         mean[fixed.mean] = 0.0
         return np.concatenate([mean.ravel(), self._triangle(slope).ravel()])
+
+    def slopes(self, params: NormalParams, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
+        """Return y and y (y' L) - P L on the factor L, with y = P away: `slope` of every complete row.
+
+        Rows with some cells missing have latent content, and covariances on a floor do not move freely: None.
+        """
+        missing = np.isnan(data)
+        gone = missing.all(axis=1)
+        if limits.fixed is not None or (missing.any(axis=1) & ~gone).any() or self.collapsed(params, limits):
+            return None
+        precision = self.prepare(params).precision[component] * self._unit
+        factor = np.linalg.cholesky(params.cov[component] / self._unit)
+        away = np.where(missing, 0.0, (data - params.mean[component]) / self.scale)
+        pulled = away @ precision
+        inside = pulled[:, :, None] * (pulled @ factor)[:, None] - precision @ factor
+        diagonal = np.arange(self._width)
+        inside[:, diagonal, diagonal] *= np.diagonal(factor)
+        inside[gone] = 0.0
+        triangles = self._triangle(np.tril(inside)).reshape(len(inside), -1)
+        means, first = self.n_components * self._width, 0 if self.tied else component * triangles.shape[1]
+        at = [component * self._width + np.arange(self._width), means + first + np.arange(triangles.shape[1])]
+        return Slopes(np.concatenate(at), np.concatenate([pulled, triangles], axis=1))
+
+    def coupled(self, params: NormalParams, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return the component of each coordinate; with a tied covariance all belong together."""
+        if self.tied:
+            return super().coupled(params, limits)
+        component = np.arange(self.n_components)
+        triangle = self._width * (self._width + 1) // 2
+        return np.concatenate([np.repeat(component, self._width), np.repeat(component, triangle)])
 
     def _upward(self, slope: Floats, covs: Floats, limits: Limits) -> Floats:
         """Leave out what would push eigenvalues on the floor below it; `slope` is that in cov / unit."""

@@ -20,7 +20,7 @@ from scipy.special import gammaincc, gammainccinv
 from halfseen.assign import Assign
 from halfseen.kernels import active as kernels
 from halfseen.leaves.exact import Joined, Moments, Weights
-from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, ROUNDING, Floats, Leaf, Stats, frozen, refuse_improper
+from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, ROUNDING, Floats, Leaf, Slopes, Stats, frozen, refuse_improper
 from halfseen.leaves.limits import FREE, Limits
 
 LARGEST = 1e18  # rate that NumPy can draw whole numbers for
@@ -141,6 +141,18 @@ class Poisson(Leaf):
         if limits.fixed is not None:
             moves &= ~np.asarray(limits.fixed)
         return np.where(moves, slope, 0.0).ravel()
+
+    def slopes(self, params: Floats, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
+        """Return x - rate of the cells that are observed; zero for a rate of exactly zero."""
+        if limits.fixed is not None:
+            return None
+        rate = params[component]
+        values = np.where(rate > 0, np.nan_to_num(np.asarray(data, dtype=np.float64) - rate), 0.0)
+        return Slopes(component * len(rate) + np.arange(len(rate)), values)
+
+    def coupled(self, params: Floats, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return a number for each rate."""
+        return np.arange(params.size)
 
     def draw(self, stats: Stats, about: Floats, rng: np.random.Generator, limits: Limits = FREE) -> Floats:
         """Draw rates from Gamma(events + 1) / mass, cut off at the floor."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from halfseen.assign import Assign
 from halfseen.leaves.exact import Joined, Weights
-from halfseen.leaves.leaf import Floats, Latent, Leaf, Stats
+from halfseen.leaves.leaf import Floats, Latent, Leaf, Slopes, Stats
 from halfseen.leaves.limits import FREE, Limits, Params
 
 
@@ -93,6 +93,16 @@ class Bundle(Leaf):
             return None
         absent = {name: np.zeros(self.leaves[name].stats_shape) for name in found if name not in present}
         return self._join(present | absent)
+
+    def coupled(self, params: Params, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return those of every leaf: leaves are not coupled with each other."""
+        found: list[NDArray[np.intp]] = []
+        first = 0
+        for name, leaf in self.leaves.items():
+            own = leaf.coupled(params[name], limits.of(name))
+            found.append(first + own)
+            first += int(own.max(initial=-1)) + 1
+        return np.concatenate(found) if found else np.zeros(0, dtype=np.intp)
 
     def log_prior(self, params: Params) -> float:
         """Return the sum over leaves."""
@@ -240,6 +250,18 @@ class Product(Bundle):
                 return None
             found.append(own)
         return Joined(found)
+
+    def slopes(self, params: Params, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
+        """Return those of all blocks side by side, if every block knows them."""
+        found = []
+        first = 0
+        for name, leaf in self.leaves.items():
+            own = leaf.slopes(params[name], data[name], component, limits.of(name))
+            if own is None:
+                return None
+            found.append(Slopes(own.at + first, own.values))
+            first += len(leaf.free(params[name], limits.of(name)))
+        return Slopes(np.concatenate([own.at for own in found]), np.concatenate([own.values for own in found], axis=1))
 
     def settled(self, data: Any) -> NDArray[np.bool_] | None:
         """Whether a row is settled in every block."""

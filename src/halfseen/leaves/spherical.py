@@ -67,6 +67,10 @@ class Spherical(Gaussian):
         width = len(self.scale)
         return (width * self._even(freedom) - 2) / 2, width * self._even(squares) / 2
 
+    def coupled(self, params: GaussianParams, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return the component of each mean and variance: its columns share the variance."""
+        return np.tile(np.repeat(np.arange(self.n_components), len(self.scale)), 2)
+
     def n_free(self, limits: Limits = FREE) -> int:
         """Return K D + K, less what is fixed."""
         _refuse_parts(limits)

@@ -62,10 +62,10 @@ class Tables(Cells):
         return super().maximise(self._first(params), like, limits)
 
     def freed(self, vector: Floats, like: Floats, limits: Limits = FREE) -> Floats:
-        """Move inside; tied rows are equal to the last bit."""
+        """Move inside by the mean of the coordinates of tied rows, which are then equal to the last bit."""
         if self._shared is None:
             return super().freed(vector, like, limits)
-        logits = vector.reshape(like.shape)[:, self._shared]
+        logits = self._pooled(vector.reshape(like.shape)) / self._pooled(np.ones_like(like))
         parts = np.exp(logits - logits.max(axis=1, initial=0.0, keepdims=True))
         return super().maximise(parts, like, limits.with_fixed(like <= 0))
 
@@ -74,6 +74,11 @@ class Tables(Cells):
         if self._shared is None:
             return super().slope(stats, params, limits)
         return super().slope(self._pooled(stats) / self._pooled(np.ones_like(stats)), params, limits)
+
+    def coupled(self, params: Floats, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return the row of each cell; with tied rows all belong together."""
+        found = super().coupled(params, limits)
+        return found if self._shared is None else np.zeros_like(found)
 
     def n_free(self, limits: Limits = FREE) -> int:
         """Count tied rows once."""

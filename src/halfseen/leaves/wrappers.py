@@ -17,7 +17,7 @@ from halfseen.assign import Assign
 from halfseen.errors import ParameterError
 from halfseen.leaves.categorical import Categorical
 from halfseen.leaves.exact import Joined, Moments, Shares, Weights
-from halfseen.leaves.leaf import Floats, Latent, Leaf, Stats, arrays, frozen, map_arrays
+from halfseen.leaves.leaf import Floats, Latent, Leaf, Slopes, Stats, arrays, frozen, map_arrays, n_rows
 from halfseen.leaves.limits import FREE, Limits, Params, filled
 
 
@@ -179,6 +179,14 @@ class Wrapped(Leaf):
         """As inside, within these limits too."""
         return self.leaf.slope(stats, params, self._within(limits))
 
+    def slopes(self, params: Params, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
+        """As inside, within these limits too."""
+        return self.leaf.slopes(params, data, component, self._within(limits))
+
+    def coupled(self, params: Params, limits: Limits = FREE) -> NDArray[np.intp]:
+        """As inside, within these limits too."""
+        return self.leaf.coupled(params, self._within(limits))
+
     def draw(self, stats: Stats, about: Params, rng: np.random.Generator, limits: Limits = FREE) -> Params:
         """As inside, within these limits too."""
         return self.leaf.draw(stats, about, rng, self._within(limits))
@@ -263,6 +271,12 @@ class Frozen(Wrapped):
     def slope(self, stats: Stats, params: Params, limits: Limits = FREE) -> Floats:
         """Return zero for what is fixed."""
         return np.zeros_like(self.free(params, limits)) if self.fixed is None else super().slope(stats, params, limits)
+
+    def slopes(self, params: Params, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
+        """Return no coordinates where all is fixed."""
+        if self.fixed is None:
+            return Slopes(np.zeros(0, dtype=np.intp), np.zeros((n_rows(data), 0)))
+        return super().slopes(params, data, component, limits)
 
     def draw(self, stats: Stats, about: Params, rng: np.random.Generator, limits: Limits = FREE) -> Params:
         """Return `about` itself, or draw the entries that are free."""
@@ -362,6 +376,14 @@ class Tied(Wrapped):
         """Return the mean slope of what is tied: the gradient among parameters that are equal."""
         shared = self._pooled(stats) / self._pooled(np.ones_like(stats))
         return self.leaf.slope(self._average(shared), params, limits)
+
+    def slopes(self, params: Params, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
+        """Return None: a coordinate of what is tied moves several components."""
+        return None
+
+    def coupled(self, params: Params, limits: Limits = FREE) -> NDArray[np.intp]:
+        """Return zeros: what is tied couples components or cells."""
+        return np.zeros(len(self.free(params, limits)), dtype=np.intp)
 
     def draw(self, stats: Stats, about: Params, rng: np.random.Generator, limits: Limits = FREE) -> Params:
         """Draw from the pooled statistics, once for what is tied."""

@@ -42,6 +42,15 @@ class Material:
     cost: ArrayLike | None = None
     command: str | None = None
 
+    @property
+    def data(self) -> Any:
+        """The data as estimators take them."""
+        return self.X
+
+    def reading(self) -> dict[str, Any]:
+        """Return how the data are read, as `standard_errors` takes it."""
+        return {} if self.sample_weight is None else {"sample_weight": self.sample_weight}
+
 
 class TableMaterial(Material):
     """A mixture over a table, and what was found in them."""
@@ -52,6 +61,12 @@ class TableMaterial(Material):
         source = read(X, counts=model._takes_text)
         y = source.target if y is None else y
         return cls(model, source, y, source.weight if sample_weight is None else sample_weight, *more)
+
+    def reading(self) -> dict[str, Any]:
+        """Return weights, and the labels of a classifier."""
+        labels = {"labels": self.y} if self.y is not None and hasattr(self.model, "classes_") else {}
+        dropped = {"missing": "drop"} if getattr(self.model, "_membership", None) is not None else {}
+        return super().reading() | labels | dropped
 
     @cached_property
     def seen(self) -> Seen:

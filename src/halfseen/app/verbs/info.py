@@ -10,6 +10,7 @@ import narwhals as nw
 from halfseen.app import console, dispatch
 from halfseen.app.code import python_of
 from halfseen.app.model_file import load, read_record
+from halfseen.errors import ParameterError
 from halfseen.estimators.convergence import ended, unfinished
 
 
@@ -18,6 +19,9 @@ def run(request: Mapping[str, Any]) -> None:
     record = read_record(request["model"])
     loaded = load(request["model"])
     dispatch.check_use(loaded, "info", request)
+    for name in ("error_kind", "strata", "cluster"):
+        if request[name] is not None and request["errors"] is None:
+            raise ParameterError(f"{request['flags'][name]} is about standard errors: it needs --errors DATA.")
     if request["word"] is not None:
         _show_word(dispatch.command(loaded, "show_word")(loaded, request["word"]), request["json"])
     elif request["code"]:
@@ -81,7 +85,10 @@ def _show_errors(model: Any, request: Mapping[str, Any]) -> None:
         console.show_json(nw.from_native(found.to_frame(), eager_only=True).rows(named=True))
         return
     console.show(str(found))
-    console.note(f"{found.kind} standard errors of {model._estimate} estimates; {100 * found.level:g} % intervals")
+    sample = "" if found.design is None else f", sample of {found.design}"
+    console.note(
+        f"{found.kind} standard errors of {model._estimate} estimates{sample}; {100 * found.level:g} % intervals"
+    )
 
 
 def _show_word(found: list[dict[str, Any]], json: bool) -> None:

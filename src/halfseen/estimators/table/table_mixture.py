@@ -19,8 +19,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfseen.assign import SOFT
-from halfseen.data import Chunk, Evidence, FastEncodingFailed, Schema, Source, Table, read, read_labels
+from halfseen.data import Chunk, Evidence, FastEncodingFailed, Schema, Source, Table, read, read_labels, row_weight
 from halfseen.data.counts import SparseSource, joined
+from halfseen.data.survey_weights import effective
 from halfseen.engine.loop.model import Chunk as AnyChunk
 from halfseen.engine.loop.model import Reduced, weighted_sum
 from halfseen.engine.tables.fused import FusedMixture
@@ -70,6 +71,7 @@ class TableMixture(InformationCriteria, NamedComponents):
     _n_rows: float
     _components_called: ClassVar[str] = "classes"  # in plots of the fit
     _without_data: bool = False  # built from parameters
+    weight_kind: str = "frequency"  # of models that do not offer a choice
     _takes_text: bool = False  # and sparse matrices of counts
     _given: Given | None = None  # covariates of the rows that are read next
     _entropy: float
@@ -110,15 +112,17 @@ class TableMixture(InformationCriteria, NamedComponents):
         rows = [shares, *rows_of_columns(profile.profiles(self)), *correlations(profile.fitted_blocks(self))]
         return by_component(rows, self.class_names_, "class")
 
-    def _observed(self, X: Any, sample_weight: ArrayLike | None = None, labels: Any = None) -> Observed:
-        """Return a table as inference reads it."""
+    def _observed(
+        self, X: Any, sample_weight: ArrayLike | None = None, labels: Any = None, apart: bool = False
+    ) -> Observed:
+        """Return a table as inference reads it; `apart` with equal rows each in its place."""
         check_is_fitted(self)
         source = self._read(X, reset=False)
-        table = self._schema.encode(source, sample_weight)
+        table = self._schema.encode(source, self._weight_of(source, sample_weight))
         table = table if self._given is None else with_covariates(table, self._given.matrix)
         labels = source.target if labels is None else labels
         evidence, _ = read_labels(labels, table.n_rows, len(self.weights_), getattr(self, "classes_", None))
-        return observed_rows(self._model, replace(table, evidence=evidence))
+        return observed_rows(self._model, replace(table, evidence=evidence), apart)
 
     def describe(self, top: int = 3) -> str:
         """Return the classes in words: share, and the `top` columns that set each apart most.
@@ -406,8 +410,13 @@ class TableMixture(InformationCriteria, NamedComponents):
 
     def _encode(self, X: Any, weight: ArrayLike | None = None) -> Table:
         check_is_fitted(self)
-        table = self._schema.encode(self._read(X, reset=False), weight)
+        source = self._read(X, reset=False)
+        table = self._schema.encode(source, self._weight_of(source, weight))
         return table if self._given is None else with_covariates(table, self._given.matrix)
+
+    def _weight_of(self, source: Source, weight: ArrayLike | None) -> ArrayLike | None:
+        """Return the weights of rows as they count: survey weights sum to the effective number of rows."""
+        return weight if self.weight_kind == "frequency" else effective(row_weight(source, weight))
 
     def _over(self, X: Any, use: Callable[[Table], Result], weight: ArrayLike | None = None) -> Result:
         """Return what `use` makes of a table in one pass over its chunks."""

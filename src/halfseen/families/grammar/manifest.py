@@ -44,6 +44,7 @@ FAMILY = Family(
             "criterion": "there is nothing to choose",
         },
         "score": {"sql": A_TEXT_FILE, "glob": A_TEXT_FILE, "missing": NO_CELLS, "weight": NO_COLUMNS},
+        "info": dict.fromkeys(("strata", "cluster"), NO_COLUMNS),
         "report": {"sql": A_TEXT_FILE, "missing": NO_CELLS, "cost": "its report has no decisions"},
     },
     reports={"PCFG": "Report on a grammar"},

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen.assign import SOFT
 from halfseen.data import check_sequence_weight, frame_from_dict
+from halfseen.engine.loop.model import Reduced
 from halfseen.errors import AbsentError, DataError, FitError, ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria
@@ -128,8 +129,13 @@ class GrammarMethods(InformationCriteria):
         weight = np.where(np.isfinite(self._logliks(packed)), check_sequence_weight(sample_weight, len(corpus)), 0.0)
         used = np.flatnonzero(weight)
         data = reduce_sentences(packed.taken(used), weight[used])
-        each = ((float(weight[n]), reduce_sentences(packed.taken(np.array([n])), np.ones(1))) for n in used)
-        return observed_units(self._model, data, each, float(weight.sum()))
+        place = np.full(len(corpus), -1, dtype=np.intp)
+        place[used] = np.arange(len(used))
+
+        def unit(m: int) -> Reduced:
+            return reduce_sentences(packed.taken(used[m : m + 1]), np.ones(1))
+
+        return observed_units(self._model, data, unit, weight[used], place, weight)
 
     def describe(self, top: int = 5) -> str:
         """Return the grammar in words: for every left-hand side its most probable rules.

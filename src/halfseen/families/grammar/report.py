@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.app.report.checks import converged, events, likelihood
+from halfseen.app.report.errors import errors
 from halfseen.app.report.material import Material
 from halfseen.app.report.parts import Check, Checks, Figure, Grid, Part, Section, Text
 from halfseen.app.report.sections import reproduce
@@ -28,6 +29,15 @@ class GrammarMaterial(Material):
     def gathered(cls, model: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *more: Any) -> Self:
         """Accept sentences, or a corpus with brackets."""
         return cls(model, X, y, sample_weight, *more)
+
+    @property
+    def data(self) -> Any:
+        """The sentences."""
+        return self.words
+
+    def reading(self) -> dict[str, Any]:
+        """Return weights and known phrases."""
+        return super().reading() | ({} if self.brackets is None else {"brackets": self.brackets})
 
     @cached_property
     def words(self) -> list[tuple[str | None, ...]]:
@@ -150,5 +160,5 @@ def lost(model: Any, material: GrammarMaterial) -> Section:
     return Section("unparsable", "Sentences without a parse", lead, [grid, advice])
 
 
-SECTIONS = [answer, changed, trees, lost, reproduce]
+SECTIONS = [answer, changed, trees, lost, errors, reproduce]
 MATERIAL = GrammarMaterial.gathered

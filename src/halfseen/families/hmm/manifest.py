@@ -39,6 +39,7 @@ FAMILY = Family(
         "predict": {"why": "the state of a step depends on the steps around it"},
         "score": {"weight": WEIGHT},
         "report": {"cost": "its report has no decisions"},
+        "info": dict.fromkeys(("strata", "cluster"), "strata and clusters of sequences are given in Python"),
     },
     reports={"HMM": "Report on hidden states"},
 )

@@ -17,6 +17,7 @@ from halfseen.assign import SOFT
 from halfseen.data import Cut, Schema, SequenceChunk, Sequences, Source, frame_from_dict, read_sequences
 from halfseen.data.sequences import column_names, fill_sequences
 from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.model import Reduced
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import AbsentError, DataError, ParameterError
 from halfseen.estimators import convergence, options
@@ -304,10 +305,16 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
 
     def _observed(self, X: Any, lengths: Any = None, groups: Any = None, time: Any = None) -> Observed:
         """Return sequences as inference reads them; a unit is a sequence."""
-        sequences = self._sequences(X, lengths, groups, time)[0].canonical()
-        each = ((1.0, reduce_sequences(self._model, sequences.take([b]))) for b in range(len(sequences.lengths)))
-        data = reduce_sequences(self._model, sequences)
-        return observed_units(self._model, data, each, sequences.n_observed_sequences)
+        sequences = self._sequences(X, lengths, groups, time)[0]
+        used = np.flatnonzero(sequences.observed)
+        place = np.full(len(sequences.lengths), -1, dtype=np.intp)
+        place[used] = np.arange(len(used))
+
+        def unit(m: int) -> Reduced:
+            return reduce_sequences(self._model, sequences.take(used[m : m + 1]))
+
+        data = reduce_sequences(self._model, sequences.canonical())
+        return observed_units(self._model, data, unit, np.ones(len(used)), place, sequences.weight)
 
     def describe(self, top: int = 3) -> str:
         """Return the states in words: share, length of a stay, what follows, and the columns that set each apart.

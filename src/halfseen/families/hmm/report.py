@@ -14,6 +14,7 @@ from halfseen.analysis.missing_values import count as count_missing
 from halfseen.app.report import checks as shared
 from halfseen.app.report import missing_values as of_tables
 from halfseen.app.report import trust
+from halfseen.app.report.errors import errors
 from halfseen.app.report.figures import svg
 from halfseen.app.report.material import Material
 from halfseen.app.report.parts import (
@@ -60,6 +61,11 @@ class ChainMaterial(Material):
             if value is not None:
                 raise ParameterError(f"report: {name}= does not apply to an HMM.")
         return cls(model, X, command=command)
+
+    def reading(self) -> dict[str, Any]:
+        """Return the columns of group and time that the fit had."""
+        marks = zip(("groups", "time"), getattr(self.model, "_marks", ()), strict=False)
+        return {option: name for option, name in marks if name is not None}
 
     @cached_property
     def seen(self) -> ScoredSequences:
@@ -368,5 +374,5 @@ def _unsure_grid(material: ChainMaterial) -> Part:
     return Grid(caption, head, rows, "Steps between states", frozenset({1, 2, 3, 4, 5}))
 
 
-SECTIONS = [answer, states, transitions, along_time, trusted, missing_values, worth_a_look, reproduce]
+SECTIONS = [answer, states, transitions, along_time, trusted, missing_values, worth_a_look, errors, reproduce]
 MATERIAL = ChainMaterial.gathered

@@ -121,6 +121,10 @@ def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> An
     common = options.of_every_fit(request) | options.of_numbers(request)
     if request["target"] is not None and request["classes"] != "auto":
         raise ParameterError("--classes cannot be used with --target: the classes are those of the target.")
+    if request["weight_kind"] is not None:
+        if request["weight"] is None or request["target"] is not None:
+            raise ParameterError("--weight-kind needs --weight, and no --target: classifiers take frequencies.")
+        common["weight_kind"] = request["weight_kind"]
     if request["unlabeled_weight"] is not None:
         if request["target"] is None:
             raise ParameterError("--unlabeled-weight needs --target: without one no row has a label.")

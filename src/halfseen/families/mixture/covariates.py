@@ -235,6 +235,7 @@ class CovariateMixture(MixtureFit):
         X: Any,
         sample_weight: ArrayLike | None = None,
         labels: Any = None,
+        apart: bool = False,
         covariates: Any = None,
         missing: str = "error",
     ) -> Observed:
@@ -243,7 +244,7 @@ class CovariateMixture(MixtureFit):
         if self._membership is None:
             if covariates is not None:
                 raise ParameterError("covariates: this model was fitted without. Leave them out.")
-            return super()._observed(X, sample_weight, labels)
+            return super()._observed(X, sample_weight, labels, apart)
         options.one_of("missing", missing, MISSING)
         design = self._membership.design
         if design.formula is None and covariates is None:
@@ -257,7 +258,7 @@ class CovariateMixture(MixtureFit):
         weight = np.ones(rows.n_rows) if sample_weight is None and rows.weight is None else None
         weight = np.array(rows.weight if sample_weight is None else sample_weight) if weight is None else weight
         view = self._given_matrix(design.matrix(source, lacking), lacking)
-        return MixtureFit._observed(view, rows, np.where(lacking, 0.0, weight), labels)
+        return MixtureFit._observed(view, rows, np.where(lacking, 0.0, weight), labels, apart)
 
     # ---- what was found ------------------------------------------------------------------------------------------
 

@@ -82,6 +82,7 @@ class MixtureFit(TableMixture):
     def _check_options(self) -> None:
         super()._check_options()
         options.number("reg_covar", self.reg_covar)
+        options.one_of("weight_kind", self.weight_kind, ("frequency", "survey"))
         options.one_of("text", self.text, TREATMENTS)
         read_options(options.mapping("words", self.words))
         if self.document_length not in (None, "mean") and not options.number("document_length", self.document_length):

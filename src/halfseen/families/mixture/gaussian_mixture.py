@@ -115,6 +115,9 @@ class GaussianMixture(UnsupervisedMixture):
         the variance of every column. A run that ends on such a share has collapsed onto a few rows: it ranks behind
         every other run, and a warning says so if there is no other. Of covariances it is the
         smallest eigenvalue, in units of the variances of the columns: an exact constraint.
+    weight_kind : {"frequency", "survey"}, default "frequency"
+        What sample_weight says of a row: how often it was seen, or how many of the population it stands for. Survey
+        weights are scaled to sum to the effective number of rows, (sum w)^2 / sum w^2, which is then N in BIC.
     n_jobs : int, optional
         Number of threads; -1 is all cores. Results are the same, bit for bit, with any number.
     random_state : int, RandomState or Generator, optional
@@ -167,6 +170,7 @@ class GaussianMixture(UnsupervisedMixture):
     accelerate: bool = True
     anneal: Sequence[float] = ()
     variance_floor: float | str = "resolution"
+    weight_kind: str = "frequency"
     n_jobs: int | None = None
     random_state: Any = None
 

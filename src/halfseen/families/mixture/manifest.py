@@ -62,6 +62,12 @@ FAMILY = Family(
                 models=("classes",),
             ),
             Option(
+                "weight_kind",
+                "With --weight: frequency (how often a row was seen) or survey (how many of the population it stands "
+                "for). Default: frequency.",
+                "KIND",
+            ),
+            Option(
                 "unlabeled_weight",
                 "With --target: weight of rows without a label, 0 to 1. Default: auto, chosen by cross-validation.",
                 "W",

@@ -21,6 +21,7 @@ from halfseen.app.report.checks import (
     starts,
     traits,
 )
+from halfseen.app.report.errors import errors
 from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.missing_values import missing_values
 from halfseen.app.report.parts import Card, Cards, Check, Checks, Heat, HeatCell, HeatRow, Section
@@ -235,5 +236,7 @@ def _heat_cell(row: Any, k: int) -> HeatCell:
     )
 
 
-SECTIONS = [answer, classes, words, profile, covariates, trust, of_cells(missing_values), rows, classifier, reproduce]
+SECTIONS = [
+    answer, classes, words, profile, covariates, trust, of_cells(missing_values), rows, classifier, errors, reproduce,
+]  # fmt: skip
 MATERIAL = MixtureMaterial.gathered

@@ -23,6 +23,7 @@ from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.base import check_distinct, read_order
 from halfseen.estimators.by_partition import by_partition, summed
+from halfseen.estimators.observed import Observed, observed_rows
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import State
 from halfseen.estimators.table import emission_builder
@@ -396,6 +397,18 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
     def _evidence(self, y: Any, n_rows: int) -> Evidence:
         """Return labels as evidence of the classes that the model has."""
         return read_target(target_of(y), n_rows, self.classes_.tolist())[0]
+
+    def _observed(
+        self, X: Any, sample_weight: ArrayLike | None = None, labels: Any = None, apart: bool = False
+    ) -> Observed:
+        """Return a table as inference reads it, rows without a label weighted as in the fit."""
+        check_is_fitted(self)
+        source = self._read(X, reset=False)
+        table = self._schema.encode(source, row_weight(source, sample_weight))
+        labels = source.target if labels is None else labels
+        if labels is None:
+            raise ParameterError("a classifier needs the labels of its fit: give them as labels=.")
+        return observed_rows(self._model, self._labelled(table, labels), apart)
 
     def _labelled(self, table: Table, y: Any) -> Table:
         evidence = self._evidence(y, table.n_rows)

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from halfseen.data import Evidence, Source, Table, read, read_labels, row_weight
+from halfseen.data.survey_weights import effective
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options, selection
@@ -96,9 +97,12 @@ class UnsupervisedMixture(CovariateMixture, SelectsModels):
         X, reading = self._read_covariates(X, covariates, missing)
         source = self._read(rows_of(X, sample_weight, labels), reset=True)
         if source.elsewhere:  # they are columns of it
+            self._refuse_survey("rows that other processes hold")
             sample_weight = labels = None
         weight = row_weight(source, sample_weight)
         weight, matrix, n_dropped = self._place_covariates(reading, source, weight)
+        if self.weight_kind == "survey":
+            weight = effective(weight)
         labels = source.target if labels is None else labels
         if labels is None and (classes is not None or unlabeled is not None):
             raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
@@ -134,6 +138,14 @@ class UnsupervisedMixture(CovariateMixture, SelectsModels):
         if interrupted:
             convergence.warn_search_interrupted(self, "before all numbers of classes were tried")
         return self
+
+    def _refuse_survey(self, what: str) -> None:
+        """Refuse survey weights where their sum is not known beforehand."""
+        if self.weight_kind == "survey":
+            raise ParameterError(
+                f'weight_kind="survey" is not for {what}: the scale of the weights depends on all of them. Use fit on '
+                "a table of this process or a file."
+            )
 
     def _begin_without_data(self, n_columns: int) -> None:
         """Set what a fit would leave beside schema, model and parameters, for a model that is built from these."""
@@ -192,6 +204,7 @@ class UnsupervisedMixture(CovariateMixture, SelectsModels):
         """
         if self._membership is not None:
             raise ParameterError("partial_fit: a model with covariates cannot learn in pieces. Fit it to all rows.")
+        self._refuse_survey("partial_fit")
         if forget is not None and not options.number("forget", forget, 0, 1) > 0:
             raise ParameterError(f"forget={forget!r} is not a share between 0 and 1, both excluded.")
         if not hasattr(self, "_params"):

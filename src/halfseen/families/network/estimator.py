@@ -196,7 +196,8 @@ class BayesNet(NetworkFit):
             which it has no value. Rows of ones, or of NaN, carry no information.
         """
         self._check_options()
-        states, hidden = reading.read_states(self.states), reading.read_hidden(self.hidden)
+        states = reading.read_states(self.states)
+        hidden = reading.named_hidden(reading.read_hidden(self.hidden), states)
         plan = self._plan(states, hidden)
         source = read(rows_of(X, sample_weight))
         schema = self._learned(source, plan, states, hidden)

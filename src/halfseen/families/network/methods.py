@@ -147,13 +147,16 @@ class NetworkMethods(SelectsModels, InformationCriteria):
 
         source = read(X)
         codes, number = distinct(self._codes(source))
-        weight = np.bincount(number, row_weight(source, sample_weight), minlength=len(codes)).astype(np.float64)
+        given = row_weight(source, sample_weight)
+        weight = np.bincount(number, given, minlength=len(codes)).astype(np.float64)
 
         def reduced(some: Any, mass: Floats) -> Any:
             return reduce_network(self._model, self._graph, split(self._graph, some), mass)
 
-        each = ((float(weight[n]), reduced(codes[n : n + 1], np.ones(1))) for n in range(len(codes)))
-        return observed_units(self._model, reduced(codes, weight), each, float(weight.sum()))
+        def unit(m: int) -> Any:
+            return reduced(codes[m : m + 1], np.ones(1))
+
+        return observed_units(self._model, reduced(codes, weight), unit, weight, number, given)
 
     def describe(self) -> str:
         """Return the network in words: a line for each variable, with its parents and how probable its states are.

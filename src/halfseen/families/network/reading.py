@@ -142,6 +142,22 @@ def read_hidden(hidden: Any) -> dict[str, list[tuple[Any, ...]]]:
     return found
 
 
+def named_hidden(
+    hidden: Mapping[str, list[tuple[Any, ...]]], states: Mapping[str, tuple[Any, ...]]
+) -> dict[str, list[tuple[Any, ...]]]:
+    """Return hidden variables with the names that `states` gives theirs; refuse names for another number of states."""
+    found = dict(hidden)
+    for name in hidden.keys() & states.keys():
+        sizes = [len(own) for own in hidden[name]]
+        if sizes != [len(states[name])] and hidden[name] != [states[name]]:
+            raise ParameterError(
+                f"states[{name!r}] names {len(states[name])} states, but hidden[{name!r}] has "
+                f"{' or '.join(map(str, sizes))}. Give the names once, as hidden={{{name!r}: {list(states[name])!r}}}."
+            )
+        found[name] = [states[name]]
+    return found
+
+
 def read_prior(prior: Any, sample_size: Any, graph: Graph, shares: Sequence[Floats] = ()) -> Floats | None:
     """Return pseudo-counts of all cells, (1, S).
 

@@ -14,6 +14,7 @@ from scipy.special import entr
 from halfseen.analysis.missing_values import MissingValues
 from halfseen.analysis.missing_values import count as count_missing
 from halfseen.app.report.checks import converged, events, likelihood, missing_check
+from halfseen.app.report.errors import errors
 from halfseen.app.report.material import Material
 from halfseen.app.report.missing_values import ASSUMED, missing_figure
 from halfseen.app.report.parts import Check, Checks, Figure, Grid, Heat, HeatCell, HeatRow, Part, Section, Text
@@ -174,5 +175,5 @@ def missing_values(model: Any, material: NetworkMaterial) -> Section | None:
     return Section("missing", "Missing values", lead, [missing_figure(material), Text(ASSUMED)])
 
 
-SECTIONS = [answer, network, tables, missing_values, reproduce]
+SECTIONS = [answer, network, tables, missing_values, errors, reproduce]
 MATERIAL = NetworkMaterial.gathered
