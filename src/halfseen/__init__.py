@@ -20,6 +20,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "decide": "halfseen.analysis.decisions",
     "diagnostics": "halfseen.inference.diagnostics",
     "hidden_cells": "halfseen.analysis.imputation_check",
+    "likelihood_ratio": "halfseen.inference.likelihood_ratio",
     "load": "halfseen.app.model_file",
     "load_penguins": "halfseen.datasets",
     "load_votes": "halfseen.datasets",

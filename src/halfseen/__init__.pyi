@@ -35,6 +35,7 @@ from halfseen.families.words.link_scores import score_links
 from halfseen.families.words.plots import link_matrix, plot_links
 from halfseen.inference.coefficients import coefficients
 from halfseen.inference.diagnostics import diagnostics
+from halfseen.inference.likelihood_ratio import likelihood_ratio
 from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
@@ -70,6 +71,7 @@ __all__ = [
     "errors",
     "explain",
     "hidden_cells",
+    "likelihood_ratio",
     "link_matrix",
     "load",
     "load_penguins",

@@ -110,7 +110,10 @@ def test_hidden_variables_and_edges_at_the_command_line(lawn, tmp_path):
     assert {"p_0", "p_1", "certainty"} <= set(rows[0])
     assert "Report on a Bayesian network" in (tmp_path / "r.html").read_text(encoding="utf-8")
     wrong = halfseen("fit", lawn / "lawn.csv", "--hidden", "wet=2", code=2)
-    assert "--hidden is an option of Bayesian networks: add --model net.bif or --model 'A -> B'" in wrong.stderr
+    assert (
+        "--hidden is an option of Bayesian networks: add --model class-network or --model net.bif or --model 'A -> B'"
+        in wrong.stderr
+    )
     wrong = halfseen("fit", lawn / "lawn.csv", "--model", EDGES, "-k", 3, code=2)
     assert "--hidden C=3" in wrong.stderr
     wrong = halfseen("fit", lawn / "lawn.csv", "--model", "A -> B", code=1)
@@ -179,3 +182,76 @@ def test_children_stand_below_their_parents():
     assert picture.count("stroke-dasharray") == 1
     height = {v: depth for depth, layer in enumerate(LAWN._graph.layers()) for v in layer}
     assert all(height[p] < height[v] for v, parents in enumerate(LAWN._graph.parents) for p in parents)
+
+
+# ---- latent classes as a network ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def votes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("votes")
+    frame = hs.load_votes()[["party", "el_salvador_aid", "mx_missile", "crime", "education_spending"]]
+    frame.assign(id=range(len(frame))).to_csv(folder / "votes.csv", index=False)
+    return folder
+
+
+OPTIONS = ("--group", "party", "--vary", "crime", "--depend", "crime:mx_missile", "--ml")
+
+
+def test_class_network_is_that_of_the_library(votes):
+    how = ("fit", votes / "votes.csv", "--model", "class-network", "-k", "1..3", *OPTIONS)
+    done = halfseen(*how, "-o", votes / "m.halfseen")
+    assert "left out: id" in done.stderr
+    assert "crime <- class, party" in done.stdout
+    assert "preferred by BIC" in done.stdout
+    frame = pd.read_csv(votes / "votes.csv").drop(columns="id")
+    net = hs.BayesNet.latent_classes(
+        [1, 2, 3],
+        [name for name in frame if name != "party"],
+        group="party",
+        vary=["crime"],
+        depend=[("crime", "mx_missile")],
+        prior=None,
+        random_state=0,
+    ).fit(frame)
+    loaded = hs.load(votes / "m.halfseen")
+    assert loaded.loglik_ == net.loglik_
+    done = halfseen("predict", votes / "m.halfseen", votes / "votes.csv", "-o", "-")
+    assert pd.read_csv(io.StringIO(done.stdout))["class"].tolist() == net.predict(frame).tolist()
+    assert "crime" in halfseen("info", votes / "m.halfseen", "--errors", votes / "votes.csv").stdout
+
+
+def test_the_hidden_variable_gets_a_name_that_no_column_has(votes, tmp_path):
+    frame = pd.read_csv(votes / "votes.csv").rename(columns={"crime": "class"})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    done = halfseen("fit", tmp_path / "t.csv", "--model", "class-network", "-k", "2", "--json")
+    assert json.loads(done.stdout)["hidden"] == ["latent class"]
+    done = halfseen("fit", tmp_path / "t.csv", "--model", "class-network", "--hidden", "bloc=2", "--json")
+    assert json.loads(done.stdout)["hidden"] == ["bloc"]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ((), "needs numbers of classes to try: --classes 2"),
+        (("-k", "2", "--hidden", "C=2"), "give --classes K, or --hidden NAME=K"),
+        (("--hidden", "C=2,D=3"), "has one hidden variable"),
+        (("-k", "2", "--group", "county"), "--group county: there is no such column"),
+        (("-k", "2", "--vary", "crime"), "--vary crime needs groups in which the items vary: give --group 'column'"),
+        (("-k", "2", "--group", "party", "--vary", "tax"), "vary: 'tax' is not one of the items"),
+        (("-k", "2", "--depend", "crime"), "--depend 'crime' is not of the form ITEM:ITEM"),
+        (("-k", "2", "--depend", "crime:tax"), "depend: 'tax' is not one of the items"),
+        (("-k", "2", "--target", "party"), "--target cannot be used"),
+    ],
+)
+def test_options_of_a_class_network_that_cannot_be_honoured(votes, how, message):
+    done = halfseen("fit", votes / "votes.csv", "--model", "class-network", *how, code=2)
+    assert message in done.stderr
+
+
+def test_options_of_a_class_network_are_refused_for_others(votes):
+    for flag, value in (("--vary", "crime"), ("--depend", "crime:mx_missile")):
+        done = halfseen("fit", votes / "votes.csv", flag, value, code=2)
+        assert "add --model class-network" in done.stderr
+    done = halfseen("fit", votes / "votes.csv", "--model", "A -> B", "-k", "3", code=2)
+    assert "--hidden C=3, or use --model class-network" in done.stderr

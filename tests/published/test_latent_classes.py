@@ -3,6 +3,8 @@
 Figures are those of the papers and packages named in each data set's SOURCE.md, printed with three or four digits.
 """
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -269,3 +271,34 @@ def test_fit_block_of_cheating():
     assert_allclose(found.average_posterior, (0.9646, 0.7741), atol=DIGITS)
     figures = (found.classification_error, found.entropy, found.entropy_r2)
     assert_allclose(figures, (0.0680, 0.7345, 0.5845), atol=DIGITS)
+
+
+# ------------------------------------------------------------------- as networks: dependence, a covariate, transitions
+
+
+def test_carcinoma_with_two_raters_that_depend(carcinoma):
+    model = hs.BayesNet.latent_classes(2, list("ABCDEFG"), depend=[("D", "F")], prior=None, random_state=0)
+    assert_allclose(model.fit(carcinoma).loglik_, -312.4375, atol=6e-5)
+    assert model.n_parameters_ == 17
+
+
+def test_cheating_by_grade():
+    """The log-likelihood given the group is that of both less that of the group."""
+    table = pd.read_csv(shared_data("cheating/cheating.csv")).dropna(subset=["GPA"])
+    items = [name for name in table if name != "GPA"]
+    model = hs.BayesNet.latent_classes(2, items, group="GPA", prior=None, random_state=0).fit(table)
+    n = table["GPA"].value_counts().to_numpy()
+    assert_allclose(model.loglik_ - (n * np.log(n / n.sum())).sum(), -429.515, atol=6e-4)
+    assert model.n_parameters_ == 4 + 5 + 8
+
+
+def test_symptoms_as_transitions_with_invariant_items():
+    """Four waves, two states: items have the same tables in all waves, transitions differ."""
+    table = pd.read_csv(shared_data("symptoms/symptoms.csv"))
+    waves, items = ("13", "45", "6", "7"), ("Nightcough", "Wheeze", "Itchyrash", "FlexDerma")
+    edges = [*pairwise(waves), *((wave, f"{item}.{wave}") for wave in waves for item in items)]
+    tied = [[f"{item}.{wave}" for wave in waves] for item in items]
+    model = hs.BayesNet(edges, hidden=dict.fromkeys(waves, 2), tied=tied, prior=None, random_state=0)
+    model.fit(table.drop(columns="Freq"), sample_weight=table["Freq"])
+    assert_allclose(model.loglik_, -4811.938, atol=6e-4)
+    assert model.n_parameters_ == 15

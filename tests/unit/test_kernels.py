@@ -660,6 +660,19 @@ def test_first_rows_of_labels(kernels):
 # ---- the most probable component -------------------------------------------------------------------------------------
 
 
+def test_categorical_pairs_count_two_cells_of_a_row(kernels, n_rows, rng):
+    codes, usage = some_codes(n_rows, rng), rng.random((n_rows, 4))
+    counts = np.ones((sum(SIZES), sum(SIZES), 4))
+    kernels.categorical_pairs(codes, STARTS, usage, counts)
+    expected = np.ones_like(counts)
+    for row, used in zip(codes, usage, strict=True):
+        held = [start + code for start, code in zip(STARTS, row, strict=True) if code >= 0]
+        for i, s in enumerate(held):
+            for t in held[i:]:
+                expected[s, t] += used
+    np.testing.assert_allclose(counts, expected, rtol=1e-12)
+
+
 def test_group_codes_numbers_the_combinations_of_neighbouring_columns(kernels, n_rows, rng):
     codes = some_codes(n_rows, rng)
     cells = np.full((n_rows, 2), 999, dtype=np.uint16)

@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 
 import halfseen as hs
 from halfseen.engine.loop.em import evaluate
-from halfseen.engine.tables.row_slopes import row_slopes
+from halfseen.engine.tables.pair_sums import table_of
+from halfseen.engine.tables.row_slopes import missing_information, row_slopes
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators.observed import _one_by_one
 from halfseen.estimators.table.table_mixture import TableMixture
@@ -54,6 +55,16 @@ def fitted():
             yield f"{shape}, complete", hs.GaussianMixture(2, covariance_type=shape, prior=None, **FINE), (whole,), {}
     counted = hs.LatentClass(2, columns={"visits": "poisson"}, prior=1.0, **FINE)
     yield "counts", counted, (PEOPLE[["visits", "color", "size"]],), {}
+    words = hs.LatentClass(2, columns={"x0": "text"}, prior=1.0, **FINE)
+    yield (
+        "words",
+        words,
+        ([["ant bee ant"], ["cow dog"], ["ant bee cow"], ["cow cow dog"], ["bee ant"], ["dog cow ant"]] * 5,),
+        {},
+    )
+    shade = PEOPLE[["color"]].assign(many=PEOPLE["visits"] > 2, some=PEOPLE["claims"] > 3, big=PEOPLE["weight"] > 1)
+    yield "items", hs.LatentClass(2, prior=None, **FINE), (shade,), {}
+    yield "weights fixed", hs.LatentClass(2, start={"weights": [0.6, 0.4]}, fixed=["weights"], **FINE), (shade,), {}
     yield "naive Bayes", hs.NaiveBayes(unlabeled_weight=1.0, **FINE), (PEOPLE[["size", "color"]], labels), {}
     yield "states", hs.HMM(2, prior=None, **FINE), (PEOPLE[["size"]], [100, 100, 60, 40]), {}
     hidden = hs.BayesNet("color <- C; visits <- C", hidden={"C": 2}, prior=1.0, **FINE)
@@ -124,7 +135,8 @@ def test_scores_of_rows_are_the_slopes_of_their_statistics(case):
     [chunk] = observed.rows(10_000)
     together = row_slopes(model._model, model._params, prepared, chunk)
     joint = getattr(model, "covariance_type", "diag") in ("full", "tied")
-    assert (together is None) == ("claims" in X or (joint and X["size"].isna().any())), "what has latent content"
+    latent = isinstance(X, list) or "claims" in X or (joint and X["size"].isna().any())
+    assert (together is None) == latent, "words, and what has latent content"
     if together is not None:
         slow = _one_by_one(model._model, model._params, prepared, chunk)
         assert_allclose(together.scores(slow.shape[1]), slow, atol=1e-9)
@@ -159,6 +171,18 @@ def test_a_parameter_of_several_groups_is_found():
     assert moves._owners(product) is None
     up, down = (product(engine.freed(moves._at + side * 1e-4 * np.eye(len(moves._at))[0], params)) for side in (1, -1))
     assert_allclose(moves.jacobian(product)[:, 0], (up - down) / 2e-4)
+
+
+def test_sums_over_pairs_of_cells_are_the_products_of_scores(case, monkeypatch):
+    model, X, how = case
+    if not isinstance(model, TableMixture) or table_of(model._model) is None:
+        pytest.skip("not of categories alone")
+    rows, size = model._observed(X, **how).rows, len(model._model.free(model._params))
+    quick = missing_information(model._model, model._params, rows(100), size)
+    monkeypatch.setattr("halfseen.engine.tables.row_slopes.pair_products", lambda *given: None)
+    slow = missing_information(model._model, model._params, rows(100), size)
+    for own, its in zip(quick, slow, strict=True):
+        assert_allclose(own, its, atol=1e-9 * np.abs(its).max())
 
 
 def test_as_many_directions_as_free_parameters(case):

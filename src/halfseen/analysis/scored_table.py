@@ -124,7 +124,7 @@ def look(
         source, weight = source.take(rows), weight[rows]
         if not weight.any():
             raise DataError(f"all of the {most} rows drawn from {n_given} have weight 0. Leave such rows out of X.")
-    table = model._schema.encode(source, weight)
+    table = model._schema.encode(source, model._weight_of(source, weight))
     table = table if given is None else with_covariates(table, given.matrix[rows])
     found = asked._infer(table, lambda part: (part.usage["emit"], part.log_evidence[:, 0]))
     resp, loglik = (np.concatenate(parts) for parts in zip(*found, strict=True))

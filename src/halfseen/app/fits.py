@@ -79,14 +79,17 @@ class Scored:
     loglik: float = 0.0
     n_rows: float = 0.0
     n_observed: float = 0.0
+    squares: float = 0.0
 
     def add(self, X: Any, weight: NDArray[np.float64]) -> None:
         """Take in a batch."""
         self.n_rows += float(weight.sum())
+        self.squares += float((weight**2).sum())
         if weight.any() and not is_rule(self.model):
             loglik, n_observed = self.model._measured(X, weight)
-            self.loglik += loglik
-            self.n_observed += n_observed
+            scale = _scale(self.model, float(weight.sum()), float((weight**2).sum()))
+            self.loglik += loglik / scale
+            self.n_observed += n_observed / scale
 
     def figures(self) -> dict[str, Any]:
         """Return what was found as plain values."""
@@ -94,13 +97,19 @@ class Scored:
             raise DataError("all rows have weight 0: there is nothing to score.")
         if is_rule(self.model):
             return {"rows": self.n_rows}
+        scale = _scale(self.model, self.n_rows, self.squares)
         return {
-            "rows": self.n_rows,
-            "loglik": self.loglik,
+            "rows": self.n_rows * scale,
+            "loglik": self.loglik * scale,
             **estimate_of(self.model),
             "loglik_per_row": self.loglik / self.n_rows,
-            **of_criteria(self.model, self.loglik, {"rows": self.n_observed}),
+            **of_criteria(self.model, self.loglik * scale, {"rows": self.n_observed * scale}),
         }
+
+
+def _scale(model: Any, total: float, squares: float) -> float:
+    """Return what weights are multiplied by: survey weights sum to the effective number of their rows."""
+    return total / squares if getattr(model, "weight_kind", "frequency") == "survey" else 1.0
 
 
 def estimate_of(model: Any) -> dict[str, str]:

@@ -12,7 +12,9 @@ COVARIANCE = Option(
     "SHAPES",
     parameter="covariance_type",
 )
-GROUP = Option("group", "Column with the sequence that a row belongs to.", "COLUMN")
+GROUP = Option(
+    "group", "Column with the sequence that a row belongs to; of class-network with the groups to compare.", "COLUMN"
+)
 TIME = Option("time", "Column that orders the rows of a sequence. Default: the order of the file.", "COLUMN")
 VARIANCE_FLOOR = Option(
     "variance_floor",

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.model import Model
@@ -159,7 +160,9 @@ def _basis(packed: Floats, kept: NDArray[np.bool_], groups: NDArray[np.intp]) ->
 
 
 def _within(basis: Floats, matrix: Floats) -> Floats:
-    return basis.T @ matrix @ basis
+    """Return basis' matrix basis; most of a basis is zero."""
+    few = sparse.csc_array(basis)
+    return np.asarray((few.T @ (few.T @ matrix).T).T)
 
 
 def outer_products(model: Model, params: Params, observed: Observed, basis: Floats) -> Floats:
@@ -173,10 +176,15 @@ def outer_products(model: Model, params: Params, observed: Observed, basis: Floa
     return total
 
 
-def gain_left(found: Information, keep: Floats) -> float:
-    """Return how much the objective would rise by a Newton step within some directions: 1/2 slope' I^-1 slope."""
-    slope = keep.T @ found.slope
-    return 0.5 * float(slope @ np.linalg.solve(keep.T @ found.curvature @ keep, slope)) if len(slope) else 0.0
+def gain_left(found: Information, keep: Floats | None) -> float:
+    """Return how much the objective would rise by a Newton step, within some directions: 1/2 slope' I^-1 slope."""
+    slope = found.slope if keep is None else keep.T @ found.slope
+    return 0.5 * float(slope @ np.linalg.solve(within(found.curvature, keep), slope)) if len(slope) else 0.0
+
+
+def within(matrix: Floats, keep: Floats | None) -> Floats:
+    """Return a matrix in some directions; None for all."""
+    return matrix if keep is None else keep.T @ matrix @ keep
 
 
 def unidentified(found: Information) -> Floats:

@@ -9,6 +9,7 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import expit, logit
 from scipy.stats import norm, t
 from sklearn.utils.validation import check_is_fitted
@@ -20,7 +21,15 @@ from halfseen.estimators import options
 from halfseen.estimators.named_parameters import Bounds, NamedParameters
 from halfseen.estimators.observed import Observed
 from halfseen.inference.design import Design, read_design
-from halfseen.inference.information import LEAST, Information, gain_left, information, outer_products, unidentified
+from halfseen.inference.information import (
+    LEAST,
+    Information,
+    gain_left,
+    information,
+    outer_products,
+    unidentified,
+    within,
+)
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 
@@ -184,7 +193,7 @@ def standard_errors(
 
     found = information(model._model, model._params, observed, shown, getattr(model, "n_jobs", None))
     flat = unidentified(found)
-    keep = _complement(flat, found)
+    keep = _complement(flat)
     _check_maximum(gain_left(found, keep))
     outer = _outer(model, observed, found, kind, design)
     covariance = _covariance(found, outer, kind, keep)
@@ -254,25 +263,26 @@ def _check_maximum(gain: float) -> None:
         )
 
 
-def _covariance(found: Information, outer: Floats | None, kind: str, keep: Floats) -> Floats:
+def _covariance(found: Information, outer: Floats | None, kind: str, keep: Floats | None) -> Floats:
     """Return the covariance of the shown parameters; along flat directions nothing is known, and nothing is added."""
-    curvature = keep.T @ found.curvature @ keep
+    curvature = within(found.curvature, keep)
     if outer is None:
         inside = np.linalg.inv(curvature)
     elif kind == "opg":
-        inside = np.linalg.inv(keep.T @ (outer + found.prior) @ keep)
+        inside = np.linalg.inv(within(outer + found.prior, keep))
     else:
         inverse = np.linalg.inv(curvature)
-        inside = inverse @ keep.T @ outer @ keep @ inverse
-    into = found.jacobian @ found.basis @ keep
+        inside = inverse @ within(outer, keep) @ inverse
+    into = sparse.csr_array(found.jacobian) @ found.basis
+    into = into if keep is None else into @ keep
     covariance: Floats = into @ inside @ into.T
     return covariance
 
 
-def _complement(flat: Floats, found: Information) -> Floats:
-    """Return a basis of the directions that are not flat."""
+def _complement(flat: Floats) -> Floats | None:
+    """Return a basis of the directions that are not flat; None for all of them."""
     if not flat.shape[1]:
-        return np.eye(found.n_free)
+        return None
     directions, _ = np.linalg.qr(flat, mode="complete")
     return directions[:, flat.shape[1] :]
 

@@ -77,6 +77,9 @@ void bind_codes(nb::module_& m) {
          [](Array2<const Code> codes, Index starts, Index component, In1 weight, Out2 counts) {
              categorical_count(view(codes), view(starts), view(component), view(weight), view(counts));
          });
+    bind(m, "categorical_pairs", [](Array2<const Code> codes, Index starts, In2 usage, Out3 counts) {
+        categorical_pairs(view(codes), view(starts), view(usage), view(counts));
+    });
     bind(m, "mixture_best",
          [](Array2<const Code> codes, Index starts, In2 values, In2 counts, In2 constants, In1 log_mix,
             In2 log_table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,

@@ -41,6 +41,24 @@ void categorical_count(Matrix<const Code> codes, Span<const std::int64_t> starts
 }
 
 template <class Code>
+void categorical_pairs(Matrix<const Code> codes, Span<const std::int64_t> starts, Matrix<const double> usage,
+                       Stack<double> counts) {
+    for (std::size_t n = 0; n < codes.rows; ++n) {
+        const Code* code = codes[n];
+        const double* used = usage[n];
+        for (std::size_t d = 0; d < codes.cols; ++d) {
+            if (code[d] < 0) continue;
+            const Matrix<double> beside = counts[starts[d] + code[d]];
+            for (std::size_t e = d; e < codes.cols; ++e) {
+                if (code[e] < 0) continue;
+                double* cell = beside[starts[e] + code[e]];
+                for (std::size_t m = 0; m < usage.cols; ++m) cell[m] += used[m];
+            }
+        }
+    }
+}
+
+template <class Code>
 void group_codes(Matrix<const Code> codes, Span<const std::int64_t> strides, Span<const std::int64_t> stops,
                  Span<const std::int64_t> firsts, Matrix<std::uint16_t> cells) {
     for (std::size_t n = 0; n < codes.rows; ++n) {
@@ -61,6 +79,8 @@ void group_codes(Matrix<const Code> codes, Span<const std::int64_t> strides, Spa
                                      Matrix<double>);                                                                \
     template void categorical_count(Matrix<const Code>, Span<const std::int64_t>, Span<const std::int64_t>,         \
                                     Span<const double>, Matrix<double>);                                             \
+    template void categorical_pairs(Matrix<const Code>, Span<const std::int64_t>, Matrix<const double>,             \
+                                    Stack<double>);                                                                  \
     template void group_codes(Matrix<const Code>, Span<const std::int64_t>, Span<const std::int64_t>,               \
                               Span<const std::int64_t>, Matrix<std::uint16_t>);
 HALFSEEN_CODES(std::int8_t)

@@ -27,6 +27,13 @@ void categorical_count(
     Span<const double> weight,          // (N,)    in
     Matrix<double> counts);             // (K, S)  added to
 
+template <class Code>
+void categorical_pairs(
+    Matrix<const Code> codes,           // (N, D)     in, -1 = missing
+    Span<const std::int64_t> starts,    // (D,)       in
+    Matrix<const double> usage,         // (N, M)     in
+    Stack<double> counts);              // (S, S, M)  added to, where the second cell's column is not before the first's
+
 void gaussian_score(
     Matrix<const double> values,        // (N, D)  in, NaN = missing
     Matrix<const double> mean,          // (K, D)  in

@@ -122,6 +122,19 @@ def categorical_count(
         counts += np.bincount(cells, weight[seen], minlength=counts.size).reshape(counts.shape)
 
 
+def categorical_pairs(
+    codes: Codes,  # (N, D)  in, -1 = missing
+    starts: NDArray[np.int64],  # (D,)  in
+    usage: Floats,  # (N, M)  in
+    counts: Floats,  # (S, S, M)  added to, where the second cell's column is not before the first's
+) -> None:
+    """counts[s, t] += sum over rows n that hold the cells s and t of usage[n]."""
+    for d in range(codes.shape[1]):
+        for e in range(d, codes.shape[1]):
+            seen = (codes[:, d] >= 0) & (codes[:, e] >= 0)
+            np.add.at(counts, (starts[d] + codes[seen, d], starts[e] + codes[seen, e]), usage[seen])
+
+
 def group_codes(
     codes: Codes,  # (N, D)  in, -1 = missing
     strides: NDArray[np.int64],  # (D,)  in

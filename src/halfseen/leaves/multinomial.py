@@ -25,7 +25,7 @@ from halfseen.errors import ParameterError
 from halfseen.kernels import active as kernels
 from halfseen.leaves.categorical import Categorical
 from halfseen.leaves.exact import Shares, Weights
-from halfseen.leaves.leaf import NO_MASS, Floats, Stats, frozen
+from halfseen.leaves.leaf import NO_MASS, Floats, Slopes, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
 
 PIECE = 1_000_000  # cells drawn at once
@@ -77,6 +77,10 @@ class Multinomial(Categorical):
         scores = np.zeros((len(data), self.n_components))
         kernels.counts_score(*data.arrays, prepared, scores)
         return scores
+
+    def slopes(self, params: Floats, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
+        """Return None: a row has a gradient for every word."""
+        return None
 
     def expect(self, usage: Floats, prepared: Any, data: Any, assign: Assign, out: Stats) -> int:
         """out[k, v] += sum over rows n of usage[n, k] count[n, v]."""

@@ -373,9 +373,20 @@ class Tied(Wrapped):
         return self._average(moved) if self.cells else moved
 
     def slope(self, stats: Stats, params: Params, limits: Limits = FREE) -> Floats:
-        """Return the mean slope of what is tied: the gradient among parameters that are equal."""
-        shared = self._pooled(stats) / self._pooled(np.ones_like(stats))
-        return self.leaf.slope(self._average(shared), params, limits)
+        """Return the slope of each group of components at the coordinates of its first, which `freed` reads.
+
+        Tied cells have the mean slope: `freed` gives each of them their mean.
+        """
+        return self.leaf.slope(self._average(self._of_first(stats)), params, limits)
+
+    def _of_first(self, stats: Stats) -> Stats:
+        """Give the first component of every group the sum of the statistics over its group, the others none."""
+        if self.components is None:
+            return stats
+        groups = np.asarray(self.components)
+        first = np.array([not (groups[:k] == group).any() for k, group in enumerate(groups)])
+        others = np.expand_dims(~first, [axis for axis in range(stats.ndim) if axis != self.stats_axis % stats.ndim])
+        return np.where(others, 0.0, self._pooled(stats))
 
     def slopes(self, params: Params, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
         """Return None: a coordinate of what is tied moves several components."""

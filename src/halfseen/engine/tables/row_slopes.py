@@ -19,8 +19,10 @@ import numpy as np
 from halfseen.assign import SOFT
 from halfseen.engine.loop.model import Chunk
 from halfseen.engine.tables.mixture import Mixture
+from halfseen.engine.tables.pair_sums import pair_products
 from halfseen.leaves.leaf import Floats, Slopes, n_rows
 from halfseen.leaves.limits import Params
+from halfseen.leaves.logit import Logit
 from halfseen.sums import Parts, Runner, serial
 
 CELLS = 1 << 21  # of a matrix of gradients at a time: rows of a chunk times coordinates
@@ -66,20 +68,29 @@ def row_slopes(model: Mixture, params: Params, prepared: Any, chunk: Chunk) -> R
 
 def _slopes_of_share(model: Mixture, params: Params, chunk: Chunk, k: int) -> Floats:
     """Return the gradient of the log of a share, (N, P of the shares): of every row, where they depend on the row."""
-    leaf = model.leaves["mix"]
-    by_row = leaf.slopes(params["mix"], chunk.blocks, k)
+    by_row = model.leaves["mix"].slopes(params["mix"], chunk.blocks, k)
     if by_row is not None:
         return by_row.values
-    cell = np.zeros(leaf.stats_shape)
-    cell.ravel()[k] = 1.0
-    share = leaf.slope(cell, params["mix"])
+    share = _slopes_of_shares(model, params)[k]
     return np.broadcast_to(share, (n_rows(chunk.blocks), len(share)))
+
+
+def _slopes_of_shares(model: Mixture, params: Params) -> Floats:
+    """Return the gradient of the log of each share, (K, P of the shares), where it is the same for all rows."""
+    leaf = model.leaves["mix"]
+    cells = np.eye(int(np.prod(leaf.stats_shape)))
+    return np.array([leaf.slope(cell.reshape(leaf.stats_shape), params["mix"]) for cell in cells])
 
 
 def missing_information(
     model: Mixture, params: Params, chunks: Sequence[Chunk], size: int, run: Runner = serial
 ) -> tuple[Floats, Floats] | None:
     """Return the missing information and the outer products of scores, (P, P) each, in one pass; None as above."""
+    found = None
+    if not isinstance(model.leaves["mix"], Logit):
+        found = pair_products(model, params, chunks, _slopes_of_shares(model, params), run)
+    if found is not None:
+        return found[0] - found[1], found[1]
     task = partial(_products, model=model, params=params, prepared=model.prepare(params), size=size)
     try:
         lost, outer = run.total(task, chunks)

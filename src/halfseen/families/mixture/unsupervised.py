@@ -139,6 +139,11 @@ class UnsupervisedMixture(CovariateMixture, SelectsModels):
             convergence.warn_search_interrupted(self, "before all numbers of classes were tried")
         return self
 
+    def _units(self) -> dict[str, float]:
+        """Return N, which of a survey is the effective number of rows."""
+        unit = "effective rows" if self.weight_kind == "survey" else self._unit
+        return {unit: self._measured(None)[1]}
+
     def _refuse_survey(self, what: str) -> None:
         """Refuse survey weights where their sum is not known beforehand."""
         if self.weight_kind == "survey":

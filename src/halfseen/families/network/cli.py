@@ -2,7 +2,8 @@
 
 ``--model`` takes such a file, or the edges themselves: ``"smoke -> lung -> xray"``. Columns of the table that are not
 variables of the network are left out; variables without a column are hidden, with the states of the file or the number
-of states that ``--hidden`` gives.
+of states that ``--hidden`` gives. ``--model class-network`` makes a network of latent classes of the columns: with
+groups (``--group``, ``--vary``) or pairs of items that depend on each other (``--depend``).
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ from halfseen.app.tables import (
     weights,
     writer,
 )
+from halfseen.data.files import identifiers
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.outcome import shown
 from halfseen.families.network.estimator import BayesNet
 from halfseen.families.network.files import read_bif as read
-from halfseen.families.network.manifest import FAMILY
+from halfseen.families.network.manifest import CLASSES, FAMILY
 from halfseen.families.network.reading import read_edges
 
 __all__ = [
@@ -53,6 +55,8 @@ __all__ = [
     "summary",
 ]
 
+HIDDEN_NAMES = ("class", "latent class")  # of the hidden variable; another if a column has them
+
 
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit the tables of a network to a file."""
@@ -65,6 +69,8 @@ def fit(request: Mapping[str, Any]) -> Fitted:
 def prepare(request: Mapping[str, Any]) -> Prepared:
     """Return the estimator and the table of a fit."""
     reading = reading_of_rows(request, "weight")
+    if request["model"] == CLASSES:
+        return _prepare_classes(request, reading)
     model = _estimator(request)
     table = open_rows(**reading, memory=request["memory"])
     variables = set(read_edges(model.edges, [*(model.states or {}), *(model.hidden or {})]).parents)
@@ -81,21 +87,78 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
     return Prepared(model, table, reading)
 
 
+def _prepare_classes(request: Mapping[str, Any], reading: dict[str, Any]) -> Prepared:
+    """Return a network of latent classes whose items are all columns of the table beside the group."""
+    table = open_rows(**reading, memory=request["memory"])
+    group = request["group"]
+    columns = [name for name in table.columns if name != reading["weight"]]
+    if group is not None and group not in columns:
+        raise ParameterError(f"--group {group}: there is no such column. Columns: {', '.join(columns[:12])}.")
+    apart = [name for name, _ in identifiers(table) if name != group]
+    if apart:
+        console.note(f"left out: {', '.join(apart)}: no categories, but identifiers or what cannot be read")
+        reading["ignore"] += apart
+        table = table.without(apart)
+    name, sizes = _hidden_classes(request, columns)
+    model = BayesNet.latent_classes(
+        sizes,
+        [item for item in columns if item not in (group, *apart)],
+        group=group,
+        vary="all" if request["vary"] == "all" else options.names(request["vary"]),
+        depend=_pairs(request["depend"]),
+        name=name,
+        **_of_fit(request),
+    )
+    return Prepared(model, table, reading)
+
+
+def _hidden_classes(request: Mapping[str, Any], columns: Sequence[str]) -> tuple[str, Any]:
+    """Return name and numbers of states of the hidden variable: --classes, or --hidden with one name."""
+    hidden = _hidden(request["hidden"])
+    if hidden and ("classes" in request["given"] or len(hidden) > 1):
+        raise ParameterError(f"--model {CLASSES} has one hidden variable: give --classes K, or --hidden NAME=K.")
+    sizes = options.sizes(request["classes"])
+    [(name, number)] = hidden.items() or [(_new_name(columns), sizes)]
+    if isinstance(number, str):
+        raise ParameterError(f"--model {CLASSES} needs numbers of classes to try: --classes 2, or --classes 1..5.")
+    return name, number
+
+
+def _pairs(text: str | None) -> list[tuple[str, str]]:
+    """Read pairs of items: D:F,A:B."""
+    found = []
+    for part in options.names(text):
+        first, colon, second = (piece.strip() for piece in part.partition(":"))
+        if not colon or not first or not second:
+            raise ParameterError(f"--depend {part!r} is not of the form ITEM:ITEM, for example D:F.")
+        found.append((first, second))
+    return found
+
+
+def _new_name(columns: Sequence[str]) -> str:
+    """Return a name for the hidden variable that no column has."""
+    return next(name for name in (*HIDDEN_NAMES, *map("class {}".format, range(len(columns)))) if name not in columns)
+
+
+def _of_fit(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of every fit of a network."""
+    prior = options.prior(request["prior"], "row", ("row", "bdeu"))
+    return {"criterion": request["criterion"], "prior": prior, **options.of_every_fit(request)}
+
+
 def _estimator(request: Mapping[str, Any]) -> BayesNet:
+    if "classes" in request["given"]:
+        raise ParameterError(
+            f"--classes cannot be used with --model {request['model']}: give the numbers of states of hidden "
+            f"variables, --hidden C=3, or use --model {CLASSES}."
+        )
     hidden = _hidden(request["hidden"])
     word = request["model"]
     edges, states = (word, None)
     if FAMILY.reads(word):
         net = read(word)
         edges, states = net.edges, {name: own for name, own in (net.states or {}).items() if name not in hidden}
-    return BayesNet(
-        edges,
-        states=states,
-        hidden=hidden or None,
-        criterion=request["criterion"],
-        prior=options.prior(request["prior"], "row", ("row", "bdeu")),
-        **options.of_every_fit(request),
-    )
+    return BayesNet(edges, states=states, hidden=hidden or None, **_of_fit(request))
 
 
 def _hidden(text: str | None) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from halfseen.families.network.fit import (
     compared,
     read_soft,
 )
+from halfseen.families.network.latent_classes import latent_class_edges
 from halfseen.families.network.model import Likelihoods, distinct
 from halfseen.leaves.leaf import frozen
 from halfseen.runners.frames import rows_of
@@ -242,6 +243,55 @@ class BayesNet(NetworkFit):
 
             return NetworkLanes(table)
         return _merged_rows(table, soft)
+
+    @classmethod
+    def latent_classes(
+        cls,
+        n_classes: Any,
+        items: Sequence[str],
+        *,
+        group: str | None = None,
+        vary: Collection[str] | str = (),
+        depend: Collection[tuple[str, str]] = (),
+        name: str = "class",
+        **others: Any,
+    ) -> Self:
+        """Return a network of latent classes, to be fitted: with groups to compare, or items that depend on each other.
+
+        A hidden variable is the parent of every item. Without group and dependence this is `LatentClass` for columns of
+        categories.
+
+        Parameters
+        ----------
+        n_classes : int, range, list of int or list of str
+            Number of classes, as in `hidden`: of a range the best by `criterion` is kept; texts name the classes.
+        items : list of str
+            Columns that the classes explain.
+        group : str, optional
+            Column with the groups (populations) to compare. The shares of the classes differ between groups; given the
+            class, items are distributed alike in all (measurement invariance), unless `vary` says otherwise. A row
+            with a missing group is summed over the groups. The log-likelihood is that of items and group together.
+        vary : list of str, or "all"
+            Items that are distributed differently in the groups, given the class.
+        depend : list of pairs of items
+            Pairs that are not independent given the class: local dependence.
+        name : str, default "class"
+            Name of the hidden variable.
+        **others : options of the constructor
+            Such as prior=None, n_init or random_state.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> net = hs.BayesNet.latent_classes(2, ["q1", "q2", "q3"], group="country", vary=["q3"])
+        >>> net.edges
+        [('country', 'class'), ('class', 'q1'), ('class', 'q2'), ('class', 'q3'), ('country', 'q3')]
+        """
+        for given in ("edges", "hidden"):
+            if given in others:
+                raise ParameterError(f"{given}= follows from items, group, vary, depend and n_classes: leave it out.")
+        edges = latent_class_edges(items, name, group, vary, depend)
+        return cls(edges, hidden={name: n_classes}, **others)
 
     @classmethod
     def from_params(

@@ -1,28 +1,39 @@
 """The manifest of Bayesian networks."""
 
 from halfseen.families.family import Family, Option
+from halfseen.families.options import GROUP, only
 
 NO_CLASSES = "a network has no classes"
+CLASSES = "class-network"  # the model word of latent classes as a network
 
 FAMILY = Family(
     name="network",
     title="Bayesian networks",
     estimators={"BayesNet": "estimator"},
     public={"read_bif": "files", "write_bif": "files"},
+    models={CLASSES: "latent classes with groups or local dependence"},
     forms=("net.bif", "'A -> B'"),
     endings=(".bif", ".xmlbif", ".bifxml", ".xml"),
     marks=("->", "<-"),
     component=("state", "states"),
     verbs=("fit", "predict", "impute", "sample", "score", "query", "data", "errors", "read"),
     options={
-        "fit": (Option("hidden", "Hidden variables with their numbers of states: C=2,D=2..4.", "SIZES"),),
+        "fit": (
+            Option("hidden", "Hidden variables with their numbers of states: C=2,D=2..4.", "SIZES"),
+            only(GROUP, CLASSES),
+            only(
+                Option("vary", "Items that are distributed differently in the groups: q3,q5, or all.", "NAMES"), CLASSES
+            ),
+            only(
+                Option("depend", "Pairs of items that are not independent given the class: D:F,A:B.", "PAIRS"), CLASSES
+            ),
+        ),
     },
     refused={
         "fit": {
             "target": "a network predicts every column: use halfseen query",
             "columns": "all its columns are categories",
             "covariance": "it has no covariances",
-            "classes": "give the numbers of states of hidden variables: --hidden C=3",
         },
         "predict": dict.fromkeys(("cost", "reject", "why"), NO_CLASSES),
         "report": {"cost": NO_CLASSES},
