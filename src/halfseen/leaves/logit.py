@@ -234,7 +234,7 @@ class Logit(Leaf):
         """Return the gradient."""
         return _centred(stats[2 : 2 + self.n_covariates]).ravel()
 
-    def slopes(self, params: Floats, data: Any, component: int, limits: Limits = FREE) -> Slopes | None:
+    def slopes(self, params: Floats, data: Any, component: int, limits: Limits = FREE) -> Slopes:
         """values[n, (p, j)] = z[n, p] ([j = component] - p[n, j])."""
         z = data[BLOCK]
         apart = np.eye(self.n_components)[component] - np.exp(log_softmax(z @ params, axis=1))

@@ -68,9 +68,9 @@ def row_slopes(model: Mixture, params: Params, prepared: Any, chunk: Chunk) -> R
 
 def _slopes_of_share(model: Mixture, params: Params, chunk: Chunk, k: int) -> Floats:
     """Return the gradient of the log of a share, (N, P of the shares): of every row, where they depend on the row."""
-    by_row = model.leaves["mix"].slopes(params["mix"], chunk.blocks, k)
-    if by_row is not None:
-        return by_row.values
+    leaf = model.leaves["mix"]
+    if isinstance(leaf, Logit):
+        return leaf.slopes(params["mix"], chunk.blocks, k).values
     share = _slopes_of_shares(model, params)[k]
     return np.broadcast_to(share, (n_rows(chunk.blocks), len(share)))
 
