@@ -10,9 +10,12 @@ from importlib import import_module
 __version__ = "0.2.0.dev0"
 
 _SHARED = {  # public name -> module; names of families are in their manifests
+    "Imputer": "halfseen.inference.imputer",
     "Kind": "halfseen.kinds.kind",
     "Tree": "halfseen.structures.trees",
     "bayes_risk": "halfseen.analysis.decisions",
+    "blrt": "halfseen.inference.blrt",
+    "bootstrap": "halfseen.inference.bootstrap",
     "bound": "halfseen.analysis.bound",
     "checkpoint": "halfseen.engine.services.checkpoint",
     "coefficients": "halfseen.inference.coefficients",
@@ -24,7 +27,9 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "load": "halfseen.app.model_file",
     "load_penguins": "halfseen.datasets",
     "load_votes": "halfseen.datasets",
+    "methods_paragraph": "halfseen.estimators.publication",
     "open_table": "halfseen.data.files",
+    "paper_table": "halfseen.estimators.publication",
     "plot_bound": "halfseen.analysis.bound",
     "plot_certainty": "halfseen.plots.tables",
     "plot_missing": "halfseen.plots.tables",
@@ -33,6 +38,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "plot_selection": "halfseen.plots.tables",
     "plot_shares": "halfseen.plots.shares",
     "plot_trace": "halfseen.plots.tables",
+    "pool": "halfseen.inference.pooling",
     "posterior": "halfseen.analysis.posterior",
     "read_brackets": "halfseen.structures.trees",
     "read_trees": "halfseen.structures.trees",

@@ -25,6 +25,7 @@
         ├── UnlabeledWarning            unlabelled rows make a classifier worse
         ├── SeparationWarning           covariates separate classes: a coefficient has no finite estimate
         ├── MarginalSharesWarning       covariates were not given: average shares of the classes are used
+        ├── BootstrapWarning            refits of a bootstrap failed, or a test met a local maximum
         └── InterruptedWarning          the fit was interrupted; the best model so far is kept
 
 Rows, sentences and pairs are counted from 0 in all messages, as in NumPy; lines of files from 1, as in editors.
@@ -38,6 +39,7 @@ from pathlib import Path
 
 __all__ = [
     "AbsentError",
+    "BootstrapWarning",
     "CheckpointError",
     "CollapseWarning",
     "DataError",
@@ -189,6 +191,10 @@ class SeparationWarning(HalfseenWarning):
 
 class MarginalSharesWarning(HalfseenWarning):
     """A model with covariates is used without them: the average shares of its classes are used."""
+
+
+class BootstrapWarning(HalfseenWarning):
+    """Some refits of a bootstrap failed, or a test found a local maximum."""
 
 
 class InterruptedWarning(HalfseenWarning):

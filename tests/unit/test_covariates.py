@@ -445,7 +445,7 @@ def test_other_uses_are_refused(model):
         hs.LatentClass(2).fit(FRAME, covariates="age", missing="fill")
     with pytest.raises(ParameterError, match="pieces"):
         model.partial_fit(FRAME)
-    for refused in (hs.posterior, hs.bound, hs.hidden_cells, lambda m, X: m.why(X.head(1))):
+    for refused in (hs.posterior, hs.bound, hs.hidden_cells, hs.bootstrap, hs.blrt, lambda m, X: m.why(X.head(1))):
         with pytest.raises(ParameterError, match="covariates"):
             refused(model, FRAME)
     with pytest.raises(ParameterError, match="covariates"):

@@ -109,7 +109,8 @@ def _run(verb: str, context: Context) -> None:
 # ---- arguments and options that several verbs share ------------------------------------------------------------------
 
 Data = Annotated[
-    str, Argument(metavar="DATA", help="CSV, TSV, Parquet, JSON lines, DuckDB or SQLite file; - is CSV on stdin.")
+    str,
+    Argument(metavar="DATA", help="CSV, Parquet, JSON lines, DuckDB, SQLite, SPSS, Stata or SAS file; - is CSV."),
 ]
 Model = Annotated[str, Argument(metavar="MODEL", help="A model file, made by halfseen fit.")]
 Second = Annotated[
@@ -200,6 +201,10 @@ def fit(
     columns: Columns = None,
     ignore: Ignore = None,
     missing: Missing = None,
+    codes: Annotated[
+        str | None,
+        Option("--codes", metavar="NAMES", help="Columns of SPSS or Stata files: use codes, not value labels."),
+    ] = None,
     weight: Weight = None,
     sql: Sql = None,
     glob: Glob = None,
@@ -384,9 +389,35 @@ def score(
     details: Annotated[
         bool, Option("--details", help="Criteria, entropies, classification table, and G2 and X2 of patterns instead.")
     ] = False,
+    bootstrap: Annotated[
+        int | None,
+        Option(
+            "--bootstrap",
+            metavar="N",
+            min=2,
+            help="With --details: p-values of the residuals between columns, by N tables drawn from the model.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print how well a model describes data: log-likelihood, BIC and its N; for a classifier also accuracy."""
+
+
+@_verb("Example: halfseen test survey.halfseen survey.csv --draws 199")
+def test(
+    model: Model,
+    data: Data = "-",
+    draws: Annotated[int, Option("--draws", metavar="N", min=2, help="Number of tables drawn from the model.")] = 99,
+    starts: Annotated[
+        int, Option("--starts", metavar="N", min=2, help="Starts of the model with one class more, for each table.")
+    ] = 20,
+    sql: Sql = None,
+    missing: Missing = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    json: Json = False,
+) -> None:
+    """Test the number of classes of a model against one more, by the bootstrap likelihood ratio test."""
 
 
 @_verb("Example: halfseen report survey.halfseen survey.csv -o survey.html")
@@ -423,6 +454,41 @@ def export(
     """Write a model for other programs, which then compute class, probabilities and log-likelihood: as SQL or ONNX."""
 
 
+@_verb("Example: halfseen table survey.halfseen survey.sav -o table1.docx")
+def table(
+    model: Model,
+    data: Annotated[
+        str | None,
+        Argument(metavar="DATA", help="The data of the fit: adds standard errors, and of latent classes G2 and more."),
+    ] = None,
+    output: Annotated[
+        str, Option("--output", "-o", metavar="FILE", help="File to write: .tex, .docx, .html or .md; - is text.")
+    ] = "-",
+    error_kind: Annotated[
+        str | None,
+        Option(
+            "--error-kind",
+            metavar="KIND",
+            help="With DATA: hessian, opg (outer products), robust, bootstrap or none. By default hessian or, with a "
+            "design, robust.",
+        ),
+    ] = None,
+    strata: Annotated[
+        str | None, Option("--strata", metavar="COLUMN", help="With DATA: column with the stratum of each row.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        Option("--cluster", metavar="COLUMN", help="With DATA: column with the sampling cluster of each row."),
+    ] = None,
+    digits: Annotated[
+        int, Option("--digits", metavar="N", min=1, help="Decimals of shares; significant digits of other numbers.")
+    ] = 3,
+    sql: Sql = None,
+    missing: Missing = None,
+) -> None:
+    """Write a table for a paper: shares, probabilities and means by class, and figures of fit."""
+
+
 @_verb("Example: halfseen info survey.halfseen --code")
 def info(
     model: Model,
@@ -439,7 +505,8 @@ def info(
         Option(
             "--error-kind",
             metavar="KIND",
-            help="With --errors: hessian, opg (outer products) or robust. Default: hessian; with a design robust.",
+            help="With --errors: hessian, opg (outer products), robust or bootstrap. By default hessian or, with a "
+            "design, robust.",
         ),
     ] = None,
     strata: Annotated[
@@ -449,6 +516,7 @@ def info(
         str | None,
         Option("--cluster", metavar="COLUMN", help="With --errors: column with the sampling cluster of each row."),
     ] = None,
+    methods: Annotated[bool, Option("--methods", help="Print a paragraph on methods for a paper.")] = False,
     json: Json = False,
 ) -> None:
     """Show what is in a model file."""

@@ -123,14 +123,15 @@ def is_rule(model: Any) -> bool:
 
 
 FIGURES = ("loglik", "n_parameters", "bic", "aic", "sabic", "icl", "entropy", "n_starts", "n_reached_best", "chosen")
+TESTS = ("lr", "lr_p", "lr_draws")  # of each number of classes against one more
 
 
 def show_selection(model: Any, what: str = "classes") -> None:
     """Print the models that were tried, which one the criterion prefers, and how many starts agree."""
     tried = pa.table(nw.from_native(model.selection_).to_dict(as_series=False)).to_pylist()
-    if len(tried) < 2:
+    if len(tried) < 2 and "lr" not in tried[0]:
         return
-    sizes = sorted((name for name in tried[0] if name not in FIGURES), key=lambda name: name != "n_components")
+    sizes = sorted((name for name in tried[0] if name not in FIGURES + TESTS), key=lambda name: name != "n_components")
     shown: dict[str, list[Any]] = {
         what if name == "n_components" else name: [row[name] for row in tried] for name in sizes
     }
@@ -139,6 +140,9 @@ def show_selection(model: Any, what: str = "classes") -> None:
         shown[criterion.upper()] = [f"{row[criterion]:,.1f}" for row in tried]
     if "entropy" in tried[0]:
         shown["entropy"] = [f"{row['entropy']:.2f}" for row in tried]
+    if "lr" in tried[0]:
+        shown["LR, one more"] = ["" if row["lr"] is None else f"{row['lr']:,.2f}" for row in tried]
+        shown["p"] = ["" if row["lr_p"] is None else f"{row['lr_p']:.3g}" for row in tried]
     if "n_starts" in tried[0]:  # not in model files of 0.1
         shown["starts that agree"] = [f"{row['n_reached_best']} of {row['n_starts']}" for row in tried]
     collapsed = "" if _lowest(tried, model.criterion)["chosen"] else " (lower ones collapsed)"

@@ -13,6 +13,7 @@ from halfseen.app import console, fits, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.export import export
 from halfseen.app.fits import criteria_facts, of_fit, show_selection
+from halfseen.app.paper_table import table
 from halfseen.app.tables import (
     batches,
     check,
@@ -25,6 +26,7 @@ from halfseen.app.tables import (
     extended,
     impute,
     open_rows,
+    open_to_fit,
     read_costs,
     reading_of_rows,
     rows_to_fit,
@@ -45,6 +47,7 @@ from halfseen.families.mixture.gaussian_mixture import GaussianMixture
 from halfseen.families.mixture.latent_class import LatentClass
 from halfseen.families.mixture.naive_bayes import NaiveBayes
 from halfseen.families.mixture.supervised import MixtureClassifier
+from halfseen.inference.blrt import ClassesTest, blrt
 
 __all__ = [
     "check",
@@ -63,6 +66,8 @@ __all__ = [
     "sample",
     "score",
     "summary",
+    "table",
+    "test",
     "truth",
 ]
 
@@ -79,10 +84,40 @@ def fit(request: Mapping[str, Any]) -> Fitted:
             model.fit(rows, **ready.arguments)
         except DataError as error:  # the option has another name here
             raise DataError(str(error).replace("missing='drop'", "--drop-missing")) from None
+    if request["blrt"] is not None:
+        _test_sizes(model, ready.table, request)
     if isinstance(model, MixtureClassifier) and len(model.classes_) < 2:
         raise DataError(f"--target {request['target']}: all rows are {model.classes_[0]}: there is nothing to learn.")
     show_columns(model)
     return Fitted(model, ready.table, ready.reading)
+
+
+def _test_sizes(model: Any, table: Any, request: Mapping[str, Any]) -> None:
+    """Test every number of classes that was tried against one more, and note the results with the figures of each."""
+    tried = model._tried
+    shapes = tried.get("covariance", [model._covariance] * len(tried["n_components"]))
+    found: list[ClassesTest | None] = []
+    for shape, size in zip(shapes, tried["n_components"], strict=True):
+        own = None
+        if shape == model._covariance:
+            fit_of = model._as_tried(size)
+            own = blrt(fit_of, table, request["blrt"], n_jobs=request["jobs"], random_state=request["seed"])
+        found.append(own)
+    tried["lr"] = [None if own is None else own.statistic for own in found]
+    tried["lr_p"] = [None if own is None else own.p for own in found]
+    tried["lr_draws"] = [None if own is None else len(own.draws) for own in found]
+
+
+def test(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> ClassesTest:
+    """Test the number of classes of a model against one more, given the rows of its fit."""
+    if isinstance(model, MixtureClassifier):
+        raise ParameterError(
+            f"test cannot be used with a {type(model).__name__} model. It is for hidden classes: those of a classifier "
+            "have labels."
+        )
+    rows = data(model, reading, request).X
+    how = {name: request[name] for name in ("draws", "starts")}
+    return blrt(model, rows, **how, n_jobs=request["jobs"], random_state=request["seed"])
 
 
 def prepare(request: Mapping[str, Any]) -> Prepared:
@@ -90,7 +125,7 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
     kinds = options.kinds(request["columns"]) | dict.fromkeys(options.names(request["text"]), "text")
     reading = reading_of_rows(request, "weight", "target")
     model = _estimator(request, kinds)
-    table = open_rows(**reading, memory=request["memory"])
+    table = open_to_fit(**reading, memory=request["memory"])
     table, apart = without_identifiers(table, kinds | dict.fromkeys(_covariate_columns(request), ""))
     reading["ignore"] += apart
     arguments = _covariates(request)
@@ -105,6 +140,8 @@ def _covariates(request: Mapping[str, Any]) -> dict[str, Any]:
         if request["drop_missing"]:
             raise ParameterError("--drop-missing is about covariates: it needs --covariates.")
         return {}
+    if request["blrt"] is not None:
+        raise ParameterError("--covariates cannot be used with --blrt: tables are not drawn anew given covariates yet.")
     if request["target"] is not None:
         raise ParameterError("--covariates cannot be used with --target: a classifier takes all columns as features.")
     if request["on"] is not None:
@@ -119,6 +156,9 @@ def _covariate_columns(request: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> Any:
     common = options.of_every_fit(request) | options.of_numbers(request)
+    if request["blrt"] is not None and (request["target"] is not None or request["on"] is not None):
+        apart = "--target: a classifier has the classes of its target" if request["target"] else "--on"
+        raise ParameterError(f"--blrt cannot be used with {apart}.")
     if request["target"] is not None and request["classes"] != "auto":
         raise ParameterError("--classes cannot be used with --target: the classes are those of the target.")
     if request["weight_kind"] is not None:
