@@ -243,6 +243,7 @@ def _data(
         if how:
             raise ParameterError(f"posterior: {next(iter(how))}= is for sequences.")
         model._check_probable("posterior")
+        model._check_marginal("posterior")
         table = _encoded(model, X, weight, labels, classes)
         data = reduce(model._model, table)
         alone = len(model.weights_) == 1 and model._model.leaves["emit"].settled(table.blocks) is None

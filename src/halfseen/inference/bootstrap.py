@@ -184,6 +184,8 @@ def resampled(model: Any, X: Any, how: dict[str, Any]) -> Resampled:
             "GaussianMixture, NaiveBayes, GaussianClassifier, HMM, BayesNet and PCFG."
         )
     check_is_fitted(model)
+    if hasattr(model, "_check_marginal"):
+        model._check_marginal("the bootstrap")
     if model.assign != "soft":
         raise ParameterError(
             f"the model was fitted with assign={model.assign!r}; the bootstrap refits by maximum likelihood. Fit with "
@@ -193,6 +195,11 @@ def resampled(model: Any, X: Any, how: dict[str, Any]) -> Resampled:
         raise ParameterError(
             "the model was fitted with survey weights (weight_kind='survey'); the bootstrap reads weights as "
             'frequencies. Use hs.standard_errors(kind="robust").'
+        )
+    if getattr(model, "_membership", None) is not None:
+        raise ParameterError(
+            "the shares of the classes of this model depend on covariates, which the bootstrap does not draw. Use "
+            'hs.standard_errors(kind="hessian").'
         )
     known = [name for name in signature(model._resampled).parameters if name not in ("X", "sentences")]
     for name in how:
