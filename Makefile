@@ -12,7 +12,7 @@ PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3
 ARGS    ?=
 ONLY    ?=
 N       ?=
-SANITIZED := $(wildcard tests/unit/test_*kernels.py) tests/unit/test_fused.py tests/unit/test_text.py \
+SANITIZED := $(wildcard tests/unit/test_*kernels.py) tests/unit/test_fused.py tests/unit/test_batch.py tests/unit/test_text.py \
     $(patsubst %,tests/laws/test_%.py,network transcript tree links)
 
 .DEFAULT_GOAL := help

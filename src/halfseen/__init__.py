@@ -13,6 +13,8 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "Kind": "halfseen.kinds.kind",
     "Tree": "halfseen.structures.trees",
     "bayes_risk": "halfseen.analysis.decisions",
+    "blrt": "halfseen.inference.blrt",
+    "bootstrap": "halfseen.inference.bootstrap",
     "bound": "halfseen.analysis.bound",
     "checkpoint": "halfseen.engine.services.checkpoint",
     "cross_validate": "halfseen.analysis.validation",

@@ -33,6 +33,8 @@ from halfseen.families.words.bitext import read_gold, read_links
 from halfseen.families.words.estimator import WordAligner
 from halfseen.families.words.link_scores import score_links
 from halfseen.families.words.plots import link_matrix, plot_links
+from halfseen.inference.blrt import blrt
+from halfseen.inference.bootstrap import bootstrap
 from halfseen.inference.diagnostics import diagnostics
 from halfseen.inference.likelihood_ratio import likelihood_ratio
 from halfseen.inference.standard_errors import standard_errors
@@ -60,6 +62,8 @@ __all__ = [
     "WordAligner",
     "__version__",
     "bayes_risk",
+    "blrt",
+    "bootstrap",
     "bound",
     "checkpoint",
     "cross_validate",

@@ -23,6 +23,7 @@
         ├── CollapseWarning             the fit ended at a degenerate solution (an active variance floor)
         ├── VersionWarning              a pickled model comes from another version of halfseen
         ├── UnlabeledWarning            unlabelled rows make a classifier worse
+        ├── BootstrapWarning            refits of a bootstrap failed, or a test met a local maximum
         └── InterruptedWarning          the fit was interrupted; the best model so far is kept
 
 Rows, sentences and pairs are counted from 0 in all messages, as in NumPy; lines of files from 1, as in editors.
@@ -36,6 +37,7 @@ from pathlib import Path
 
 __all__ = [
     "AbsentError",
+    "BootstrapWarning",
     "CheckpointError",
     "CollapseWarning",
     "DataError",
@@ -177,6 +179,10 @@ class VersionWarning(HalfseenWarning):
 
 class UnlabeledWarning(HalfseenWarning):
     """Unlabelled rows make a classifier worse."""
+
+
+class BootstrapWarning(HalfseenWarning):
+    """Some refits of a bootstrap failed, or a test found a local maximum."""
 
 
 class InterruptedWarning(HalfseenWarning):

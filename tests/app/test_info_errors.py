@@ -56,7 +56,8 @@ def test_what_has_no_errors(tmp_path, penguins):
     path = tmp_path / "k.halfseen"
     run("fit", "example:penguins", "--ignore", "species,year,sex,island", "--model", "kmeans", "-k", 2, "-o", path)
     assert "cannot be used with a KMeans" in run("info", path, "--errors", "example:penguins", code=2).stderr
-    assert "kind='x'" in run("info", penguins, "--errors", "example:penguins", "--error-kind", "x", code=2).stderr
+    done = run("info", penguins, "--errors", "example:penguins", "--error-kind", "x", code=2)
+    assert "--error-kind 'x'" in done.stderr
     assert "no file" in run("info", penguins, "--errors", tmp_path / "no.csv", code=1).stderr
 
 
@@ -86,5 +87,13 @@ def test_a_designed_sample(tmp_path):
     assert "robust standard errors" in done.stderr
     assert "2 strata, 12 clusters" in done.stderr
     assert "no such column" in run("info", path, "--errors", data, "--cluster", "class", code=2).stderr
+    assert "--error-kind 'hessian' takes units" in run(
+        "info", path, "--errors", data, "--error-kind", "hessian", code=2
+    ).stderr.replace("\n", " ")
+    scored = json.loads(run("score", path, data, "--weight", "w", "--json").stdout)
+    model = hs.load(path)
+    assert scored["loglik"] == pytest.approx(model.loglik_)
+    assert scored["bic"] == pytest.approx(model.bic())
+    assert "effective rows" in run("info", path).stdout
     assert "needs --errors" in run("info", path, "--cluster", "school", code=2).stderr
     assert "needs --weight" in run("fit", data, "--weight-kind", "survey", "-o", path, code=2).stderr

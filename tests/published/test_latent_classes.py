@@ -58,6 +58,16 @@ def test_carcinoma_loglik(carcinoma, n_components, loglik, n_parameters):
     assert model.converged_
 
 
+@pytest.mark.parametrize(("n_components", "lr"), [(1, 414.42), (2, 47.10)])
+def test_carcinoma_bootstrap_likelihood_ratio_test(carcinoma, n_components, lr):
+    """Both numbers of classes are too few: p = .01 with 99 draws; 95 % of 2 against 3 are below about 11.7."""
+    found = hs.blrt(ml(n_components, carcinoma), carcinoma, draws=99, random_state=0)
+    assert_allclose(found.statistic, lr, atol=0.005)
+    assert found.p == 0.01
+    if n_components == 2:
+        assert_allclose(found.critical(), 11.7, atol=1.5)  # of 99 draws
+
+
 def test_carcinoma_four_classes_are_the_same_from_any_seed(carcinoma):
     """A flat top: a log-likelihood 1e-4 below its maximum leaves parameters .01 apart."""
     models = [hs.LatentClass(4, prior=None, random_state=seed).fit(carcinoma) for seed in range(10)]

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import entr
+from scipy.stats import chi2
 from typer.testing import CliRunner
 
 import halfseen as hs
@@ -50,8 +51,12 @@ def test_a_weight_is_a_repetition():
     merged = ROWS.drop_duplicates()
     weight = [5.0, 2.0, 3.0]
     one, other = hs.diagnostics(MODEL, ROWS), hs.diagnostics(MODEL, merged, weight)
-    for name, value in one.to_dict().items():
-        assert_allclose(other.to_dict()[name], value, rtol=1e-12, err_msg=name)
+    found, expected = other.to_dict(), one.to_dict()
+    assert found.pop("missing") == expected.pop("missing")
+    [own], [its] = found.pop("residuals"), expected.pop("residuals")
+    assert_allclose(own["value"], its["value"], rtol=1e-12)
+    for name, value in expected.items():
+        assert_allclose(found[name], value, rtol=1e-12, err_msg=name)
 
 
 def test_criteria_are_those_of_the_model():
@@ -115,3 +120,61 @@ def test_the_command_line(tmp_path):
     assert "G2 and X2: only without missing values" in printed
     found = json.loads(run("score", path, "example:votes", "--details", "--json").stdout)
     assert_allclose(found["bic"], hs.load(path).bic(), rtol=1e-10)
+    assert found["residuals"][0]["p"] is None
+    few = ("score", path, "example:votes", "--details", "--bootstrap", 2)
+    assert "   p 0.333   " in run(*few).stdout
+    assert "add --details" in run("score", path, "example:votes", "--bootstrap", 2, code=2).stderr
+
+
+def related(n_rows=200, seed=0):
+    """Two classes; of four columns the last repeats the third in half of the rows."""
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 2, n_rows)
+    frame = pd.DataFrame({f"q{d}": np.where(rng.random(n_rows) < 0.2 + 0.6 * z, "y", "n") for d in range(5)})
+    frame["q4"] = np.where(rng.random(n_rows) < 0.5, frame["q3"], frame["q4"])
+    return frame.where(rng.random(frame.shape) > 0.05)
+
+
+def test_p_values_of_residuals():
+    X = related()
+    model = hs.LatentClass(2, prior=None, random_state=0).fit(X)
+    plain = hs.diagnostics(model, X)
+    assert {pair.p for pair in plain.residuals} == {None}
+    one, two = (hs.diagnostics(model, X, bootstrap=39, random_state=0, n_jobs=jobs) for jobs in (1, 2))
+    assert one.residuals == two.residuals
+    assert_allclose([pair.value for pair in one.residuals], [pair.value for pair in plain.residuals], atol=1e-3)
+    by_pair = {(pair.first, pair.second): pair.p for pair in one.residuals}
+    assert by_pair["q3", "q4"] == 1 / 40
+    assert np.mean([p for pair, p in by_pair.items() if pair != ("q3", "q4")]) > 0.2
+    assert "p 0.025   q3 with q4" in str(one)
+    assert one.to_dict()["residuals"][0]["p"] == one.residuals[0].p
+
+
+def test_p_values_are_right_where_nothing_is_left():
+    """Tables of one class: p-values of a residual with one degree of freedom are those of chi-square."""
+    rng = np.random.default_rng(1)
+    for n_both in (50, 58):
+        cells = [["a", "u"]] * n_both + [["a", "v"]] * (100 - n_both) + [["b", "u"]] * (100 - n_both)
+        X = cells + [["b", "v"]] * n_both
+        model = hs.LatentClass(1, prior=None).fit(X)
+        [pair] = hs.diagnostics(model, X, bootstrap=399, random_state=rng).residuals
+        assert_allclose(pair.p, chi2.sf(pair.value, 1), atol=0.08)  # of 400 tables, and counts are whole numbers
+
+
+def test_patterns_of_missing_values_are_shown():
+    X = pd.DataFrame({"a": ["x", "y", None, "x"] * 5, "b": ["u", None, None, "v"] * 5, "c": ["s", "t", "s", "t"] * 5})
+    shown = str(hs.diagnostics(hs.LatentClass(1, prior=None).fit(X), X))
+    assert "patterns of missing values (25.0% of all cells):" in shown
+    assert "        10 rows  complete\n         5 rows  b\n         5 rows  a, b" in shown
+    complete = X[["c"]]
+    assert "missing" not in str(hs.diagnostics(hs.LatentClass(1, prior=None).fit(complete), complete))
+
+
+def test_residuals_of_a_classifier_have_no_p_values():
+    X = related()
+    model = hs.NaiveBayes().fit(X, np.arange(len(X)) % 2)
+    assert hs.diagnostics(model, X).residuals
+    with pytest.raises(ParameterError, match="p-values of residuals are for LatentClass and GaussianMixture"):
+        hs.diagnostics(model, X, bootstrap=9)
+    with pytest.raises(ParameterError, match="bootstrap=1 is not a whole number of at least 2"):
+        hs.diagnostics(hs.LatentClass(1).fit(X), X, bootstrap=1)

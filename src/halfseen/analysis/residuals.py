@@ -13,9 +13,9 @@ the L words of a text L p[k] on average, with the variance L p[k] (1 - p[k]). It
 classes together, so that a chance meeting of two words in a class that hardly has them counts little; X2 is divided by
 its own variance. Two words of one text leave each other less room, and only what goes beyond that is left.
 
-value = X2 / df is the usual bivariate residual of latent class analysis and is near 1 or below when nothing is left;
-above 3.84 is unlikely by chance (5 % for df = 1). It grows with the number of rows; `strength`, between 0 and 1, does
-not.
+value = X2 / df is the usual bivariate residual of latent class analysis and is near 1 or below when nothing is left. It
+is not chi-square by chance alone, because the parameters were estimated from the same rows: p-values need a bootstrap
+(`hs.diagnostics(model, X, bootstrap=99)`). It grows with the number of rows; `strength`, between 0 and 1, does not.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from halfseen.kinds.wording import cut
 from halfseen.leaves import NormalParams
 from halfseen.leaves.leaf import Floats
 
-UNLIKELY = 3.84  # the 95 % point of chi-square with one degree of freedom
+LARGE = 4.0  # a residual to look at, by rule of thumb: no test
 LEAST_ROWS = 5.0  # rows in which both columns are observed; below, a residual is meaningless
 PIECE = 4096  # rows at a time, so that their standardised cells stay small
 
@@ -51,6 +51,7 @@ class Residual(NamedTuple):
     strength : float         size of the relation, 0 to 1: |r|, or sqrt(X2 / (n_rows min(I - 1, J - 1)))
     n_rows : float           rows in which both are observed, weighted
     detail : str             where the two differ most from what the model expects
+    p : float or None        share of tables drawn from the model with a residual as large; None: not tested
     """
 
     first: str
@@ -60,6 +61,7 @@ class Residual(NamedTuple):
     strength: float
     n_rows: float
     detail: str
+    p: float | None = None
 
 
 def residuals(
@@ -277,5 +279,5 @@ def _category(part: Feature, i: Any) -> str:
 
 
 def telling(found: Sequence[Residual], least_strength: float = 0.1) -> Iterator[Residual]:
-    """Yield the pairs that are neither chance nor too weak to matter."""
-    return (pair for pair in found if pair.value > UNLIKELY and pair.strength >= least_strength)
+    """Yield the pairs that are large and not too weak to matter."""
+    return (pair for pair in found if pair.value > LARGE and pair.strength >= least_strength)

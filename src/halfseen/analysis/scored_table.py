@@ -114,7 +114,7 @@ def look(
         source, weight = source.take(rows), weight[rows]
         if not weight.any():
             raise DataError(f"all of the {most} rows drawn from {n_given} have weight 0. Leave such rows out of X.")
-    table = model._schema.encode(source, weight)
+    table = model._schema.encode(source, model._weight_of(source, weight))
     found = model._infer(table, lambda part: (part.usage["emit"], part.log_evidence[:, 0]))
     resp, loglik = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return Seen(model, source, table, rows, n_given, resp, loglik, names)

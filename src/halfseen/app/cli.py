@@ -384,9 +384,35 @@ def score(
     details: Annotated[
         bool, Option("--details", help="Criteria, entropies, classification table, and G2 and X2 of patterns instead.")
     ] = False,
+    bootstrap: Annotated[
+        int | None,
+        Option(
+            "--bootstrap",
+            metavar="N",
+            min=2,
+            help="With --details: p-values of the residuals between columns, by N tables drawn from the model.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print how well a model describes data: log-likelihood, BIC and its N; for a classifier also accuracy."""
+
+
+@_verb("Example: halfseen test survey.halfseen survey.csv --draws 199")
+def test(
+    model: Model,
+    data: Data = "-",
+    draws: Annotated[int, Option("--draws", metavar="N", min=2, help="Number of tables drawn from the model.")] = 99,
+    starts: Annotated[
+        int, Option("--starts", metavar="N", min=2, help="Starts of the model with one class more, for each table.")
+    ] = 20,
+    sql: Sql = None,
+    missing: Missing = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    json: Json = False,
+) -> None:
+    """Test the number of classes of a model against one more, by the bootstrap likelihood ratio test."""
 
 
 @_verb("Example: halfseen report survey.halfseen survey.csv -o survey.html")
@@ -439,7 +465,8 @@ def info(
         Option(
             "--error-kind",
             metavar="KIND",
-            help="With --errors: hessian, opg (outer products) or robust. Default: hessian; with a design robust.",
+            help="With --errors: hessian, opg (outer products), robust or bootstrap. By default hessian or, with a "
+            "design, robust.",
         ),
     ] = None,
     strata: Annotated[

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from halfseen.engine.services.progress import Progress
+    from halfseen.engine.services.progress import Draws, Progress
 
 QUIET = 1.5  # seconds before progress is shown
 SPINNER = 3  # columns that the sign of a running program takes before the line, and one after it
@@ -127,14 +127,18 @@ def status(wanted: bool = True) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[Progress], None]]:
+def progress() -> Iterator[Callable[[Progress | Draws], None]]:
     """Yield a function that shows the progress of a long fit on a terminal, and nothing elsewhere."""
     with status() as show_line:
         yield lambda seen: show_line(progress_line(seen, errors().width))
 
 
-def progress_line(seen: Progress, width: int) -> str:
+def progress_line(seen: Progress | Draws, width: int) -> str:
     """Return the state of a fit in a line that is not cut: what matters least is left out where there is no room."""
+    from halfseen.engine.services.progress import Draws
+
+    if isinstance(seen, Draws):
+        return f"{seen.what}: draw {seen.done} of {seen.wanted}"
     parts = [
         f"{seen.n_components} components",
         f"{seen.n_running} of {seen.n_starts} starts running",

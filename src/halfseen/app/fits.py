@@ -79,14 +79,17 @@ class Scored:
     loglik: float = 0.0
     n_rows: float = 0.0
     n_observed: float = 0.0
+    squares: float = 0.0
 
     def add(self, X: Any, weight: NDArray[np.float64]) -> None:
         """Take in a batch."""
         self.n_rows += float(weight.sum())
+        self.squares += float((weight**2).sum())
         if weight.any() and not is_rule(self.model):
             loglik, n_observed = self.model._measured(X, weight)
-            self.loglik += loglik
-            self.n_observed += n_observed
+            scale = _scale(self.model, float(weight.sum()), float((weight**2).sum()))
+            self.loglik += loglik / scale
+            self.n_observed += n_observed / scale
 
     def figures(self) -> dict[str, Any]:
         """Return what was found as plain values."""
@@ -94,13 +97,19 @@ class Scored:
             raise DataError("all rows have weight 0: there is nothing to score.")
         if is_rule(self.model):
             return {"rows": self.n_rows}
+        scale = _scale(self.model, self.n_rows, self.squares)
         return {
-            "rows": self.n_rows,
-            "loglik": self.loglik,
+            "rows": self.n_rows * scale,
+            "loglik": self.loglik * scale,
             **estimate_of(self.model),
             "loglik_per_row": self.loglik / self.n_rows,
-            **of_criteria(self.model, self.loglik, {"rows": self.n_observed}),
+            **of_criteria(self.model, self.loglik * scale, {"rows": self.n_observed * scale}),
         }
+
+
+def _scale(model: Any, total: float, squares: float) -> float:
+    """Return what weights are multiplied by: survey weights sum to the effective number of their rows."""
+    return total / squares if getattr(model, "weight_kind", "frequency") == "survey" else 1.0
 
 
 def estimate_of(model: Any) -> dict[str, str]:
@@ -114,14 +123,15 @@ def is_rule(model: Any) -> bool:
 
 
 FIGURES = ("loglik", "n_parameters", "bic", "aic", "sabic", "icl", "entropy", "n_starts", "n_reached_best", "chosen")
+TESTS = ("lr", "lr_p", "lr_draws")  # of each number of classes against one more
 
 
 def show_selection(model: Any, what: str = "classes") -> None:
     """Print the models that were tried, which one the criterion prefers, and how many starts agree."""
     tried = pa.table(nw.from_native(model.selection_).to_dict(as_series=False)).to_pylist()
-    if len(tried) < 2:
+    if len(tried) < 2 and "lr" not in tried[0]:
         return
-    sizes = sorted((name for name in tried[0] if name not in FIGURES), key=lambda name: name != "n_components")
+    sizes = sorted((name for name in tried[0] if name not in FIGURES + TESTS), key=lambda name: name != "n_components")
     shown: dict[str, list[Any]] = {
         what if name == "n_components" else name: [row[name] for row in tried] for name in sizes
     }
@@ -130,6 +140,9 @@ def show_selection(model: Any, what: str = "classes") -> None:
         shown[criterion.upper()] = [f"{row[criterion]:,.1f}" for row in tried]
     if "entropy" in tried[0]:
         shown["entropy"] = [f"{row['entropy']:.2f}" for row in tried]
+    if "lr" in tried[0]:
+        shown["LR, one more"] = ["" if row["lr"] is None else f"{row['lr']:,.2f}" for row in tried]
+        shown["p"] = ["" if row["lr_p"] is None else f"{row['lr_p']:.3g}" for row in tried]
     if "n_starts" in tried[0]:  # not in model files of 0.1
         shown["starts that agree"] = [f"{row['n_reached_best']} of {row['n_starts']}" for row in tried]
     collapsed = "" if _lowest(tried, model.criterion)["chosen"] else " (lower ones collapsed)"

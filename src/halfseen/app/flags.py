@@ -16,11 +16,12 @@ PARAMETERS = {  # shared option -> parameters that it sets, if they have other n
     "seed": ("random_state",),
     "jobs": ("n_jobs",),
     "sql": ("sql", "dialect"),
+    "error_kind": ("kind",),
 }
 ROWS = r"\bn_samples=(\d+)(?= is\b)"  # as scikit-learn expects it in Python
 CALL = r"\b\w+\([^()]*\)"  # Python code stays as it is
 VALUE = (
-    r"\{(?P<pairs>'[^{}]*')\}|\[(?P<items>[^\[\]]+)\]|(?P<none>None\b)|(?=[\w'.-])"  # what can be typed after a flag
+    r"\{(?P<pairs>'[^{}]*')\}|\[(?P<items>[^\[\]]+)\]|(?P<none>None\b)|(?=[\w'\".-])"  # what can be typed after a flag
 )
 
 

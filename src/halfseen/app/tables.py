@@ -131,7 +131,8 @@ def details(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
     """Return the fit of a model to the rows of a file in detail."""
     rows = pa.concat_tables([batch for batch, _ in batches(model, reading, request)])
     weight = weights(rows, request["weight"] or reading.get("weight"), request["data"])
-    return diagnostics(model, features(model, rows, request["data"]), weight)
+    how = {"bootstrap": request["bootstrap"], "n_jobs": -1, "random_state": 0}
+    return diagnostics(model, features(model, rows, request["data"]), weight, **how)
 
 
 def show_columns(model: Any) -> None:

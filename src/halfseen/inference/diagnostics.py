@@ -20,12 +20,17 @@ from scipy.special import entr, xlogy
 from scipy.stats import chi2
 
 from halfseen.analysis.missing_values import MissingValues, count
+from halfseen.analysis.residuals import Residual, residuals_of
 from halfseen.analysis.scored_table import Seen, class_names, class_shares, look
 from halfseen.data import frame_from_dict
 from halfseen.data.canonical import hash_rows
 from halfseen.errors import DataError
 from halfseen.estimators.selection import aic, bic, relative_entropy, sabic
+from halfseen.inference.residual_tests import residuals_with_p
 from halfseen.leaves.leaf import Floats
+
+SHOWN = 8  # patterns of missing values and residuals that are printed
+WIDEST = 60  # columns whose pairs are looked at without being asked
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,7 @@ class Diagnostics:
     pattern_fit : PatternFit or None     where all columns are categories and nothing is missing
     why_not : str                    why there is none
     missing : MissingValues          how many values are missing, in which patterns
+    residuals : list of Residual     what is left between pairs of columns, the largest first; with p-values where asked
     """
 
     loglik: float
@@ -85,6 +91,7 @@ class Diagnostics:
     why_not: str
     missing: MissingValues
     class_names: tuple[str, ...]
+    residuals: list[Residual] = field(repr=False, default_factory=list)
     template: Any = field(repr=False, default=None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,6 +110,8 @@ class Diagnostics:
         if self.pattern_fit is not None:
             left_out = ("observed", "expected", "patterns")
             found |= {name: value for name, value in asdict(self.pattern_fit).items() if name not in left_out}
+        found["missing"] = [{"rows": one.n_rows, "columns": list(one.missing)} for one in self.missing.patterns]
+        found["residuals"] = [one._asdict() for one in self.residuals]
         return found
 
     def patterns(self) -> Any:
@@ -118,7 +127,8 @@ class Diagnostics:
         )
 
     def __str__(self) -> str:
-        return "\n".join([*self._likelihoods(), "", *self._classification(), "", *self._patterns()])
+        parts = [self._likelihoods(), self._classification(), self._patterns(), self._missing(), self._residuals()]
+        return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
     def _likelihoods(self) -> list[str]:
         names = {"aic": "AIC", "bic": "BIC", "sabic": "SABIC", "caic": "CAIC", "awe": "AWE", "icl": "ICL"}
@@ -148,8 +158,39 @@ class Diagnostics:
             f"p by cells: {fit.p_g2:.4f} (G2), {fit.p_x2:.4f} (X2)",
         ]
 
+    def _missing(self) -> list[str]:
+        """The patterns of missing values, the most frequent first."""
+        patterns = self.missing.patterns
+        if len(patterns) == 1 and not patterns[0].missing:
+            return []
+        lines = [f"patterns of missing values ({self.missing.total_share:.1%} of all cells):"]
+        lines += [f"{one.n_rows:>10,.10g} rows  {', '.join(one.missing) or 'complete'}" for one in patterns[:SHOWN]]
+        more = patterns[SHOWN:]
+        if more:
+            lines.append(f"{sum(one.n_rows for one in more):>10,.10g} rows  in {len(more):,} other patterns")
+        return lines
 
-def diagnostics(model: Any, X: Any, sample_weight: ArrayLike | None = None) -> Diagnostics:
+    def _residuals(self) -> list[str]:
+        """The largest residuals between columns."""
+        if not self.residuals:
+            return []
+        n_pairs = len(self.residuals)
+        lines = [f"largest of {n_pairs:,} residuals between columns (X2 / df; near 1 or below: independent):"]
+        for one in self.residuals[:SHOWN]:
+            p = f"   p {one.p:.3f}" if one.p is not None else ""
+            lines.append(f"{one.value:10.2f}   strength {one.strength:.2f}{p}   {one.first} with {one.second}")
+        return lines
+
+
+def diagnostics(
+    model: Any,
+    X: Any,
+    sample_weight: ArrayLike | None = None,
+    *,
+    bootstrap: int | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> Diagnostics:
     """Return how well a model describes a table: criteria, entropies, classification, frequencies of patterns.
 
     Parameters
@@ -157,6 +198,12 @@ def diagnostics(model: Any, X: Any, sample_weight: ArrayLike | None = None) -> D
     model : fitted LatentClass, GaussianMixture, NaiveBayes or GaussianClassifier
     X : table
     sample_weight : (N,) array, optional
+    bootstrap : int, optional
+        Number of tables drawn from the model, such as 99: residuals between columns then have p-values.
+    n_jobs : int, optional
+        Threads of the bootstrap; the result is the same with any number.
+    random_state : int, RandomState or Generator, optional
+        Seed of the bootstrap.
 
     Examples
     --------
@@ -205,8 +252,18 @@ def diagnostics(model: Any, X: Any, sample_weight: ArrayLike | None = None) -> D
         why_not=why_not,
         missing=count(seen.missing, tuple(model._schema.names), weight),
         class_names=class_names(model),
+        residuals=_residuals(model, X, seen, sample_weight, bootstrap, n_jobs, random_state),
         template=model._template,
     )
+
+
+def _residuals(
+    model: Any, X: Any, seen: Seen, sample_weight: Any, bootstrap: int | None, n_jobs: int | None, random_state: Any
+) -> list[Residual]:
+    """Return the residuals between columns; without a test, of tables that are not too wide."""
+    if bootstrap is not None:
+        return residuals_with_p(model, X, bootstrap, sample_weight, n_jobs=n_jobs, random_state=random_state)
+    return residuals_of(seen) if len(model._schema.columns) <= WIDEST else []
 
 
 def _pattern_fit(seen: Seen, weight: Floats, n: float, n_parameters: int) -> tuple[PatternFit | None, str]:

@@ -27,7 +27,7 @@ from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 from halfseen.leaves.wrappers import any_frozen
 
-KINDS = ("hessian", "opg", "robust")
+KINDS = ("hessian", "opg", "robust", "bootstrap")
 MOST = 2000  # free parameters
 LEFT = 0.01  # what a Newton step may add to the objective; a fit with the default tol leaves 1e-8
 NEAR = 1e-6  # of a bound: a parameter that is on it
@@ -40,7 +40,7 @@ class StandardErrors:
 
     Attributes
     ----------
-    kind : "hessian", "opg" or "robust"
+    kind : "hessian", "opg", "robust" or "bootstrap"
     level : float                 probability of the intervals
     labels : dict                 columns that name each parameter
     estimate : (Q,) array
@@ -127,11 +127,13 @@ def standard_errors(
     ----------
     model : fitted LatentClass, GaussianMixture, NaiveBayes, GaussianClassifier, HMM, BayesNet or PCFG
     X : data of the fit
-    kind : {"hessian", "opg", "robust"}, default "hessian"; "robust" where there is a design
+    kind : {"hessian", "opg", "robust", "bootstrap"}, default "hessian"; "robust" where there is a design
         "hessian": the inverse curvature of the log-likelihood. "opg": the inverse sum of outer products of the scores
         of units (rows, sequences, sentences), as poLCA. "robust": the sandwich of both, valid also where the model is
-        wrong. The last two need more units than there are free parameters. With `strata`, `cluster` or survey weights
-        (`weight_kind="survey"`) errors are linearised, which is the robust kind for such a sample.
+        wrong. These two need more units than there are free parameters. With `strata`, `cluster` or survey weights
+        (`weight_kind="survey"`) errors are linearised, which is the robust kind for such a sample. "bootstrap": by
+        refits to units drawn with replacement (`hs.bootstrap`, which has more choices), with percentile intervals; it
+        takes `draws` (500), `n_jobs` and `random_state`.
     strata, cluster : (N,) array or name of a column of X, optional
         Stratum and cluster (primary sampling unit) of each unit; clusters lie within strata. Clusters are taken as
         drawn with replacement; intervals use t with clusters less strata degrees of freedom.
@@ -160,6 +162,8 @@ def standard_errors(
     if kind is not None:
         options.one_of("kind", kind, KINDS)
     options.number("level", level, 0, 1)
+    if kind == "bootstrap":
+        return _by_bootstrap(model, X, level, strata, cluster, how)
     if not hasattr(model, "_named_parameters"):
         raise ParameterError(
             f"{type(model).__name__} has no standard errors. They are for LatentClass, GaussianMixture, NaiveBayes, "
@@ -193,6 +197,19 @@ def standard_errors(
     notes = _notes(named, found, flat, covariance, _held(model, shown))
     plain = None if design is None else _covariance(found, None, "hessian", keep) * _drawn(observed)
     return _result(kind, level, named, covariance, notes, model, design, plain)
+
+
+def _by_bootstrap(
+    model: Any, X: Any, level: float, strata: Any, cluster: Any, how: Mapping[str, Any]
+) -> StandardErrors:
+    """Return standard errors by refits."""
+    from halfseen.inference.bootstrap import bootstrap
+
+    if strata is not None or cluster is not None:
+        raise ParameterError(
+            'kind="bootstrap" draws units independently: it takes no strata and no clusters. Use kind="robust".'
+        )
+    return bootstrap(model, X, level=level, **how).errors()
 
 
 def _checked_kind(kind: str | None, designed: bool) -> str:
@@ -233,8 +250,8 @@ def _drawn(observed: Observed) -> float:
 def _check_size(model: Any) -> None:
     if model.n_parameters_ > MOST:
         raise ParameterError(
-            f"{model.n_parameters_:,} free parameters: standard errors are for at most {MOST:,}. Use fewer columns, "
-            "categories or words."
+            f"{model.n_parameters_:,} free parameters: standard errors by formula are for at most {MOST:,}. Use "
+            'kind="bootstrap", or fewer columns, categories or words.'
         )
 
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "align.hpp"
+#include "batch.hpp"
 #include "chain.hpp"
 #include "kernels.hpp"
 #include "links.hpp"
@@ -426,6 +427,13 @@ NB_MODULE(compiled, m) {
                                 Out3 folds) {
         exact_moments(view(values), view(mean), view(component), view(weight), view(tops), view(folds));
     });
+    bind(m, "batch_em",
+         [](Array2<const std::int32_t> codes, Index starts, In2 values, In2 counts, In1 constants, In2 weights,
+            Index which, In1 units, In1 lowest, double tol, std::int64_t max_iter, Out2 params, Out2 found) {
+             const SmallTable table{view(codes), view(starts), view(values), view(counts), view(constants)};
+             batch_em(table, view(weights), view(which), view(units), view(lowest), tol, max_iter, view(params),
+                      view(found));
+         });
     bind(m, "poisson_score", [](In2 counts, In2 rate, Out2 scores) {
         poisson_score(view(counts), view(rate), view(scores));
     });

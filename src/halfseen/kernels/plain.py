@@ -21,6 +21,7 @@ from halfseen.kernels.align import (  # noqa: F401 - kernels of transcripts have
     align_hard,
     align_soft,
 )
+from halfseen.kernels.batch import batch_em  # noqa: F401 - many fits of a small table have a file of their own
 from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a file of their own
     chain_draw,
     chain_filter,

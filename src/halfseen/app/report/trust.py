@@ -7,7 +7,7 @@ from typing import Any
 
 import narwhals as nw
 
-from halfseen.analysis.residuals import UNLIKELY
+from halfseen.analysis.residuals import LARGE
 from halfseen.app.report.figures import svg
 from halfseen.app.report.material import MOST_PAIRED, TableMaterial
 from halfseen.app.report.parts import Beside, Figure, Grid, Part, Section, Text
@@ -46,6 +46,7 @@ def trust(model: Any, material: TableMaterial) -> Section:
     figures = [figure for figure in (selection_figure(model), trace_figure(model)) if figure is not None]
     if figures:
         parts.append(Beside(figures))
+    parts += tests_grid(model)
     parts += starts_text(model)
     names = material.seen.class_names
     if len(names) > 1:
@@ -79,6 +80,28 @@ def selection_figure(model: Any, what: tuple[str, str] = ("class", "classes")) -
     )
     title = f"Number of {what[1]}" if several else "Shape of covariance"
     return Figure(drawing, _chosen(tried, model.criterion, what), title)
+
+
+def tests_grid(model: Any) -> list[Part]:
+    """Return the tests of each number of classes against one more, where there are any."""
+    tried = tried_sizes(model)
+    tested = [i for i, value in enumerate(tried.get("lr", ())) if value is not None]
+    if not tested:
+        return []
+    rows = [
+        [
+            f"{tried['n_components'][i]} against {tried['n_components'][i] + 1}",
+            f"{tried['lr'][i]:,.2f}",
+            f"{tried['lr_p'][i]:.3g}",
+            f"{tried['lr_draws'][i]:,.0f}",
+        ]
+        for i in tested
+    ]
+    caption = (
+        "Bootstrap likelihood ratio tests, by maximum likelihood. A small p says that the smaller number of classes is "
+        "too few; the first number that is not rejected is a candidate."
+    )
+    return [Grid(caption, ["classes", "LR", "p", "tables drawn"], rows, "Is one class more justified?")]
 
 
 def _chosen(tried: dict[str, list[Any]], criterion: str, what: tuple[str, str]) -> str:
@@ -144,11 +167,12 @@ def _residual_grid(material: TableMaterial) -> Part:
         return Text("There is no pair of columns to compare within the classes.")
     rows = [[pair.first, pair.second, f"{pair.value:,.1f}", f"{pair.strength:.2f}", pair.detail] for pair in found[:8]]
     caption = (
-        f"Pairs of columns within the classes. A residual near 1 or below means independent, as assumed; above "
-        f"{UNLIKELY} is unlikely by chance, and the strength (0 to 1) shows whether it matters."
+        "Pairs of columns within the classes. A residual near 1 or below means independent, as assumed. It has no "
+        "known distribution: score --details --bootstrap 99 gives p-values. The strength (0 to 1) shows whether it "
+        "matters."
     )
     note = (
-        f"{len(material.related)} of {plural(len(found), 'pair')} are above {UNLIKELY} with a strength of 0.1 or more."
+        f"{len(material.related)} of {plural(len(found), 'pair')} are above {LARGE:g} with a strength of 0.1 or more."
     )
     if len(material.telling_columns) > MOST_PAIRED:
         note += f" Only the {MOST_PAIRED} columns that differ most between the classes were paired."

@@ -12,7 +12,7 @@ from typing import Any
 from halfseen.app import signals
 
 DONE, WRONG_DATA, WRONG_COMMAND = 0, 1, 2
-OWN = ("compare", "doctor", "explain", "fit", "info", "query", "report", "score")  # those with a file
+OWN = ("compare", "doctor", "explain", "fit", "info", "query", "report", "score", "test")  # those with a file
 
 
 def run(verb: str, request: Mapping[str, Any]) -> int:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halfseen.app import console, dispatch
+from halfseen.engine.services.progress import watching
+from halfseen.errors import ParameterError
 
 WORDS = {
     "loglik_per_step": "per step",
@@ -33,8 +35,12 @@ def run(request: Mapping[str, Any]) -> None:
     loaded = dispatch.model_to_use(request["model"])
     dispatch.check_use(loaded, "score", request)
     reading = dispatch.reading_of(loaded)
+    if request["bootstrap"] is not None and not request["details"]:
+        raise ParameterError("--bootstrap is for the residuals of --details: add --details.")
     if request["details"]:
-        _show_details(dispatch.command(loaded, "details")(loaded, reading, request), request["json"])
+        with console.progress() as watch, watching(watch):
+            found = dispatch.command(loaded, "details")(loaded, reading, request)
+        _show_details(found, request["json"])
         return
     found = dispatch.command(loaded, "score")(loaded, reading, request)
     if request["json"]:

@@ -17,6 +17,7 @@ kind   payload
 S      the seed of a fit, as JSON
 D      fingerprint of the data and of the kind of model that the following passes are about
 P      fingerprint of the input of a pass, then its results: log-likelihoods, digests, statistics
+N      fingerprint of what some draws of a bootstrap are about, then a row of numbers for each of them
 
 Where statistics are large and a run needs nothing but its last parameters (a lexicon, plain iterations), results of
 passes are not kept. Instead the position of the run, its parameters and trace, is in a file of its own, `path.1` for
@@ -57,14 +58,23 @@ from halfseen.engine.loop import em
 from halfseen.engine.loop.expected import Expected, Step
 from halfseen.engine.loop.model import Model, Reduced
 from halfseen.errors import CheckpointError, DiskError
-from halfseen.leaves.leaf import Leaf, arrays, frozen
+from halfseen.leaves.leaf import Floats, Leaf, arrays, frozen
 from halfseen.leaves.limits import Params
 from halfseen.seeds import seed_of
 from halfseen.structures.tree import Sentences
 from halfseen.sums import Runner, serial
 from halfseen.whole_file import whole_file
 
-__all__ = ["Checkpoint", "checkpoint", "current", "evaluate", "lasting_seed", "recorded", "stop_recording"]
+__all__ = [
+    "Checkpoint",
+    "checkpoint",
+    "current",
+    "evaluate",
+    "lasting_seed",
+    "recorded",
+    "recorded_rows",
+    "stop_recording",
+]
 
 log = logging.getLogger("halfseen")
 
@@ -185,6 +195,15 @@ def lasting_seed(random_state: Any) -> np.random.SeedSequence:
     """
     seed, open_one = seed_of(random_state), current()
     return seed if open_one is None else open_one.seed(seed, chosen=isinstance(random_state, int | np.integer))
+
+
+def recorded_rows(about: bytes, make: Callable[[], Floats]) -> Floats:
+    """Return rows of numbers that `make` makes, (n, R); inside `checkpoint` they are recorded, or taken from a record.
+
+    `about` tells them from others: all that they depend on beside the code.
+    """
+    open_one = current()
+    return make() if open_one is None else open_one.rows(about, make)
 
 
 class Position(NamedTuple):
@@ -326,6 +345,23 @@ class Checkpoint:
         self.n_replayed += 1
         replayed = zip(candidates, _unpacked(recorded[PRINT:], len(candidates)), strict=True)
         return [Step(params, expected, model.log_prior(params)) for params, expected in replayed]
+
+    def rows(self, about: bytes, make: Callable[[], Floats]) -> Floats:
+        """Return rows of numbers: from the file, or by making and recording them."""
+        if self.stopped:
+            return make()
+        fingerprint = blake2b(about, digest_size=PRINT).digest()
+        recorded = self._next(b"N")
+        if recorded is None:
+            found = np.ascontiguousarray(make(), dtype="<f8")
+            self._write(b"N", fingerprint + struct.pack("<Q", len(found)) + found.tobytes())
+            self.n_recorded += 1
+            return found
+        if recorded[:PRINT] != fingerprint:
+            raise self._mismatch("its draws are of other data, or of another model")
+        self.n_replayed += 1
+        [n_rows] = struct.unpack_from("<Q", recorded, PRINT)
+        return np.frombuffer(recorded, dtype="<f8", offset=PRINT + 8).astype(np.float64).reshape(n_rows, -1)
 
     def position(self, model: Model, data: Reduced, max_iter: int) -> Position | None:
         """Return the saved position of a run of plain iterations, if there is one.

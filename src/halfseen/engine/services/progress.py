@@ -1,4 +1,4 @@
-"""Progress of a fit: a callback that is called after each pass over the data.
+"""Progress of a fit: a callback that is called after each pass over the data; of a bootstrap, after some draws.
 
     with watching(print):
         model.fit(X)
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from halfseen.engine.loop.run import EMRun
 
-__all__ = ["Progress", "report", "watching"]
+__all__ = ["Draws", "Progress", "report", "report_draws", "watching"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,22 @@ class Progress:
     objective: float | None
 
 
-Watcher = Callable[[Progress], object]
+@dataclass(frozen=True)
+class Draws:
+    """The state of a bootstrap.
+
+    Attributes
+    ----------
+    what : str           what is done in each draw
+    done, wanted : int   number of draws
+    """
+
+    what: str
+    done: int
+    wanted: int
+
+
+Watcher = Callable[["Progress | Draws"], object]
 
 _watcher: ContextVar[Watcher | None] = ContextVar("halfseen_watcher", default=None)
 
@@ -83,3 +98,10 @@ def report(runs: Sequence[EMRun], n_starts: int, max_iter: int, warm: bool = Fal
             objective=None if warm else leader.objective,
         )
     )
+
+
+def report_draws(what: str, done: int, wanted: int) -> None:
+    """Call the watcher, if there is one, with the state of a bootstrap."""
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(Draws(what, done, wanted))

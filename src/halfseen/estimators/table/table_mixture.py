@@ -40,11 +40,13 @@ from halfseen.estimators.named_parameters import (
     rows_of_columns,
 )
 from halfseen.estimators.observed import Observed, observed_rows
+from halfseen.estimators.resampled import Resampled
 from halfseen.estimators.selection import bic, relative_entropy
 from halfseen.estimators.table import html_repr, profile, why
 from halfseen.estimators.table.cells import decoded, filled_cells
 from halfseen.estimators.table.components import Components
 from halfseen.estimators.table.emission_builder import Recipe
+from halfseen.estimators.table.resampled_rows import resampled_rows
 from halfseen.kinds.text import telling_words
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats, Stats
@@ -120,6 +122,21 @@ class TableMixture(InformationCriteria, NamedComponents):
         labels = source.target if labels is None else labels
         evidence, _ = read_labels(labels, table.n_rows, len(self.weights_), getattr(self, "classes_", None))
         return observed_rows(self._model, replace(table, evidence=evidence), apart)
+
+    def _resampled(self, X: Any, sample_weight: ArrayLike | None = None, labels: Any = None) -> Resampled:
+        """Return a table as the bootstrap reads it."""
+        self._check_probable("bootstrap")
+        source = self._read(X, reset=False)
+        table = self._schema.encode(source, sample_weight)
+        evidence = self._known_components(source.target if labels is None else labels, table.n_rows)
+        unlabelled = float(getattr(self, "unlabeled_weight_", 1.0))
+        identified = bool(options.listed("fixed", getattr(self, "fixed", ())))
+        rows = replace(table, evidence=evidence)
+        return resampled_rows(self, self._recipe, rows, self._params, unlabelled, identified)
+
+    def _known_components(self, labels: Any, n_rows: int) -> Evidence | None:
+        """Return labels as evidence of the components."""
+        return read_labels(labels, n_rows, len(self.weights_))[0]
 
     def describe(self, top: int = 3) -> str:
         """Return the classes in words: share, and the `top` columns that set each apart most.

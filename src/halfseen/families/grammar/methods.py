@@ -21,6 +21,7 @@ from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria
 from halfseen.estimators.named_parameters import SHARE, NamedParameters
 from halfseen.estimators.observed import Observed, observed_units
+from halfseen.estimators.resampled import Resampled
 from halfseen.families.grammar import reading
 from halfseen.families.grammar.model import ContextFree, SentenceChunk, cut_sentences, reduce_sentences
 from halfseen.families.grammar.reading import Corpus
@@ -136,6 +137,14 @@ class GrammarMethods(InformationCriteria):
             return reduce_sentences(packed.taken(used[m : m + 1]), np.ones(1))
 
         return observed_units(self._model, data, unit, weight[used], place, weight)
+
+    def _resampled(
+        self, sentences: Any, sample_weight: ArrayLike | None = None, brackets: Any = None, tags: Any = None
+    ) -> Resampled:
+        """Return sentences as the bootstrap reads them; those without a parse are left out."""
+        from halfseen.families.grammar.resampled import resampled_sentences
+
+        return resampled_sentences(self, self._corpus(sentences, brackets, tags), sample_weight)
 
     def describe(self, top: int = 5) -> str:
         """Return the grammar in words: for every left-hand side its most probable rules.

@@ -32,6 +32,7 @@ from halfseen.estimators.named_parameters import (
     rows_of_columns,
 )
 from halfseen.estimators.observed import Observed, observed_units
+from halfseen.estimators.resampled import Resampled
 from halfseen.estimators.selection import aic, bic, sabic
 from halfseen.estimators.table import covariance_types, numeric_schema, profile
 from halfseen.estimators.table.cells import decoded, filled_cells
@@ -315,6 +316,12 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
 
         data = reduce_sequences(self._model, sequences.canonical())
         return observed_units(self._model, data, unit, np.ones(len(used)), place, sequences.weight)
+
+    def _resampled(self, X: Any, lengths: Any = None, groups: Any = None, time: Any = None) -> Resampled:
+        """Return sequences as the bootstrap reads them."""
+        from halfseen.families.hmm.resampled import resampled_sequences
+
+        return resampled_sequences(self, self._sequences(X, lengths, groups, time)[0])
 
     def describe(self, top: int = 3) -> str:
         """Return the states in words: share, length of a stay, what follows, and the columns that set each apart.

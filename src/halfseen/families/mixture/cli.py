@@ -44,6 +44,7 @@ from halfseen.families.mixture.gaussian_mixture import GaussianMixture
 from halfseen.families.mixture.latent_class import LatentClass
 from halfseen.families.mixture.naive_bayes import NaiveBayes
 from halfseen.families.mixture.supervised import MixtureClassifier
+from halfseen.inference.blrt import ClassesTest, blrt
 
 __all__ = [
     "check",
@@ -62,6 +63,7 @@ __all__ = [
     "sample",
     "score",
     "summary",
+    "test",
     "truth",
 ]
 
@@ -72,10 +74,40 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     model = ready.model
     with rows_to_fit(ready.table, request) as rows:
         model.fit(rows)
+    if request["blrt"] is not None:
+        _test_sizes(model, ready.table, request)
     if isinstance(model, MixtureClassifier) and len(model.classes_) < 2:
         raise DataError(f"--target {request['target']}: all rows are {model.classes_[0]}: there is nothing to learn.")
     show_columns(model)
     return Fitted(model, ready.table, ready.reading)
+
+
+def _test_sizes(model: Any, table: Any, request: Mapping[str, Any]) -> None:
+    """Test every number of classes that was tried against one more, and note the results with the figures of each."""
+    tried = model._tried
+    shapes = tried.get("covariance", [model._covariance] * len(tried["n_components"]))
+    found: list[ClassesTest | None] = []
+    for shape, size in zip(shapes, tried["n_components"], strict=True):
+        own = None
+        if shape == model._covariance:
+            fit_of = model._as_tried(size)
+            own = blrt(fit_of, table, request["blrt"], n_jobs=request["jobs"], random_state=request["seed"])
+        found.append(own)
+    tried["lr"] = [None if own is None else own.statistic for own in found]
+    tried["lr_p"] = [None if own is None else own.p for own in found]
+    tried["lr_draws"] = [None if own is None else len(own.draws) for own in found]
+
+
+def test(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> ClassesTest:
+    """Test the number of classes of a model against one more, given the rows of its fit."""
+    if isinstance(model, MixtureClassifier):
+        raise ParameterError(
+            f"test cannot be used with a {type(model).__name__} model. It is for hidden classes: those of a classifier "
+            "have labels."
+        )
+    rows = data(model, reading, request).X
+    how = {name: request[name] for name in ("draws", "starts")}
+    return blrt(model, rows, **how, n_jobs=request["jobs"], random_state=request["seed"])
 
 
 def prepare(request: Mapping[str, Any]) -> Prepared:
@@ -91,6 +123,9 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
 
 def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> Any:
     common = options.of_every_fit(request) | options.of_numbers(request)
+    if request["blrt"] is not None and (request["target"] is not None or request["on"] is not None):
+        apart = "--target: a classifier has the classes of its target" if request["target"] else "--on"
+        raise ParameterError(f"--blrt cannot be used with {apart}.")
     if request["target"] is not None and request["classes"] != "auto":
         raise ParameterError("--classes cannot be used with --target: the classes are those of the target.")
     if request["weight_kind"] is not None:

@@ -29,6 +29,7 @@ FAMILY = Family(
         "truth",
         "explain",
         "export",
+        "test",
     ),
     options={
         "fit": (
@@ -60,6 +61,14 @@ FAMILY = Family(
                 "With --weight: frequency (how often a row was seen) or survey (how many of the population it stands "
                 "for). Default: frequency.",
                 "KIND",
+            ),
+            Option(
+                "blrt",
+                "Test each number of classes against one more by the bootstrap likelihood ratio test with N drawn "
+                "tables, such as 99.",
+                "N",
+                type=int,
+                least=2,
             ),
             Option(
                 "unlabeled_weight",

@@ -414,6 +414,9 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         weight = np.where(evidence.index == 0, self.unlabeled_weight_ * table.weight, table.weight)
         return Table(table.schema, table.blocks, weight, evidence.repeated(int(self.components_per_class)))
 
+    def _known_components(self, labels: Any, n_rows: int) -> Evidence | None:
+        return self._evidence(labels, n_rows).repeated(int(self.components_per_class))
+
     def _out_of_fold(
         self,
         source: Source,

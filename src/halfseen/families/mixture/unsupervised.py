@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -13,14 +14,17 @@ from sklearn.utils.metaestimators import available_if
 from halfseen.data import Evidence, Source, Table, read, read_labels, row_weight
 from halfseen.data.survey_weights import effective
 from halfseen.engine.services.checkpoint import lasting_seed
+from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import ParameterError
 from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.base import SelectsModels
 from halfseen.estimators.by_partition import features_of
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.table.column_events import column_doubts
+from halfseen.estimators.table.emission_builder import Recipe
 from halfseen.families.mixture import stepwise
 from halfseen.families.mixture.fit import FittedMixture, MixtureFit
+from halfseen.leaves.limits import Params
 from halfseen.runners.frames import rows_of
 from halfseen.seeds import child
 
@@ -39,6 +43,7 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
     """A mixture whose classes are hidden: fitted at once, in pieces, or chosen among several by a criterion."""
 
     n_components: int | Sequence[int] | str
+    _by_size: dict[tuple[str, int], tuple[Recipe, Params]]  # of each covariance and number of classes; not in files
 
     @property
     def _covariance(self) -> str:
@@ -116,20 +121,29 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         self._check_seen()
         seed = lasting_seed(self.random_state)
 
+        fits: list[FittedMixture] = []
+
         def found(shape: str, n_components: int, smaller: FittedMixture | None) -> FittedMixture:
             table = first
             if labels is not None and n_components != sizes[0]:  # the evidence has a column for each class
                 table = self._encoded(source, weight, known(n_components)[0])[1]
             own_seed = child(seed, n_components) if len(sizes) > 1 else seed
-            return self._search(table, n_components, own_seed, None if smaller is None else smaller.params, shape)
+            fits.append(self._search(table, n_components, own_seed, None if smaller is None else smaller.params, shape))
+            return fits[-1]
 
         best, interrupted = self._select(self._shapes(), sizes, found)
         self.n_components_ = best.n_components
         self._publish(best, known(best.n_components)[1])
+        self._by_size = {(one.covariance, one.n_components): (one.recipe, one.params) for one in fits}
         self.events_ += column_doubts(first, self._declared)
         if interrupted:
             convergence.warn_search_interrupted(self, "before all numbers of classes were tried")
         return self
+
+    def _units(self) -> dict[str, float]:
+        """Return N, which of a survey is the effective number of rows."""
+        unit = "effective rows" if self.weight_kind == "survey" else self._unit
+        return {unit: self._measured(None)[1]}
 
     def _refuse_survey(self, what: str) -> None:
         """Refuse survey weights where their sum is not known beforehand."""
@@ -138,6 +152,24 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
                 f'weight_kind="survey" is not for {what}: the scale of the weights depends on all of them. Use fit on '
                 "a table of this process or a file."
             )
+
+    def _as_tried(self, n_components: int) -> Self:
+        """Return the fit with another number of classes that was tried, in place of the one that was chosen."""
+        other = copy(self)
+        other._recipe, other._params = self._by_size[self._covariance, n_components]
+        other._model, other.n_components_ = other._recipe.model(), n_components
+        other._set_names((None,) * n_components)
+        return other
+
+    def _one_more(self) -> Mixture:
+        """Return the model with one class more, without a prior: what the test of the number of classes compares."""
+        recipe = self._recipe
+        if recipe.fixed or self._option_by_class or recipe.covariance in ("fixed", "identity"):
+            raise ParameterError(
+                "the number of classes cannot be tested where parameters are fixed or given by class: a class more "
+                "would need some too."
+            )
+        return recipe._replace(n_components=recipe.n_components + 1, prior=None).model()
 
     def _begin_without_data(self, n_columns: int) -> None:
         """Set what a fit would leave beside schema, model and parameters, for a model that is built from these."""

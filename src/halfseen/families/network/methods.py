@@ -21,6 +21,7 @@ from halfseen.estimators.base import InformationCriteria, SelectsModels
 from halfseen.estimators.by_partition import by_partition, summed
 from halfseen.estimators.named_parameters import SHARE, NamedParameters
 from halfseen.estimators.observed import Observed, observed_units
+from halfseen.estimators.resampled import Resampled
 from halfseen.families.network.model import (
     BayesianNetwork,
     Likelihoods,
@@ -157,6 +158,13 @@ class NetworkMethods(SelectsModels, InformationCriteria):
             return reduced(codes[m : m + 1], np.ones(1))
 
         return observed_units(self._model, reduced(codes, weight), unit, weight, number, given)
+
+    def _resampled(self, X: Any, sample_weight: ArrayLike | None = None) -> Resampled:
+        """Return rows as the bootstrap reads them."""
+        from halfseen.families.network.resampled import resampled_cases
+
+        source = read(X)
+        return resampled_cases(self, self._codes(source), row_weight(source, sample_weight))
 
     def describe(self) -> str:
         """Return the network in words: a line for each variable, with its parents and how probable its states are.
