@@ -226,6 +226,26 @@ def test_standard_errors_of_groups_are_those_of_the_same_network():
     assert_allclose(one.se[mine], np.repeat(other.se[its], 2), rtol=1e-3)
 
 
+@pytest.mark.parametrize("option", [{"fixed": {"q0": {"y": [0.9, None]}}}, {"tied": {"q0": [[0, 1]]}}])
+def test_bootstrap_and_posterior_obey(option):
+    """Refits and draws keep what is fixed or tied, and classes keep their places."""
+    table = TABLE[["q0", "q1", "q2", "x"]]
+    model = hs.LatentClass(2, prior=None, random_state=0, **option).fit(table)
+    found = hs.bootstrap(model, table, draws=5, random_state=0)
+    own = [
+        i
+        for i, (name, value) in enumerate(zip(*list(found.labels.values())[:2], strict=True))
+        if (name, value) == ("q0", "y")
+    ]
+    values = found.draws[:, own]
+    if "fixed" in option:
+        assert (values[:, 0] == 0.9).all()
+    else:
+        assert (values[:, 0] == values[:, 1]).all()
+    with pytest.raises(ParameterError, match="cannot be tested"):
+        hs.blrt(model, table, draws=2)
+
+
 # ---- networks -------------------------------------------------------------------------------------------------------
 
 NET = "C -> q0; C -> q1; C -> q2"
