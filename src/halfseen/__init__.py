@@ -10,6 +10,7 @@ from importlib import import_module
 __version__ = "0.2.0.dev0"
 
 _SHARED = {  # public name -> module; names of families are in their manifests
+    "Imputer": "halfseen.inference.imputer",
     "Kind": "halfseen.kinds.kind",
     "Tree": "halfseen.structures.trees",
     "bayes_risk": "halfseen.analysis.decisions",
@@ -25,7 +26,9 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "load": "halfseen.app.model_file",
     "load_penguins": "halfseen.datasets",
     "load_votes": "halfseen.datasets",
+    "methods_paragraph": "halfseen.estimators.publication",
     "open_table": "halfseen.data.files",
+    "paper_table": "halfseen.estimators.publication",
     "plot_bound": "halfseen.analysis.bound",
     "plot_certainty": "halfseen.plots.tables",
     "plot_missing": "halfseen.plots.tables",
@@ -33,6 +36,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "plot_profiles": "halfseen.plots.tables",
     "plot_selection": "halfseen.plots.tables",
     "plot_trace": "halfseen.plots.tables",
+    "pool": "halfseen.inference.pooling",
     "posterior": "halfseen.analysis.posterior",
     "read_brackets": "halfseen.structures.trees",
     "read_trees": "halfseen.structures.trees",

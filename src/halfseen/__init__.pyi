@@ -12,6 +12,7 @@ from halfseen.app.versions import show_versions
 from halfseen.data.files import open_table
 from halfseen.datasets import load_penguins, load_votes
 from halfseen.engine.services.checkpoint import checkpoint
+from halfseen.estimators.publication import methods_paragraph, paper_table
 from halfseen.families.grammar.estimator import PCFG
 from halfseen.families.hmm.estimator import HMM
 from halfseen.families.hmm.plots import plot_timeline
@@ -36,7 +37,9 @@ from halfseen.families.words.plots import link_matrix, plot_links
 from halfseen.inference.blrt import blrt
 from halfseen.inference.bootstrap import bootstrap
 from halfseen.inference.diagnostics import diagnostics
+from halfseen.inference.imputer import Imputer
 from halfseen.inference.likelihood_ratio import likelihood_ratio
+from halfseen.inference.pooling import pool
 from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
@@ -53,6 +56,7 @@ __all__ = [
     "BayesNet",
     "GaussianClassifier",
     "GaussianMixture",
+    "Imputer",
     "KMeans",
     "Kind",
     "LatentClass",
@@ -77,8 +81,10 @@ __all__ = [
     "load",
     "load_penguins",
     "load_votes",
+    "methods_paragraph",
     "mfcc",
     "open_table",
+    "paper_table",
     "plot_alignment",
     "plot_bound",
     "plot_certainty",
@@ -89,6 +95,7 @@ __all__ = [
     "plot_selection",
     "plot_timeline",
     "plot_trace",
+    "pool",
     "posterior",
     "read_bif",
     "read_brackets",

@@ -120,6 +120,7 @@ def arguments_of(verb, estimator, model):
         "score": [model, *fit.data],
         "data": [model, *fit.data, "-o", "report.html"],
         "truth": [model, fit.data[0], "--truth", fit.truth],
+        "table": [model],
         "export": [model, "--sql", "duckdb", "--table", "people"],
         "test": [model, fit.data[0], "--draws", "2", "--starts", "2"],
     }[verb]
@@ -137,6 +138,7 @@ USES = (
     "score",
     "data",
     "truth",
+    "table",
     "export",
     "test",
 )

@@ -26,6 +26,20 @@ SENTENCES = [
 ]
 
 
+def test_a_corpus_larger_than_memory_is_fitted_alike(folder):
+    def fit(*more):
+        how = ("--model", folder / "rules.cfg", "--unparsable", "skip", "--json")
+        return halfseen("fit", folder / "corpus.txt", *how, *more)
+
+    whole, streamed = (json.loads(fit(*more).stdout) for more in ((), ("--memory", "1kB")))
+    assert streamed == whole
+    assert "read in pieces" in fit("--memory", "1kB").stderr
+    refused = halfseen(
+        "fit", folder / "corpus.txt", "--model", folder / "rules.cfg", "--memory", "1kB", "--report", "r", code=2
+    )
+    assert "--report reads all sentences" in refused.stderr
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Rules, sentences, and a model file made from both."""

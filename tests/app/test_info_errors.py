@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -94,6 +95,9 @@ def test_a_designed_sample(tmp_path):
     model = hs.load(path)
     assert scored["loglik"] == pytest.approx(model.loglik_)
     assert scored["bic"] == pytest.approx(model.bic())
+    w = 1.0 + np.arange(240) % 3
+    assert scored["rows"] == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    assert scored["loglik_per_row"] == pytest.approx(model.loglik_ / scored["rows"])
     assert "effective rows" in run("info", path).stdout
     assert "needs --errors" in run("info", path, "--cluster", "school", code=2).stderr
     assert "needs --weight" in run("fit", data, "--weight-kind", "survey", "-o", path, code=2).stderr

@@ -33,3 +33,11 @@ def partitions(frame):
 def lanes(frame, weight=None, target=None, cluster=LocalCluster, n_jobs=None):
     """Return the same partitions as a source in this process."""
     return LaneSource(cluster(partitions(frame), n_jobs), weight, target)
+
+
+def spark_partitions(frame):
+    """Return the partitions of a Spark frame as pandas frames."""
+    from pyspark.sql.functions import spark_partition_id
+
+    rows = frame.withColumn("part", spark_partition_id()).toPandas()
+    return [part.drop(columns="part") for _, part in rows.groupby("part")]

@@ -1,4 +1,4 @@
-"""A job on Spark Connect: fits to three partitions of a table, and writes the model and its predictions to a folder.
+"""A job on Spark Connect: fits to partitions of a table and of sequences; writes models and predictions to a folder.
 
 Run in a process of its own: one process has either classic Spark or Spark Connect.
 """
@@ -31,4 +31,10 @@ stage = LatentClass(n_components=2, n_init=1, random_state=0, max_iter=2, weight
 Pipeline(stages=[stage]).fit(frame).save(str(folder / "pipeline"))
 answers = PipelineModel.load(str(folder / "pipeline")).transform(frame)
 pq.write_table(answers.toArrow(), folder / "pipeline.parquet")
+
+steps = session.read.parquet(str(folder / "steps.parquet")).repartition(2, "person")
+model = hs.HMM(2, n_init=1, random_state=0, max_iter=2).fit(steps, groups="person", time="day")
+answers = model.predict(steps).withColumn("part", spark_partition_id())
+pq.write_table(answers.toArrow(), folder / "states.parquet")
+hs.save(model, folder / "chain.halfseen")
 session.stop()

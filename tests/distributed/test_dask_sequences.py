@@ -157,6 +157,16 @@ def test_answers_are_lazy_frames(client, by_index):
     assert model.bic(frame, unit="sequences") == pytest.approx(model.bic(ordered, unit="sequences"), rel=1e-12)
 
 
+def test_draws_differ_between_partitions_and_not_between_evaluations():
+    part = pd.DataFrame({"person": ["p1"] * 5, "day": range(5), "x": np.nan})
+    frame = dd.concat([dd.from_pandas(part.assign(person=name), npartitions=1) for name in "abc"])
+    model = fitted(hs.HMM(2, **OPTIONS), DATA[["person", "day", "x"]], **MARKS)
+    drawn = model.impute(frame, draw=True, random_state=0)
+    values = drawn.compute()["x"]
+    assert len(set(values)) == 15
+    assert_array_equal(values, drawn.compute()["x"])
+
+
 def test_a_sequence_in_two_partitions_is_refused():
     frame = dd.from_pandas(DATA[["person", "day", "x"]], npartitions=4, sort=False)
     said = r"sequence 'p\d+' is in partitions \d and \d\. .*frame.shuffle\('person'\)"
@@ -172,15 +182,12 @@ def test_a_sequence_in_two_partitions_is_refused():
 
 def test_what_cannot_be_done_is_refused():
     frame = framed(DATA, ["person", "day", "x", "weight"])
-    model = fitted(hs.HMM(2, **OPTIONS), frame[["person", "day", "x"]], **MARKS)
     with pytest.raises(ParameterError, match=r"groups: .* give the name of a column, not nothing"):
         hs.HMM(2).fit(frame)
     with pytest.raises(ParameterError, match="time='when': there is no such column"):
         hs.HMM(2).fit(frame, groups="person", time="when")
     with pytest.raises(ParameterError, match=r"lengths=: .* give groups="):
         hs.HMM(2).fit(frame, lengths=[3], groups="person")
-    with pytest.raises(ParameterError, match="draw=True: every partition"):
-        model.impute(frame[["person", "day", "x"]], draw=True)
     uneven = framed(DATA.assign(weight=np.arange(len(DATA)) + 1.0), ["person", "day", "x", "weight"])
     with pytest.raises(DataError, match=r"sequence 'p\d+' has steps of weight .*one weight"):
         hs.HMM(2).fit(uneven, **MARKS, sample_weight="weight")

@@ -12,12 +12,15 @@ from sklearn.base import clone
 
 import halfseen as hs
 from halfseen.data import parquet
-from halfseen.engine.tables.lane_source import LaneSource
+from halfseen.data.sequence_partition import NamesIn, SequenceLayout
+from halfseen.data.whole_sequences import readers
+from halfseen.engine.tables.lane_source import LaneSource, SequenceSource
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.leaves.leaf import arrays
 from halfseen.runners.dask import cluster_of_files
 from halfseen.runners.local import LocalCluster
 from halfseen.runners.placed import PlacedTable, placed
+from tests.distributed import test_dask_sequences as sequences
 
 distributed = pytest.importorskip("distributed", reason="needs distributed")
 
@@ -177,6 +180,80 @@ def test_other_families_fit_to_files_that_workers_read(folders, client, model):
     )
     assert there.trace_ == here.trace_
     assert_allclose(there.trace_[-1], clone(model).fit(table).trace_[-1], rtol=1e-10)
+
+
+# ---- sequences -------------------------------------------------------------------------------------------------------
+
+CHAIN = hs.HMM(2, n_init=1, random_state=0, max_iter=50, tol=1e-2)
+STEPS = sequences.DATA[["person", "day", "x"]]
+
+
+@pytest.fixture(params=["sorted", "spread"])
+def steps(request, tmp_path, monkeypatch):
+    """A file in parts of 200 rows: sequences go on in the next part, or are all over the file."""
+    monkeypatch.setattr(parquet, "PART_ROWS", 1)
+    rows = STEPS if request.param == "sorted" else STEPS.sample(frac=1, random_state=0)
+    rows.to_parquet(tmp_path / "steps.parquet", row_group_size=200, index=False)
+    return hs.open_table(tmp_path / "steps.parquet").without(["person", "day"])
+
+
+def whole(table):
+    parts = table.parts(["person", "day"])
+    return parts, readers(parts, "person", [NamesIn("person")(part()) for part in parts])
+
+
+def test_readers_read_whole_sequences_once_in_their_order(steps):
+    parts, found = whole(steps)
+    rows = [reader().to_pandas() for reader in found]
+    assert len(parts) == len(found) == 5
+    assert sum(len(reader.parts) for reader in found) in (8, 25)
+    people = [set(own["person"]) for own in rows]
+    assert sum(map(len, people)) == len(set.union(*people))
+    in_file = pa.concat_tables(part() for part in parts).to_pandas()
+    for own, names in zip(rows, people, strict=True):
+        pd.testing.assert_frame_equal(own, in_file[in_file["person"].isin(names)].reset_index(drop=True))
+
+
+def test_sequences_of_files_give_the_bits_of_this_process(steps, client):
+    with placed(steps, f"dask://{client.scheduler.address.removeprefix('tcp://')}", None, "person", "day") as rows:
+        there = clone(CHAIN).fit(rows, groups="person", time="day")
+    layout = SequenceLayout.of_sequences(["x", "person", "day"], "person", "day")
+    here = clone(CHAIN).fit(SequenceSource(LocalCluster([read() for read in whole(steps)[1]]), layout))
+    assert there.loglik_ == here.loglik_
+    alone = clone(CHAIN).fit(STEPS, groups="person", time="day")
+    assert_allclose(there.loglik_, alone.loglik_, rtol=1e-10)
+
+
+def test_steps_without_a_name_are_refused(tmp_path, monkeypatch, client):
+    monkeypatch.setattr(parquet, "PART_ROWS", 1)
+    STEPS.assign(person=STEPS["person"].where(STEPS["day"] > 0)).to_parquet(tmp_path / "a.parquet", row_group_size=200)
+    table = hs.open_table(tmp_path / "a.parquet").without(["person", "day"])
+    address = client.scheduler.address.removeprefix("tcp://")
+    with (
+        placed(table, f"dask://{address}", None, "person", "day") as rows,
+        pytest.raises(DataError, match=r"groups: row \d+ is missing"),
+    ):
+        clone(CHAIN).fit(rows, groups="person", time="day")
+
+
+@pytest.mark.thorough
+def test_the_command_line_fits_sequences_on_dask(tmp_path):
+    STEPS.to_csv(tmp_path / "steps.csv", index=False)
+
+    def fit(*more):
+        command = ["fit", tmp_path / "steps.csv", "--model", "hmm", "-k", "2", "--restarts", "1", *more]
+        run = [sys.executable, "-m", "halfseen", *map(str, command)]
+        return subprocess.run(run, capture_output=True, text=True, timeout=240)
+
+    marks = ("--group", "person", "--time", "day")
+    there = fit(*marks, "--on", "dask", "-o", tmp_path / "m.halfseen")
+    assert there.returncode == 0, there.stderr
+    assert there.stdout == fit(*marks).stdout
+    assert hs.load(tmp_path / "m.halfseen").n_components_ == 2
+    assert "--on needs --group" in fit("--on", "dask").stderr
+
+
+# ---- the command line ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough

@@ -13,6 +13,8 @@ from halfseen.errors import DataError, DataTypeError, FitError, ParameterError
 from halfseen.leaves.leaf import arrays
 from halfseen.runners import ray as runner
 from halfseen.runners.local import LocalCluster
+from tests.distributed import test_dask_grammars as grammars
+from tests.distributed import test_dask_sequences as sequences
 
 ray = pytest.importorskip("ray", reason="needs ray")
 
@@ -71,6 +73,22 @@ def test_the_bits_of_this_process(model, names, given):
     assert there.loglik_ == alone.loglik_
     for own, its in zip(arrays(alone._params), arrays(there._params), strict=True):
         assert_array_equal(own, its)
+
+
+def test_sequences_and_sentences_are_fitted():
+    steps = sequences.DATA[["person", "day", "x"]]
+    data = ray.data.from_pandas(steps).repartition(3)
+    model = hs.HMM(2, **OPTIONS | {"n_init": 1, "max_iter": 3})
+    there = clone(model).fit(data.sort("person"), **sequences.MARKS)
+    assert there.loglik_ == pytest.approx(clone(model).fit(steps, **sequences.MARKS).loglik_, rel=1e-10)
+    with pytest.raises(DataError, match=r"dataset.sort\('person'\) of Ray"):
+        clone(model).fit(data, **sequences.MARKS)
+    with pytest.raises(DataTypeError, match=r"groupby\('person'\).map_groups"):
+        there.predict(data, groups="person")
+    rules = hs.PCFG(grammars.RULES, n_init=1, max_iter=3, random_state=0)
+    sentences = ray.data.from_pandas(grammars.DATA[["text"]]).repartition(3)
+    expected = clone(rules).fit(grammars.DATA["text"].tolist()).loglik_
+    assert clone(rules).fit(sentences).loglik_ == pytest.approx(expected, rel=1e-10)
 
 
 def test_errors_of_workers_are_in_words():

@@ -22,10 +22,12 @@ from halfseen.errors import DataError, FitError, ModelFileError, ParameterError
 from halfseen.runners import environment, spark_tasks
 from halfseen.runners.local import LocalCluster
 from halfseen.runners.spark import ADAPTIVE, SparkCluster
+from tests.distributed import test_dask_sequences as sequences
+from tests.distributed.clusters import spark_partitions
 from tests.distributed.test_dask import DATA, FEATURES, dd, distributed, fitted, same_bits
 from tests.unit.test_docs import assert_alike
 
-sql = pytest.importorskip("pyspark.sql", reason="needs pyspark")
+pytest.importorskip("pyspark.sql", reason="needs pyspark")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore"),  # of pyspark
@@ -56,35 +58,6 @@ each_case = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("spark")
-
-
-@pytest.fixture(scope="module")
-def session(folder):
-    before = signal.getsignal(signal.SIGINT)  # Spark takes it over, and does not give it back
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.delenv("SPARK_LOCAL_DIRS", raising=False)
-        session = (
-            sql.SparkSession.builder.master("local[2,4]")
-            .config("spark.ui.enabled", "false")
-            .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.driver.host", "127.0.0.1")
-            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # quick to start
-            .config("spark.sql.codegen.wholeStage", "false")
-            .config("spark.local.dir", str(folder))
-            .config("spark.sql.shuffle.partitions", "2")
-            .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-            .getOrCreate()
-        )
-        yield session
-        session.stop()
-    signal.signal(signal.SIGINT, before)
-
-
 def lane_files(folder):
     return sorted(folder.rglob("*.lane"))
 
@@ -105,18 +78,10 @@ def schema(columns):
     return ", ".join(f"{name} {kinds[name]}" for name in columns)
 
 
-def partitions(frame):
-    """Return the partitions of a Spark frame as pandas frames."""
-    from pyspark.sql.functions import spark_partition_id
-
-    rows = frame.withColumn("part", spark_partition_id()).toPandas()
-    return [part.drop(columns="part") for _, part in rows.groupby("part")]
-
-
 def lanes(frame, given, n_jobs=None):
     """Return the same partitions in this process."""
     target = given.get("labels", given.get("y"))
-    return LaneSource(LocalCluster(partitions(frame), n_jobs), given.get("sample_weight"), target)
+    return LaneSource(LocalCluster(spark_partitions(frame), n_jobs), given.get("sample_weight"), target)
 
 
 @each_case
@@ -131,7 +96,7 @@ def test_threads_dask_and_spark_give_the_same_bits(session, n_partitions):
     model = hs.LatentClass(2, **FEW)
     found = fitted(model, frame, {})
     same_bits(found, fitted(model, lanes(frame, {}, n_jobs=3), {}))
-    parts = partitions(frame)
+    parts = spark_partitions(frame)
     with distributed.Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"):
         same_bits(found, fitted(model, dd.concat([dd.from_pandas(part, npartitions=1) for part in parts]), {}))
 
@@ -334,11 +299,6 @@ def test_workers_that_would_give_other_sums_are_refused(session, monkeypatch):
         fitted(hs.LatentClass(2, **FEW), spark_frame(session, FEATURES), {})
 
 
-def test_models_that_take_no_spark_frame_say_what_to_pass(session):
-    with pytest.raises(TypeError, match=r"sequences in a DataFrame of pyspark are not read: only Dask has them"):
-        hs.HMM(2).fit(spark_frame(session, ["size"]))
-
-
 # ---- predictions -----------------------------------------------------------------------------------------------------
 
 
@@ -512,11 +472,16 @@ def run(job, folder):
 
 def test_spark_connect_gives_the_same_bits(tmp_path):
     pytest.importorskip("grpc", reason="Spark Connect needs grpcio")
+    steps = sequences.DATA[["person", "day", "x"]]
+    steps.to_parquet(tmp_path / "steps.parquet")
     rows, expected = run("connect_job.py", tmp_path)
     assert_array_equal(rows["class"], expected.predict(rows[FEATURES]))
     assert_allclose(rows["loglik"], expected.score_samples(rows[FEATURES]), rtol=1e-12)
     saved = pd.read_parquet(tmp_path / "pipeline.parquet")
     assert_array_equal(saved["prediction"], rows["class"])
+    chain, states = hs.load(tmp_path / "chain.halfseen"), pd.read_parquet(tmp_path / "states.parquet")
+    assert_allclose(chain.loglik_, fitted(hs.HMM(2, **FEW), steps, sequences.MARKS).loglik_, rtol=1e-10)
+    assert_array_equal(states["state"], chain.predict(states[["person", "day", "x"]]))
 
 
 def test_an_executor_that_dies_in_a_pass_changes_no_bit(tmp_path):

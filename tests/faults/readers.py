@@ -182,6 +182,34 @@ def _database(connection: Any, text: str) -> None:
     connection.executemany("INSERT INTO survey VALUES (?, ?, ?, ?, ?)", [tuple(row.values()) for row in ROWS])
 
 
+def stat_file(write: str, suffix: str) -> Callable[[], bytes]:
+    """Return the maker of a file of SPSS, Stata or SAS, with value labels where the format has them."""
+
+    def made() -> bytes:
+        import pandas as pd
+        import pyreadstat
+
+        frame = pd.DataFrame(ROWS).drop(columns="ok").assign(answer=[1, 2, 9, 1] * 5)
+        if suffix == ".por":
+            frame = frame.replace("ü", "u")  # it has its own set of characters
+        labels = {"answer": {1: "yes", 2: "no", 9: "refused"}}
+        options = {
+            "write_sav": {"variable_value_labels": labels, "missing_ranges": {"answer": [9]}},
+            "write_dta": {"variable_value_labels": labels},
+        }
+        path = folder() / f"made{suffix}"
+        getattr(pyreadstat, write)(frame, path, **options.get(write, {}))
+        return path.read_bytes()
+
+    return made
+
+
+def sas_head() -> bytes:
+    """The first bytes of a SAS file: no library writes one."""
+    magic = "00" * 12 + "c2ea8160b31411cfbd92080009c7318c181f1011"
+    return bytes.fromhex(magic) + bytes([0x22, 0x22, 0, 0x32, 0x33, 1, 2]) + bytes(2000)
+
+
 def sqlite_file() -> bytes:
     path = folder() / "seed.sqlite"
     path.unlink(missing_ok=True)
@@ -412,6 +440,11 @@ READERS = {
     "parquet": Reader((".parquet", ".pq"), "a.parquet", (parquet,), a_table, BYTES),
     "sqlite": Reader((".sqlite", ".sqlite3", ".db"), "a.sqlite", (sqlite_file,), a_table, BYTES),
     "duckdb": Reader((".duckdb", "open_table"), "a.duckdb", (duckdb_file,), a_table, BYTES),
+    "sav": Reader((".sav", ".zsav"), "a.sav", (stat_file("write_sav", ".sav"),), a_table, BYTES),
+    "dta": Reader((".dta",), "a.dta", (stat_file("write_dta", ".dta"),), a_table, BYTES),
+    "por": Reader((".por",), "a.por", (stat_file("write_por", ".por"),), a_table, BYTES),
+    "xpt": Reader((".xpt",), "a.xpt", (stat_file("write_xport", ".xpt"),), a_table, BYTES),
+    "sas7bdat": Reader((".sas7bdat",), "a.sas7bdat", (sas_head,), a_table, BYTES),
     "bif": Reader(("read_bif", "read_network_file", "parse_bif"), "a.bif", (BIF,), a_network),
     "xmlbif": Reader(("parse_xmlbif",), "a.xml", (XML,), a_network),
     "grammar": Reader(("from_string", "read_grammar"), "a.cfg", (GRAMMAR,), a_grammar),

@@ -15,7 +15,7 @@ import pytest
 import halfseen as hs
 from halfseen.data import Schema, TableWriter, identifiers, open_table, read, write_table
 from halfseen.data import duckdb_reader as reader
-from halfseen.data.files import read_memory
+from halfseen.data.memory import read_memory
 from halfseen.data.stream import StreamSource
 from halfseen.errors import DataError, ParameterError
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import t
 
 import halfseen as hs
 from halfseen.errors import DataError, ParameterError
@@ -115,6 +116,14 @@ def test_clusters_of_sequences():
     assert pairs.design.freedom == 44
 
 
+def test_intervals_use_t_with_clusters_less_strata():
+    X = pd.DataFrame({"x": RNG.normal(size=60)})
+    model = hs.LatentClass(1, **FINE).fit(X)
+    found = hs.standard_errors(model, X, strata=np.arange(60) // 30, cluster=np.arange(60) // 6).to_frame()
+    mean = found[found["value"] == "mean"].iloc[0]
+    assert_allclose((mean["high"] - mean["low"]) / 2, t.isf(0.025, 8) * mean["se"], rtol=1e-9)
+
+
 def test_two_copies_of_every_row_in_one_cluster_give_the_errors_of_one():
     once = ITEMS.iloc[:200]
     twice = pd.concat([once, once], ignore_index=True)
@@ -152,6 +161,15 @@ def test_what_cannot_be_honoured_is_refused():
         hs.LatentClass(1, weight_kind="survey").partial_fit(ITEMS)
     with pytest.raises(ParameterError, match="weight_kind"):
         hs.LatentClass(1, weight_kind="population").fit(ITEMS)
+
+
+def test_diagnostics_are_by_the_effective_number_of_rows():
+    w = SAMPLE["w"].to_numpy()
+    model = hs.LatentClass(2, weight_kind="survey", **FINE).fit(ITEMS, sample_weight=w)
+    found = hs.diagnostics(model, ITEMS, w)
+    assert_allclose(found.n, w.sum() ** 2 / (w**2).sum())
+    assert_allclose(found.criteria["bic"], model.bic())
+    assert "with survey weights G2 and X2 are not chi-square" in str(found)
 
 
 def test_the_kind_of_weights_is_kept_in_the_file(tmp_path):

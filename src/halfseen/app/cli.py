@@ -109,7 +109,8 @@ def _run(verb: str, context: Context) -> None:
 # ---- arguments and options that several verbs share ------------------------------------------------------------------
 
 Data = Annotated[
-    str, Argument(metavar="DATA", help="CSV, TSV, Parquet, JSON lines, DuckDB or SQLite file; - is CSV on stdin.")
+    str,
+    Argument(metavar="DATA", help="CSV, Parquet, JSON lines, DuckDB, SQLite, SPSS, Stata or SAS file; - is CSV."),
 ]
 Model = Annotated[str, Argument(metavar="MODEL", help="A model file, made by halfseen fit.")]
 Second = Annotated[
@@ -200,6 +201,10 @@ def fit(
     columns: Columns = None,
     ignore: Ignore = None,
     missing: Missing = None,
+    codes: Annotated[
+        str | None,
+        Option("--codes", metavar="NAMES", help="Columns of SPSS or Stata files: use codes, not value labels."),
+    ] = None,
     weight: Weight = None,
     sql: Sql = None,
     glob: Glob = None,
@@ -449,6 +454,41 @@ def export(
     """Write a model for other programs, which then compute class, probabilities and log-likelihood: as SQL or ONNX."""
 
 
+@_verb("Example: halfseen table survey.halfseen survey.sav -o table1.docx")
+def table(
+    model: Model,
+    data: Annotated[
+        str | None,
+        Argument(metavar="DATA", help="The data of the fit: adds standard errors, and of latent classes G2 and more."),
+    ] = None,
+    output: Annotated[
+        str, Option("--output", "-o", metavar="FILE", help="File to write: .tex, .docx, .html or .md; - is text.")
+    ] = "-",
+    error_kind: Annotated[
+        str | None,
+        Option(
+            "--error-kind",
+            metavar="KIND",
+            help="With DATA: hessian, opg (outer products), robust, bootstrap or none. By default hessian or, with a "
+            "design, robust.",
+        ),
+    ] = None,
+    strata: Annotated[
+        str | None, Option("--strata", metavar="COLUMN", help="With DATA: column with the stratum of each row.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        Option("--cluster", metavar="COLUMN", help="With DATA: column with the sampling cluster of each row."),
+    ] = None,
+    digits: Annotated[
+        int, Option("--digits", metavar="N", min=1, help="Decimals of shares; significant digits of other numbers.")
+    ] = 3,
+    sql: Sql = None,
+    missing: Missing = None,
+) -> None:
+    """Write a table for a paper: shares, probabilities and means by class, and figures of fit."""
+
+
 @_verb("Example: halfseen info survey.halfseen --code")
 def info(
     model: Model,
@@ -476,6 +516,7 @@ def info(
         str | None,
         Option("--cluster", metavar="COLUMN", help="With --errors: column with the sampling cluster of each row."),
     ] = None,
+    methods: Annotated[bool, Option("--methods", help="Print a paragraph on methods for a paper.")] = False,
     json: Json = False,
 ) -> None:
     """Show what is in a model file."""

@@ -18,7 +18,8 @@ from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
 from halfseen.app.glob import Pattern
 from halfseen.data.encodings import read_text
-from halfseen.data.files import FileTable, identifiers, open_table
+from halfseen.data.files import FileTable, open_table
+from halfseen.data.identifiers import identifiers
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 from halfseen.inference.diagnostics import Diagnostics, diagnostics
@@ -37,6 +38,7 @@ def reading_of_rows(request: Mapping[str, Any], *options_of: str) -> dict[str, A
         "sql": request["sql"],
         "missing": options.names(request["missing"]),
         "ignore": options.names(request["ignore"]),
+        **({"codes": options.names(request["codes"])} if request.get("codes") else {}),
         **{name: request[name] for name in options_of},
     }
 
@@ -52,9 +54,22 @@ def open_rows(
     return open_table(data, glob=glob, sql=sql, missing=missing, **columns)
 
 
+def open_to_fit(**reading: Any) -> FileTable:
+    """Open the data of a fit, and say what was done with them."""
+    table = open_rows(**reading)
+    for note in table.notes:
+        console.note(f"note: {note}")
+    return table
+
+
 @contextmanager
-def rows_to_fit(table: FileTable, request: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield what a model is fitted to: the table, or with --on the table as the workers of a cluster read it."""
+def rows_to_fit(
+    table: FileTable, request: Mapping[str, Any], groups: str | None = None, time: str | None = None
+) -> Iterator[Any]:
+    """Yield what a model is fitted to: the table, or with --on the table as the workers of a cluster read it.
+
+    `groups` and `time` are columns of sequences.
+    """
     if request["on"] is None:
         yield table
         return
@@ -64,7 +79,7 @@ def rows_to_fit(table: FileTable, request: Mapping[str, Any]) -> Iterator[Any]:
         raise ParameterError("--on: standard input is read on this machine. Write it to a file that workers can read.")
     if "memory" in request["given"]:
         raise ParameterError("--memory is for one machine: with --on, workers keep their rows in their own memory.")
-    with placed(table, request["on"], request["jobs"]) as rows:
+    with placed(table, request["on"], request["jobs"], groups, time) as rows:
         yield rows
 
 
@@ -88,7 +103,7 @@ def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> 
     known = set(table.names)
     apart = {option: reading.get(option) for option in ("weight", "target") if reading.get(option) in known}
     left_out = known - set(model._schema.names) - set(apart.values())
-    table = opened(reading, request, **apart).without(left_out)
+    table = table.using(**apart).without(left_out)
     return Fitted(model, table, dict(reading))
 
 
@@ -108,7 +123,8 @@ def batches(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
 def opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: Any) -> FileTable:
     """Open the file of a request; missing values are marked as given now, else as in the fit."""
     missing = reading.get("missing", []) if request["missing"] is None else options.names(request["missing"])
-    return open_rows(request["data"], request["sql"], missing, **columns)
+    codes = reading.get("codes", ())
+    return open_rows(request["data"], request["sql"], missing, codes=codes, **columns)
 
 
 def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> StandardErrors:

@@ -25,8 +25,9 @@ Examples
 
 from halfseen.data.arrays import FastEncodingFailed
 from halfseen.data.columns import Block, Column, learn_column
-from halfseen.data.files import FileTable, identifiers, open_table
+from halfseen.data.files import FileTable, open_table
 from halfseen.data.frames import RawColumn, Source, frame_from_dict, read
+from halfseen.data.identifiers import identifiers
 from halfseen.data.labels import Evidence, read_labels, read_target
 from halfseen.data.sequences import (
     Cut,

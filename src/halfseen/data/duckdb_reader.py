@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, Self, TypeAlias
 
 from halfseen.disk import disk_full, size_text
@@ -48,6 +49,8 @@ class Scan(ABC):
     text : tuple of str         columns that are read as text because the user asked for it
     files : tuple of str        files that are read
     size : int                  bytes of its file, about the least that the table takes in memory; 0: unknown
+    notes : tuple of str        what was done while the table was opened, in sentences
+    labels : mapping            the labels that the file has for its columns
     """
 
     title: str
@@ -55,6 +58,8 @@ class Scan(ABC):
     text: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     size: int = 0
+    notes: tuple[str, ...] = ()
+    labels: Mapping[str, str] = MappingProxyType({})
 
     @abstractmethod
     def batches(self, names: Sequence[str], rows: int = BATCH, memory_limit: int | None = None) -> Iterator[Any]:
@@ -96,6 +101,7 @@ class FirstRows(Scan):
 
     def __init__(self, scan: Scan, rows: int) -> None:
         self.title, self.columns, self.text, self.files = scan.title, scan.columns, scan.text, scan.files
+        self.notes, self.labels = scan.notes, scan.labels
         self._scan = scan
         self._rows = rows
 

@@ -6,7 +6,9 @@ import codecs
 import os
 from pathlib import Path
 
-__all__ = ["read_text"]
+__all__ = ["encoding_of", "read_text"]
+
+PIECE = 1 << 20  # bytes that are looked at together
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -23,9 +25,20 @@ def read_text(path: str | os.PathLike[str]) -> str:
     écouté
     écouté
     """
-    raw = Path(path).read_bytes()
-    marked = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    try:
-        return raw.decode("utf-16" if marked else "utf-8-sig")
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
+    return Path(path).read_bytes().decode(encoding_of(path))
+
+
+def encoding_of(path: str | os.PathLike[str]) -> str:
+    """Return the encoding of a text file, which is read to its end."""
+    with open(path, "rb") as file:
+        marked = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        file.seek(0)
+        found = "utf-16" if marked else "utf-8-sig"
+        decoder = codecs.getincrementaldecoder(found)()
+        try:
+            while piece := file.read(PIECE):
+                decoder.decode(piece)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "latin-1"
+    return found

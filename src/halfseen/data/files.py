@@ -6,6 +6,8 @@
 ``.jsonl .ndjson .json``      JSON, an object for each row
 ``.duckdb .db``               a DuckDB file: a table or a query
 ``.sqlite .sqlite3 .db``      a SQLite file: a table or a query
+``.sav .zsav .por .dta``      SPSS and Stata, read whole: value labels are categories
+``.sas7bdat .xpt``            SAS, read whole
 ``-`` or a file-like object   CSV from standard input or from the object
 ============================= =====================================================================================
 """
@@ -13,6 +15,7 @@
 from __future__ import annotations
 
 import difflib
+import logging
 import os
 import re
 import shutil
@@ -23,10 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from halfseen.data import several_files, sqlite
-from halfseen.data.columns import MAX_DISTINCT, are_quantity, is_whole
+from halfseen.data import several_files, sqlite, stat_files
 from halfseen.data.csv_file import HEAD_BYTES, CsvScan, read_dialect
 from halfseen.data.duckdb_reader import (
     BATCH,
@@ -40,8 +40,8 @@ from halfseen.data.duckdb_reader import (
     quoted_file,
     quoted_name,
 )
-from halfseen.data.frames import CodedColumn, RawColumn, Source, read
-from halfseen.data.nearly_numbers import OtherCells
+from halfseen.data.frames import Source, read
+from halfseen.data.memory import read_memory
 from halfseen.data.parquet import ParquetScan, column_names
 from halfseen.data.stream import PART, StreamSource, loaded, no_rows
 from halfseen.datasets import path_of
@@ -49,13 +49,16 @@ from halfseen.disk import enough_space, size_text
 from halfseen.errors import DataError, ParameterError
 from halfseen.temporary import ADVICE, TemporaryFolder
 
-__all__ = ["FileTable", "identifiers", "open_table"]
+__all__ = ["FileTable", "open_table"]
+
+log = logging.getLogger("halfseen")
 
 MIXED = ("holds JSON", "holds integer and text", "holds real and text", "holds integer and real and text")
 EXAMPLE = "example:"  # before the name of a table that comes with the library
 OF_TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 OF_DATABASES = (".duckdb", ".sqlite", ".sqlite3", ".db")
-SUFFIXES = (*OF_TEXT, ".parquet", ".pq", ".jsonl", ".ndjson", ".json", *OF_DATABASES)
+WITH_LABELS = (".sav", ".zsav", ".por", ".dta")
+SUFFIXES = (*OF_TEXT, ".parquet", ".pq", ".jsonl", ".ndjson", ".json", *OF_DATABASES, *stat_files.SUFFIXES)
 
 
 def open_table(
@@ -66,6 +69,7 @@ def open_table(
     missing: Iterable[Any] = (),
     ignore: Iterable[str] = (),
     text: Iterable[str] = (),
+    codes: Iterable[str] = (),
     weight: str | None = None,
     target: str | None = None,
     delimiter: str | None = None,
@@ -81,8 +85,9 @@ def open_table(
     ----------
     path : str, Path or file-like object
         CSV (.csv, .tsv, .txt, also with .gz), Parquet (.parquet, .pq), JSON (.jsonl, .ndjson, .json), DuckDB (.duckdb,
-        .db) or SQLite (.sqlite, .sqlite3, .db). A folder is one table: all its files of CSV, Parquet or JSON, and those
-        of the folders in it (year=2026/part.parquet has a column year). "-" is CSV on standard input,
+        .db), SQLite (.sqlite, .sqlite3, .db), SPSS (.sav, .zsav, .por), Stata (.dta) or SAS (.sas7bdat, .xpt); the last
+        three are read whole and need the extra halfseen[stats]. A folder is one table: all its files of CSV, Parquet or
+        JSON, and those of the folders in it (year=2026/part.parquet has a column year). "-" is CSV on standard input,
         "example:penguins" and "example:votes" are tables that come with the library. Needs the extra: halfseen[app].
     glob : str, optional
         In place of a path: a pattern, of which all files that match are one table: "visits/2026-*.parquet".
@@ -96,6 +101,8 @@ def open_table(
         Columns to leave out.
     text : list of str
         Columns to read as text, also if their cells look like numbers.
+    codes : list of str
+        Of a file of SPSS or Stata: columns of which the codes are read (1, 2, 3), not the value labels.
     weight : str, optional
         The column with the weight of each row.
     target : str, optional
@@ -124,6 +131,8 @@ def open_table(
     """
     markers = tuple(str(marker) for marker in _listed("missing", missing) if marker is not None and marker == marker)
     as_text = tuple(map(str, _listed("text", text)))
+    as_codes = tuple(map(str, _listed("codes", codes)))
+    limit = read_memory(memory)
     source, title, keep = _located(path)
     several = _several(path, glob)
     if several:
@@ -135,9 +144,17 @@ def open_table(
         check_query(sql, "the query")
         scan = DuckScan("the query", _subquery(sql), markers, as_text, files=named_files(sql))
     else:
-        scan = _scan(source, title, sql, markers, as_text, delimiter, encoding)
-    table = FileTable(scan, memory=read_memory(memory), weight=weight, target=target, keep=keep)
+        if _known_suffix(source) in stat_files.SUFFIXES:
+            scan = _stat_scan(source, title, sql, markers, as_text, as_codes, limit)
+        else:
+            scan = _scan(source, title, sql, markers, as_text, delimiter, encoding)
+    if as_codes and not isinstance(scan, stat_files.StatScan):
+        raise ParameterError(f"codes={list(as_codes)} is for files with value labels: {', '.join(WITH_LABELS)}.")
+    table = FileTable(scan, memory=limit, weight=weight, target=target, keep=keep)
     _check_known("text", as_text, scan)
+    _check_known("codes", as_codes, scan)
+    for note in table.notes:
+        log.info(note)
     return table.without(_listed("ignore", ignore))
 
 
@@ -163,14 +180,17 @@ class FileTable:
         self._scan = scan
         self._memory = memory
         self._ignored = tuple(ignored)
-        self._weight = weight
-        self._target = target
         self._keep = keep
+        self._use(weight, target)
+
+    def _use(self, weight: str | None, target: str | None) -> None:
         for option, name in (("weight", weight), ("target", target)):
             if name is not None:
-                _check_known(option, [name], scan)
+                _check_known(option, [name], self._scan)
         if weight is not None and weight == target:
             raise ParameterError(f"weight={weight!r} and target={target!r} are the same column.")
+        self._weight = weight
+        self._target = target
 
     def __repr__(self) -> str:
         shown = [f"{column.name} ({column.kind})" for column in self._features()]
@@ -197,6 +217,12 @@ class FileTable:
         _check_known("ignore", left_out, self._scan)
         found = copy(self)
         found._ignored = (*self._ignored, *left_out)
+        return found
+
+    def using(self, weight: str | None = None, target: str | None = None) -> FileTable:
+        """The same table with other columns as weight and target."""
+        found = copy(self)
+        found._use(weight, target)
         return found
 
     def first(self, rows: int) -> FileTable:
@@ -275,13 +301,23 @@ class FileTable:
         scan = self._scan.settled(part)
         return StreamSource(scan, [*also, *names], self._memory, scan.count(part), keep=self._keep)
 
-    def parts(self) -> list[FilePart]:
+    def parts(self, also: Sequence[str] = ()) -> list[FilePart]:
         """Parts of the table for other processes to read: row groups of Parquet, files of CSV, else all rows.
 
-        They depend on the files alone.
+        They depend on the files alone. `also` names columns beside those of the table.
         """
-        own = [name for name in (self._weight, self._target) if name is not None]
+        own = [name for name in (*also, self._weight, self._target) if name is not None]
         return [FilePart(scan, (*self._checked(), *own)) for scan in self._scan.parts()]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done while the file was opened, in sentences: codes that mean missing, its weight variable."""
+        return self._scan.notes
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels that the file has for its columns; empty for most formats."""
+        return dict(self._scan.labels)
 
     @property
     def roles(self) -> dict[str, str | None]:
@@ -410,6 +446,8 @@ def _scan_several(
     suffix = _known_suffix(files[0])
     if suffix in OF_DATABASES:
         raise DataError(f"{title}: databases cannot be read as one table. Open one of them, or join them in a query.")
+    if suffix in stat_files.SUFFIXES:
+        raise DataError(f"{title}: {suffix} files cannot be read as one table. Open one of them, or convert them.")
     if suffix in OF_TEXT:
         if sql is not None:
             raise ParameterError("sql= with several files of text: name them in the query, FROM 'folder/*.csv'.")
@@ -528,6 +566,21 @@ def _scan(
     return scan if sql is None else _view(scan, sql, missing, text)
 
 
+def _stat_scan(
+    path: str,
+    title: str,
+    sql: str | None,
+    missing: tuple[str, ...],
+    text: tuple[str, ...],
+    codes: tuple[str, ...],
+    memory: int,
+) -> Scan:
+    """Return the scan of a file of SPSS, Stata or SAS."""
+    if sql is not None:
+        raise ParameterError(f"sql= cannot be used with {title}: DuckDB does not read its format. Convert it first.")
+    return stat_files.StatScan(title, path, missing, text, codes, memory)
+
+
 def _check_names(scan: DuckScan, path: str) -> None:
     """Refuse names that differ in case only, of which DuckDB renames one in silence: a and A become a and A_1."""
     names = [column.name for column in scan.columns]
@@ -598,113 +651,3 @@ def _listed(option: str, values: Any) -> list[Any]:
     if isinstance(values, str):
         raise ParameterError(f"{option}={values!r}: give a list, [{values!r}].")
     return list(values)
-
-
-# --------------------------------------------------------------------------------------------------------- identifiers
-
-NAMED_LIKE_ONE = re.compile(r"(?i:(^|[_\W])(id|uuid|guid|key|index|idx|row|rownum|nr|no|number|code)$)|[a-z]I[dD]$")
-LOOK = 200_000  # rows
-
-
-def identifiers(X: Any) -> list[tuple[str, str]]:
-    """Columns that identify the rows rather than describe them, and others that cannot be fitted: for a note.
-
-    Text that differs in every row; whole numbers that count the rows, or differ in every row and are named an id; dates
-    and nested cells of files. Numbers with a fraction are never identifiers. At most the first 200,000 rows are
-    checked.
-
-    Parameters
-    ----------
-    X : FileTable or any table
-
-    Returns
-    -------
-    list of (name, reason)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"id": np.arange(20), "size": np.arange(20) * 1.5})
-    >>> identifiers(frame)
-    [('id', 'counts the rows')]
-    """
-    found = X.unreadable() if isinstance(X, FileTable) else []
-    source = X.head(LOOK) if isinstance(X, FileTable) else read(X)
-    for j, name in enumerate(source.names):
-        reason = _names_rows(source.column(j), name) if source.n_rows > MAX_DISTINCT else None
-        if reason is not None:
-            found.append((name, reason))
-    return found
-
-
-def _is_number_with_mistakes(raw: RawColumn) -> bool:
-    cells = OtherCells()
-    cells.add(raw)
-    return are_quantity(cells, raw.seen if isinstance(raw, CodedColumn) else raw.values[~raw.missing])
-
-
-def _names_rows(raw: RawColumn, name: str) -> str | None:
-    """Why a column is an identifier; None if it is not."""
-    if raw.levels is not None or raw.missing.any() or raw.type == "bool":
-        return None
-    cells = raw.values[:LOOK]
-    if raw.type == "text":
-        if _is_number_with_mistakes(raw):
-            return None
-        distinct = len(raw.texts) if isinstance(raw, CodedColumn) else len(set(cells))
-        return "is text that differs in every row" if distinct == len(raw.values) else None
-    if not is_whole(cells).all():
-        return None
-    if (np.diff(cells) == 1).all():
-        return "counts the rows"
-    called = NAMED_LIKE_ONE.search(name) is not None
-    return "is named an id and differs in every row" if called and len(np.unique(cells)) == len(cells) else None
-
-
-# -------------------------------------------------------------------------------------------------------------- memory
-
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
-
-
-def read_memory(memory: int | str | None) -> int:
-    """Parse a number of bytes; by default half of the free memory.
-
-    Examples
-    --------
-    >>> read_memory("500MB"), read_memory("2 GiB")
-    (500000000, 2147483648)
-    """
-    if memory is None:
-        return free_memory() // 2
-    if isinstance(memory, str):
-        match = re.fullmatch(r"\s*(\d+\.?\d*)\s*([KMGT]?I?)B?\s*", memory.upper())
-        if match and match[2] in UNITS:
-            return int(float(match[1]) * UNITS[match[2]])
-    elif isinstance(memory, int | np.integer) and not isinstance(memory, bool) and memory > 0:
-        return int(memory)
-    raise ParameterError(f"memory={memory!r} is not a number of bytes, such as 500_000_000, '500MB' or '2GB'.")
-
-
-def free_memory() -> int:
-    """Return how many bytes of memory are free, within the limits of a container; 2 GB if that is unknown."""
-    free = [_meminfo(), _cgroup()]
-    return min((amount for amount in free if amount is not None), default=2 << 30)
-
-
-def _meminfo() -> int | None:
-    try:
-        found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
-        return int(found[1]) * 1024 if found else None
-    except OSError:
-        pages, size = "SC_PHYS_PAGES", "SC_PAGE_SIZE"
-        known = getattr(os, "sysconf_names", {})
-        return os.sysconf(pages) * os.sysconf(size) // 2 if pages in known and size in known else None
-
-
-def _cgroup() -> int | None:
-    folder = Path("/sys/fs/cgroup")
-    try:
-        return int((folder / "memory.max").read_text()) - int((folder / "memory.current").read_text())
-    except (OSError, ValueError):  # no such limit
-        return None

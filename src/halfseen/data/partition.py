@@ -113,6 +113,11 @@ class Part(NamedTuple):
     weight: NDArray[np.float64]
     labels: NDArray[Any] | None
 
+    @property
+    def given(self) -> tuple[Any, ...]:
+        """What methods that sum over rows take."""
+        return self.source, self.labels, self.weight
+
 
 @dataclass(frozen=True)
 class Learn:

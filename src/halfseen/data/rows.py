@@ -130,6 +130,19 @@ class Rows:
         counts: Floats = self.total(partial(_add_words, block=block, n_words=sum(self.schema.cardinalities(block))))
         return counts
 
+    def n_incomplete(self) -> float:
+        """Sum of the weights of rows with a missing cell; a text without words is none.
+
+        Examples
+        --------
+        >>> from halfseen.data import Schema, read
+        >>> source = read([["a", 1.5], ["b", None], [None, None]])
+        >>> Schema.learn(source).encode(source, weight=[1, 1, 5]).n_incomplete()
+        6.0
+        """
+        [found] = self.total(partial(_add_incomplete, schema=self.schema), light=True)
+        return float(found)
+
     def holes(self, block: str) -> NDArray[np.bool_]:
         """Which columns of a categorical block have a missing cell, (D,)."""
         found: NDArray[np.bool_] = self.total(partial(_holes, block=block))
@@ -169,6 +182,14 @@ def _add_words(chunk: Chunk, block: str, n_words: int) -> Floats:
     weight = np.array(chunk.weight)
     kernels.counts_count(*chunk.blocks[block].arrays, _together(chunk), weight, counts)
     return np.append(counts[0], weight.sum())
+
+
+def _add_incomplete(chunk: Chunk, schema: Schema) -> Floats:
+    incomplete = np.zeros(chunk.n_rows, dtype=bool)
+    for block in schema.each_block():
+        if not block.kind.of_words:
+            incomplete |= block.kind.missing(block, chunk.blocks[block.name]).any(axis=1)
+    return np.array([chunk.weight[incomplete].sum()])
 
 
 def _holes(chunk: Chunk, block: str) -> NDArray[np.bool_]:

@@ -43,6 +43,11 @@ class SequencePart(NamedTuple):
     names: tuple[Any, ...]
 
     @property
+    def given(self) -> tuple[Any, ...]:
+        """What methods that sum over sequences take."""
+        return self.source, self.lengths
+
+    @property
     def sequence_weight(self) -> NDArray[np.float64]:
         """The weight of each sequence, (B,)."""
         return self.weight[np.cumsum(self.lengths) - self.lengths]
@@ -170,8 +175,8 @@ def split_error(title: str, group: str, name: Any, numbers: Sequence[int]) -> Da
     """Return the error for a sequence that is in several partitions."""
     return DataError(
         f"{title}: sequence {plainly(name)!r} is in partitions {numbers[0]} and {numbers[1]}. All steps of a sequence "
-        f"must be in one: frame.shuffle({group!r}) or frame.set_index({group!r}) puts them there; time= keeps their "
-        "order."
+        f"must be in one: frame.shuffle({group!r}) of Dask, frame.repartition(8, {group!r}) of Spark and "
+        f"dataset.sort({group!r}) of Ray put them there; time= keeps their order."
     )
 
 

@@ -9,8 +9,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -133,6 +134,12 @@ class InformationCriteria(Estimator):
     """A model with a likelihood and a number of free parameters."""
 
     _unit: ClassVar[str] = "rows"
+    _paper_priors: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "row": "one pseudo-row in all, with the distribution of the whole table",
+            "categories": "one pseudo-row in all for columns of categories",
+        }
+    )  # what values of `prior` are called in papers
 
     @property
     def n_parameters_(self) -> int:

@@ -55,7 +55,8 @@ def by_sequence(called: str, method_there: str | None = None) -> Callable[[Metho
     def wrap(method: Method) -> Method:
         @wraps(method)
         def answered(self: Any, X: Any, lengths: Any = None, **named: Any) -> Any:
-            if not sequence_frames.is_distributed(X):
+            refuse_ray(X, method.__name__, named.get("groups") or "sequence")
+            if not is_elsewhere(X):
                 return method(self, X, lengths, **named)
             check_is_fitted(self)
             sequence_frames.check_lengths(lengths)

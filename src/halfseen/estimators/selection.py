@@ -29,6 +29,7 @@ class FittedModel:
     loglik : float         log-likelihood under `params`, whatever the assignment mode
     n_rows : float         the N of criteria: rows or steps of which something was observed, weighted
     n_blank : float        rows without any observation, weighted, which were left out
+    n_incomplete : float   rows, or steps, of which some cells are missing, weighted
     """
 
     model: Any
@@ -38,6 +39,7 @@ class FittedModel:
     loglik: float
     n_rows: float
     n_blank: float = 0.0
+    n_incomplete: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -330,4 +330,6 @@ OF_ALL: Training = {  # name in the record -> attribute, and what it may be
     "restarts_": ("restarts_", _restarts),
     "events_": ("events_", is_texts),
     "selection_": ("_tried", _is_table),
+    "n_incomplete": ("_n_incomplete", lambda value: is_number(value) and value >= 0),
+    "n_blank": ("_n_blank", lambda value: is_number(value) and value >= 0),
 }

@@ -25,6 +25,8 @@ from halfseen.analysis.scored_table import Seen, class_names, class_shares, look
 from halfseen.data import frame_from_dict
 from halfseen.data.canonical import hash_rows
 from halfseen.errors import DataError
+from halfseen.estimators.publication import Line, Panel, PaperTable
+from halfseen.estimators.publication.facts import measured_facts
 from halfseen.estimators.selection import aic, bic, relative_entropy, sabic
 from halfseen.inference.residual_tests import residuals_with_p
 from halfseen.leaves.leaf import Floats
@@ -125,6 +127,17 @@ class Diagnostics:
         return frame_from_dict(
             {**table, "observed": fit.observed[order].tolist(), "expected": fit.expected[order].tolist()}, self.template
         )
+
+    def table(self) -> PaperTable:
+        """Return the figures as a table for a paper: most probable against true class, and the figures of fit."""
+        lines = [
+            Line(name, (*(f"{cell:,.1f}" for cell in row), f"{mean:.3f}"))
+            for name, row, mean in zip(self.class_names, self.classification, self.average_posterior, strict=True)
+        ]
+        panel = Panel((*self.class_names, "Average posterior"), tuple(lines))
+        notes = ["Rows by their most probable class, columns by the class that they belong to."]
+        notes += [f"G2 and X2: {self.why_not}"] if self.pattern_fit is None else []
+        return PaperTable("Fit and classification", (panel,), tuple(measured_facts(self)), tuple(notes))
 
     def __str__(self) -> str:
         parts = [self._likelihoods(), self._classification(), self._patterns(), self._missing(), self._residuals()]
@@ -268,6 +281,8 @@ def _residuals(
 
 def _pattern_fit(seen: Seen, weight: Floats, n: float, n_parameters: int) -> tuple[PatternFit | None, str]:
     """Return the fit of patterns; None and the reason where there are none."""
+    if seen.model.weight_kind == "survey":
+        return None, "only where weights are frequencies; with survey weights G2 and X2 are not chi-square."
     columns = seen.model._schema.columns
     odd = next((column.name for column in columns if not column.kind.has_categories), None)
     if odd is not None:

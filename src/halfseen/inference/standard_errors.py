@@ -21,6 +21,8 @@ from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.named_parameters import Bounds, NamedParameters
 from halfseen.estimators.observed import Observed
+from halfseen.estimators.publication import Line, Panel, PaperTable
+from halfseen.estimators.publication.of_model import number
 from halfseen.inference.design import Design, read_design
 from halfseen.inference.information import Information, gain_left, information, outer_products, unidentified, within
 from halfseen.leaves.leaf import Floats
@@ -74,6 +76,28 @@ class StandardErrors:
             shown = zip(self.effect.tolist(), self.note, strict=True)
             numbers["deff"] = [None if gone else value for value, gone in shown]
         return frame_from_dict({**self.labels, **numbers, "note": list(self.note)}, self.template)
+
+    def table(self, digits: int = 3) -> PaperTable:
+        """Return the estimates as a table for a paper: a line for each parameter. `model.table(errors)` is shorter."""
+        lines: list[Line] = []
+        names = list(zip(*self.labels.values(), strict=True))
+        for i, name in enumerate(names):
+            if i == 0 or name[0] != names[i - 1][0]:
+                lines.append(Line(str(name[0])))
+            figures = (
+                [self.note[i], "", ""] if self.note[i] else [self._shown(i, at, digits) for at in ("se", "low", "high")]
+            )
+            label = ", ".join(str(part) for part in name[1:] if str(part))
+            lines.append(Line(label, (self._shown(i, "estimate", digits), *figures), True))
+        percent = f"{100 * self.level:g} %"
+        panel = Panel(("Estimate", "SE", f"{percent} low", f"{percent} high"), tuple(lines))
+        return PaperTable("Parameters with standard errors", (panel,), (), (f"Standard errors: {self.kind}.",))
+
+    def _shown(self, i: int, what: str, digits: int) -> str:
+        """Return a number with the digits that its standard error deserves."""
+        size = self.se[i] if not self.note[i] else abs(self.estimate[i])
+        decimals = digits if not 0 < size < np.inf else max(digits - 1 - int(np.floor(np.log10(size))), 0)
+        return number(float(getattr(self, what)[i]), min(decimals, digits + 2))
 
     def cells(self) -> list[list[str]]:
         """Return the table as text: a header, then a row for each parameter."""

@@ -147,10 +147,13 @@ def mapped(frame: Any, model: Any, ask: Any) -> Any:
     return frame.map_partitions(ask, delayed(model), meta, meta=meta)
 
 
-def cluster_of_files(parts: Sequence[FilePart], client: Any) -> DaskCluster:
-    """Return the cluster of parts of files, which its workers read."""
+def cluster_of_files(
+    parts: Sequence[FilePart], client: Any, readers: Sequence[Callable[[], Any]] | None = None
+) -> DaskCluster:
+    """Return the cluster of parts of files, which its workers read; `readers` read them in other pieces."""
     delayed = optional("dask", "on='dask'", "dask").delayed
-    cluster = DaskCluster([delayed(part)() for part in parts], parts[0].names, client, parts[0].scan.title)
+    pieces = [delayed(read)() for read in (parts if readers is None else readers)]
+    cluster = DaskCluster(pieces, parts[0].names, client, parts[0].scan.title)
     files = sorted({os.path.abspath(file) for part in parts for file in part.scan.files})
     for worker, unseen in client.run(_unseen, files).items():
         if unseen:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from halfseen.data.files import FileTable
-from halfseen.engine.tables.lane_source import LaneSource
+from halfseen.data.sequence_partition import NamesIn
+from halfseen.data.whole_sequences import readers
 from halfseen.engine.tables.lanes import Cluster
 from halfseen.errors import ParameterError
 
@@ -26,14 +26,20 @@ class PlacedTable:
     table: FileTable
     cluster: Cluster
 
-    def __halfseen_lanes__(self, weight: Any, target: Any) -> LaneSource:
-        """Return the source that a fit reads; weights and labels are the columns given, else those of the table."""
-        own = {**self.table.roles, **{k: v for k, v in (("weight", weight), ("target", target)) if v is not None}}
-        return LaneSource(self.cluster, **own)
+    @property
+    def __halfseen_cluster__(self) -> Cluster:
+        return self.cluster
+
+    @property
+    def roles(self) -> dict[str, str | None]:
+        """The columns with weights and labels."""
+        return self.table.roles
 
 
 @contextmanager
-def placed(table: FileTable, on: str, n_jobs: int | None = None) -> Iterator[PlacedTable]:
+def placed(
+    table: FileTable, on: str, n_jobs: int | None = None, groups: str | None = None, time: str | None = None
+) -> Iterator[PlacedTable]:
     """Let the workers of a cluster read the parts of a table, as long as the context lasts.
 
     Parameters
@@ -41,6 +47,7 @@ def placed(table: FileTable, on: str, n_jobs: int | None = None) -> Iterator[Pla
     table : FileTable
     on : str               "dask": a cluster on this machine; "dask://host:port": the scheduler of a cluster
     n_jobs : int or None   workers of a cluster on this machine
+    groups, time : str, optional    columns of sequences: rows of one are then read by one worker
     """
     engine, _, address = on.partition("://")
     if engine != "dask" or (on != "dask" and not address):
@@ -48,4 +55,9 @@ def placed(table: FileTable, on: str, n_jobs: int | None = None) -> Iterator[Pla
     from halfseen.runners import dask
 
     with dask.connected(address, n_jobs) as client:
-        yield PlacedTable(table, dask.cluster_of_files(table.parts(), client))
+        parts = table.parts([name for name in (groups, time) if name is not None])
+        cluster = dask.cluster_of_files(parts, client)
+        if groups is not None and len(parts) > 1:
+            hashes = [own for _, own in sorted(cluster.learned(NamesIn(groups)), key=lambda found: found[0])]
+            cluster = dask.cluster_of_files(parts, client, readers(parts, groups, hashes))
+        yield PlacedTable(table, cluster)

@@ -9,6 +9,7 @@ from halfseen.disk import size_text
 from halfseen.errors import FitError
 from halfseen.optional import optional
 
+SHUFFLED = "spark.sql.shuffle.partitions"  # option of the session
 LARGEST = 64 << 20  # bytes that are sent to every task
 
 

@@ -13,6 +13,7 @@ class Text:
 
     kind: ClassVar[str] = "text"
     text: str
+    title: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,10 @@ from typing import Any
 
 from halfseen.app.code import HEAD, call, data_of, python_of
 from halfseen.app.report.material import Material
-from halfseen.app.report.parts import Beside, Code, Grid, Part, Section
+from halfseen.app.report.parts import Beside, Code, Grid, Part, Section, Text
 from halfseen.app.versions import versions
+from halfseen.estimators.publication import methods_paragraph
+from halfseen.estimators.publication.facts import has_likelihood
 
 MOST_PARAMETERS = 300  # rows of the table of parameters
 
@@ -16,6 +18,8 @@ MOST_PARAMETERS = 300  # rows of the table of parameters
 def reproduce(model: Any, material: Material) -> Section:
     """How to reproduce the result: command, versions, options, parameters."""
     parts: list[Part] = []
+    if hasattr(model, "_paper_name") and has_likelihood(model):
+        parts.append(Text(methods_paragraph(model), "For the section on methods of a paper"))
     if material.command:
         parts.append(Code("Command", material.command))
     parts.append(Code("Python", _python(model, material)))

@@ -12,6 +12,7 @@ from halfseen.app.code import python_of
 from halfseen.app.model_file import load, read_record
 from halfseen.errors import ParameterError
 from halfseen.estimators.convergence import ended, unfinished
+from halfseen.estimators.publication import methods_paragraph
 
 
 def run(request: Mapping[str, Any]) -> None:
@@ -26,6 +27,8 @@ def run(request: Mapping[str, Any]) -> None:
         _show_word(dispatch.command(loaded, "show_word")(loaded, request["word"]), request["json"])
     elif request["code"]:
         console.show(python_of(loaded))
+    elif request["methods"]:
+        console.show(methods_paragraph(loaded))
     elif request["errors"] is not None:
         _show_errors(loaded, request)
     elif request["json"]:

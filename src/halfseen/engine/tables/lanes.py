@@ -8,9 +8,11 @@ Vocabulary
 ----------
 Cluster     what holds the lanes: workers of Dask, Spark or Ray, or threads of this process
 Lane        a partition as a canonical `Table`, with the number of its first chunk among all chunks
+Units       what a lane holds where a family has no tables, such as sentences
 Job         a function of a lane, sent to the process that holds it
 Pack        a function of a lane that returns its chunks as a model reads them; a family may have its own
-LaneTable   all lanes as `Rows`; what a fit reads
+Lanes       all lanes of a cluster, which answer jobs
+LaneTable   the same as `Rows`; what a fit to a table reads
 """
 
 from __future__ import annotations
@@ -41,13 +43,34 @@ Pack = Callable[["Lane"], Sequence[Any]]
 _tokens = count()
 
 
+class Units(Protocol):
+    """A partition as a family keeps it that has no tables."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of units."""
+
+    @property
+    def n_chunks(self) -> int:
+        """The number of chunks, or as many as there may be."""
+
+    @property
+    def mass(self) -> float:
+        """Their weight."""
+
+    @property
+    def digest(self) -> int:
+        """A digest of the content."""
+
+
 @dataclass
 class Lane:
     """A partition, as the process that holds it keeps it.
 
     Attributes
     ----------
-    table : Table         its rows in canonical order; but for steps, without those in which nothing was observed
+    table : Table         its rows in canonical order; but for steps, without those in which nothing was observed;
+                          `Units` where a family has no tables
     given : float         weight of all rows
     first_chunk : int     the number of its first chunk among the chunks of all lanes
     digest : int          of the content: the same partition, read again, must have the same
@@ -55,7 +78,7 @@ class Lane:
     packed : tuple        the chunks of the last model, and which model that was
     """
 
-    table: Table
+    table: Any
     given: float
     first_chunk: int = 0
     digest: int = 0
@@ -63,13 +86,15 @@ class Lane:
     packed: tuple[Any, Sequence[Any]] | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, encoded: Table | EncodedSequences | None) -> Lane:
+    def of(cls, encoded: Table | EncodedSequences | Units | None) -> Lane:
         """Return the lane of a partition, encoded."""
         if encoded is None:
             raise DataError("a partition had rows when it was read first, and has none now: write the table to files.")
         if isinstance(encoded, EncodedSequences):
             table, sequences = encoded  # a step without any observed cell has a state too
             return cls(table, table.mass, digest=encoded.digest, sequences=sequences)
+        if not isinstance(encoded, Table):
+            return cls(encoded, encoded.mass, digest=encoded.digest)
         table = encoded
         seen = table.seen()
         hashes = hash_rows([*seen.content(), seen.weight], seen.n_rows)
@@ -106,7 +131,7 @@ class Cluster(Protocol):
     def learned(self, task: Callable[[Any], Any]) -> Iterable[tuple[int, Any]]:
         """Yield the result of a task on every partition, a data frame, with the number of the partition."""
 
-    def encode(self, task: Callable[[Any], Table | None], numbers: Sequence[int]) -> None:
+    def encode(self, task: Callable[[Any], Any], numbers: Sequence[int]) -> None:
         """Let each of the numbered partitions become a lane, `Lane.of` the result of a task; keep them."""
 
     def answers(self, job: Job, first_chunks: Sequence[int] | None) -> Iterable[Answer]:
@@ -213,20 +238,17 @@ class PackMixture:
         return chunks if self.path is None else [self.path.pack(chunk) for chunk in chunks]
 
 
-class LaneTable(Rows):
-    """All lanes of a cluster as the rows of a fit.
+class Lanes:
+    """All lanes of a cluster.
 
     Attributes
     ----------
     n_rows, n_chunks : int
-    mass : float                  sum of the weights; after `seen` without those of rows in which nothing was observed
-    evidence : Evidence or None   one row for each label that occurs
+    mass : float                  sum of the weights
     """
 
-    def __init__(self, cluster: Cluster, schema: Schema, evidence: Evidence | None, n_lanes: int) -> None:
+    def __init__(self, cluster: Cluster, n_lanes: int) -> None:
         self.cluster = cluster
-        self.schema = schema
-        self.evidence = evidence
         self.n_lanes = n_lanes
         self._digests: list[int] | None = None
         self._first_chunks: list[int] | None = None
@@ -254,6 +276,21 @@ class LaneTable(Rows):
                 "fit to that."
             )
         return answer.number, answer.value
+
+
+class LaneTable(Lanes, Rows):
+    """All lanes of a cluster as the rows of a fit.
+
+    Attributes
+    ----------
+    mass : float                  after `seen` without that of rows in which nothing was observed
+    evidence : Evidence or None   one row for each label that occurs
+    """
+
+    def __init__(self, cluster: Cluster, schema: Schema, evidence: Evidence | None, n_lanes: int) -> None:
+        self.schema = schema
+        self.evidence = evidence
+        super().__init__(cluster, n_lanes)
 
     def seen(self) -> LaneTable:
         """Return the rows in which something was observed: lanes have no others."""
@@ -306,15 +343,15 @@ class LaneChunks(Sequence[Any]):
 
     Parameters
     ----------
-    table : LaneTable
+    lanes : Lanes
     pack : Pack
     n_chunks : int                           0: there is nothing to sum over
     first_chunks : sequence of int, optional
         For each lane a number from which its chunks are numbered; by default as those of the table.
     """
 
-    def __init__(self, table: LaneTable, pack: Pack, n_chunks: int, first_chunks: Sequence[int] | None = None) -> None:
-        self._table = table
+    def __init__(self, lanes: Lanes, pack: Pack, n_chunks: int, first_chunks: Sequence[int] | None = None) -> None:
+        self._lanes = lanes
         self._of = (next(_tokens), pack)
         self._n_chunks = n_chunks
         self._first_chunks = first_chunks
@@ -327,4 +364,4 @@ class LaneChunks(Sequence[Any]):
 
     def total(self, task: Task) -> Any:
         """Return the sum of a task over all chunks."""
-        return self._table.ask(OverReduced(*self._of, task), self._first_chunks)
+        return self._lanes.ask(OverReduced(*self._of, task), self._first_chunks)

@@ -40,6 +40,7 @@ from halfseen.estimators.named_parameters import (
     rows_of_columns,
 )
 from halfseen.estimators.observed import Observed, observed_rows
+from halfseen.estimators.publication import Tabulated
 from halfseen.estimators.resampled import Resampled
 from halfseen.estimators.selection import bic, relative_entropy
 from halfseen.estimators.table import html_repr, profile, why
@@ -61,7 +62,7 @@ Result = TypeVar("Result")
 MANY = 2000  # rows from which the fused path is worth its preparation
 
 
-class TableMixture(InformationCriteria, NamedComponents):
+class TableMixture(Tabulated, InformationCriteria, NamedComponents):
     """A mixture over a table, once it has a model, parameters and a schema."""
 
     _recipe: Recipe

@@ -17,12 +17,15 @@ import numpy as np
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
 from halfseen.app.fits import criteria_facts, estimate_of, of_fit
+from halfseen.app.paper_table import table as table
 from halfseen.data.encodings import read_text
+from halfseen.data.memory import read_memory
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
 from halfseen.estimators.outcome import criteria, likelihood
 from halfseen.families.grammar.estimator import PCFG
 from halfseen.families.grammar.methods import Parse
+from halfseen.families.grammar.sentence_file import NOTHING, SentenceFile, read_line
 from halfseen.inference.standard_errors import StandardErrors, standard_errors
 from halfseen.structures.trees import read_brackets
 from halfseen.whole_file import whole_file
@@ -44,12 +47,21 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     if len(paths) != 1:
         raise ParameterError(f"give one file of sentences, not {len(paths)} files.")
     model = _estimator(request)
-    corpus = read_corpus(paths[0], request["brackets"])
-    model.fit(corpus.sentences, brackets=corpus.brackets)
-    n_words = sum(map(len, corpus.sentences))
-    console.note(f"{len(corpus.sentences):,} sentences, {n_words:,} words, {len(model.rules_):,} rules")
     reading = {"data": paths[0], "grammar": request["model"], "brackets": "yes" if request["brackets"] else None}
-    return Fitted(model, corpus, reading)
+    file = SentenceFile(paths[0], read_memory(request["memory"]), bool(request["brackets"]))
+    if paths[0] == "-" or not Path(paths[0]).is_file() or file.fits:
+        corpus = read_corpus(paths[0], request["brackets"])
+        model.fit(corpus.sentences, brackets=corpus.brackets)
+        n_words = sum(map(len, corpus.sentences))
+        console.note(f"{len(corpus.sentences):,} sentences, {n_words:,} words, {len(model.rules_):,} rules")
+        return Fitted(model, corpus, reading)
+    if request["report"] is not None:
+        raise ParameterError(
+            "--report reads all sentences, which do not fit into memory: raise --memory or leave it out."
+        )
+    model.fit(file)
+    console.note(f"{paths[0]}: read in pieces; {len(model.rules_):,} rules")
+    return Fitted(model, None, reading)
 
 
 def _estimator(request: Mapping[str, Any]) -> PCFG:
@@ -72,16 +84,9 @@ def read_corpus(path: str, brackets: Any = None) -> Corpus:
     text = sys.stdin.read() if path == "-" else read_text(path)
     lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     if not lines:
-        raise DataError(f"{path}: the file has no sentences. A sentence is a line of words separated by blanks.")
-    if not brackets:
-        return Corpus([line.split() for _, line in lines], None)
-    found = []
-    for number, line in lines:
-        try:
-            found.append(read_brackets(line))
-        except DataError as error:
-            raise DataError(f"{path}, line {number}: {error}") from error
-    return Corpus([words for words, _ in found], [spans for _, spans in found])
+        raise DataError(NOTHING.format(path))
+    found = [read_line(line, bool(brackets), f"{path}, line {number}") for number, line in lines]
+    return Corpus([words for words, _ in found], [spans for _, spans in found] if brackets else None)
 
 
 def data(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:

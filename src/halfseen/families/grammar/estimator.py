@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,30 +19,24 @@ from halfseen.estimators import convergence, options
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin
 from halfseen.families.grammar import reading, state
-from halfseen.families.grammar.methods import GrammarMethods, Ints
-from halfseen.families.grammar.model import ContextFree, reduce_sentences
-from halfseen.families.grammar.reading import Corpus, GivenGrammar
+from halfseen.families.grammar.methods import GrammarMethods
+from halfseen.families.grammar.model import ContextFree
+from halfseen.families.grammar.reading import GivenGrammar
+from halfseen.families.grammar.sentence_file import SentenceFile, Streamed
+from halfseen.families.grammar.sentences import Here, Parsable, Training
 from halfseen.families.grammar.state import GrammarRecipe
-from halfseen.leaves.leaf import NO_MASS, Floats, frozen
+from halfseen.leaves.leaf import NO_MASS, frozen
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
+from halfseen.runners.frames import cluster_of, is_held
 from halfseen.seeds import child, seed_of
 from halfseen.structures.grammar import Grammar
 from halfseen.structures.rules import rule_text, symbol_text
-from halfseen.structures.tree import Sentences, pack, soft
 from halfseen.structures.trees import Tree, Word, read_trees
 
 log = logging.getLogger("halfseen")
 
 LOST = ("error", "skip")
-
-
-class WeightedSentences(NamedTuple):
-    """Distinct sentences with their weights, and which of them each of the user's is; -1 for those of weight 0."""
-
-    data: Sentences
-    weight: Floats
-    which: Ints
 
 
 def _check_prior(name: str, value: Any) -> None:
@@ -294,10 +288,11 @@ class PCFG(GrammarMethods):
         Parameters
         ----------
         sentences : list of str, or of lists of words
-            Texts are split at blanks. A word that is None is missing.
+            Texts are split at blanks. A word that is None is missing. Or a column of a Dask or Spark frame: a series
+            of Dask, or a frame with one column beside those named below.
         y : ignored
         sample_weight : (S,) array, optional
-            Weight of each sentence.
+            Weight of each sentence. Of a frame the name of a column, as for brackets and tags.
         brackets : list, optional
             Known phrases of each sentence, or None: spans (start, end), end excluded; a text
             ``"(the dog) barks"``; or a `Tree`, whose labels are ignored. No phrase of a tree may cross them.
@@ -309,13 +304,13 @@ class PCFG(GrammarMethods):
         given = reading.read_given(self.grammar)
         grammar, recipe, seed = given.grammar, self._make_recipe(), lasting_seed(self.random_state)
         model = recipe.model(grammar)
-        corpus = reading.read_corpus(grammar, sentences, brackets, tags, self.unknown)
-        weight = check_sequence_weight(sample_weight, len(corpus))
+        training = self._opened(grammar, sentences, sample_weight, brackets, tags)
         starts = self._starts(model, given, child(seed, 0))
         self.events_: list[str] = []
         first = starts.draw(0)
-        used = self._parsable(_merged_sentences(grammar, corpus, weight), corpus, first)
-        data = reduce_sentences(used.data, used.weight)
+        used = training.parsable(np.append(first["rules"][0] > 0, True))
+        self._note_lost(used)
+        data = used.data
         with runner(self.n_jobs, len(data.chunks)) as run:
             search = fit(model, data, starts, options.plan(self, seed, run))
             accepted = search.best.accepted
@@ -323,14 +318,30 @@ class PCFG(GrammarMethods):
         self._grammar, self._model, self._recipe = grammar, model, recipe
         self._params, self._stats = accepted.params, step.expected.stats
         self.loglik_ = accepted.loglik if self.assign == "soft" else step.loglik
-        self._n_rows = float(used.weight.sum())
+        self._n_rows = used.mass
         self._first = first["rules"]
         self._note_unused()
-        self._origin = Origin.now(reading.fingerprint(grammar, corpus, weight), seed)
+        self._origin = Origin.now(training.fingerprint, seed)
         convergence.record(self, search)
         convergence.warn_of_end(self, search.interrupted)
-        log.info("fitted %d rules to %d sentences: %s", grammar.n_cells, len(corpus), self.stop_reason_)
+        log.info("fitted %d rules to %d sentences: %s", grammar.n_cells, len(training), self.stop_reason_)
         return self
+
+    def _opened(self, grammar: Grammar, sentences: Any, sample_weight: Any, brackets: Any, tags: Any) -> Training:
+        """Read sentences, here or where they are."""
+        self.__dict__.pop("_column", None)
+        if isinstance(sentences, SentenceFile):
+            return Streamed(grammar, sentences, reading.check_unknown(grammar, self.unknown))
+        if not is_held(sentences):
+            corpus = reading.read_corpus(grammar, sentences, brackets, tags, self.unknown)
+            return Here(grammar, corpus, check_sequence_weight(sample_weight, len(corpus)))
+        from halfseen.families.grammar import lanes
+
+        frame = lanes.framed(sentences)
+        cluster = cluster_of(frame)
+        layout = lanes.layout_of(frame, cluster, sample_weight, brackets, tags, None)
+        self._column = layout.sentence
+        return lanes.Elsewhere(cluster, layout, grammar, reading.check_unknown(grammar, self.unknown))
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -359,23 +370,17 @@ class PCFG(GrammarMethods):
         grammar.closure(np.append(drawn(0)["rules"][0], 1.0))  # refuse unary chains with infinite sums
         return options.starts(self, drawn, only_one=not absent.any())
 
-    def _parsable(self, used: WeightedSentences, corpus: Corpus, start: Params) -> WeightedSentences:
-        """Return the sentences that have a parse; name those that have none."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.append(start["rules"][0], 1.0))
-        found = np.isfinite(soft(logs, used.data, np.zeros(len(used.data)))[1])
-        self.unparsable_: list[int] = np.flatnonzero((used.which >= 0) & ~found[used.which]).tolist()
-        if found.all():
-            return used
-        message = reading.unparsable_message(used.data.grammar, corpus, self.unparsable_)
-        if self.on_unparsable == "error" or not found.any():
-            advice = " Set unknown= to handle unknown words." if "not in the grammar" in message else ""
+    def _note_lost(self, used: Parsable) -> None:
+        """Note the sentences without a parse, or refuse them."""
+        self.unparsable_: list[int] = used.lost
+        if not used.lost:
+            return
+        if self.on_unparsable == "error" or not used.mass:
+            advice = " Set unknown= to handle unknown words." if "not in the grammar" in used.told else ""
             skip = " on_unparsable='skip' (--unparsable skip) leaves them out."
-            rest = skip if found.any() else " There is nothing to fit."
-            raise DataError(f"{message}{advice}{rest}")
-        self.events_.append(f"left out: {message[:-1]}")
-        kept = np.flatnonzero(found)
-        return WeightedSentences(used.data.taken(kept), used.weight[kept], used.which)
+            rest = skip if used.mass else " There is nothing to fit."
+            raise DataError(f"{used.told}{advice}{rest}")
+        self.events_.append(f"left out: {used.told[:-1]}")
 
     def _note_unused(self) -> None:
         grammar = self._grammar
@@ -417,24 +422,3 @@ def _writable(left: str, right: Sequence[str | Word]) -> str:
             what = "word" if isinstance(part, Word) else "symbol"
             raise DataError(f"the {what} {text!r} cannot be written in a grammar: rename it.")
     return rule_text(left, right)
-
-
-def _merged_sentences(grammar: Grammar, corpus: Corpus, weight: Floats) -> WeightedSentences:
-    """Merge equal sentences, drop those of weight 0, and order the rest by their content."""
-    number: dict[tuple[Any, ...], list[int]] = {}
-    for s in np.flatnonzero(weight > 0).tolist():
-        number.setdefault(corpus.key(s), []).append(s)
-    if not number:
-        raise DataError("all sentences have weight 0: there is nothing to fit.")
-    which = np.full(len(corpus), -1)
-    own = [number[key] for key in sorted(number)]
-    for place, members in enumerate(own):
-        which[members] = place
-    first = [members[0] for members in own]
-    data = pack(
-        grammar,
-        [corpus.tokens[s] for s in first],
-        [corpus.brackets[s] for s in first],
-        [corpus.tags[s] for s in first],
-    )
-    return WeightedSentences(data, np.array([np.sort(weight[members]).sum() for members in own]), which)

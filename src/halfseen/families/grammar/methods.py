@@ -6,6 +6,7 @@ All of it comes from the structure that training uses.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria
 from halfseen.estimators.named_parameters import SHARE, NamedParameters
 from halfseen.estimators.observed import Observed, observed_units
+from halfseen.estimators.publication import Tabulated
 from halfseen.estimators.resampled import Resampled
 from halfseen.families.grammar import reading
 from halfseen.families.grammar.model import ContextFree, SentenceChunk, cut_sentences, reduce_sentences
@@ -28,6 +30,7 @@ from halfseen.families.grammar.reading import Corpus
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
+from halfseen.runners.frames import is_held
 from halfseen.seeds import generator
 from halfseen.structures.grammar import Grammar
 from halfseen.structures.rules import symbol_text
@@ -50,7 +53,7 @@ class Parse(NamedTuple):
     log_probability: float
 
 
-class GrammarMethods(InformationCriteria):
+class GrammarMethods(Tabulated, InformationCriteria):
     """A grammar, once its rules have probabilities."""
 
     unknown: str
@@ -61,6 +64,8 @@ class GrammarMethods(InformationCriteria):
     _stats: Stats
     _n_rows: float = 0.0
     _unit = "sentences"
+    _paper_name = "probabilistic context-free grammar"
+    _paper_priors = MappingProxyType({"lhs": "one pseudo-count for each left-hand side"})
     loglik_: float
 
     # ---- what is in it -------------------------------------------------------------------------------------------
@@ -246,6 +251,8 @@ class GrammarMethods(InformationCriteria):
     def score_samples(self, sentences: Any, *, brackets: Any = None, tags: Any = None) -> Floats:
         """Return the log-probability of each sentence, the sum over all its trees; -inf where it has none.
 
+        Of a Dask or Spark frame of sentences, as `fit` takes them, it is a lazy series, or a frame with a column.
+
         Examples
         --------
         >>> import numpy as np
@@ -254,7 +261,17 @@ class GrammarMethods(InformationCriteria):
         >>> np.exp(grammar.score_samples(["a", "a a a", "a b"])).round(5)
         array([0.6    , 0.06912, 0.     ])
         """
+        if is_held(sentences):
+            check_is_fitted(self)
+            from halfseen.families.grammar import lanes
+
+            return lanes.scored(sentences, self, brackets, tags, getattr(self, "_column", None))
         return self._logliks(self._packed(self._corpus(sentences, brackets, tags)))
+
+    def _scored(self, frame: Any, layout: Any) -> Floats:
+        """Return the log-probabilities of the sentences of a partition."""
+        part = layout.read(frame)
+        return self.score_samples(part.sentences, brackets=part.brackets, tags=part.tags)
 
     def score(
         self,
@@ -269,17 +286,32 @@ class GrammarMethods(InformationCriteria):
 
         A sentence without a parse is an error that names it; with on_unparsable="skip" it is left out with a warning.
         """
-        corpus = self._corpus(sentences, brackets, tags)
-        weight = check_sequence_weight(sample_weight, len(corpus))
-        found = self._logliks(self._packed(corpus))
-        lost = np.flatnonzero(np.isneginf(found) & (weight > 0))
-        if len(lost):
-            told = reading.unparsable_message(self._grammar, corpus, lost.tolist())
+        return self._scores(sentences, sample_weight, brackets, tags)[0]
+
+    def _scores(self, sentences: Any, sample_weight: Any, brackets: Any, tags: Any) -> tuple[float, int]:
+        """Return the log-probability of all sentences together, and how many they are."""
+        if is_held(sentences):
+            check_is_fitted(self)
+            from halfseen.families.grammar import lanes
+
+            loglik, n_sentences, told = lanes.summed(sentences, self, sample_weight, brackets, tags)
+        else:
+            corpus = self._corpus(sentences, brackets, tags)
+            weight = check_sequence_weight(sample_weight, len(corpus))
+            loglik, lost = self._added(corpus, weight)
+            n_sentences = len(corpus)
+            told = reading.unparsable_message(self._grammar, corpus, lost) if lost else ""
+        if told:
             if self.on_unparsable == "error":
                 raise DataError(f"{told} on_unparsable='skip' (--unparsable skip) leaves them out.")
             warn(f"left out: {told}", ImpossibleRowWarning)
+        return loglik, n_sentences
+
+    def _added(self, corpus: Corpus, weight: Floats) -> tuple[float, list[int]]:
+        """Return the log-probability of the sentences that have a parse, and the numbers of those that have none."""
+        found = self._logliks(self._packed(corpus))
         used = np.isfinite(found)
-        return float(weight[used] @ found[used])
+        return float(weight[used] @ found[used]), np.flatnonzero(np.isneginf(found) & (weight > 0)).tolist()
 
     def n_parses(self, sentences: Any, *, brackets: Any = None, tags: Any = None) -> Any:
         """Return how many trees each sentence has, as exact whole numbers; `inf` where unary rules can go round.
@@ -351,8 +383,8 @@ class GrammarMethods(InformationCriteria):
     def _measured(self, X: Any) -> tuple[float, float]:
         check_is_fitted(self)
         if X is not None:
-            words = reading.read_words(X)
-            return self.score(words), float(len(words))
+            loglik, n_sentences = self._scores(X, None, None, None)
+            return loglik, float(n_sentences)
         if self._n_rows == 0:
             raise ParameterError("this grammar was not fitted to sentences; give some to measure it on.")
         return self.loglik_, self._n_rows

@@ -9,6 +9,7 @@ import numpy as np
 
 from halfseen.engine.loop.model import Model, Reduced
 from halfseen.leaves.leaf import Floats
+from halfseen.structures.grammar import Grammar
 from halfseen.structures.tree import Derivations, Sentences
 
 DENSE_WORK = 1 << 27  # products in a chunk of a dense grammar: enough sentences to fill tiles with their longest spans
@@ -34,18 +35,22 @@ class SentenceChunk:
 
 def cut_sentences(data: Sentences, weight: Floats) -> list[SentenceChunk]:
     """Return the sentences in chunks, which depend on them alone."""
-    lengths, forms = data.lengths.astype(np.float64), data.grammar.forms
-    splits, n = lengths**3 / 6, float(forms.n_symbols)
-    if data.grammar.is_dense:
-        work, size = splits * n**2 + lengths**2 / 2 * n**3, DENSE_WORK
-    else:
-        work, size = splits * min(len(forms.binary), FEW), WORK
+    work, size = work_of(data.lengths.astype(np.float64), data.grammar)
     number = (np.cumsum(work) - work) // size
     found: list[SentenceChunk] = []
     for own in np.split(np.arange(len(data)), np.flatnonzero(np.diff(number)) + 1):
         if len(own):
             found.append(SentenceChunk(len(found), data.taken(own), weight[own]))
     return found
+
+
+def work_of(lengths: Floats, grammar: Grammar) -> tuple[Floats, int]:
+    """Return how much work sentences of some lengths are, (S,), and how much a chunk is."""
+    forms = grammar.forms
+    splits, n = lengths**3 / 6, float(forms.n_symbols)
+    if grammar.is_dense:
+        return splits * n**2 + lengths**2 / 2 * n**3, DENSE_WORK
+    return splits * min(len(forms.binary), FEW), WORK
 
 
 def reduce_sentences(data: Sentences, weight: Floats) -> Reduced:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.data.files import free_memory
+from halfseen.data.memory import free_memory
 from halfseen.disk import size_text
 from halfseen.errors import DataError, ParameterError, UnknownCategoryWarning, warn
 from halfseen.estimators import options
@@ -27,6 +27,7 @@ Tags = tuple["frozenset[str] | None", ...]
 SUM_OFF = 0.01  # tolerance of the sum of probabilities of a left-hand side, as in NLTK: they are divided by it
 CHART_BYTES = 16  # of a symbol over a span: its inside and outside probabilities
 POLICIES = ("unparsable", "missing")
+SHOWN = 3  # sentences without a parse that a message shows
 
 
 class GivenGrammar(NamedTuple):
@@ -163,8 +164,8 @@ def read_words(sentences: Any) -> list[Words]:
         raise DataError(f"sentences={sentences!r:.60} is not a list of sentences: put one into a list, [sentence].")
     if hasattr(sentences, "columns"):  # going over a data frame gives the names of its columns
         raise DataError(
-            "sentences are a table. Pass the column that has them, such as frame['sentence']; of a Dask frame, "
-            "frame['sentence'].compute()."
+            "sentences are a table. Pass the column that has them, such as frame['sentence']; only fit, score and "
+            "score_samples take a frame of Dask or Spark."
         )
     found = [_words(sentence, s) for s, sentence in enumerate(sentences)]
     if not found:
@@ -194,23 +195,23 @@ def _word(word: Any, s: int) -> str | None:
     return str(word)
 
 
-def read_corpus(grammar: Grammar, sentences: Any, brackets: Any, tags: Any, unknown: str) -> Corpus:
-    """Read sentences for a grammar."""
+def read_corpus(grammar: Grammar, sentences: Any, brackets: Any, tags: Any, unknown: str, first: int = 0) -> Corpus:
+    """Read sentences for a grammar; `first` is the number of the first of them."""
     words = read_words(sentences)
-    _check_charts(grammar, words)
+    _check_charts(grammar, words, first)
     tokens = _known(grammar, words, unknown)
     return Corpus(words, tokens, _brackets(brackets, words), _tags(tags, words, grammar))
 
 
-def _check_charts(grammar: Grammar, words: Sequence[Words]) -> None:
+def _check_charts(grammar: Grammar, words: Sequence[Words], first: int) -> None:
     """Refuse a sentence whose chart does not fit into memory."""
     longest = max(range(len(words)), key=lambda s: len(words[s]))
     length, n_symbols = len(words[longest]), grammar.forms.n_symbols
     size = length * (length + 1) // 2 * n_symbols * CHART_BYTES
     if size > free_memory():
         raise DataError(
-            f"sentence {longest} has {length:,} words; its chart, with {n_symbols:,} symbols, needs {size_text(size)}, "
-            f"and {size_text(free_memory())} of memory is free. Cut it into sentences."
+            f"sentence {first + longest} has {length:,} words; its chart, with {n_symbols:,} symbols, needs "
+            f"{size_text(size)}, and {size_text(free_memory())} of memory is free. Cut it into sentences."
         )
 
 
@@ -225,19 +226,25 @@ def check_unknown(grammar: Grammar, unknown: Any) -> str:
 
 def _known(grammar: Grammar, words: Sequence[Words], unknown: str) -> list[Words]:
     check_unknown(grammar, unknown)
-    unknown_words = dict.fromkeys(
-        word for own in words for word in own if word is not None and word not in grammar.words
-    )
-    if not unknown_words or unknown == "unparsable":
+    strange = unknown_words(grammar, words)
+    if not strange or unknown == "unparsable":
         return list(words)
+    warn_unknown(list(strange), unknown)
     stand_in = None if unknown == "missing" else unknown
-    if stand_in is None:
-        listed = ", ".join(map(repr, list(unknown_words)[:5])) + (" ..." if len(unknown_words) > 5 else "")
-        warn(
-            f"{len(unknown_words)} words are not in the grammar and are treated as missing: {listed}.",
-            UnknownCategoryWarning,
-        )
-    return [tuple(stand_in if word in unknown_words else word for word in own) for own in words]
+    return [tuple(stand_in if word in strange else word for word in own) for own in words]
+
+
+def unknown_words(grammar: Grammar, words: Iterable[Words]) -> dict[str, None]:
+    """Return the distinct words that the grammar does not have, in the order in which they come."""
+    return dict.fromkeys(word for own in words for word in own if word is not None and word not in grammar.words)
+
+
+def warn_unknown(strange: Sequence[str], unknown: str) -> None:
+    """Warn of words that the grammar does not have where they are treated as missing."""
+    if not strange or unknown != "missing":
+        return
+    listed = ", ".join(map(repr, strange[:5])) + (" ..." if len(strange) > 5 else "")
+    warn(f"{len(strange)} words are not in the grammar and are treated as missing: {listed}.", UnknownCategoryWarning)
 
 
 def _brackets(brackets: Any, words: Sequence[Words]) -> list[Spans | None]:
@@ -324,23 +331,38 @@ def _tag(tag: Any, s: int, grammar: Grammar) -> frozenset[str] | None:
 
 def unparsable_message(grammar: Grammar, corpus: Corpus, lost: Sequence[int]) -> str:
     """Return the message about sentences without a parse: how many, the first ones, and why."""
-    listed = []
-    for s in lost[:3]:
-        text = " ".join("_" if word is None else word for word in corpus.words[s])
-        unknown_words = dict.fromkeys(w for w in corpus.tokens[s] if w is not None and w not in grammar.words)
-        why = f" (not in the grammar: {', '.join(map(repr, list(unknown_words)[:4]))})" if unknown_words else ""
-        given = [name for name, own in (("brackets", corpus.brackets[s]), ("tags", corpus.tags[s])) if own]
-        if given and not unknown_words:
-            why = f" (given its {' and '.join(given)})"
-        listed.append(f"sentence {s} {text!r:.70}{why}")
-    more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
-    verb = "has" if len(lost) == 1 else "have"
-    return f"{len(lost)} of {len(corpus)} sentences {verb} no parse: {'; '.join(listed)}{more}."
+    some = [(s, lost_sentence(grammar, corpus, s)) for s in lost[:SHOWN]]
+    return lost_message(some, len(lost), len(corpus))
 
 
-def fingerprint(grammar: Grammar, corpus: Corpus, weight: Floats) -> str:
+def lost_sentence(grammar: Grammar, corpus: Corpus, s: int) -> str:
+    """Return a sentence without a parse, and why it has none."""
+    text = " ".join("_" if word is None else word for word in corpus.words[s])
+    strange = list(unknown_words(grammar, [corpus.tokens[s]]))
+    why = f" (not in the grammar: {', '.join(map(repr, strange[:4]))})" if strange else ""
+    given = [name for name, own in (("brackets", corpus.brackets[s]), ("tags", corpus.tags[s])) if own]
+    if given and not strange:
+        why = f" (given its {' and '.join(given)})"
+    return f"{text!r:.70}{why}"
+
+
+def lost_message(some: Sequence[tuple[int, str]], n_lost: int, n_sentences: int) -> str:
+    """Return the message about sentences without a parse, given the first of them with their numbers."""
+    listed = "; ".join(f"sentence {s} {told}" for s, told in some[:SHOWN])
+    more = f" and {n_lost - SHOWN} more" if n_lost > SHOWN else ""
+    return f"{n_lost} of {n_sentences} sentences {'has' if n_lost == 1 else 'have'} no parse: {listed}{more}."
+
+
+def content_hash(corpus: Corpus, weight: Floats) -> int:
+    """Return a hash of sentences with their weights; those of parts of a corpus add up to that of all."""
+    lines = (repr((own, float(w))) for own, w in zip(corpus.words, weight, strict=True))
+    return sum(
+        int.from_bytes(blake2b(line.encode("utf-8", "surrogatepass"), digest_size=16).digest()) for line in lines
+    )
+
+
+def fingerprint(grammar: Grammar, content: int) -> str:
     """Return a fingerprint of rules and sentences, independent of the order of the sentences."""
     digest = blake2b(repr(grammar.rules).encode("utf-8", "surrogatepass"), digest_size=16)
-    for line in sorted(repr((own, float(w))) for own, w in zip(corpus.words, weight, strict=True)):
-        digest.update(line.encode("utf-8", "surrogatepass"))
+    digest.update((content % (1 << 128)).to_bytes(16))
     return digest.hexdigest()

@@ -26,6 +26,7 @@ Estimator = TypeVar("Estimator", bound="PCFG")
 RECORD = {"options", "start", "rules", "model", "training"} | ORIGIN
 TRAINING = {name: own for name, own in state.OF_ALL.items() if name != "n_components_"} | {
     "n_rows": ("_n_rows", lambda value: is_number(value) and value > 0),
+    "column": ("_column", lambda value: isinstance(value, str)),
     "unparsable_": ("unparsable_", lambda value: isinstance(value, list) and all(map(state.is_whole, value))),
 }
 

@@ -19,6 +19,7 @@ from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import criteria_facts, estimate_of, of_criteria, of_fit, outcome, show_selection
+from halfseen.app.paper_table import table
 from halfseen.app.tables import (
     column,
     decided,
@@ -26,10 +27,11 @@ from halfseen.app.tables import (
     features,
     filled,
     note_filled,
-    open_rows,
+    open_to_fit,
     opened,
     read_costs,
     reading_of_rows,
+    rows_to_fit,
     show_columns,
     unnamed,
     without_identifiers,
@@ -56,6 +58,7 @@ __all__ = [
     "sample",
     "score",
     "summary",
+    "table",
     "truth",
 ]
 
@@ -65,8 +68,10 @@ MARKS = ("group", "time")
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit hidden states to the sequences of a file."""
     ready = prepare(request)
-    with _about(ready.reading["data"]):
-        ready.model.fit(ready.table, **ready.arguments)
+    if request["on"] is not None and ready.reading["group"] is None:
+        raise ParameterError("--on needs --group: without it all rows are one sequence, which one worker would read.")
+    with _about(ready.reading["data"]), rows_to_fit(ready.table, request, **ready.arguments) as rows:
+        ready.model.fit(rows, **ready.arguments)
     show_columns(ready.model)
     return Fitted(ready.model, ready.table, ready.reading)
 
@@ -77,12 +82,13 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
     reading = reading_of_rows(request, *MARKS)
     path = reading["data"]
     model = _estimator(request, kinds)
-    table = open_rows(
-        path,
-        reading["sql"],
-        reading["missing"],
-        reading.get("glob"),
+    table = open_to_fit(
+        data=path,
+        sql=reading["sql"],
+        missing=reading["missing"],
+        glob=reading.get("glob"),
         ignore=reading["ignore"],
+        codes=reading.get("codes", ()),
         memory=request["memory"],
     )
     table = table.without(_known_marks(table, reading, path or "the query"))

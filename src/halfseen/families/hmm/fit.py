@@ -176,6 +176,7 @@ class HMMFit(HMMMethods):
             loglik=loglik,
             n_rows=panel.n_observed,
             n_sequences=panel.n_observed_sequences,
+            n_incomplete=panel.rows.n_incomplete(),
             n_components=n_components,
             covariance=covariance,
             uncertain=path_entropy(model, step, panel.entropy_inside(model, params)),
@@ -269,6 +270,7 @@ class HMMFit(HMMMethods):
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self._topology, self._uncertain = found.topology, found.uncertain
         self._n_steps, self._n_sequences = found.n_rows, found.n_sequences
+        self._n_incomplete = found.n_incomplete
         self.n_components_, self.loglik_, self._covariance = found.n_components, found.loglik, found.covariance
         self._set_names(names or (None,) * found.n_components)
         self._recipe = HMMRecipe.of(self, found.summary)

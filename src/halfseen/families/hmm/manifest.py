@@ -12,7 +12,7 @@ FAMILY = Family(
     public={"plot_timeline": "plots"},
     models={"hmm": "hidden Markov models"},
     component=("state", "states"),
-    verbs=("fit", "predict", "impute", "check", "sample", "forecast", "score", "data", "errors", "truth"),
+    verbs=("fit", "predict", "impute", "check", "sample", "forecast", "score", "data", "errors", "truth", "table"),
     options={
         "fit": (
             GROUP,
@@ -32,13 +32,13 @@ FAMILY = Family(
     },
     refused={
         "fit": {
-            "on": "sequences are read on one machine",
             "target": "labels of steps are given in Python, as labels=",
             "weight": WEIGHT,
         },
         "predict": {"why": "the state of a step depends on the steps around it"},
         "score": {"weight": WEIGHT},
         "report": {"cost": "its report has no decisions"},
+        "table": dict.fromkeys(("strata", "cluster"), "strata and clusters of sequences are given in Python"),
         "info": dict.fromkeys(("strata", "cluster"), "strata and clusters of sequences are given in Python"),
     },
     reports={"HMM": "Report on hidden states"},

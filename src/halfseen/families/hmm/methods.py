@@ -32,6 +32,7 @@ from halfseen.estimators.named_parameters import (
     rows_of_columns,
 )
 from halfseen.estimators.observed import Observed, observed_units
+from halfseen.estimators.publication import Tabulated
 from halfseen.estimators.resampled import Resampled
 from halfseen.estimators.selection import aic, bic, sabic
 from halfseen.estimators.table import covariance_types, numeric_schema, profile
@@ -45,7 +46,8 @@ from halfseen.kinds.kind import Fitted
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
-from halfseen.runners.sequence_frames import check_lengths, is_distributed, summed
+from halfseen.runners.frames import is_held
+from halfseen.runners.sequence_frames import check_lengths, summed
 from halfseen.structures.chain import MarkovChain
 from halfseen.sums import Parts
 
@@ -96,10 +98,11 @@ class Forecast:
         return frame_from_dict(columns, self._template)
 
 
-class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
+class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents):
     """A hidden Markov model, once it has a model, parameters and a schema."""
 
     _component_word = "state"
+    _paper_name = "hidden Markov model"
     _names_attribute = "state_names_"
     _components_called: ClassVar[str] = "states"  # in plots of the fit
     _model: HiddenMarkov
@@ -453,7 +456,7 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
 
     def score(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> float:
         """Return the total log-likelihood of all sequences."""
-        if is_distributed(X):
+        if is_held(X):
             return self._measured(X, lengths, groups, time)[0]
         return float(self.score_samples(X, lengths, groups=groups, time=time).sum())
 
@@ -586,7 +589,7 @@ class HMMMethods(SelectsModels, InformationCriteria, NamedComponents):
     ) -> tuple[float, float]:
         check_is_fitted(self)
         options.one_of("unit", unit, UNITS)
-        if is_distributed(X):
+        if is_held(X):
             check_lengths(lengths)
             loglik, *units = summed(X, self, "_sums", self._group(groups), time or self._marks[1])
             return float(loglik), units[UNITS.index(unit)]

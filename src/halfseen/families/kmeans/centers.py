@@ -10,6 +10,7 @@ import numpy as np
 from halfseen.data import Column, Schema, frame_from_dict
 from halfseen.errors import ParameterError
 from halfseen.estimators import options, state
+from halfseen.estimators.named_parameters import SHARE, NamedParameters, Row, by_component
 from halfseen.estimators.state import State
 from halfseen.estimators.table import state as table_state
 from halfseen.kinds.kind import in_units
@@ -71,6 +72,15 @@ def to_frame(model: KMeans) -> Any:
     shown = {"overall": whole.tolist()} if part is not None else {}
     shown |= dict(zip(names_of(model), values.T.tolist(), strict=True))
     return frame_from_dict(labels | shown, model._template)
+
+
+def paper_parameters(model: KMeans) -> NamedParameters:
+    """Return shares, where they are known, and centres, one by one."""
+    part = shares(model)
+    rows = [] if part is None else [Row("(share)", "", part, SHARE)]
+    for name, centres in zip(model._schema.names, model.cluster_centers_.astype(np.float64).T, strict=True):
+        rows.append(Row(name, "centre", centres, (-np.inf, np.inf)))
+    return by_component(rows, tuple(names_of(model)), "cluster")
 
 
 def describe(model: KMeans, top: int) -> str:

@@ -12,6 +12,7 @@ from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.export import export
 from halfseen.app.fits import of_end
+from halfseen.app.paper_table import table
 from halfseen.app.tables import (
     batches,
     check,
@@ -19,7 +20,7 @@ from halfseen.app.tables import (
     data,
     extended,
     impute,
-    open_rows,
+    open_to_fit,
     reading_of_rows,
     rows_to_fit,
     weights,
@@ -45,6 +46,7 @@ __all__ = [
     "prepare",
     "score",
     "summary",
+    "table",
     "truth",
 ]
 
@@ -67,7 +69,7 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
     """Return the estimator and the table of a fit."""
     reading = reading_of_rows(request, "weight")
     model = _estimator(request)
-    table = open_rows(**reading, memory=request["memory"])
+    table = open_to_fit(**reading, memory=request["memory"])
     table, apart = without_identifiers(table, {})
     reading["ignore"] += apart
     return Prepared(model, table, reading)

@@ -22,6 +22,8 @@ from halfseen.errors import ParameterError, warn
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import Estimator
 from halfseen.estimators.by_partition import by_partition, features_of, summed
+from halfseen.estimators.named_parameters import NamedParameters
+from halfseen.estimators.publication import Tabulated
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin
 from halfseen.families.kmeans import centers
@@ -52,7 +54,7 @@ def _check_n_init(name: str, value: Any) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
+class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """Find clusters by k-means; values may be missing, and rows have weights.
 
     Each row belongs to the nearest of K centres, and each centre is the mean of its rows: hard EM of a mixture with
@@ -331,6 +333,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         """The centres, (K, D), of the dtype of the data."""
         check_is_fitted(self, "_centred")
         return (self._centred + self._pivot).astype(self._dtype)
+
+    _paper_name = "k-means clustering"
+
+    def _paper_parameters(self) -> NamedParameters:
+        """Return shares and centres, one by one; they have no standard errors."""
+        return centers.paper_parameters(self)
 
     def to_frame(self) -> Any:
         """Return the shares of the clusters and their centres as a table with a column per cluster.

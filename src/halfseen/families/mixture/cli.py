@@ -13,6 +13,7 @@ from halfseen.app import console, fits, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.export import export
 from halfseen.app.fits import criteria_facts, of_fit, show_selection
+from halfseen.app.paper_table import table
 from halfseen.app.tables import (
     batches,
     check,
@@ -25,6 +26,7 @@ from halfseen.app.tables import (
     extended,
     impute,
     open_rows,
+    open_to_fit,
     read_costs,
     reading_of_rows,
     rows_to_fit,
@@ -63,6 +65,7 @@ __all__ = [
     "sample",
     "score",
     "summary",
+    "table",
     "test",
     "truth",
 ]
@@ -115,7 +118,7 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
     kinds = options.kinds(request["columns"]) | dict.fromkeys(options.names(request["text"]), "text")
     reading = reading_of_rows(request, "weight", "target")
     model = _estimator(request, kinds)
-    table = open_rows(**reading, memory=request["memory"])
+    table = open_to_fit(**reading, memory=request["memory"])
     table, apart = without_identifiers(table, kinds)
     reading["ignore"] += apart
     return Prepared(model, table, reading)

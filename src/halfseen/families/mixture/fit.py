@@ -224,6 +224,7 @@ class MixtureFit(TableMixture):
             if params is not step.params or self.assign != "soft":
                 [step] = evaluate(model, data, [params], SOFT, run)
             uncertain = measure(model, params, data, run)[1]  # rows of a known class add nothing to it
+            n_incomplete = table.n_incomplete()
         loglik = search.best.accepted.loglik if self.assign == "soft" else step.loglik
         return FittedMixture(
             model=model,
@@ -233,6 +234,7 @@ class MixtureFit(TableMixture):
             loglik=loglik,
             n_rows=table.mass,
             n_blank=n_given - table.mass,
+            n_incomplete=n_incomplete,
             n_components=n_components,
             covariance=covariance,
             uncertain=uncertain,
@@ -316,6 +318,7 @@ class MixtureFit(TableMixture):
         self._origin = Origin.now(fingerprint(self._schema, summary, found.n_rows), found.seed)
         self._model, self._params, self._stats = found.model, found.params, found.stats
         self.loglik_, self._entropy, self._n_rows = found.loglik, found.uncertain, found.n_rows
+        self._n_blank, self._n_incomplete = found.n_blank, found.n_incomplete
         self._set_names(names or (None,) * len(self.weights_))
         convergence.record(self, found.search)
         self._note_events(found.search)
@@ -327,7 +330,8 @@ class MixtureFit(TableMixture):
 
     def _drop_figures(self) -> None:
         """Drop what only a fit to a whole table has, once rows come in pieces."""
-        for name in ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "_tried", "guard_"):
+        of_fit = ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "_tried", "guard_")
+        for name in (*of_fit, "_n_blank", "_n_incomplete"):
             self.__dict__.pop(name, None)
 
     def _note_events(self, search: Search) -> None:

@@ -76,6 +76,8 @@ class GaussianClassifier(MixtureClassifier):
     array(['a', 'b'], dtype='<U1')
     """
 
+    _paper_name = "Gaussian classifier"
+
     _: KW_ONLY
     covariance_type: str = "full"
     prior: str | float | None = None

@@ -146,6 +146,8 @@ class GaussianMixture(UnsupervisedMixture):
     [0, 0, 0, 0, 1, 1, 1]
     """
 
+    _paper_name = "Gaussian mixture model"
+
     n_components: int | Sequence[int] | str = 1
     _: KW_ONLY
     covariance_type: str | Sequence[str] = "full"

@@ -134,6 +134,8 @@ class LatentClass(UnsupervisedMixture):
     'tolerance'
     """
 
+    _paper_name = "latent class model"
+
     n_components: int | Sequence[int] | str = 2
     _: KW_ONLY
     criterion: str = "bic"

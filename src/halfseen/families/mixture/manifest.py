@@ -29,6 +29,7 @@ FAMILY = Family(
         "truth",
         "explain",
         "export",
+        "table",
         "test",
     ),
     options={

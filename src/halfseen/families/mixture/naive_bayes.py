@@ -110,6 +110,7 @@ class NaiveBayes(MixtureClassifier):
 
     _takes_text = True
     _covariance = "diag"
+    _paper_name = "naive Bayes classifier"
 
     _: KW_ONLY
     columns: Mapping[str | int, str] | None = None

@@ -17,20 +17,21 @@ import pyarrow as pa
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import Scored, criteria_facts, of_fit, outcome, show_selection
+from halfseen.app.paper_table import table
 from halfseen.app.tables import (
     batches,
     data,
     errors,
     extended,
     impute,
-    open_rows,
+    open_to_fit,
     reading_of_rows,
     rows_to_fit,
     unnamed,
     weights,
     writer,
 )
-from halfseen.data.files import identifiers
+from halfseen.data.identifiers import identifiers
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.outcome import shown
 from halfseen.families.network.estimator import BayesNet
@@ -53,6 +54,7 @@ __all__ = [
     "sample",
     "score",
     "summary",
+    "table",
 ]
 
 HIDDEN_NAMES = ("class", "latent class")  # of the hidden variable; another if a column has them
@@ -72,7 +74,7 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
     if request["model"] == CLASSES:
         return _prepare_classes(request, reading)
     model = _estimator(request)
-    table = open_rows(**reading, memory=request["memory"])
+    table = open_to_fit(**reading, memory=request["memory"])
     variables = set(read_edges(model.edges, [*(model.states or {}), *(model.hidden or {})]).parents)
     apart = [name for name in table.columns if name not in variables and name != reading["weight"]]
     if len(apart) == len([name for name in table.columns if name != reading["weight"]]):
@@ -89,7 +91,7 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
 
 def _prepare_classes(request: Mapping[str, Any], reading: dict[str, Any]) -> Prepared:
     """Return a network of latent classes whose items are all columns of the table beside the group."""
-    table = open_rows(**reading, memory=request["memory"])
+    table = open_to_fit(**reading, memory=request["memory"])
     group = request["group"]
     columns = [name for name in table.columns if name != reading["weight"]]
     if group is not None and group not in columns:

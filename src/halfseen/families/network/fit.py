@@ -91,6 +91,9 @@ class NetworkRows(Protocol):
     def n_blank(self) -> float:
         """The weight of the rows without any observation, which are left out."""
 
+    def n_incomplete(self) -> float:
+        """Return the weight of the rows with a missing cell."""
+
     def frequencies(self) -> list[Floats]:
         """Return the weighted counts of all categories of each column."""
 
@@ -118,6 +121,10 @@ class WeightedRows(NamedTuple):
     def mass(self) -> float:
         """The sum of the weights."""
         return float(self.weight.sum())
+
+    def n_incomplete(self) -> float:
+        """Return the weight of the rows with a missing cell."""
+        return float(self.weight[(self.codes < 0).any(axis=1)].sum())
 
     def frequencies(self) -> list[Floats]:
         """Return the weighted counts of all categories of each column."""
@@ -287,6 +294,7 @@ class NetworkFit(NetworkMethods):
             loglik=loglik,
             n_rows=rows.mass,
             n_blank=rows.n_blank,
+            n_incomplete=rows.n_incomplete(),
             graph=graph,
             states=states,
             recipe=recipe,
@@ -347,6 +355,7 @@ class NetworkFit(NetworkMethods):
         self._graph, self._states, self._model = found.graph, found.states, found.model
         self._params, self._stats = found.params, found.stats
         self.loglik_, self._n_rows = found.loglik, found.n_rows
+        self._n_blank, self._n_incomplete = found.n_blank, found.n_incomplete
         self._recipe = found.recipe
         self.events_ = self._notes(found)
         convergence.record(self, found.search)

@@ -83,6 +83,10 @@ class NetworkLanes:
         if not self._table.n_rows:
             raise DataError("no row of weight above 0 has an observed cell: there is nothing to fit.")
 
+    def n_incomplete(self) -> float:
+        """Return the weight of the rows with a missing cell."""
+        return self._table.n_incomplete()
+
     def frequencies(self) -> list[Floats]:
         """Return the weighted counts of all categories of each column."""
         counts = self._table.frequencies("categorical")

@@ -16,7 +16,7 @@ FAMILY = Family(
     endings=(".bif", ".xmlbif", ".bifxml", ".xml"),
     marks=("->", "<-"),
     component=("state", "states"),
-    verbs=("fit", "predict", "impute", "sample", "score", "query", "data", "errors", "read"),
+    verbs=("fit", "predict", "impute", "sample", "score", "query", "data", "errors", "read", "table"),
     options={
         "fit": (
             Option("hidden", "Hidden variables with their numbers of states: C=2,D=2..4.", "SIZES"),

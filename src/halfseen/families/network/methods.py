@@ -6,6 +6,7 @@ All of it comes from the structure that training uses.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,10 @@ class NetworkMethods(SelectsModels, InformationCriteria):
     _params: Params
     _stats: Stats
     _n_rows: float = 0.0
+    _paper_name = "Bayesian network"
+    _paper_priors = MappingProxyType(
+        {"row": "one pseudo-row in every table", "bdeu": "Bayesian Dirichlet equivalent uniform"}
+    )
     loglik_: float
 
     # ---- what is in it -------------------------------------------------------------------------------------------

@@ -58,6 +58,7 @@ FAMILY = Family(
             "classes": "the units are those of the transcripts",
             "target": "there is no column to predict",
             "weight": "all recordings count alike",
+            "codes": "its features are numbers",
             "covariance": "the variances of its columns are independent",
             "memory": "sequences are read whole",
             "glob": A_FOLDER,

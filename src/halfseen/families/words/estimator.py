@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from halfseen.assign import SOFT
 from halfseen.data import check_sequence_weight
-from halfseen.data.files import read_memory
+from halfseen.data.memory import read_memory
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.search import Plan, Search, fit

@@ -53,6 +53,7 @@ FAMILY = Family(
             "sql": TEXT_FILES,
             "glob": TEXT_FILES,
             "missing": EMPTY_LINE,
+            "codes": TEXT_FILES,
             "ignore": NO_COLUMNS,
             "restarts": "there is one start",
             "criterion": "there is nothing to choose",
