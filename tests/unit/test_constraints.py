@@ -227,7 +227,7 @@ def test_standard_errors_of_groups_are_those_of_the_same_network():
 
 
 @pytest.mark.parametrize("option", [{"fixed": {"q0": {"y": [0.9, None]}}}, {"tied": {"q0": [[0, 1]]}}])
-def test_bootstrap_and_posterior_obey(option):
+def test_the_bootstrap_obeys(option):
     """Refits and draws keep what is fixed or tied, and classes keep their places."""
     table = TABLE[["q0", "q1", "q2", "x"]]
     model = hs.LatentClass(2, prior=None, random_state=0, **option).fit(table)
@@ -242,8 +242,24 @@ def test_bootstrap_and_posterior_obey(option):
         assert (values[:, 0] == 0.9).all()
     else:
         assert (values[:, 0] == values[:, 1]).all()
+    swapped = model._model.relabel(model._params, np.array([1, 0]))
+    assert model._resampled(table).matched(swapped, model._params) is swapped
     with pytest.raises(ParameterError, match="cannot be tested"):
         hs.blrt(model, table, draws=2)
+
+
+def test_posterior_draws_of_tied_classes_are_not_relabelled(monkeypatch):
+    """A draw in another order would tie other classes."""
+
+    def never(*given):
+        raise AssertionError("classes were matched")
+
+    table = TABLE[["q0", "q1", "q2"]]
+    monkeypatch.setattr("halfseen.analysis.posterior.matching", never)
+    with pytest.raises(AssertionError, match="classes were matched"):
+        hs.posterior(hs.LatentClass(2, random_state=0).fit(table), table, n_draws=5, burn_in=2)
+    model = hs.LatentClass(2, tied={"q0": [[0, 1]]}, random_state=0).fit(table)
+    hs.posterior(model, table, n_draws=5, burn_in=2)
 
 
 # ---- networks -------------------------------------------------------------------------------------------------------
