@@ -317,6 +317,7 @@ def main() -> int:
     parts |= {name: lambda name=name: gmm(name) for name in NORMALS}
     parts |= {name: lambda name=name: facts("grammars", name) for name in GRAMMARS}
     parts |= {"words": lambda: facts("words", "100000")}
+    parts |= {f"bootstrap_{name}": lambda name=name: facts("bootstrap", name) for name in ("refits", "test")}
     parts |= {"distributed": lambda: facts("distributed", "10000000")}
     parts |= {"imputation": lambda: imputation(console)}
     parts |= {"optimum": optimum, "memory": memory, "csv": csv, "start_up": start_up, "command_line": command_line}

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import halfseen as hs
 from halfseen.errors import BootstrapWarning, DataError, ParameterError
+from halfseen.families.network.fit import permuted
 from halfseen.inference.bootstrap import at_maximum
 from halfseen.inference.refits import refit
 
@@ -222,3 +223,20 @@ def test_texts_and_partly_known_sentences_are_not_drawn():
     grammar = hs.PCFG("S -> 'a' S [0.5] | 'b' [0.5]").fit([["a", "b"], [None, "b"]])
     with pytest.raises(ParameterError, match="sentences are drawn as a whole"):
         hs.bootstrap(grammar, [["a", "b"], [None, "b"]], draws=3, kind="parametric")
+
+
+def test_components_are_put_back_in_their_order(case):
+    model, X, how = case
+    units = model._resampled(X, **how)
+    turned = {"classes", "full", "tied", "spherical", "states"} & {
+        name for name, own in CASES.items() if own[0] is model
+    }
+    if turned:  # components without labels
+        other = units.model.relabel(units.params, np.array([1, 0]))
+    elif isinstance(model, hs.BayesNet):
+        tables = permuted(model._graph, units.params["tables"], model._graph.names.index("C"), np.array([1, 0]))
+        other = {"tables": tables}
+    else:
+        pytest.skip("components have labels or names")
+    assert (units.named(other) != units.named(units.params)).any()
+    assert_array_equal(units.named(units.matched(other, units.params)), units.named(units.params))

@@ -33,7 +33,7 @@ from halfseen.leaves.limits import Params
 from halfseen.seeds import child
 from halfseen.sums import Runner
 
-ROUGH = 1e-2  # estimated remaining gain at which the runs of many starts are compared
+ROUGH = 0.1  # estimated remaining gain at which the runs of many starts are compared
 POLISHED = 3  # of them are run to the end
 MORE = 4  # times as many starts where all ended at local maxima
 NEGATIVE = 1e-5  # an LR below minus this is no rounding: runs stop at an estimated remaining gain of 1e-6
