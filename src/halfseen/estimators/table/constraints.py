@@ -101,10 +101,10 @@ def with_fixed(params: Params, fixed: Mapping[str, Any], schema: Schema, n_compo
         if name == "weights":
             table = read_fixed_table(given, (n_components,), "fixed['weights']")[None]
             masks["mix"] = ~np.isnan(table)
-            mix = np.where(masks["mix"], table, mix)
+            mix = frozen(np.where(masks["mix"], table, mix))
             continue
         block, d = emission_builder.where(schema, name)
         if block.name not in masks["emit"]:
             masks["emit"][block.name] = map_arrays(lambda part: np.zeros(part.shape, dtype=bool), emit[block.name])
         block.kind.fix(emit[block.name], masks["emit"][block.name], block, d, given, n_components)
-    return {"mix": frozen(mix), "emit": map_arrays(frozen, emit)}, masks
+    return {"mix": mix, "emit": map_arrays(frozen, emit)}, masks
