@@ -262,6 +262,18 @@ def test_posterior_draws_of_tied_classes_are_not_relabelled(monkeypatch):
     hs.posterior(model, table, n_draws=5, burn_in=2)
 
 
+def test_with_covariates(tmp_path):
+    """Constraints on columns go with shares that depend on covariates; those on the shares do not."""
+    table, z = TABLE[["q0", "q1", "q2"]], pd.DataFrame({"age": np.linspace(-1, 1, N)})
+    model = hs.LatentClass(2, fixed={"q0": {"y": [0.9, None]}}, prior=None, random_state=0).fit(table, covariates=z)
+    assert model.params_["q0"]["y"][0] == 0.9
+    assert model.n_parameters_ == 2 + 5
+    hs.save(model, tmp_path / "m.halfseen")
+    assert hs.load(tmp_path / "m.halfseen").n_parameters_ == 7
+    with pytest.raises(ParameterError, match="Leave 'weights' free"):
+        hs.LatentClass(2, fixed={"weights": [0.5, None]}).fit(table, covariates=z)
+
+
 # ---- networks -------------------------------------------------------------------------------------------------------
 
 NET = "C -> q0; C -> q1; C -> q2"
