@@ -131,7 +131,9 @@ def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     """Return the standard errors of a model, given the rows of its fit."""
     named = {option: request[option] for option in ("strata", "cluster") if request[option] is not None}
     marks = _columns(opened(reading, request), named) if named else {}
-    return standard_errors(model, data(model, reading, request).X, request["error_kind"], **marks)
+    return standard_errors(
+        model, data(model, reading, request).X, request["error_kind"], **marks, **options.of_errors(request)
+    )
 
 
 def _columns(table: FileTable, named: Mapping[str, str]) -> dict[str, Any]:
