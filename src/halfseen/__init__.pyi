@@ -36,6 +36,7 @@ from halfseen.families.words.link_scores import score_links
 from halfseen.families.words.plots import link_matrix, plot_links
 from halfseen.inference.blrt import blrt
 from halfseen.inference.bootstrap import bootstrap
+from halfseen.inference.coefficients import coefficients
 from halfseen.inference.diagnostics import diagnostics
 from halfseen.inference.imputer import Imputer
 from halfseen.inference.likelihood_ratio import likelihood_ratio
@@ -44,6 +45,7 @@ from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
 from halfseen.plots.gaussian import plot_mixture
+from halfseen.plots.shares import plot_shares
 from halfseen.plots.tables import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
 from halfseen.structures.trees import Tree, read_brackets, read_trees
 
@@ -70,6 +72,7 @@ __all__ = [
     "bootstrap",
     "bound",
     "checkpoint",
+    "coefficients",
     "cross_validate",
     "decide",
     "diagnostics",
@@ -93,6 +96,7 @@ __all__ = [
     "plot_mixture",
     "plot_profiles",
     "plot_selection",
+    "plot_shares",
     "plot_timeline",
     "plot_trace",
     "pool",

@@ -23,6 +23,8 @@
         ├── CollapseWarning             the fit ended at a degenerate solution (an active variance floor)
         ├── VersionWarning              a pickled model comes from another version of halfseen
         ├── UnlabeledWarning            unlabelled rows make a classifier worse
+        ├── SeparationWarning           covariates separate classes: a coefficient has no finite estimate
+        ├── MarginalSharesWarning       covariates were not given: average shares of the classes are used
         ├── BootstrapWarning            refits of a bootstrap failed, or a test met a local maximum
         └── InterruptedWarning          the fit was interrupted; the best model so far is kept
 
@@ -50,9 +52,11 @@ __all__ = [
     "ImpossibleRowWarning",
     "InterruptedWarning",
     "LightRowWarning",
+    "MarginalSharesWarning",
     "ModelFileError",
     "ObjectiveFell",
     "ParameterError",
+    "SeparationWarning",
     "UnknownCategoryWarning",
     "UnlabeledWarning",
     "VersionWarning",
@@ -179,6 +183,14 @@ class VersionWarning(HalfseenWarning):
 
 class UnlabeledWarning(HalfseenWarning):
     """Unlabelled rows make a classifier worse."""
+
+
+class SeparationWarning(HalfseenWarning):
+    """Covariates separate the classes: a coefficient has no finite estimate, or rests on the prior."""
+
+
+class MarginalSharesWarning(HalfseenWarning):
+    """A model with covariates is used without them: the average shares of its classes are used."""
 
 
 class BootstrapWarning(HalfseenWarning):

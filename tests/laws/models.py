@@ -7,6 +7,7 @@ holes          a row may have nothing observed, which then says nothing; words t
 whole          all weights are whole numbers, so that rows can be repeated instead (enumeration)
 rows           every row has one hidden component; where not, units are sequences, and `tests/laws/test_chain.py` has
                the laws of their own
+closed         the M-step has a closed form, and `complete` is the expected log-likelihood itself, not a lower bound
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.estimators.table.emission_builder import Recipe, filled, summarise
 from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, NormalParams, Product, Tied
+from halfseen.leaves.logit import BLOCK, Logit
 from halfseen.leaves.negbin import NegBin, NegBinParams
 from halfseen.structures.chain import MarkovChain
 from halfseen.structures.independent import Independent
@@ -65,6 +67,7 @@ class Entry:
     whole: bool = True
     rows: bool = True
     holes: bool = True
+    closed: bool = True
 
 
 def every_model(*needs: str):
@@ -209,6 +212,19 @@ def classes_of_given_shares(draw) -> Case:
 
 
 @st.composite
+def with_covariates(draw, kinds: str = "cg", prior: Any = None, **how: Any) -> Case:
+    """Draw a mixture whose weights depend on a number and a yes or no, which some rows share."""
+    case = draw(mixtures(kinds, prior, **how))
+    rng, size = draw(generators), case.model.leaves["emit"].n_components
+    n_rows = len(case.table.weight)
+    z = np.column_stack([np.ones(n_rows), rng.choice([-1.2, 0.3, 1.5], n_rows), rng.integers(0, 2, n_rows)])
+    mix = Logit(size, np.array([1.0, 1.5, np.sqrt(2)]), None if prior is None else np.full(size, 0.5))
+    model = replace(case.model, leaves={**case.model.leaves, "mix": mix})
+    table = replace(case.table, blocks={**case.table.blocks, BLOCK: z})
+    return Case(model, table, anywhere(model, draw(generators)))
+
+
+@st.composite
 def chains(
     draw,
     kinds: str = "cg",
@@ -304,6 +320,10 @@ MODELS = [
     Entry("mixture of mixtures", mixtures_of_mixtures()),
     Entry("mixture of mixtures, one pseudo-row", mixtures_of_mixtures("row")),
     Entry("product with a mixture inside", products_with_mixtures()),
+    Entry("covariates", with_covariates(), closed=False),
+    Entry("covariates, one pseudo-row, labels", with_covariates("cp", "row", labels=True), closed=False),
+    Entry("covariates, fractional weights", with_covariates("c", weights=FRACTIONS), whole=False, closed=False),
+    Entry("covariates of joint normals", with_covariates("g", covariance="full"), closed=False),
     Entry("chain", chains(), rows=False),
     Entry("chain over categories", chains("c"), rows=False),
     Entry("chain over mixed columns, add one", chains("cgp", prior=1.0), rows=False),
@@ -334,6 +354,7 @@ EVERYDAY = {
     "floored",
     "shares of classes given",
     "mixture of mixtures, one pseudo-row",
+    "covariates, one pseudo-row, labels",
     "product with a mixture inside",
     "chain over mixed columns, add one",
     "chain with labels",

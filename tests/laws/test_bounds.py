@@ -25,7 +25,7 @@ def elsewhere(case, data):
     return case.model.jitter(case.params, data.draw(st.sampled_from([0.01, 0.3, 2.0])), np.random.default_rng(0))
 
 
-@every_model("rows")
+@every_model("rows", "closed")
 @examples(5)
 @given(data=st.data())
 def test_the_parts_add_up_to_the_likelihood(entry, data):

@@ -24,7 +24,7 @@ def check(leaf, stats, params, data, weight):
             check(part, leaf.view(stats)[name], params[name], data[name], weight)
     elif isinstance(leaf, Mixture):
         parts = leaf.view(stats)
-        close(parts["mix"].sum(), weight.sum())
+        close(parts["mix"][: leaf.n_components].sum(), weight.sum())
         check(leaf.leaves["emit"], parts["emit"], params["emit"], data, weight)
     elif isinstance(leaf, Bernoulli):
         close(stats[:, 1::2].sum(axis=0), weight @ data.matrix().toarray())
@@ -64,11 +64,11 @@ def check_normal(leaf, stats, params, data, weight):
 def test_statistics_sum_to_what_was_seen(entry, assign, data):
     case = data.draw(entry.cases)
     step = case.step(assign)
-    close(case.model.view(step.expected.stats)["mix"].sum(), case.table.weight.sum())
+    close(case.model.view(step.expected.stats)["mix"][:1].sum(), case.table.weight.sum())
     check(case.model, step.expected.stats, case.params, case.table.blocks, case.table.weight)
 
 
-@every_model("rows")
+@every_model("rows", "closed")
 @examples(4)
 @given(data=st.data())
 def test_probabilities_still_sum_to_one_after_a_step(entry, data):

@@ -57,7 +57,9 @@ def test_counts_are_spread_as_a_multinomial_spreads_them():
 def usage_of(case, assign):
     """Return the mixing weights, or starts and transitions, that a pass uses: sums of counts of states."""
     parts = case.model.view(case.step(assign, seed=np.random.SeedSequence(1)).expected.stats)
-    return np.concatenate([np.ravel(parts[name]) for name in ("mix", "start", "trans") if name in parts])
+    return np.concatenate(
+        [np.ravel(parts[name][: 1 if name == "mix" else None]) for name in ("mix", "start", "trans") if name in parts]
+    )
 
 
 @every_model()

@@ -33,7 +33,7 @@ def test_unpacking_keeps_what_is_fixed_from_the_model_it_looks_like(entry, data,
     close(moved, other, 1e-14)
 
 
-@every_model()
+@every_model("closed")
 @examples(4)
 @given(data=st.data(), rng=generators)
 def test_statistics_restated_about_another_pivot_say_the_same(entry, data, rng):
@@ -56,7 +56,7 @@ def test_the_log_prior_is_the_loglik_of_the_pseudo_statistics(entry, data):
     close(case.step().log_prior, expected)
 
 
-@every_model()
+@every_model("closed")
 @examples(4)
 @given(data=st.data(), rng=generators)
 def test_the_prior_is_the_same_wherever_it_is_stated(entry, data, rng):

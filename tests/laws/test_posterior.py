@@ -247,7 +247,7 @@ def test_a_rate_without_rows_has_no_posterior():
 # ---- every model ----------------------------------------------------------------------------------------------------
 
 
-@every_model()
+@every_model("closed")
 @examples(3)
 @given(data=st.data(), rng=generators)
 def test_draws_are_legal_and_obey_or_are_refused(entry, data, rng):

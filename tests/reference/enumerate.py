@@ -23,6 +23,7 @@ from scipy.special import gammaln, logsumexp
 
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Bernoulli, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
+from halfseen.leaves.logit import BLOCK, Logit
 from halfseen.leaves.negbin import NegBin
 from halfseen.leaves.wrappers import Wrapped
 
@@ -154,14 +155,33 @@ def _mixture(model, params, g, row, log_labels=None):
     width = mix.shape[1]
     found = []
     for m in range(width):
-        chosen = np.zeros(mix.shape)
-        chosen[g, m] = 1
-        weight = log(mix[g, m]) + (0.0 if log_labels is None else log_labels[m])
+        if isinstance(model.leaves["mix"], Logit):
+            log_share, chosen = _logit(mix, m, row[BLOCK])
+        else:
+            log_share, chosen = log(mix[g, m]), np.zeros(mix.shape)
+            chosen[g, m] = 1
+        weight = log_share + (0.0 if log_labels is None else log_labels[m])
         for inside in in_component(emit, params["emit"], g * width + m, row):
             parts = {"mix": chosen.ravel(), "emit": inside.stats}
             counts = np.concatenate([parts[name] for name in model.leaves])
             found.append(Completion((m, *inside.hidden), weight + inside.log_joint, counts))
     return found
+
+
+def _logit(coefficients, k, z):
+    """Return the log-probability of component k given covariates; and counts, value, gradient and curvature.
+
+    The gradient of log p[k] is z (1[j = k] - p[j]), its curvature z z' p[j] (1[j = l] - p[l]), from the definition.
+    """
+    n_covariates, width = coefficients.shape
+    odds = np.exp(z @ coefficients)
+    p = odds / odds.sum()
+    one = np.eye(width)
+    stats = [one[k], one[k] * np.log(p[k])]
+    stats += [z[i] * (one[k] - p) for i in range(n_covariates)]
+    for i, other, j in itertools.product(range(n_covariates), range(width), range(n_covariates)):
+        stats.append(z[i] * z[j] * p * (one[other] - p[other]))
+    return float(np.log(p[k])), np.concatenate(stats)
 
 
 # ---- a sequence in a chain of states -------------------------------------------------------------------------------
@@ -277,4 +297,4 @@ def enumerate_table(model, params, table) -> Truth:
 
 def component_counts(model, stats):
     """Return how many rows each component has, as a tuple."""
-    return tuple(np.rint(model.view(stats)["mix"].ravel()).astype(int).tolist())
+    return tuple(np.rint(model.view(stats)["mix"][:1].ravel()).astype(int).tolist())

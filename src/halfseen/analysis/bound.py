@@ -195,6 +195,7 @@ def _check_model(model: Any) -> None:
     if not isinstance(model, TableMixture):
         raise ParameterError(f"model={model!r:.80} is not a mixture over a table, such as LatentClass.")
     model._check_probable("bound")
+    model._check_marginal("bound")
 
 
 # ---- the picture -------------------------------------------------------------------------------------------------

@@ -118,6 +118,7 @@ def posterior(
     if not isinstance(model, TableMixture):
         raise ParameterError(f"{type(model).__name__} is not a mixture over a table, such as LatentClass.")
     model._check_probable("posterior")
+    model._check_marginal("posterior")
     options.whole("n_draws", n_draws, 2)
     options.whole("burn_in", burn_in, 0)
     tails = (1 - options.number("level", level, 0, 1)) / 2

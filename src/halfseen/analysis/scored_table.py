@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Source, Table, check_weight
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators.table.table_mixture import TableMixture
+from halfseen.estimators.table.table_mixture import TableMixture, with_covariates
 from halfseen.leaves.leaf import Floats
 
 Mask = NDArray[np.bool_]
@@ -41,6 +41,8 @@ class Seen:
     resp : (N, K) array          posterior of each component
     loglik : (N,) array          log p(observed cells)
     names : sequence of str      the words of a sparse matrix, where they were given
+    conditional : bool           whether posteriors and likelihoods are those given covariates; `model` does not know
+                                 them, and has the average shares of the classes
     """
 
     model: TableMixture
@@ -51,6 +53,7 @@ class Seen:
     resp: Floats
     loglik: Floats
     names: Sequence[str] | None = None
+    conditional: bool = False
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -80,6 +83,7 @@ def look(
     most: int | None = None,
     random_state: int = 0,
     names: Sequence[str] | None = None,
+    covariates: Any = None,
 ) -> Seen:
     """Score a table with a fitted model.
 
@@ -94,6 +98,8 @@ def look(
         Seed of the sample.
     names : sequence of str, optional
         The words of a sparse matrix.
+    covariates : table, optional
+        Of a model that was fitted with some; rows that lack one get weight 0.
 
     Examples
     --------
@@ -105,8 +111,12 @@ def look(
            [0.5  , 0.5  ]])
     """
     check_mixture(model)
+    asked, X = model._conditional(X, covariates, "posteriors", missing="drop")
     source: Source = model._read(X, reset=False)
     weight = check_weight(sample_weight, source.n_rows)
+    given = asked._given
+    if given is not None and given.lacking is not None:
+        weight = np.where(given.lacking, 0.0, weight)
     n_given = source.n_rows
     rows = np.arange(n_given)
     if most is not None and n_given > most:
@@ -115,9 +125,10 @@ def look(
         if not weight.any():
             raise DataError(f"all of the {most} rows drawn from {n_given} have weight 0. Leave such rows out of X.")
     table = model._schema.encode(source, model._weight_of(source, weight))
-    found = model._infer(table, lambda part: (part.usage["emit"], part.log_evidence[:, 0]))
+    table = table if given is None else with_covariates(table, given.matrix[rows])
+    found = asked._infer(table, lambda part: (part.usage["emit"], part.log_evidence[:, 0]))
     resp, loglik = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Seen(model, source, table, rows, n_given, resp, loglik, names)
+    return Seen(model, source, table, rows, n_given, resp, loglik, names, given is not None)
 
 
 def check_mixture(model: Any) -> None:

@@ -7,7 +7,12 @@ from typing import Any
 from halfseen import families
 
 HEAD = "import halfseen as hs\n"
-OF_FIT = {"group": "groups", "time": "time"}  # options of `fit`, not of `open_table`
+OF_FIT = {  # options of `fit`, not of `open_table`
+    "group": "groups",
+    "time": "time",
+    "covariates": "covariates",
+    "missing_covariates": "missing",
+}
 
 
 def python_of(model: Any) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 
 from halfseen.app import console
 from halfseen.app.dispatch import Prepared
+from halfseen.app.tables import covariate_columns
 from halfseen.data.files import FileTable
 from halfseen.data.stream import COPIES
 from halfseen.disk import size_text
@@ -80,7 +81,7 @@ def estimate(prepared: Prepared) -> Estimate:
         prepared.model.fit(first, **prepared.arguments)
         fitting = perf_counter() - began - reading
     kinds = Counter(column.kind.name for column in prepared.model._schema.columns)
-    encoded = _encoded_size(prepared.model._schema, first) * n_rows // seen
+    encoded = _encoded_size(prepared.model._schema, first.without(covariate_columns(prepared.model))) * n_rows // seen
     held = COPIES * size * n_rows // seen
     streams = held > table.memory
     scale = n_rows / seen

@@ -102,7 +102,7 @@ def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> 
     table = opened(reading, request)
     known = set(table.names)
     apart = {option: reading.get(option) for option in ("weight", "target") if reading.get(option) in known}
-    left_out = known - set(model._schema.names) - set(apart.values())
+    left_out = known - set(model._schema.names) - set(apart.values()) - set(covariate_columns(model))
     table = table.using(**apart).without(left_out)
     return Fitted(model, table, dict(reading))
 
@@ -130,10 +130,11 @@ def opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: An
 def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> StandardErrors:
     """Return the standard errors of a model, given the rows of its fit."""
     named = {option: request[option] for option in ("strata", "cluster") if request[option] is not None}
-    marks = _columns(opened(reading, request), named) if named else {}
-    return standard_errors(
-        model, data(model, reading, request).X, request["error_kind"], **marks, **options.of_errors(request)
-    )
+    marks: dict[str, Any] = _columns(opened(reading, request), named) if named else {}
+    if reading.get("missing_covariates"):
+        marks["missing"] = "drop"
+    how = marks | options.of_errors(request)
+    return standard_errors(model, data(model, reading, request).X, request["error_kind"], **how)
 
 
 def _columns(table: FileTable, named: Mapping[str, str]) -> dict[str, Any]:
@@ -181,7 +182,14 @@ def features(model: Any, batch: pa.Table, where: str) -> pa.Table:
             f"{where} lacks columns that the model was fitted to: {', '.join(absent[:5])}{more}. "
             f"It has: {', '.join(batch.column_names[:12])}{', ...' if batch.num_columns > 12 else ''}."
         )
-    return batch.select(names)
+    also = [name for name in covariate_columns(model) if name in batch.column_names]
+    return batch.select([*names, *also])
+
+
+def covariate_columns(model: Any) -> tuple[str, ...]:
+    """Return the columns that class membership of a model depends on; none for most."""
+    member = getattr(model, "_membership", None)
+    return () if member is None else tuple(member.design.variables)
 
 
 def column(batch: pa.Table, name: str, option: str, where: str) -> list[Any]:

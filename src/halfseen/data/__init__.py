@@ -11,6 +11,7 @@ Vocabulary, in the order in which data passes through:
 `Evidence`      what labels say about the hidden component of each row: `read_labels`, `read_target`
 `Table`         encoded blocks, row weights, evidence; `Table.canonical` merges equal rows
 `Chunk`         some consecutive rows of a table: the unit of work
+`Design`        how covariates become columns of numbers
 `Sequences`     steps of sequences, one after the other; `read_sequences`; their chunks hold whole sequences
 ==============  ======================================================================================
 
@@ -25,6 +26,7 @@ Examples
 
 from halfseen.data.arrays import FastEncodingFailed
 from halfseen.data.columns import Block, Column, learn_column
+from halfseen.data.design import Design
 from halfseen.data.files import FileTable, open_table
 from halfseen.data.frames import RawColumn, Source, frame_from_dict, read
 from halfseen.data.identifiers import identifiers
@@ -47,6 +49,7 @@ __all__ = [
     "Chunk",
     "Column",
     "Cut",
+    "Design",
     "Evidence",
     "FastEncodingFailed",
     "FileTable",

@@ -200,6 +200,7 @@ def diagnostics(
     X: Any,
     sample_weight: ArrayLike | None = None,
     *,
+    covariates: Any = None,
     bootstrap: int | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -211,6 +212,8 @@ def diagnostics(
     model : fitted LatentClass, GaussianMixture, NaiveBayes or GaussianClassifier
     X : table
     sample_weight : (N,) array, optional
+    covariates : table, optional
+        Those of a model that was fitted with some; a formula finds its columns in `X`.
     bootstrap : int, optional
         Number of tables drawn from the model, such as 99: residuals between columns then have p-values.
     n_jobs : int, optional
@@ -227,7 +230,7 @@ def diagnostics(
     >>> print(f"G2 {found.pattern_fit.g2:.2f} with {found.pattern_fit.df_by_cells:g} degrees of freedom")
     G2 43.93 with 6 degrees of freedom
     """
-    seen = look(model, X, sample_weight)
+    seen = look(model, X, sample_weight, covariates=covariates)
     model._check_probable("fit")
     weight = np.where(seen.table.blank, 0.0, seen.table.weight)
     n, proba = float(weight.sum()), seen.proba
@@ -284,6 +287,8 @@ def _pattern_fit(seen: Seen, weight: Floats, n: float, n_parameters: int) -> tup
     if seen.model.weight_kind == "survey":
         return None, "only where weights are frequencies; with survey weights G2 and X2 are not chi-square."
     columns = seen.model._schema.columns
+    if seen.conditional:
+        return None, "only without covariates: patterns then have other frequencies at other covariates."
     odd = next((column.name for column in columns if not column.kind.has_categories), None)
     if odd is not None:
         return None, f"only where all columns are categories; {odd} is not."

@@ -23,7 +23,15 @@ from halfseen.estimators.observed import Observed
 from halfseen.estimators.publication import Line, Panel, PaperTable
 from halfseen.estimators.publication.of_model import number
 from halfseen.inference.design import Design, read_design
-from halfseen.inference.information import Information, gain_left, information, outer_products, unidentified, within
+from halfseen.inference.information import (
+    LEAST,
+    Information,
+    gain_left,
+    information,
+    outer_products,
+    unidentified,
+    within,
+)
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 
@@ -201,6 +209,7 @@ def standard_errors(
     observed = model._observed(X, **how, **({"apart": True} if designed and _keeps_rows(model) else {}))
     if not observed.n_units:
         raise DataError("nothing is observed in these data: there are no standard errors.")
+    model = getattr(model, "_inferred", lambda: model)()  # with covariates the model that knows them
     design = read_design(marks["strata"], marks["cluster"], observed.given) if designed else None
     named: NamedParameters = model._named_parameters()
 
@@ -324,9 +333,12 @@ def _notes(named: NamedParameters, found: Information, flat: Floats, covariance:
     moves = found.jacobian @ found.basis
     size = np.linalg.norm(moves, axis=1)
     lost = np.linalg.norm(moves @ flat, axis=1) > 1e-6 * size if flat.shape[1] else np.zeros(len(size), dtype=bool)
+    sizes, directions = np.linalg.eigh(found.complete)
+    without_end = np.linalg.norm(moves @ directions[:, sizes < LEAST], axis=1) > 0.1 * size  # too few units behind it
+    numbers = zip(named.values, named.bounds, lost, without_end, np.diagonal(covariance), strict=True)
     return [
-        _note(value, bounds, bool(gone), float(var))
-        for value, bounds, gone, var in zip(named.values, named.bounds, lost, np.diagonal(covariance), strict=True)
+        "boundary" if endless and not np.isfinite(bounds).any() else _note(value, bounds, bool(gone), float(var))
+        for value, bounds, gone, endless, var in numbers
     ]
 
 

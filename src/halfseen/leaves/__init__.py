@@ -8,6 +8,7 @@ from halfseen.leaves.categorical import Categorical, Cells, Portions
 from halfseen.leaves.gaussian import Gaussian, GaussianParams, PseudoRows
 from halfseen.leaves.leaf import Leaf
 from halfseen.leaves.limits import FREE, Limits
+from halfseen.leaves.logit import Logit
 from halfseen.leaves.multinomial import Bernoulli, Complement, Multinomial
 from halfseen.leaves.normal import Normal, NormalParams
 from halfseen.leaves.poisson import Poisson
@@ -29,6 +30,7 @@ __all__ = [
     "GaussianParams",
     "Leaf",
     "Limits",
+    "Logit",
     "Multinomial",
     "Normal",
     "NormalParams",

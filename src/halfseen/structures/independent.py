@@ -3,6 +3,8 @@
     log_evidence[n] = log sum_k exp(mix[k] + emit[n, k])
     usage[n, k]     = outer[n] exp(mix[k] + emit[n, k] - log_evidence[n])
 
+Mixing weights may differ from row to row (mix[n, k]), where they depend on covariates.
+
 The joint over all N rows has K^N completions; independence makes the work N K.
 """
 
@@ -23,7 +25,7 @@ from halfseen.structures.structure import Floats, Inference
 
 @dataclass(frozen=True)
 class Independent:
-    """Mixtures: parts `mix` (G, M) and `emit` (N, G * M).
+    """Mixtures: parts `mix` (G, M), or (N, G * M) if weights differ between rows, and `emit` (N, G * M).
 
     Standing alone there is one group of M components. As a leaf with G components, component g is a mixture of its
     own M components: a class with several components, a state with a mixture emission.
@@ -55,13 +57,14 @@ class Independent:
     ) -> Inference:
         """Return usage of (row, component) parts and of the mixing weights; `scores["emit"]` is overwritten."""
         joint = scores["emit"]
-        joint += scores["mix"].reshape(-1)
+        by_row = scores["mix"].shape == joint.shape  # of one row and one group both readings are the same
+        joint += scores["mix"] if by_row else scores["mix"].reshape(-1)
         if log_labels is not None:
             joint += log_labels
         by_group = joint.reshape(len(joint) * self.n_groups, -1)  # a view: one row per (row, group)
         log_evidence = np.empty(len(by_group))
         digest = complete(by_group, np.ravel(outer), assign, log_evidence)
-        usage = {"mix": joint.sum(axis=0).reshape(scores["mix"].shape), "emit": joint}
+        usage = {"mix": joint if by_row else joint.sum(axis=0).reshape(scores["mix"].shape), "emit": joint}
         return Inference(usage, log_evidence.reshape(-1, self.n_groups), digest)
 
 

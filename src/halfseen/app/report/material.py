@@ -65,7 +65,8 @@ class TableMaterial(Material):
     def reading(self) -> dict[str, Any]:
         """Return weights, and the labels of a classifier."""
         labels = {"labels": self.y} if self.y is not None and hasattr(self.model, "classes_") else {}
-        return super().reading() | labels
+        dropped = {"missing": "drop"} if getattr(self.model, "_membership", None) is not None else {}
+        return super().reading() | labels | dropped
 
     @cached_property
     def seen(self) -> Seen:

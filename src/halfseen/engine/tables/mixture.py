@@ -36,7 +36,8 @@ class Mixture(Model):
     def joint(self, prepared: Any, data: Any, log_labels: Floats | None = None) -> Floats:
         """Return log p(row, component), (N, G * M): what an independent structure turns into usage."""
         joint = self.leaves["emit"].score(prepared["emit"], data, SOFT)
-        joint = joint + np.reshape(self.leaves["mix"].score(prepared["mix"], data, SOFT), -1)
+        mix = self.leaves["mix"].score(prepared["mix"], data, SOFT)
+        joint = joint + (mix if mix.shape == joint.shape else np.reshape(mix, -1))
         return joint if log_labels is None else joint + log_labels
 
     def log_posterior(self, prepared: Any, data: Any, log_labels: Floats | None = None) -> Floats:

@@ -68,7 +68,7 @@ def apart(model: Mixture, table: Table) -> tuple[Table | None, Table | None]:
 def _countable(model: Mixture, table: Table) -> NDArray[np.bool_]:
     """Whether each row has the same statistics under any parameters: its component is known, nothing else is hidden."""
     assert table.evidence is not None
-    settled = model.leaves["emit"].settled(table.blocks)
+    settled = _settled(model, table)
     known = certain(table.evidence)
     return known if settled is None else known & settled
 
@@ -76,8 +76,15 @@ def _countable(model: Mixture, table: Table) -> NDArray[np.bool_]:
 def all_countable(model: Mixture, table: Table) -> bool:
     """Whether all rows have the same statistics under any parameters; without reading them where labels suffice."""
     assert table.evidence is not None
-    settled = model.leaves["emit"].settled(table.blocks)
+    settled = _settled(model, table)
     return all_certain(table.evidence) and (settled is None or bool(settled.all()))
+
+
+def _settled(model: Mixture, table: Table) -> NDArray[np.bool_] | None:
+    """Whether the statistics of each row are the same under any parameters, given its component; None: of all rows."""
+    found = [leaf.settled(table.blocks) for leaf in model.leaves.values()]
+    masks = [mask for mask in found if mask is not None]
+    return np.logical_and.reduce(masks) if masks else None
 
 
 def certain(evidence: Evidence) -> NDArray[np.bool_]:

@@ -22,6 +22,7 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.pair_sums import pair_products
 from halfseen.leaves.leaf import Floats, Slopes, n_rows
 from halfseen.leaves.limits import Params
+from halfseen.leaves.logit import Logit
 from halfseen.sums import Parts, Runner, serial
 
 CELLS = 1 << 21  # of a matrix of gradients at a time: rows of a chunk times coordinates
@@ -52,22 +53,30 @@ class RowSlopes(NamedTuple):
 def row_slopes(model: Mixture, params: Params, prepared: Any, chunk: Chunk) -> RowSlopes | None:
     """Return the gradients of the rows of a chunk; None where a leaf does not know them, or has latent content."""
     emit = model.leaves["emit"]
-    shares = _slopes_of_shares(model, params)
-    first = shares.shape[1]
+    first = len(model.leaves["mix"].free(params["mix"]))
     found = []
-    for k, share in enumerate(shares):
+    for k in range(emit.n_components):
         own = emit.slopes(params["emit"], chunk.blocks, k)
         if own is None:
             return None
-        values = np.concatenate([np.broadcast_to(share, (len(own.values), first)), own.values], axis=1)
+        values = np.concatenate([_slopes_of_share(model, params, chunk, k), own.values], axis=1)
         found.append(Slopes(np.concatenate([np.arange(first), first + own.at]), values))
     outer = np.ones((n_rows(chunk.blocks), 1))
     resp = model.infer(prepared, chunk.blocks, outer, SOFT, chunk.log_evidence).usage["emit"]
     return RowSlopes(chunk.weight, resp, found)
 
 
+def _slopes_of_share(model: Mixture, params: Params, chunk: Chunk, k: int) -> Floats:
+    """Return the gradient of the log of a share, (N, P of the shares): of every row, where they depend on the row."""
+    leaf = model.leaves["mix"]
+    if isinstance(leaf, Logit):
+        return leaf.slopes(params["mix"], chunk.blocks, k).values
+    share = _slopes_of_shares(model, params)[k]
+    return np.broadcast_to(share, (n_rows(chunk.blocks), len(share)))
+
+
 def _slopes_of_shares(model: Mixture, params: Params) -> Floats:
-    """Return the gradient of the log of each share, (K, P of the shares)."""
+    """Return the gradient of the log of each share, (K, P of the shares), where it is the same for all rows."""
     leaf = model.leaves["mix"]
     cells = np.eye(int(np.prod(leaf.stats_shape)))
     return np.array([leaf.slope(cell.reshape(leaf.stats_shape), params["mix"]) for cell in cells])
@@ -77,7 +86,9 @@ def missing_information(
     model: Mixture, params: Params, chunks: Sequence[Chunk], size: int, run: Runner = serial
 ) -> tuple[Floats, Floats] | None:
     """Return the missing information and the outer products of scores, (P, P) each, in one pass; None as above."""
-    found = pair_products(model, params, chunks, _slopes_of_shares(model, params), run)
+    found = None
+    if not isinstance(model.leaves["mix"], Logit):
+        found = pair_products(model, params, chunks, _slopes_of_shares(model, params), run)
     if found is not None:
         return found[0] - found[1], found[1]
     task = partial(_products, model=model, params=params, prepared=model.prepare(params), size=size)

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfseen.data import Block, Schema, Table
+from halfseen.data import Block, Design, Schema, Table
 from halfseen.data.columns import read_kind
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.kinds.kind import Build, Figures, Floor, Kind, Prior
-from halfseen.leaves import Cells, Frozen, Leaf, Portions, Product, Tied
+from halfseen.leaves import Cells, Frozen, Leaf, Logit, Portions, Product, Tied
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats, frozen
 from halfseen.leaves.limits import Params
@@ -115,6 +115,7 @@ class Recipe(NamedTuple):
     covariance : str         that of the block of numbers; those that are fixed or tied are independent
     ridge : float            what is added to the variances of that block
     observed : bool          whether the mixing weights have no prior
+    design : Design or None  covariates that the mixing weights depend on
     """
 
     schema: Schema
@@ -127,6 +128,7 @@ class Recipe(NamedTuple):
     covariance: str = "diag"
     ridge: float = 0.0
     observed: bool = False
+    design: Design | None = None
 
     def model(self) -> Mixture:
         """Build the mixture: mixing weights and one leaf per block of columns."""
@@ -137,6 +139,8 @@ class Recipe(NamedTuple):
         mix: Leaf = Cells(1, [n_components], pseudo, axes=(1,))
         if self.masses is not None:
             mix = Portions(self.masses, n_components // len(self.masses), pseudo)
+        if self.design is not None:
+            mix = Logit(n_components, self.design.largest, rows)
         if "weights" in self.fixed:
             mix = Frozen(Cells(1, [n_components], axes=(1,)))
         leaves = {block.name: _leaf(block, self.summary[block.name], build) for block in self.schema.each_block()}

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,6 +52,7 @@ from halfseen.kinds.text import telling_words
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
+from halfseen.leaves.logit import BLOCK
 from halfseen.runners import reading_jobs, runner
 from halfseen.runners.frames import is_elsewhere
 from halfseen.structures.structure import Inference
@@ -75,6 +76,7 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
     _without_data: bool = False  # built from parameters
     weight_kind: str = "frequency"  # of models that do not offer a choice
     _takes_text: bool = False  # and sparse matrices of counts
+    _given: Given | None = None  # covariates of the rows that are read next
     _entropy: float
     _stats: Stats
     loglik_: float
@@ -84,9 +86,9 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
 
     @property
     def weights_(self) -> Floats:
-        """Shares of the components, (K,)."""
+        """Shares of the components, (K,); with covariates the mean over the rows of the fit."""
         check_is_fitted(self)
-        return self._params["mix"][0]
+        return self._params["mix"][0] if self._given is None else self._given.shares
 
     @property
     def params_(self) -> dict[str, Any]:
@@ -120,6 +122,7 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
         check_is_fitted(self)
         source = self._read(X, reset=False)
         table = self._schema.encode(source, self._weight_of(source, sample_weight))
+        table = table if self._given is None else with_covariates(table, self._given.matrix)
         labels = source.target if labels is None else labels
         evidence, _ = read_labels(labels, table.n_rows, len(self.weights_), getattr(self, "classes_", None))
         return observed_rows(self._model, replace(table, evidence=evidence), apart)
@@ -253,10 +256,10 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
         check_is_fitted(self)
         source = self._read(X, reset=False)
         rng = self._generator(random_state) if draw else None
-        table = self._schema.encode(source)
+        table = self._encode(source)
         pairs = zip(table.chunks(), self._posteriors(table, lambda resp: resp), strict=True)
         parts = [self._filled(chunk, resp, rng) for chunk, resp in pairs]
-        full = {name: joined([part[name] for part in parts]) for name in table.blocks}
+        full = {name: joined([part[name] for part in parts]) for name in parts[0]}
         return source.fill({j: (rows, values) for j, rows, values in filled_cells(source, self._schema, full)})
 
     def _filled(self, chunk: Chunk, resp: Floats, rng: np.random.Generator | None) -> Any:
@@ -289,6 +292,7 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
           +1.10  x = a  3.0 times as probable in class 0
         """
         check_is_fitted(self)
+        self._check_marginal("why")
         return why.why(self, self._encode(X), against, names)
 
     def unknown_words(self, X: Any) -> dict[str, int]:
@@ -412,6 +416,12 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
         validate_data(self, face, reset=reset, skip_check_array=True)
         return self._worded(source) if reset else source
 
+    def _conditional(self, X: Any, covariates: Any, what: str, missing: str = "error") -> tuple[Self, Any]:
+        """Return the model for rows with these covariates, and the rows without them; few models take any."""
+        if covariates is not None:
+            raise ParameterError(f"{what}: a {type(self).__name__} takes no covariates.")
+        return self, X
+
     def _worded(self, source: Source) -> Source:
         """Return a table to be fitted to with its text cut into words."""
         return source
@@ -419,7 +429,8 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
     def _encode(self, X: Any, weight: ArrayLike | None = None) -> Table:
         check_is_fitted(self)
         source = self._read(X, reset=False)
-        return self._schema.encode(source, self._weight_of(source, weight))
+        table = self._schema.encode(source, self._weight_of(source, weight))
+        return table if self._given is None else with_covariates(table, self._given.matrix)
 
     def _weight_of(self, source: Source, weight: ArrayLike | None) -> ArrayLike | None:
         """Return the weights of rows as they count: survey weights sum to the effective number of rows."""
@@ -428,6 +439,8 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
     def _over(self, X: Any, use: Callable[[Table], Result], weight: ArrayLike | None = None) -> Result:
         """Return what `use` makes of a table in one pass over its chunks."""
         check_is_fitted(self)
+        if self._given is not None:
+            return use(self._encode(X, weight))
         return in_one_pass(use, self._schema, self._read(X, reset=False), weight)
 
     def _decoded(self, blocks: Mapping[str, Any]) -> list[Any]:
@@ -449,7 +462,7 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
                 found = self._model.infer(prepared, chunk.blocks, np.ones((chunk.n_rows, 1)), SOFT)
             if not np.isfinite(found.log_evidence).all():
                 chunk.check_finite()
-                found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self._params["mix"]
+                found.usage["emit"][np.isneginf(found.log_evidence[:, 0])] = self.weights_
             return use(found)
 
         chunks = table.chunks()
@@ -477,6 +490,9 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
             raise ParameterError(
                 f"{self._schema.rule} is a rule, no probability model: there is no {what}. Use text='multinomial'."
             )
+
+    def _check_marginal(self, what: str) -> None:
+        """Refuse what does not know covariates, for a model that was fitted with some."""
 
     def _warn_impossible(self, impossible: int) -> None:
         if impossible:
@@ -508,6 +524,22 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
         tags.input_tags.categorical = False
         tags.input_tags.sparse = self._takes_text
         return tags
+
+
+class Given(NamedTuple):
+    """Covariates of some rows: the matrix of a design, and the mean shares of the classes in the fit.
+
+    `lacking` are the rows with a missing covariate, if these are to be left out.
+    """
+
+    matrix: Floats
+    shares: Floats
+    lacking: NDArray[np.bool_] | None = None
+
+
+def with_covariates(table: Table, matrix: Floats) -> Table:
+    """Return a table with covariates, which mixing weights depend on, as one more block."""
+    return replace(table, blocks={**table.blocks, BLOCK: matrix})
 
 
 def in_one_pass(

@@ -36,6 +36,7 @@ from halfseen.app.tables import (
     without_identifiers,
     writer,
 )
+from halfseen.data.design import variables_of
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.outcome import shown
 from halfseen.estimators.table import why as reasons
@@ -71,12 +72,18 @@ __all__ = [
 ]
 
 
+READ_AS = {"covariates": "covariates", "missing": "missing_covariates"}  # what a model file calls arguments of `fit`
+
+
 def fit(request: Mapping[str, Any]) -> Fitted:
     """Fit classes, or a classifier where there is a target, to a file."""
     ready = prepare(request)
     model = ready.model
     with rows_to_fit(ready.table, request) as rows:
-        model.fit(rows)
+        try:
+            model.fit(rows, **ready.arguments)
+        except DataError as error:  # the option has another name here
+            raise DataError(str(error).replace("missing='drop'", "--drop-missing")) from None
     if request["blrt"] is not None:
         _test_sizes(model, ready.table, request)
     if isinstance(model, MixtureClassifier) and len(model.classes_) < 2:
@@ -119,9 +126,32 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
     reading = reading_of_rows(request, "weight", "target")
     model = _estimator(request, kinds)
     table = open_to_fit(**reading, memory=request["memory"])
-    table, apart = without_identifiers(table, kinds)
+    table, apart = without_identifiers(table, kinds | dict.fromkeys(_covariate_columns(request), ""))
     reading["ignore"] += apart
-    return Prepared(model, table, reading)
+    arguments = _covariates(request)
+    reading |= {READ_AS[name]: value for name, value in arguments.items()}
+    return Prepared(model, table, reading, arguments)
+
+
+def _covariates(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how covariates are passed to `fit`."""
+    formula = request["covariates"]
+    if formula is None:
+        if request["drop_missing"]:
+            raise ParameterError("--drop-missing is about covariates: it needs --covariates.")
+        return {}
+    if request["blrt"] is not None:
+        raise ParameterError("--covariates cannot be used with --blrt: tables are not drawn anew given covariates yet.")
+    if request["target"] is not None:
+        raise ParameterError("--covariates cannot be used with --target: a classifier takes all columns as features.")
+    if request["on"] is not None:
+        raise ParameterError("--covariates cannot be used with --on: the rows must be on this machine.")
+    return {"covariates": formula, **({"missing": "drop"} if request["drop_missing"] else {})}
+
+
+def _covariate_columns(request: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns that --covariates names; refuse it where it cannot be used."""
+    return variables_of(request["covariates"])[0] if _covariates(request) else ()
 
 
 def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> Any:
@@ -229,6 +259,7 @@ def _labels(model: Any, names: Sequence[str], best: Any) -> Any:
 
 
 def _reasons(model: Any, X: Any) -> Iterator[str]:
+    model._check_marginal("--why")
     table = model._encode(X)
     for n in range(table.n_rows):
         lines = str(reasons.why(model, table.take(slice(n, n + 1)))).splitlines()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from halfseen.errors import ParameterError
 from halfseen.estimators.table.profile import fitted_blocks
 from halfseen.estimators.table.table_mixture import TableMixture
 from halfseen.export.formula import PROBABILITIES, Formula, Language
@@ -28,6 +29,10 @@ def outputs(model: TableMixture, language: Language) -> dict[str, Formula]:
     scores[k] = log weights[k] + sum over observed d of log p(x[d] | k)
     """
     names = labels(model)
+    if getattr(model, "_membership", None) is not None:
+        raise ParameterError(
+            "export: classes of this model depend on covariates, which exported models do not know yet."
+        )
     blocks = list(fitted_blocks(model))
     cells = [block.kind.exported_cell(column, language) for block, *_ in blocks for column in block.columns]
     read = iter(language.step(*cells))

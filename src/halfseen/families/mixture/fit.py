@@ -16,17 +16,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.assign import SOFT
-from halfseen.data import CHUNK, Chunk, Evidence, FastEncodingFailed, Schema, Source, Table, row_weight
+from halfseen.data import CHUNK, Chunk, Design, Evidence, FastEncodingFailed, Schema, Source, Table, row_weight
 from halfseen.data.columns import may_be_guessed, read_kind
 from halfseen.data.counts import SparseSource
 from halfseen.data.text import read_options, tokenised
+from halfseen.engine.loop.expected import Step
 from halfseen.engine.loop.model import Reduced
-from halfseen.engine.loop.search import Search, Starts, fit
+from halfseen.engine.loop.search import Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, all_countable, counted, reduce
 from halfseen.engine.tables.starts import STARTS, Start, from_known, from_labelled, split
-from halfseen.errors import DataError, ParameterError
+from halfseen.errors import DataError, ParameterError, SeparationWarning, warn
 from halfseen.estimators import convergence, options
 from halfseen.estimators.selection import FittedComponents
 from halfseen.estimators.state import Origin
@@ -35,7 +36,7 @@ from halfseen.estimators.table.column_events import blank_notes, check_seen, col
 from halfseen.estimators.table.profile import fitted_blocks
 from halfseen.estimators.table.state import fingerprint
 from halfseen.estimators.table.table_mixture import TableMixture, measure
-from halfseen.families.mixture import state
+from halfseen.families.mixture import membership, state
 from halfseen.families.mixture.imputation_check import MixtureCells
 from halfseen.kinds.text import TREATMENTS
 from halfseen.leaves.leaf import NO_MASS, Floats
@@ -75,6 +76,8 @@ class MixtureFit(TableMixture):
     n_jobs: int | None = None
     random_state: Any = None
     _state_module = state
+    _design: Design | None = None  # covariates of the fit that is under way
+    _membership: membership.Membership | None = None  # of a fit with covariates
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -164,7 +167,7 @@ class MixtureFit(TableMixture):
         )
         fixed, ridge = options.listed("fixed", self.fixed), float(self.reg_covar)
         return emission_builder.Recipe(
-            self._schema, summary, n_components, prior, floor, fixed, None, covariance, ridge
+            self._schema, summary, n_components, prior, floor, fixed, None, covariance, ridge, design=self._design
         )
 
     def _overlaid(self, params: Params, n_components: int, covariance: str) -> Params:
@@ -206,7 +209,7 @@ class MixtureFit(TableMixture):
             starts = self._starts(model, table, data, child(seed, 0), smaller, covariance)
             search = fit(model, data, starts, options.plan(self, seed, run))
             step = search.best.accepted
-            params = self._ordered(model, step.params, table)
+            params = self._ordered(model, step, table)
             if params is not step.params or self.assign != "soft":
                 [step] = evaluate(model, data, [params], SOFT, run)
             uncertain = measure(model, params, data, run)[1]  # rows of a known class add nothing to it
@@ -256,11 +259,11 @@ class MixtureFit(TableMixture):
         scanned = emission_builder.scan(table)
         return emission_builder.summary_of(model, data.known.stats, data.about, table.schema, scanned), data
 
-    def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
+    def _ordered(self, model: Mixture, step: Step, table: Table) -> Params:
         """Return the parameters with the largest component first, unless options or labels identify components."""
         if self._keeps_order or table.evidence is not None:
-            return params
-        return model.relabel(params, np.argsort(-params["mix"][0], kind="stable"))
+            return step.params
+        return model.relabel(step.params, np.argsort(-membership.shares(model, step), kind="stable"))
 
     def _partly_labelled(self, table: Table) -> list[Chunk]:
         """Return rows to begin with, where labels leave open what component a row belongs to; none by default."""
@@ -285,12 +288,12 @@ class MixtureFit(TableMixture):
         def drawn(i: int) -> Params:
             rng = np.random.default_rng(child(seed, i))
             if i == 0 and smaller is not None:
-                params = split(model, smaller, rng)
+                params = split(model, membership.marginal(smaller), rng)
             else:
                 emit = from_known(begin, data, STARTS[self.init](begin, rng))
                 params = {"mix": model.leaves["mix"].blank(), "emit": emit}
                 params = from_labelled(begin, labelled, params) if labelled else params
-            params = self._overlaid(params, n_components, covariance)
+            params = membership.begun(model, self._overlaid(params, n_components, covariance))
             return model.conform(params, params)
 
         return options.starts(self, drawn, only_one=n_components == 1)
@@ -300,14 +303,15 @@ class MixtureFit(TableMixture):
         summary = found.recipe.summary
         self.events_ = column_notes(self._schema, summary, found.params["emit"], found.n_rows)
         self.events_ += blank_notes(found.n_blank)
-        self._recipe = found.recipe
+        self._recipe = found.recipe._replace(design=None)
         self._origin = Origin.now(fingerprint(self._schema, summary, found.n_rows), found.seed)
-        self._model, self._params, self._stats = found.model, found.params, found.stats
+        self._membership = membership.found(found)
+        self._model, self._params, self._stats = membership.without_covariates(found)
         self.loglik_, self._entropy, self._n_rows = found.loglik, found.uncertain, found.n_rows
         self._n_blank, self._n_incomplete = found.n_blank, found.n_incomplete
         self._set_names(names or (None,) * len(self.weights_))
         convergence.record(self, found.search)
-        self._note_events(found.search)
+        self._note_events(found)
 
     @property
     def _called(self) -> tuple[list[str], str]:
@@ -320,9 +324,9 @@ class MixtureFit(TableMixture):
         for name in (*of_fit, "_n_blank", "_n_incomplete"):
             self.__dict__.pop(name, None)
 
-    def _note_events(self, search: Search) -> None:
-        best = search.best
-        mass = self._model.view(best.accepted.expected.stats)["mix"][0]
+    def _note_events(self, found: FittedMixture) -> None:
+        best = found.search.best
+        mass = found.model.view(best.accepted.expected.stats)["mix"][0]
         empty = np.flatnonzero(mass < NO_MASS).tolist()
         if empty:
             self.events_.append(f"classes without any mass kept their last parameters: {len(empty)} of {len(mass)}")
@@ -331,7 +335,11 @@ class MixtureFit(TableMixture):
             self.events_ += _twins(self._model.overlap(self._params, self._params))
         if not best.healthy:
             convergence.warn_collapsed(self, "a class collapsed onto single rows", "Use prior='row' or fewer classes.")
-        convergence.warn_of_end(self, search.interrupted)
+        separated = None if self._membership is None else self._membership.separation()
+        if separated is not None:
+            self.events_.append(f"separation: {separated}")
+            warn(f"{separated}.", SeparationWarning)
+        convergence.warn_of_end(self, found.search.interrupted)
         log.info("fitted %d classes: %s after %d passes", len(mass), self.stop_reason_, self.n_iter_)
 
 

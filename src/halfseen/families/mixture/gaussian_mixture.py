@@ -19,6 +19,7 @@ from halfseen.estimators import options
 from halfseen.estimators.by_partition import by_partition
 from halfseen.estimators.table import emission_builder, numeric_schema
 from halfseen.estimators.table.column_events import unseen
+from halfseen.families.mixture.covariates import by_covariates
 from halfseen.families.mixture.unsupervised import UnsupervisedMixture
 from halfseen.kinds.gaussian import COVARIANCES
 from halfseen.leaves.categorical import read_table
@@ -288,6 +289,7 @@ class GaussianMixture(UnsupervisedMixture):
 
     # ---- what was fitted -----------------------------------------------------------------------------------------
 
+    @by_covariates
     @by_partition("class")
     def predict_proba(self, X: Any) -> Any:
         """Return the posterior probability of each component for each row, (N, K); float32 for an array of float32."""

@@ -35,6 +35,12 @@ FAMILY = Family(
     options={
         "fit": (
             Option("target", "Column to predict: makes a classifier. Its cells may be missing.", "COLUMN"),
+            Option(
+                "covariates",
+                'What class membership depends on: a formula over columns, such as "age + C(party)".',
+                "FORMULA",
+            ),
+            Option("drop_missing", "With --covariates: leave out rows in which one is missing.", type=bool),
             only(COVARIANCE, "gaussian"),
             VARIANCE_FLOOR,
             TEXT,

@@ -34,6 +34,7 @@ from halfseen.estimators.outcome import shown
 from halfseen.estimators.table.column_events import few_values
 from halfseen.families.mixture.imputation_check import MixtureCells
 from halfseen.families.mixture.report_classifier import classifier
+from halfseen.families.mixture.report_covariates import covariates
 from halfseen.plots import tables as table_plots
 
 
@@ -235,5 +236,7 @@ def _heat_cell(row: Any, k: int) -> HeatCell:
     )
 
 
-SECTIONS = [answer, classes, words, profile, trust, of_cells(missing_values), rows, classifier, errors, reproduce]
+SECTIONS = [
+    answer, classes, words, profile, covariates, trust, of_cells(missing_values), rows, classifier, errors, reproduce,
+]  # fmt: skip
 MATERIAL = MixtureMaterial.gathered

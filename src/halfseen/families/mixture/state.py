@@ -11,6 +11,7 @@ from halfseen.estimators import options
 from halfseen.estimators.state import OF_ALL, State, Training, check_shapes, is_number, read_labels, restore_training
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table import state as table_state
+from halfseen.families.mixture import membership
 from halfseen.kinds.gaussian import COVARIANCES
 from halfseen.leaves.leaf import Floats
 
@@ -36,7 +37,7 @@ TRAINING: Training = OF_ALL | {
 
 def taken(model: MixtureFit) -> State:
     """Return the state of a fitted estimator."""
-    recipe = model._recipe
+    recipe, member = model._recipe, model._membership
     record = table_state.common(model, TRAINING) | {
         "class_names": list(model.class_names_),
         "model": {
@@ -48,9 +49,10 @@ def taken(model: MixtureFit) -> State:
             "ridge": recipe.ridge,
             "observed": recipe.observed,
             "from_params": model._without_data,
+            **({} if member is None else {"covariates": member.design.record()}),
         },
     }
-    tensors = table_state.arrays_of(model, recipe.summary)
+    tensors = table_state.arrays_of(model, recipe.summary) | ({} if member is None else membership.arrays(member))
     return State(record, tensors if recipe.masses is None else {**tensors, "masses": recipe.masses})
 
 
@@ -62,6 +64,9 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     recipe = _recipe(model._schema, record["model"], tensors)
     model._recipe, model._model = recipe, recipe.model()
     others = {"masses": recipe.masses.shape} if recipe.masses is not None else {}
+    if record["model"].get("covariates") is not None:
+        model._membership = membership.read(recipe, record["model"]["covariates"], tensors)
+        others |= {name: tensors[name].shape for name in membership.ARRAYS}
     table_state.put_arrays(model, tensors, others)
     model.class_names_ = read_labels("class_names", record["class_names"], recipe.n_components)
     table_state.restore_columns(model, record)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from halfseen.assign import SOFT
 from halfseen.data import Chunk, Evidence, FastEncodingFailed, Schema, Source, Table, read_target, row_weight
+from halfseen.engine.loop.expected import Step
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, known_apart
@@ -247,8 +248,8 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
             return []
         return list(table.take(np.flatnonzero(table.evidence.index)).chunks())
 
-    def _ordered(self, model: Mixture, params: Params, table: Table) -> Params:
-        return params
+    def _ordered(self, model: Mixture, step: Step, table: Table) -> Params:
+        return step.params
 
     def _component_names(self) -> tuple[str, ...]:
         inside = int(self.components_per_class)

@@ -22,8 +22,10 @@ from halfseen.estimators.by_partition import features_of
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.table.column_events import column_doubts
 from halfseen.estimators.table.emission_builder import Recipe
+from halfseen.estimators.table.table_mixture import with_covariates
 from halfseen.families.mixture import stepwise
-from halfseen.families.mixture.fit import FittedMixture, MixtureFit
+from halfseen.families.mixture.covariates import CovariateMixture
+from halfseen.families.mixture.fit import FittedMixture
 from halfseen.leaves.limits import Params
 from halfseen.runners.frames import rows_of
 from halfseen.seeds import child
@@ -39,7 +41,7 @@ def _one_size(model: UnsupervisedMixture) -> bool:
     return True
 
 
-class UnsupervisedMixture(MixtureFit, SelectsModels):
+class UnsupervisedMixture(CovariateMixture, SelectsModels):
     """A mixture whose classes are hidden: fitted at once, in pieces, or chosen among several by a criterion."""
 
     n_components: int | Sequence[int] | str
@@ -69,6 +71,8 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         labels: Any = None,
         classes: Sequence[Any] | None = None,
         unlabeled: Any = None,
+        covariates: Any = None,
+        missing: str = "error",
     ) -> Self:
         """Fit to a table.
 
@@ -86,14 +90,22 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
             The labels in the order of the classes; sorted by default. Whole numbers from 0 to K - 1 are classes.
         unlabeled : optional
             The value that means 'no label'; by default None, NaN, and -1 among at least two other numbers.
+        covariates : table or str, optional
+            What class membership depends on, by a multinomial logit: a table with a row for each row of `X` (numbers
+            as they are, text and categories by indicators of their levels), or a formula over columns of `X`, which
+            then do not describe classes: "age + C(party)". A formula needs formulaic (the extra `stats`).
+        missing : {"error", "drop"}, default "error"
+            Whether rows with a missing covariate are refused or left out.
         """
         self._check_options()
         sizes = selection.read_sizes(self.n_components)
+        X, reading = self._read_covariates(X, covariates, missing)
         source = self._read(rows_of(X, sample_weight, labels), reset=True)
         if source.elsewhere:  # they are columns of it
             self._refuse_survey("rows that other processes hold")
             sample_weight = labels = None
         weight = row_weight(source, sample_weight)
+        weight, matrix, n_dropped = self._place_covariates(reading, source, weight)
         if self.weight_kind == "survey":
             weight = effective(weight)
         labels = source.target if labels is None else labels
@@ -109,7 +121,7 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         def known(n_components: int) -> tuple[Evidence | None, tuple[Any, ...] | None]:
             return read_labels(labels, source.n_labels, n_components, classes, unlabeled)
 
-        used, first = self._encoded(source, weight, known(sizes[0])[0])
+        used, first = self._encoded(source, weight, known(sizes[0])[0], matrix)
         self._remember(used, first.schema)
         self._check_seen()
         seed = lasting_seed(self.random_state)
@@ -119,7 +131,7 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         def found(shape: str, n_components: int, smaller: FittedMixture | None) -> FittedMixture:
             table = first
             if labels is not None and n_components != sizes[0]:  # the evidence has a column for each class
-                table = self._encoded(source, weight, known(n_components)[0])[1]
+                table = self._encoded(source, weight, known(n_components)[0], matrix)[1]
             own_seed = child(seed, n_components) if len(sizes) > 1 else seed
             fits.append(self._search(table, n_components, own_seed, None if smaller is None else smaller.params, shape))
             return fits[-1]
@@ -129,6 +141,9 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         self._publish(best, known(best.n_components)[1])
         self._by_size = {(one.covariance, one.n_components): (one.recipe, one.params) for one in fits}
         self.events_ += column_doubts(first, self._declared)
+        if n_dropped:
+            self.events_.append(f"{n_dropped:,} rows with a missing covariate were left out")
+        self.__dict__.pop("_design", None)
         if interrupted:
             convergence.warn_search_interrupted(self, "before all numbers of classes were tried")
         return self
@@ -174,12 +189,18 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         self._n_rows = 0.0
         self._without_data = True
 
-    def _encoded(self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None) -> tuple[Source, Table]:
-        """Return the rows that count, as they came and encoded."""
+    def _encoded(
+        self, source: Source, weight: NDArray[np.float64], evidence: Evidence | None, matrix: Any = None
+    ) -> tuple[Source, Table]:
+        """Return the rows that count, as they came and encoded; `matrix` is that of covariates."""
         if not weight.all():  # a row of weight 0 is absent: it must not decide kinds or categories either
             used = np.flatnonzero(weight)
             source, weight = source.take(used), weight[used]
             evidence = None if evidence is None else evidence.take(used)
+            matrix = None if matrix is None else matrix[used]
+        if matrix is not None:
+            table = self._learn_schema(source).encode(source, weight, evidence)
+            return source, with_covariates(table, matrix).canonical()
         weighed = None if source.streams and (weight[:1] if weight.strides == (0,) else weight == 1).all() else weight
         return source, self._gathered(source, weighed, evidence)
 
@@ -213,6 +234,8 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         >>> model.predict([["a", None], [None, 5.0]]).tolist()
         [0, 1]
         """
+        if self._membership is not None:
+            raise ParameterError("partial_fit: a model with covariates cannot learn in pieces. Fit it to all rows.")
         self._refuse_survey("partial_fit")
         if forget is not None and not options.number("forget", forget, 0, 1) > 0:
             raise ParameterError(f"forget={forget!r} is not a share between 0 and 1, both excluded.")
@@ -240,7 +263,11 @@ class UnsupervisedMixture(MixtureFit, SelectsModels):
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **labels: Any
     ) -> NDArray[np.int64]:
         """Fit (arguments as there), then return the most probable class of each row."""
-        return self.fit(X, y, sample_weight, **labels).predict(features_of(self, X))
+        fitted = self.fit(X, y, sample_weight, **labels)
+        given = {} if fitted._membership is None else {"covariates": labels.get("covariates")}
+        if isinstance(given.get("covariates"), str):
+            given = {}
+        return fitted.predict(features_of(self, X), **given)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
