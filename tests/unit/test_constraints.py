@@ -255,11 +255,11 @@ def test_posterior_draws_of_tied_classes_are_not_relabelled(monkeypatch):
         raise AssertionError("classes were matched")
 
     table = TABLE[["q0", "q1", "q2"]]
-    monkeypatch.setattr("halfseen.analysis.posterior.matching", never)
+    monkeypatch.setattr("halfseen.estimators.base.matching", never)
     with pytest.raises(AssertionError, match="classes were matched"):
-        hs.posterior(hs.LatentClass(2, random_state=0).fit(table), table, n_draws=5, burn_in=2)
+        hs.posterior(hs.LatentClass(2, random_state=0).fit(table), table, n_draws=16, burn_in=2, min_ess=0)
     model = hs.LatentClass(2, tied={"q0": [[0, 1]]}, random_state=0).fit(table)
-    hs.posterior(model, table, n_draws=5, burn_in=2)
+    hs.posterior(model, table, n_draws=16, burn_in=2, min_ess=0)
 
 
 def test_with_covariates(tmp_path):
