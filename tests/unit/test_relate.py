@@ -136,6 +136,56 @@ def test_known_classes_make_all_methods_alike():
     assert_allclose(means, np.tile([y[k == 0].mean(), y[k == 1].mean()], (4, 1)), atol=1e-4)
 
 
+def small():
+    """Two classes, four items and a yes or no: few distinct rows, each with a weight."""
+    rng = np.random.default_rng(3)
+    z = rng.integers(0, 2, 400)
+    k = rng.random(400) < np.where(z, 0.7, 0.35)
+    items = (rng.random((400, 4)) < np.where(k, 0.8, 0.25)[:, None]).astype(int)
+    frame = pd.DataFrame(items, columns=list("abcd")).assign(z=z)
+    counts = frame.value_counts().reset_index()
+    return counts.drop(columns="count"), counts["count"].to_numpy(float)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("assign", ["modal", "proportional"])
+@pytest.mark.parametrize(
+    ("what", "method"),
+    [
+        ("covariates", "ml"),
+        ("covariates", "bch"),
+        ("covariates", "two-step"),
+        ("outcomes", "bch"),
+        ("outcomes", "ml"),
+        ("outcomes", "two-step"),
+    ],
+)
+def test_errors_are_those_of_the_influence_of_rows(what, method, assign):
+    """The derivative of an estimate in the weight of a row, through both steps, is what the row contributes to it."""
+    rows, weight = small()
+    first = hs.LatentClass(2, prior=None, random_state=0, n_init=2, tol=1e-13).fit(
+        rows[list("abcd")], sample_weight=weight
+    )
+    given = {what: rows[["z"]], "method": method, "assign": assign}
+
+    def estimate(weights):
+        model = hs.LatentClass(2, prior=None, start=first.params_, n_init=1, tol=1e-13, max_iter=5000)
+        model.fit(rows[list("abcd")], sample_weight=weights)
+        found = hs.relate(model, rows[list("abcd")], sample_weight=weights, propagate=False, **given)
+        return (found.coefficients if what == "covariates" else found.outcomes[0]).estimate.ravel()
+
+    h = 0.2  # of a row: a smaller change of weights would be lost where EM stops
+    influence = []
+    for n in range(len(weight)):
+        up, down = (weight + side * h * (np.arange(len(weight)) == n) for side in (1, -1))
+        influence.append((estimate(up) - estimate(down)) / (2 * h))
+    by_hand = np.sqrt((weight[:, None] * np.array(influence) ** 2).sum(axis=0))
+    found = hs.relate(first, rows[list("abcd")], sample_weight=weight, **given)
+    se = (found.coefficients if what == "covariates" else found.outcomes[0]).se.ravel()
+    assert "is in the errors" in str(found)
+    assert_allclose(se, by_hand, rtol=2e-3)
+
+
 @pytest.mark.thorough
 def test_errors_match_the_spread_over_samples():
     """Standard errors with step 1 are about the standard deviation over tables, and too small without it."""

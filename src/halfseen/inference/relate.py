@@ -67,6 +67,7 @@ class RelatedOutcome:
         far = float(norm.ppf((1 + level) / 2))
         bounds = (-np.inf, np.inf) if found.levels is None else (0.0, 1.0)
         ends = np.array([_ends(v, far * s, bounds) for v, s in zip(found.estimate.ravel(), se.ravel(), strict=True)])
+        se = np.where(np.isnan(ends[:, 0]).reshape(shape), np.nan, se)  # on a boundary there is none
         every = [(k, j) for k, j in combinations(range(shape[0]), 2)]
         return cls(
             found.name,
@@ -361,6 +362,8 @@ def _to_outcomes(step: StepOne, source: Source, method: str, kinds: Any, propaga
     outcomes = [RelatedOutcome.of(each, classes, level) for each in found]
     total = float(step.weight.sum())
     notes = list(dict.fromkeys(each.note for each in found))
+    if any(np.isnan(each.se).any() for each in outcomes):
+        notes.append("An estimate on a boundary (0 or 1) has no standard error.")
     notes += [
         f"{each.name}: {total - each.n_rows:,.10g} rows without it were left out."
         for each in found

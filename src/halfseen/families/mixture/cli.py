@@ -301,6 +301,11 @@ def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 
 def relate(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Print how the classes are related to covariates or outcomes."""
+    if isinstance(model, MixtureClassifier):
+        raise ParameterError(
+            f"relate cannot be used with a {type(model).__name__} model. It is for hidden classes: those of a "
+            "classifier have labels."
+        )
     if (request["covariates"] is None) == (request["outcomes"] is None):
         raise ParameterError("relate needs either --covariates or --outcomes.")
     outcomes = options.names(request["outcomes"])
