@@ -21,6 +21,8 @@ session = (
     .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
     .getOrCreate()
 )
+session.range(0, 2, 1, 2).count()
+(folder / "up").touch()  # the server works: what fails from here on is a fault, not a server that did not come up
 frame = session.read.parquet(str(folder / "rows.parquet")).repartition(3)
 model = hs.LatentClass(2, n_init=1, random_state=0, max_iter=2).fit(frame, sample_weight="weight")
 answers = model.score_samples(model.predict(frame)).withColumn("part", spark_partition_id())

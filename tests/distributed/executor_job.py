@@ -23,6 +23,8 @@ session = (
     .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
     .getOrCreate()
 )
+session.range(0, 2, 1, 2).count()
+(folder / "up").touch()  # executors work: what fails from here on is a fault, not a cluster that did not come up
 
 
 def executors():

@@ -155,6 +155,11 @@ def test_answers_are_lazy_frames(client, by_index):
     assert model.score(frame) == pytest.approx(model.score(ordered), rel=1e-12)
     assert model.bic(frame) == pytest.approx(model.bic(ordered), rel=1e-12)
     assert model.bic(frame, unit="sequences") == pytest.approx(model.bic(ordered, unit="sequences"), rel=1e-12)
+    assert model.icl(frame) == pytest.approx(model.icl(ordered), rel=1e-10)
+    paths, best = model.decode(frame), model.decode(ordered)
+    assert_array_equal(paths.states.compute(), best.states)
+    expected = dict(zip(ordered["person"].drop_duplicates(), best.log_probability, strict=True))
+    assert paths.log_probability.compute().to_dict() == pytest.approx(expected, rel=1e-12)
 
 
 def test_draws_differ_between_partitions_and_not_between_evaluations():

@@ -16,10 +16,12 @@ from halfseen.data.sequence_partition import NamesIn, SequenceLayout
 from halfseen.data.whole_sequences import readers
 from halfseen.engine.tables.lane_source import LaneSource, SequenceSource
 from halfseen.errors import DataError, FitError, ParameterError
+from halfseen.families.grammar import sentence_parts
 from halfseen.leaves.leaf import arrays
 from halfseen.runners.dask import cluster_of_files
 from halfseen.runners.local import LocalCluster
-from halfseen.runners.placed import PlacedTable, placed
+from halfseen.runners.placed import PlacedTable, placed, placed_parts
+from tests.distributed import test_dask_grammars as grammars
 from tests.distributed import test_dask_sequences as sequences
 
 distributed = pytest.importorskip("distributed", reason="needs distributed")
@@ -117,7 +119,7 @@ def test_workers_give_the_bits_of_this_process(folders, client, form, monkeypatc
     monkeypatch.setattr(parquet, "PART_ROWS", 400)
     table = hs.open_table(folders / form, missing=["?"], weight="often")
     here = hs.LatentClass(2, **OPTIONS).fit(of_parts(table))
-    there = hs.LatentClass(2, **OPTIONS).fit(PlacedTable(table, cluster_of_files(table.parts(), client)))
+    there = hs.LatentClass(2, **OPTIONS).fit(PlacedTable(cluster_of_files(table.parts(), client), table.roles))
     assert there.loglik_ == here.loglik_
     for own, its in zip(arrays(here._params), arrays(there._params), strict=True):
         assert_array_equal(own, its)
@@ -127,7 +129,7 @@ def test_workers_give_the_bits_of_this_process(folders, client, form, monkeypatc
 
 def test_a_classifier_with_weights_and_labels_of_the_table(folders, client):
     table = hs.open_table(folders / "parquet", missing=["?"], weight="often", target="paid")
-    model = hs.NaiveBayes(**OPTIONS).fit(PlacedTable(table, cluster_of_files(table.parts(), client)))
+    model = hs.NaiveBayes(**OPTIONS).fit(PlacedTable(cluster_of_files(table.parts(), client), table.roles))
     alone = hs.NaiveBayes(**OPTIONS).fit(table)
     assert model.classes_.tolist() == [False, True]
     assert_allclose(model.loglik_, alone.loglik_, rtol=1e-10)
@@ -176,7 +178,7 @@ def test_other_families_fit_to_files_that_workers_read(folders, client, model):
     table = hs.open_table(folders / "parquet", missing=["?"], weight="often", ignore=left_out)
     there, here = (
         clone(model).fit(rows)
-        for rows in (PlacedTable(table, cluster_of_files(table.parts(), client)), of_parts(table))
+        for rows in (PlacedTable(cluster_of_files(table.parts(), client), table.roles), of_parts(table))
     )
     assert there.trace_ == here.trace_
     assert_allclose(there.trace_[-1], clone(model).fit(table).trace_[-1], rtol=1e-10)
@@ -251,6 +253,54 @@ def test_the_command_line_fits_sequences_on_dask(tmp_path):
     assert there.stdout == fit(*marks).stdout
     assert hs.load(tmp_path / "m.halfseen").n_components_ == 2
     assert "--on needs --group" in fit("--on", "dask").stderr
+
+
+# ---- sentences -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize("size", [1, 7, 100, 10**6])
+def test_parts_of_a_text_are_its_lines(tmp_path, monkeypatch, size, ends):
+    lines = ["stars saw ears", "", "été", "a", "b c", "(d e) f"]
+    monkeypatch.setattr(sentence_parts, "PART", size)
+    (tmp_path / "a.txt").write_bytes(ends.join(lines).encode())
+    for brackets in (False, True):
+        parts = [part() for part in sentence_parts.parts_of(str(tmp_path / "a.txt"), brackets)]
+        found = pa.concat_tables(parts).to_pydict()
+        words = [line.split() for line in lines if line]
+        assert found["sentence"] == ([*words[:-1], ["d", "e", "f"]] if brackets else words)
+        assert found.get("brackets") in (None, [[]] * 4 + [[[0, 2]]])
+
+
+def test_sentences_of_a_file_give_the_fit_of_a_list(tmp_path, client, monkeypatch):
+    monkeypatch.setattr(sentence_parts, "PART", 2000)
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join(grammars.DATA["phrases"].fillna(grammars.DATA["text"])))
+    parts = sentence_parts.parts_of(str(path), True)
+    assert len(parts) > 1
+    address = client.scheduler.address.removeprefix("tcp://")
+    model = hs.PCFG(grammars.RULES, n_init=1, random_state=0, max_iter=100, tol=1e-3)
+    with placed_parts(parts, f"dask://{address}") as rows:
+        there = clone(model).fit(rows, brackets="brackets")
+    given = [text if isinstance(text, str) else None for text in grammars.DATA["phrases"]]
+    here = clone(model).fit(grammars.DATA["text"].tolist(), brackets=given)
+    assert_allclose(there.loglik_, here.loglik_, rtol=1e-10)
+
+
+@pytest.mark.thorough
+def test_the_command_line_fits_grammars_on_dask(tmp_path):
+    (tmp_path / "rules.cfg").write_text(grammars.RULES)
+    (tmp_path / "corpus.txt").write_text("\n".join(grammars.DATA["text"]))
+
+    def fit(*more):
+        command = ["fit", tmp_path / "corpus.txt", "--model", tmp_path / "rules.cfg", "--restarts", "1", *more]
+        run = [sys.executable, "-m", "halfseen", *map(str, command)]
+        return subprocess.run(run, capture_output=True, text=True, timeout=240)
+
+    there = fit("--on", "dask")
+    assert there.returncode == 0, there.stderr
+    assert there.stdout == fit().stdout
+    assert "--memory is for one machine" in fit("--on", "dask", "--memory", "1GB").stderr
 
 
 # ---- the command line ------------------------------------------------------------------------------------------------

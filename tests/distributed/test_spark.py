@@ -457,7 +457,7 @@ def run(job, folder):
                 "SPARK_LOCAL_IP": "127.0.0.1",
             },
         )
-        if done.returncode == 0:
+        if (folder / "up").exists():
             break
     raised = done.stderr.rfind("Traceback (most recent call last)")
     assert done.returncode == 0, done.stderr[raised : raised + 2000] + done.stderr[-1000:]

@@ -124,6 +124,7 @@ def test_states_are_lazy_frames_with_the_columns_that_were_there(steps):
     assert scores.columns == ["person", "loglik"]
     expected = dict(zip(whole["person"].drop_duplicates(), model.score_samples(whole), strict=True))
     assert dict(scores.toPandas().to_numpy().tolist()) == pytest.approx(expected, rel=1e-12)
+    assert model.decode(frame).log_probability.columns == ["person", "log_probability"]
     drawn = model.impute(frame, draw=True, random_state=0).where("x IS NOT NULL")
     assert drawn.toPandas().equals(drawn.toPandas())
     with pytest.raises(DataError, match="has a column 'state' already"):

@@ -75,12 +75,17 @@ def rows_to_fit(
         return
     from halfseen.runners.placed import placed
 
+    check_on(request)
+    with placed(table, request["on"], request["jobs"], groups, time) as rows:
+        yield rows
+
+
+def check_on(request: Mapping[str, Any]) -> None:
+    """Refuse what cannot be used with --on."""
     if request["data"] == ["-"]:
         raise ParameterError("--on: standard input is read on this machine. Write it to a file that workers can read.")
     if "memory" in request["given"]:
         raise ParameterError("--memory is for one machine: with --on, workers keep their rows in their own memory.")
-    with placed(table, request["on"], request["jobs"], groups, time) as rows:
-        yield rows
 
 
 def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tuple[FileTable, list[str]]:
@@ -133,7 +138,8 @@ def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     marks: dict[str, Any] = _columns(opened(reading, request), named) if named else {}
     if reading.get("missing_covariates"):
         marks["missing"] = "drop"
-    return standard_errors(model, data(model, reading, request).X, request["error_kind"], **marks)
+    how = marks | options.of_errors(request)
+    return standard_errors(model, data(model, reading, request).X, request["error_kind"], **how)
 
 
 def _columns(table: FileTable, named: Mapping[str, str]) -> dict[str, Any]:

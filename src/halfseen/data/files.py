@@ -382,6 +382,16 @@ class FilePart:
     scan: Scan
     names: tuple[str, ...]
 
+    @property
+    def title(self) -> str:
+        """What the table is called in messages."""
+        return self.scan.title
+
+    @property
+    def files(self) -> Sequence[str]:
+        """The files that are read."""
+        return self.scan.files
+
     def __call__(self) -> Any:
         """Read them, as an Arrow table."""
         import pyarrow as pa

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from halfseen.data import Table
-from halfseen.data.files import FilePart
 from halfseen.engine.tables.lanes import Answer, Job, Lane
 from halfseen.errors import DataError, FitError
 from halfseen.optional import optional
@@ -148,13 +147,16 @@ def mapped(frame: Any, model: Any, ask: Any) -> Any:
 
 
 def cluster_of_files(
-    parts: Sequence[FilePart], client: Any, readers: Sequence[Callable[[], Any]] | None = None
+    parts: Sequence[Any], client: Any, readers: Sequence[Callable[[], Any]] | None = None
 ) -> DaskCluster:
-    """Return the cluster of parts of files, which its workers read; `readers` read them in other pieces."""
+    """Return the cluster of parts of files, which its workers read; `readers` read them in other pieces.
+
+    A part is called to be read, and has `names` of columns, a `title` and `files`, as a `FilePart` has.
+    """
     delayed = optional("dask", "on='dask'", "dask").delayed
     pieces = [delayed(read)() for read in (parts if readers is None else readers)]
-    cluster = DaskCluster(pieces, parts[0].names, client, parts[0].scan.title)
-    files = sorted({os.path.abspath(file) for part in parts for file in part.scan.files})
+    cluster = DaskCluster(pieces, parts[0].names, client, parts[0].title)
+    files = sorted({os.path.abspath(file) for part in parts for file in part.files})
     for worker, unseen in client.run(_unseen, files).items():
         if unseen:
             raise DataError(

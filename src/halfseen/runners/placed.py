@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from halfseen.data.files import FileTable
 from halfseen.data.sequence_partition import NamesIn
@@ -15,25 +16,20 @@ from halfseen.errors import ParameterError
 
 @dataclass(frozen=True)
 class PlacedTable:
-    """A table in files, and the cluster that reads it; estimators fit to it.
+    """Data in files, and the cluster that reads them; estimators fit to it.
 
     Attributes
     ----------
-    table : FileTable
     cluster : Cluster
+    roles : mapping       the columns with weights and labels
     """
 
-    table: FileTable
     cluster: Cluster
+    roles: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
     def __halfseen_cluster__(self) -> Cluster:
         return self.cluster
-
-    @property
-    def roles(self) -> dict[str, str | None]:
-        """The columns with weights and labels."""
-        return self.table.roles
 
 
 @contextmanager
@@ -49,15 +45,29 @@ def placed(
     n_jobs : int or None   workers of a cluster on this machine
     groups, time : str, optional    columns of sequences: rows of one are then read by one worker
     """
+    with _connected(on, n_jobs) as (dask, client):
+        parts = table.parts([name for name in (groups, time) if name is not None])
+        cluster = dask.cluster_of_files(parts, client)
+        if groups is not None and len(parts) > 1:
+            hashes = [own for _, own in sorted(cluster.learned(NamesIn(groups)), key=lambda found: found[0])]
+            cluster = dask.cluster_of_files(parts, client, readers(parts, groups, hashes))
+        yield PlacedTable(cluster, table.roles)
+
+
+@contextmanager
+def placed_parts(parts: Sequence[Any], on: str, n_jobs: int | None = None) -> Iterator[PlacedTable]:
+    """Let the workers of a cluster read parts of files that a family knows to read; other arguments as of `placed`."""
+    with _connected(on, n_jobs) as (dask, client):
+        yield PlacedTable(dask.cluster_of_files(parts, client))
+
+
+@contextmanager
+def _connected(on: str, n_jobs: int | None) -> Iterator[tuple[Any, Any]]:
+    """Yield the module of an engine, and its client."""
     engine, _, address = on.partition("://")
     if engine != "dask" or (on != "dask" and not address):
         raise ParameterError(f"on={on!r} is not 'dask' (a cluster on this machine) or 'dask://host:port'.")
     from halfseen.runners import dask
 
     with dask.connected(address, n_jobs) as client:
-        parts = table.parts([name for name in (groups, time) if name is not None])
-        cluster = dask.cluster_of_files(parts, client)
-        if groups is not None and len(parts) > 1:
-            hashes = [own for _, own in sorted(cluster.learned(NamesIn(groups)), key=lambda found: found[0])]
-            cluster = dask.cluster_of_files(parts, client, readers(parts, groups, hashes))
-        yield PlacedTable(table, cluster)
+        yield dask, client

@@ -18,6 +18,7 @@ from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
 from halfseen.app.fits import criteria_facts, estimate_of, of_fit
 from halfseen.app.paper_table import table as table
+from halfseen.app.tables import check_on
 from halfseen.data.encodings import read_text
 from halfseen.data.memory import read_memory
 from halfseen.errors import DataError, ParameterError
@@ -26,7 +27,9 @@ from halfseen.estimators.outcome import criteria, likelihood
 from halfseen.families.grammar.estimator import PCFG
 from halfseen.families.grammar.methods import Parse
 from halfseen.families.grammar.sentence_file import NOTHING, SentenceFile, read_line
+from halfseen.families.grammar.sentence_parts import parts_of
 from halfseen.inference.standard_errors import StandardErrors, standard_errors
+from halfseen.runners.placed import placed_parts
 from halfseen.structures.trees import read_brackets
 from halfseen.whole_file import whole_file
 
@@ -48,6 +51,8 @@ def fit(request: Mapping[str, Any]) -> Fitted:
         raise ParameterError(f"give one file of sentences, not {len(paths)} files.")
     model = _estimator(request)
     reading = {"data": paths[0], "grammar": request["model"], "brackets": "yes" if request["brackets"] else None}
+    if request["on"] is not None:
+        return _fitted_there(model, paths[0], reading, request)
     file = SentenceFile(paths[0], read_memory(request["memory"]), bool(request["brackets"]))
     if paths[0] == "-" or not Path(paths[0]).is_file() or file.fits:
         corpus = read_corpus(paths[0], request["brackets"])
@@ -62,6 +67,16 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     model.fit(file)
     console.note(f"{paths[0]}: read in pieces; {len(model.rules_):,} rules")
     return Fitted(model, None, reading)
+
+
+def _fitted_there(model: PCFG, path: str, reading: dict[str, Any], request: Mapping[str, Any]) -> Fitted:
+    """Fit to sentences that the workers of a cluster read."""
+    check_on(request)
+    brackets = bool(request["brackets"])
+    with placed_parts(parts_of(path, brackets), request["on"], request["jobs"]) as sentences:
+        model.fit(sentences, brackets="brackets" if brackets else None)
+    console.note(f"{path}: read by workers; {len(model.rules_):,} rules")
+    return Fitted(model, None if request["report"] is None else read_corpus(path, brackets), reading)
 
 
 def _estimator(request: Mapping[str, Any]) -> PCFG:
@@ -97,7 +112,8 @@ def data(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 def errors(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> StandardErrors:
     """Return the standard errors of the probabilities of rules, given the sentences of the fit."""
     corpus = read_corpus(request["data"], reading.get("brackets"))
-    return standard_errors(model, corpus.sentences, request["error_kind"], brackets=corpus.brackets)
+    how: dict[str, Any] = {"brackets": corpus.brackets} | options.of_errors(request)
+    return standard_errors(model, corpus.sentences, request["error_kind"], **how)
 
 
 # ---- use -------------------------------------------------------------------------------------------------------------

@@ -30,7 +30,6 @@ FAMILY = Family(
     refused={
         "fit": {
             "dry_run": "it estimates fits to tables",
-            "on": "a corpus is read on one machine",
             "target": "there is no column to predict",
             "columns": NO_COLUMNS,
             "covariance": "it has no covariances",

@@ -299,7 +299,7 @@ class FileChunks(Sequence[SentenceChunk]):
         weight = rows[:, -1].astype(np.float64)
         ends = self._ends[0] + length * np.arange(1, len(rows) + 1)
         span_ends = self._ends[1] + np.cumsum(n_spans)
-        parts = (rows[:, :length].ravel(), ends, weight, spans[spans >= 0], span_ends)
+        parts: list[NDArray[Any]] = [rows[:, :length].ravel(), ends, weight, spans[spans >= 0], span_ends]
         for file, part in zip(self._growing, parts, strict=True):
             file.append(part)
         self._ends = [int(ends[-1]), int(span_ends[-1])]

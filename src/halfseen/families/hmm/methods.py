@@ -364,7 +364,11 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
         """Return the best path of every sequence (Viterbi) and its log-probability.
 
         The best path as a whole: it is possible under the transitions, which states picked step by step need not be.
+        Of a Dask or Spark frame both are lazy, the second with a row for each sequence.
         """
+        if is_held(X):
+            marks = {"groups": groups, "time": time}
+            return Decoded(self.predict(X, lengths, **marks), self._best_scores(X, lengths, **marks))
         sequences, cut = self._sequences(X, lengths, groups, time)
 
         def path(prepared: Any, chunk: SequenceChunk) -> Any:
@@ -381,6 +385,11 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
     def predict(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Any:
         """Return the state of every step on the best path (Viterbi)."""
         return self.decode(X, lengths, groups=groups, time=time).states
+
+    @by_sequence("log_probability", "_best_scored")
+    def _best_scores(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Any:
+        """Return the log-probability of the best path of every sequence, (B,)."""
+        return self.decode(X, lengths, groups=groups, time=time).log_probability
 
     @by_sequence("state")
     def predict_proba(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Any:
@@ -576,13 +585,21 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
 
         It is bic + 2 EN, EN the entropy of the whole path given the observations. Arguments as in `bic`.
         """
-        charge = self._uncertain if X is None else self._path_entropy(X, lengths, groups, time)
+        if is_held(X):
+            check_is_fitted(self)
+            charge = float(summed(X, self, "_entropy_of", self._group(groups), time or self._marks[1]))
+        else:
+            charge = self._uncertain if X is None else self._path_entropy(X, lengths, groups, time)
         return self.bic(X, lengths, groups=groups, time=time, unit=unit) + 2 * charge
 
     def _path_entropy(self, X: Any, lengths: Any, groups: Any, time: Any) -> float:
         sequences = self._sequences(X, lengths, groups, time)[0]
         [step] = evaluate(self._model, reduce_sequences(self._model, sequences), [self._params])
         return path_entropy(self._model, step, entropy_inside(self._model, self._params, sequences))
+
+    def _entropy_of(self, X: Any, lengths: Any) -> float:
+        """Return the entropy of the paths of sequences of a partition; it adds."""
+        return self._path_entropy(X, lengths, None, None)
 
     def _measured(
         self, X: Any, lengths: Any = None, groups: Any = None, time: Any = None, unit: str = "steps"
@@ -609,12 +626,18 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
         return Parts((self.score(X, lengths), sequences.n_observed, sequences.n_observed_sequences))
 
     def _scored(self, X: Any, groups: str, time: Any = None) -> Any:
-        """Return the log-likelihoods of sequences in a pandas frame by their names, as a series."""
+        """Return the log-likelihoods of sequences of a partition by their names, as a series."""
+        return self._named(X, groups, time, self.score_samples(X, groups=groups, time=time), "loglik")
+
+    def _best_scored(self, X: Any, groups: str, time: Any = None) -> Any:
+        """Return the log-probabilities of the best paths of sequences of a partition by their names, as a series."""
+        return self._named(X, groups, time, self._best_scores(X, groups=groups, time=time), "log_probability")
+
+    def _named(self, X: Any, groups: str, time: Any, values: Floats, called: str) -> Any:
         import pandas as pd
 
         names = read_sequences(X, None, *self._marked(X, None, groups, time))[1].names
-        scores = self.score_samples(X, groups=groups, time=time)
-        return pd.Series(scores, index=pd.Index(list(names or ()), name=groups), name="loglik")
+        return pd.Series(values, index=pd.Index(list(names or ()), name=groups), name=called)
 
     def _group(self, groups: Any) -> Any:
         """Return the column of sequences that was given, or else that of the fit."""
