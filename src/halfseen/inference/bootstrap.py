@@ -184,6 +184,8 @@ def resampled(model: Any, X: Any, how: dict[str, Any]) -> Resampled:
             "GaussianMixture, NaiveBayes, GaussianClassifier, HMM, BayesNet and PCFG."
         )
     check_is_fitted(model)
+    if hasattr(model, "_check_marginal"):
+        model._check_marginal("the bootstrap")
     if model.assign != "soft":
         raise ParameterError(
             f"the model was fitted with assign={model.assign!r}; the bootstrap refits by maximum likelihood. Fit with "
