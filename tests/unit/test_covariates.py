@@ -516,6 +516,10 @@ def test_with_a_prior_separated_classes_have_an_estimate_that_rests_on_it():
     assert np.abs(found.coefficients_["estimate"]).max() < 20
 
 
+def test_the_paragraph_on_methods_says_what_membership_depends_on(model):
+    assert "Class membership depended on covariates (age) by a multinomial logit" in hs.methods_paragraph(model)
+
+
 @pytest.mark.thorough
 def test_plot_shares(model):
     ax = hs.plot_shares(model, "age")
