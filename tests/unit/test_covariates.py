@@ -11,7 +11,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
 
 import halfseen as hs
-from halfseen.data.design import Design, part, variables_of
+from halfseen.data.covariate_formula import variables_of
+from halfseen.data.design import Design, part
 from halfseen.errors import DataError, MarginalSharesWarning, ParameterError, SeparationWarning
 from tests.shared_data import shared_data
 

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from halfseen.data import Design, Source, frame_from_dict, read
-from halfseen.data.design import missing_rows, part, read_covariates, refuse_missing, variables_of
+from halfseen.data.covariate_formula import variables_of
+from halfseen.data.design import missing_rows, part, read_covariates, refuse_missing
 from halfseen.errors import DataError, HalfseenWarning, ParameterError, warn
 from halfseen.estimators import options
 from halfseen.inference.assignment import StepOne, step_one

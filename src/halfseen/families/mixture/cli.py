@@ -36,7 +36,7 @@ from halfseen.app.tables import (
     without_identifiers,
     writer,
 )
-from halfseen.data.design import variables_of
+from halfseen.data.covariate_formula import variables_of
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.outcome import shown
 from halfseen.estimators.table import why as reasons

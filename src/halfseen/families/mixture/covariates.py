@@ -20,7 +20,8 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Design, Source, frame_from_dict, read
-from halfseen.data.design import missing_rows, part, read_covariates, refuse_missing, variables_of
+from halfseen.data.covariate_formula import variables_of
+from halfseen.data.design import missing_rows, part, read_covariates, refuse_missing
 from halfseen.errors import AbsentError, DataError, MarginalSharesWarning, ParameterError, warn
 from halfseen.estimators import options
 from halfseen.estimators.named_parameters import NamedParameters, Row, by_component, rows_of_columns
