@@ -101,3 +101,13 @@ def test_a_designed_sample(tmp_path):
     assert "effective rows" in run("info", path).stdout
     assert "needs --errors" in run("info", path, "--cluster", "school", code=2).stderr
     assert "needs --weight" in run("fit", data, "--weight-kind", "survey", "-o", path, code=2).stderr
+
+
+def test_errors_by_the_bootstrap(tmp_path):
+    path, data = tmp_path / "votes.halfseen", tmp_path / "votes.csv"
+    hs.load_votes()[["el_salvador_aid", "mx_missile", "crime"]].to_csv(data, index=False)
+    run("fit", data, "-k", 1, "-o", path)
+    done = run("info", path, "--errors", data, "--error-kind", "bootstrap")
+    assert "bootstrap standard errors of maximum likelihood estimates; 95 % intervals" in done.stderr
+    assert len(done.stdout.splitlines()) == 8
+    assert run("info", path, "--errors", data, "--error-kind", "bootstrap").stdout == done.stdout

@@ -164,3 +164,10 @@ def test_parameters_survive_the_kernel(kernels):
     found = batch._unpacked(batch._packed(start))
     assert list(found["emit"]) == list(start["emit"])
     assert_array_equal(units.named(found), units.named(start))
+
+
+def test_steps_are_measured_in_the_units_of_the_leaves():
+    units = units_of("mixed")
+    start = units.off_bounds(units.params)
+    batch = Batch.find(units.model, units.table)
+    assert_allclose(np.sort(batch._packed(start) / batch._units), np.sort(units.model.pack(start)), rtol=1e-12)

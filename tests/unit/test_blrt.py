@@ -114,9 +114,9 @@ def test_an_interrupted_test_resumes_to_the_same_bits(tmp_path, monkeypatch):
 
 
 def test_what_is_refused():
-    with pytest.raises(ParameterError, match="number of classes of a NaiveBayes cannot be tested"):
+    with pytest.raises(ParameterError, match="NaiveBayes: the number of classes cannot be tested"):
         hs.blrt(hs.NaiveBayes().fit(X, np.arange(len(X)) % 2), X)
-    with pytest.raises(ParameterError, match="number of classes of a HMM cannot be tested"):
+    with pytest.raises(ParameterError, match="HMM: the number of classes cannot be tested"):
         hs.blrt(hs.HMM(2, emission="categorical", n_init=1).fit(X), X)
     with pytest.raises(ParameterError, match="draws=1 is not a whole number of at least 2"):
         hs.blrt(ONE, X, draws=1)

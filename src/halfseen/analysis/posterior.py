@@ -178,7 +178,7 @@ def _exact(model: TableMixture, data: Reduced, tails: float) -> tuple[Params, Pa
 
 def _drawn(model: TableMixture, data: Reduced, table: Table, seed: np.random.SeedSequence, kept: slice) -> Params:
     """Return Gibbs draws of all parameters, one more axis in front of each array."""
-    apart = table.evidence is not None or bool(getattr(model, "fixed", ()))
+    apart = table.evidence is not None or bool(getattr(model, "fixed", ())) or model._recipe.names_components
     with runner(getattr(model, "n_jobs", None), len(data.chunks)) as run:
         chain = islice(gibbs(model._model, data, model._params, seed, run), kept.start, kept.stop)
         draws = [params if apart else _matched(model, params) for params in chain]

@@ -160,3 +160,8 @@ def prior(text: str | None, default: Any, words: Collection[str] = ("row",)) -> 
         return float(text)
     except ValueError:
         raise ParameterError(f"--prior {text!r} is not a number, {', '.join(words)} or none.") from None
+
+
+def of_errors(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how standard errors are computed: those of a bootstrap are the same in every run, by all cores."""
+    return {"n_jobs": -1, "random_state": 0} if request["error_kind"] == "bootstrap" else {}

@@ -138,7 +138,8 @@ def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     marks: dict[str, Any] = _columns(opened(reading, request), named) if named else {}
     if reading.get("missing_covariates"):
         marks["missing"] = "drop"
-    return standard_errors(model, data(model, reading, request).X, request["error_kind"], **marks)
+    how = marks | options.of_errors(request)
+    return standard_errors(model, data(model, reading, request).X, request["error_kind"], **how)
 
 
 def _columns(table: FileTable, named: Mapping[str, str]) -> dict[str, Any]:

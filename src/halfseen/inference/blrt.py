@@ -150,7 +150,7 @@ def blrt(
     options.whole("starts", starts, 2)
     if not hasattr(model, "_one_more"):
         raise ParameterError(
-            f"the number of classes of a {type(model).__name__} cannot be tested: the test is for LatentClass and "
+            f"{type(model).__name__}: the number of classes cannot be tested. The test is for LatentClass and "
             "GaussianMixture."
         )
     seed = lasting_seed(random_state)

@@ -196,11 +196,6 @@ def resampled(model: Any, X: Any, how: dict[str, Any]) -> Resampled:
             "the model was fitted with survey weights (weight_kind='survey'); the bootstrap reads weights as "
             'frequencies. Use hs.standard_errors(kind="robust").'
         )
-    if getattr(model, "_membership", None) is not None:
-        raise ParameterError(
-            "the shares of the classes of this model depend on covariates, which the bootstrap does not draw. Use "
-            'hs.standard_errors(kind="hessian").'
-        )
     known = [name for name in signature(model._resampled).parameters if name not in ("X", "sentences")]
     for name in how:
         if name not in known:

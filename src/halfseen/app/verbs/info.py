@@ -10,6 +10,7 @@ import narwhals as nw
 from halfseen.app import console, dispatch
 from halfseen.app.code import python_of
 from halfseen.app.model_file import load, read_record
+from halfseen.engine.services.progress import watching
 from halfseen.errors import ParameterError
 from halfseen.estimators.convergence import ended, unfinished
 from halfseen.estimators.publication import methods_paragraph
@@ -83,15 +84,15 @@ def _show_parameters(model: Any) -> None:
 def _show_errors(model: Any, request: Mapping[str, Any]) -> None:
     reading = dispatch.reading_of(model)
     asked = {**request, "data": request["errors"], "sql": None, "missing": None, "target": None}
-    found = dispatch.command(model, "errors")(model, reading, asked)
+    with console.progress() as watch, watching(watch):
+        found = dispatch.command(model, "errors")(model, reading, asked)
     if request["json"]:
         console.show_json(nw.from_native(found.to_frame(), eager_only=True).rows(named=True))
         return
     console.show(str(found))
     sample = "" if found.design is None else f", sample of {found.design}"
-    console.note(
-        f"{found.kind} standard errors of {model._estimate} estimates{sample}; {100 * found.level:g} % intervals"
-    )
+    estimate = "maximum likelihood" if found.kind == "bootstrap" else model._estimate
+    console.note(f"{found.kind} standard errors of {estimate} estimates{sample}; {100 * found.level:g} % intervals")
 
 
 def _show_word(found: list[dict[str, Any]], json: bool) -> None:

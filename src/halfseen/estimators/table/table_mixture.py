@@ -134,7 +134,7 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
         table = self._schema.encode(source, sample_weight)
         evidence = self._known_components(source.target if labels is None else labels, table.n_rows)
         unlabelled = float(getattr(self, "unlabeled_weight_", 1.0))
-        identified = bool(options.listed("fixed", getattr(self, "fixed", ())))
+        identified = bool(getattr(self, "fixed", ())) or self._recipe.names_components
         rows = replace(table, evidence=evidence)
         return resampled_rows(self, self._recipe, rows, self._params, unlabelled, identified)
 

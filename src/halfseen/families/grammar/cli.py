@@ -112,7 +112,8 @@ def data(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 def errors(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> StandardErrors:
     """Return the standard errors of the probabilities of rules, given the sentences of the fit."""
     corpus = read_corpus(request["data"], reading.get("brackets"))
-    return standard_errors(model, corpus.sentences, request["error_kind"], brackets=corpus.brackets)
+    how: dict[str, Any] = {"brackets": corpus.brackets} | options.of_errors(request)
+    return standard_errors(model, corpus.sentences, request["error_kind"], **how)
 
 
 # ---- use -------------------------------------------------------------------------------------------------------------

@@ -252,7 +252,8 @@ def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> 
 def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> StandardErrors:
     """Return the standard errors of a model, given the steps of its fit."""
     marks: dict[str, Any] = dict(_marks(model, reading))
-    return standard_errors(model, data(model, reading, request).X, request["error_kind"], **marks)
+    how = marks | options.of_errors(request)
+    return standard_errors(model, data(model, reading, request).X, request["error_kind"], **how)
 
 
 def _steps(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[pa.Table, pa.Table]:

@@ -222,8 +222,8 @@ class HMM(HMMFit):
             How many rows of the table each sequence has.
         groups, time : str or (N,) array, optional
             Column (or values) with the sequence and the time of a row. Rows are sorted by time; times have no other
-            effect, so gaps must be filled with missing steps. Of a Dask or Spark frame the names of columns; each partition
-            must have whole sequences.
+            effect, so gaps must be filled with missing steps. Of a Dask or Spark frame the names of columns; each
+            partition must have whole sequences.
         labels : optional
             What is known of the states: a label or None for each step, a set of candidates, or an (N, K) array of
             evidence; in a list like X where X is a list. Of a Dask or Spark frame the name of a column.

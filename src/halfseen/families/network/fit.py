@@ -51,7 +51,8 @@ STRENGTH = 1.0  # how far random starts move the tables of families with missing
 class NetworkRecipe(NamedTuple):
     """All that a model is built from beside its graph: options changed later do not change it.
 
-    `pseudo` are the pseudo-counts (1, S) where they do not follow from the options alone.
+    `pseudo` are the pseudo-counts (1, S) where they do not follow from the options alone; `cells` is True for single
+    cells (1, S) that are fixed.
     """
 
     prior: Any
@@ -59,6 +60,7 @@ class NetworkRecipe(NamedTuple):
     fixed: tuple[str, ...]
     tied: tuple[tuple[str, ...], ...]
     pseudo: Floats | None = None
+    cells: NDArray[np.bool_] | None = None
 
     def model(self, graph: Graph) -> BayesianNetwork:
         """Return the model."""
@@ -66,8 +68,8 @@ class NetworkRecipe(NamedTuple):
         if pseudo is None:
             pseudo = reading.read_prior(self.prior, self.sample_size, graph)
         leaf: Leaf = Tables(graph.rows, pseudo, reading.read_shared(self.tied, graph))
-        if self.fixed:
-            mask = np.zeros((1, graph.n_cells), dtype=bool)
+        if self.fixed or self.cells is not None:
+            mask = np.zeros((1, graph.n_cells), dtype=bool) if self.cells is None else self.cells.copy()
             for name in self.fixed:
                 mask[0, graph.slice(graph.names.index(name))] = True
             leaf = Frozen(leaf, mask)
@@ -165,7 +167,7 @@ class NetworkFit(NetworkMethods):
     prior: str | float | None
     equivalent_sample_size: float
     start: Mapping[str, Any] | None
-    fixed: Collection[str] | None
+    fixed: Collection[str] | Mapping[str, Any] | None
     tied: Collection[Collection[str]] | None
     n_init: int | str
 
@@ -175,7 +177,7 @@ class NetworkFit(NetworkMethods):
 
     def _make_recipe(self) -> NetworkRecipe:
         """Return what the options say of the tables."""
-        fixed = tuple(map(str, options.listed("fixed", self.fixed)))
+        fixed = tuple(map(str, self.fixed or ()))
         groups = options.listed("tied", self.tied)
         tied = tuple(tuple(group) if not isinstance(group, str) else (group,) for group in groups)
         both = set(fixed) & {name for group in tied for name in group}
@@ -183,6 +185,8 @@ class NetworkFit(NetworkMethods):
             raise ParameterError(
                 f"{sorted(both)[0]!r} cannot be both fixed and tied: a fixed table keeps its start values."
             )
+        if isinstance(self.fixed, Mapping):  # the values are given there, for some cells or all
+            fixed = ()
         absent = [name for name in fixed if name not in (self.start or {})]
         if absent:
             raise ParameterError(f"fixed: {absent[0]!r} needs a table in start= to keep.")
@@ -261,13 +265,16 @@ class NetworkFit(NetworkMethods):
             if name not in graph.names:
                 raise ParameterError(f"fixed: there is no variable {name!r}. Variables: {', '.join(graph.names)}.")
         given = reading.read_tables("start", self.start, graph)
+        cells = reading.read_fixed(self.fixed, graph)
+        if cells is not None:
+            recipe = recipe._replace(cells=~np.isnan(cells))
         by_column = dict(zip(rows.schema.names, rows.frequencies(), strict=True))
         counts = [by_column.get(name, np.zeros(card)) for name, card in zip(graph.names, graph.cards, strict=True)]
         recipe = _with_prior(recipe, graph, counts)
         model = recipe.model(graph)
         data = rows.reduced(model, graph)
         with runner(self.n_jobs, most_workers(data)) as run:
-            starts = self._starts(model, graph, counts, data, rows.mass, given, child(seed, 0))
+            starts = self._starts(model, graph, counts, data, rows.mass, given, cells, child(seed, 0))
             search = _searched(model, data, starts, options.plan(self, seed, run), graph, rows)
             best = search.best.accepted
             [step] = evaluate(model, data, [best.params], SOFT, run)
@@ -311,6 +318,7 @@ class NetworkFit(NetworkMethods):
         data: Reduced,
         mass: float,
         given: Mapping[int, Floats],
+        cells: Floats | None,
         seed: np.random.SeedSequence,
     ) -> Starts:
         """Return the tables that the restarts begin with: estimates from observed families, perturbed at random."""
@@ -333,6 +341,8 @@ class NetworkFit(NetworkMethods):
             table = np.array(leaf.maximise(first * np.exp(moves * rng.standard_normal(first.shape)), first))
             for v, own_table in given.items():
                 table[0, graph.slice(v)] = own_table.ravel()
+            if cells is not None:
+                table = np.where(np.isnan(cells), table, cells)
             params = {"tables": frozen(table)}
             return model.conform(params, params)
 
@@ -379,7 +389,7 @@ def _searched(
             where = rows.impossible(model, graph, params)
             if where is not None:
                 raise FitError(
-                    f"{where} has probability zero at the start of the fit: check the zeros in start=."
+                    f"{where} has probability zero at the start of the fit: check the zeros in start= and fixed=."
                 ) from error
         raise
 
