@@ -246,6 +246,23 @@ def test_what_is_frozen_has_no_slope_and_what_is_tied_follows_whatever_the_coord
     assert np.any(moved[0] != moved[1])
 
 
+@pytest.mark.parametrize(
+    "inside", [Categorical(3, [2, 3]), Gaussian(3, np.zeros(2), np.ones(2)), Poisson(3, np.ones(2))]
+)
+def test_the_slope_of_tied_components_is_the_gradient_along_every_coordinate(inside):
+    """Also along those that move nothing: curvatures are differences of slopes along single coordinates."""
+    rng = np.random.default_rng(1)
+    tied = Tied(inside, components=[0, 1, 0])
+    params = tied.conform(anywhere(inside, rng), anywhere(inside, rng))
+    stats = rng.gamma(2.0, size=inside.stats_shape)
+    at, slope = tied.free(params), tied.slope(stats, params)
+    for j in range(len(at)):
+        up, down = (
+            tied.complete(stats, params, tied.freed(at + side * H * np.eye(len(at))[j], params)) for side in (1, -1)
+        )
+        np.testing.assert_allclose(slope[j], (up - down) / (2 * H), rtol=1e-5, atol=1e-6)
+
+
 # ---- against EM, from the same start --------------------------------------------------------------------------------
 
 

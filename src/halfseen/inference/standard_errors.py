@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, logit
 from scipy.stats import norm, t
@@ -34,6 +35,7 @@ from halfseen.inference.information import (
 )
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
+from halfseen.leaves.wrappers import any_frozen
 
 KINDS = ("hessian", "opg", "robust", "bootstrap")
 MOST = 2000  # free parameters
@@ -225,7 +227,7 @@ def standard_errors(
     _check_maximum(gain_left(found, keep))
     outer = _outer(model, observed, found, kind, design)
     covariance = _covariance(found, outer, kind, keep)
-    notes = _notes(named, found, flat, covariance)
+    notes = _notes(named, found, flat, covariance, _held(model, shown))
     plain = None if design is None else _covariance(found, None, "hessian", keep) * _drawn(observed)
     return _result(kind, level, named, covariance, notes, model, design, plain)
 
@@ -328,21 +330,35 @@ def _complement(flat: Floats) -> Floats | None:
     return directions[:, flat.shape[1] :]
 
 
-def _notes(named: NamedParameters, found: Information, flat: Floats, covariance: Floats) -> list[str]:
+def _held(model: Any, shown: Callable[[Params], Floats]) -> NDArray[np.bool_]:
+    """Return which of the shown parameters are fixed: they stay as they are where all that is free is moved."""
+    own, blank = model._params, model._model.blank()
+    if not any_frozen(model._model):
+        return np.zeros(len(shown(own)), dtype=bool)
+    return shown(model._model.conform(blank, own)) == shown(own)
+
+
+def _notes(
+    named: NamedParameters, found: Information, flat: Floats, covariance: Floats, held: NDArray[np.bool_]
+) -> list[str]:
     """Return why a parameter has no standard error; empty where it has one."""
     moves = found.jacobian @ found.basis
     size = np.linalg.norm(moves, axis=1)
     lost = np.linalg.norm(moves @ flat, axis=1) > 1e-6 * size if flat.shape[1] else np.zeros(len(size), dtype=bool)
     sizes, directions = np.linalg.eigh(found.complete)
     without_end = np.linalg.norm(moves @ directions[:, sizes < LEAST], axis=1) > 0.1 * size  # too few units behind it
-    numbers = zip(named.values, named.bounds, lost, without_end, np.diagonal(covariance), strict=True)
+    numbers = zip(named.values, named.bounds, lost, without_end, np.diagonal(covariance), held, strict=True)
     return [
-        "boundary" if endless and not np.isfinite(bounds).any() else _note(value, bounds, bool(gone), float(var))
-        for value, bounds, gone, endless, var in numbers
+        _note(value, bounds, bool(gone), float(var), bool(endless), bool(fixed))
+        for value, bounds, gone, endless, var, fixed in numbers
     ]
 
 
-def _note(value: float, bounds: Bounds, lost: bool, var: float) -> str:
+def _note(value: float, bounds: Bounds, lost: bool, var: float, endless: bool, fixed: bool) -> str:
+    if fixed and var == 0:
+        return "fixed"
+    if endless and not np.isfinite(bounds).any():
+        return "boundary"
     if any(np.isfinite(bound) and abs(value - bound) <= NEAR for bound in bounds):
         return "boundary"
     if lost:

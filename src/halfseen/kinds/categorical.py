@@ -33,7 +33,7 @@ from halfseen.export.formula import Formula, Language
 from halfseen.kinds.doubts import FEWEST, codes_note, suspected_codes
 from halfseen.kinds.kind import Build, ColumnProfile, Contrast, Feature, Figures, Fitted, Kind, Mask
 from halfseen.kinds.wording import cut, percent, shown
-from halfseen.leaves.categorical import Categorical, read_table
+from halfseen.leaves.categorical import Categorical, read_fixed_table, read_table
 from halfseen.leaves.leaf import Floats, Leaf, Stats
 
 MANY_SPACES = 2  # in what may be a sentence
@@ -75,6 +75,27 @@ class Tabular(Kind):
             given = self._by_category(column, given)
         table = read_table(given, (n_components, block.sizes[d]), f"{column.name!r}")
         params[:, first : first + block.sizes[d]] = table
+
+    def fix(self, params: Any, mask: Any, block: Block, d: int, given: Any, n_components: int) -> None:
+        """Write the probabilities of one column that are fixed: {category: (K,)} of some, or a (K, V) table."""
+        column, first, size = block.columns[d], block.starts[d], block.sizes[d]
+        what = f"fixed[{column.name!r}]"
+        if isinstance(given, Mapping):
+            categories = column.categories or ()
+            if not set(given) <= set(categories):
+                self._refuse(column, given)
+            none = [None] * n_components
+            rows = [given.get(category, none) for category in categories]
+            if any(np.shape(row) != (n_components,) for row in rows):
+                raise ParameterError(
+                    f"{what}: each category needs a probability for each of {n_components} classes, None where free, "
+                    f"got {given!r:.80}."
+                )
+            given = list(zip(*rows, strict=True))
+        table = read_fixed_table(given, (n_components, size), what)
+        known = ~np.isnan(table)
+        params[:, first : first + size][known] = table[known]
+        mask[:, first : first + size] = known
 
     def _by_category(self, column: Column, given: Mapping[Any, Any]) -> Floats:
         """Return probabilities given by category as a table, (K, V)."""

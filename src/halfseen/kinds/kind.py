@@ -244,7 +244,7 @@ class Kind(ABC):
 
     name: ClassVar[str]
     treatment: ClassVar[str] = ""  # which variant of the kind this is
-    treatments: ClassVar[tuple[str, ...]] = ("fixed", "tied")  # how columns may be treated
+    treatments: ClassVar[tuple[str, ...]] = ("fixed", "tied", "cells")  # how columns may be treated
     parameters: ClassVar[Mapping[str, Bound]] = {}
     statistics: ClassVar[tuple[str, ...]] = ()
     scanned: ClassVar[tuple[str, ...]] = ()  # what of the summary `scan` reads off the cells
@@ -515,6 +515,27 @@ class Kind(ABC):
             for name, values in given.items()
         }
 
+    def fix(self, params: Any, mask: Any, block: Block, d: int, given: Any, n_components: int) -> None:
+        """Write the parameters of column d that a user fixed, None or NaN where they are free, and mark them.
+
+        The arrays of `params`, and of `mask` in their shape, may be written.
+        """
+        column = block.columns[d].name
+        if not isinstance(given, Mapping) and len(self.parameters) == 1:
+            given = dict.fromkeys(self.parameters, given)
+        if not isinstance(given, Mapping) or not given:
+            raise ParameterError(f"fixed[{column!r}]: expected {self.form}, None where free, got {given!r:.80}.")
+        arrays, masks = self.arrays(params), self.arrays(mask)
+        for key, values in given.items():
+            numbers = _or_free(values, f"fixed[{column!r}]: {key}", n_components)
+            known = ~np.isnan(numbers)
+            inside = 1.0 + max(0.0, self.parameters.get(key, REAL).low)  # a legal number where it is free
+            [(name, read)] = self.read_parameters(column, {key: np.where(known, numbers, inside)}, n_components).items()
+            if masks[name][:, d].any():
+                raise ParameterError(f"fixed[{column!r}]: {name} is given twice.")
+            arrays[name][known, d] = read[known]
+            masks[name][known, d] = True
+
     def check_complete(self, column: str, given: Any) -> None:
         """Refuse parameters to keep that are not given in full."""
         if isinstance(given, Mapping) and len(given) < len(self.parameters):
@@ -755,6 +776,17 @@ def check_moments(summary: Figures, block: Block, mass: Floats) -> Figures:
             how = "large that their variance overflows" if large else "small that their variance underflows"
             raise DataError(f"column {column.name!r}: its numbers are so {how}. Rescale it.")
     return summary
+
+
+def _or_free(given: Any, what: str, n_components: int) -> Floats:
+    """Return one number for each component, NaN where a user left it free."""
+    try:
+        numbers = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.zeros(0)
+    if numbers.shape != (n_components,):
+        raise ParameterError(f"{what}: expected {n_components} numbers, None where free, got {given!r:.80}.")
+    return numbers
 
 
 def read_numbers(given: Any, what: str, n_components: int, bound: Bound) -> Floats:

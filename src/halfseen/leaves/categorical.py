@@ -433,3 +433,36 @@ def read_table(value: Any, shape: tuple[int, ...], what: str) -> Floats:
             "Divide each row by its sum."
         )
     return table
+
+
+def read_fixed_table(value: Any, shape: tuple[int, ...], what: str) -> Floats:
+    """Check a table of probabilities of which some are given, None or NaN where they are free; return NaN there.
+
+    Where those given in a row sum to one, the others are 0, which is given too.
+
+    Examples
+    --------
+    >>> read_fixed_table([[1.0, None, None], [None, 0.2, None]], (2, 3), "table")
+    array([[1. , 0. , 0. ],
+           [nan, 0.2, nan]])
+    """
+    try:
+        table = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{what}: expected probabilities, None where they are free, got {value!r:.80}.") from None
+    if table.shape != shape:
+        raise ParameterError(f"{what}: expected shape {shape}, got {table.shape}.")
+    free = np.isnan(table)
+    if not np.all(free | ((table >= 0) & (table <= 1))):
+        raise ParameterError(
+            f"{what}: probabilities must be between 0 and 1, or None where free, got {table.tolist()}."
+        )
+    sums = np.nansum(table, axis=-1)
+    off = np.atleast_1d((sums > 1 + SUM_TOLERANCE) | (~free.any(axis=-1) & (sums < 1 - SUM_TOLERANCE)))
+    if off.any():
+        row = int(np.flatnonzero(off)[0])
+        raise ParameterError(
+            f"{what}: the probabilities given in row {row} sum to {float(np.ravel(sums)[row]):.6g}, but those of a row "
+            "sum to 1. Leave one of them free (None), or correct them."
+        )
+    return np.where(free & (sums >= 1 - SUM_TOLERANCE)[..., None], 0.0, table)

@@ -501,6 +501,13 @@ def unwrapped(leaf: Leaf) -> Leaf:
     return leaf
 
 
+def any_frozen(leaf: Leaf) -> bool:
+    """Whether parameters are fixed, in this leaf or in one inside it."""
+    if isinstance(leaf, Wrapped):
+        return isinstance(leaf, Frozen) or any_frozen(leaf.leaf)
+    return any(map(any_frozen, getattr(leaf, "leaves", {}).values()))
+
+
 def _table_inside(leaf: Leaf) -> Categorical:
     leaf = unwrapped(leaf)
     if not isinstance(leaf, Categorical):

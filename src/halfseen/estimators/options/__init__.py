@@ -18,6 +18,7 @@ from halfseen.estimators.options.shared import (
 from halfseen.estimators.options.values import (
     flag,
     listed,
+    listed_or_mapping,
     mapping,
     number,
     one_of,
@@ -38,6 +39,7 @@ __all__ = [
     "declared",
     "flag",
     "listed",
+    "listed_or_mapping",
     "mapping",
     "number",
     "one_of",

@@ -73,6 +73,11 @@ def listed(name: str, value: Any) -> tuple[Any, ...]:
     return () if value is None else tuple(value)
 
 
+def listed_or_mapping(name: str, value: Any) -> tuple[Any, ...] | Mapping[Any, Any]:
+    """Return a list of names, or a mapping from names to values."""
+    return value if isinstance(value, Mapping) else listed(name, value)
+
+
 def pseudo_counts(name: str, value: Any, words: Collection[str] = ("row",)) -> str | float | None:
     """Return one of the words, a number of pseudo-counts above 0, or None for none."""
     if value is None or (isinstance(value, str) and value in words):

@@ -25,6 +25,9 @@ from halfseen.leaves.wrappers import unwrapped
 from halfseen.registry import kinds
 from halfseen.structures.independent import Independent
 
+TIED = "tied"  # treatment of columns whose parameters classes share: all of them, or in groups, "tied 0 0 1"
+CELLS = "cells"  # treatment of columns of which some parameters are fixed
+
 Summary = dict[str, Figures]  # what the leaves must know of the whole table, by block: moments, counts of categories
 
 
@@ -116,6 +119,7 @@ class Recipe(NamedTuple):
     ridge : float            what is added to the variances of that block
     observed : bool          whether the mixing weights have no prior
     design : Design or None  covariates that the mixing weights depend on
+    masks : tree or None     single parameters that are fixed: {"mix": mask, "emit": {block: mask}}, any of these
     """
 
     schema: Schema
@@ -129,6 +133,12 @@ class Recipe(NamedTuple):
     ridge: float = 0.0
     observed: bool = False
     design: Design | None = None
+    masks: Params = None
+
+    @property
+    def names_components(self) -> bool:
+        """Whether constraints name components by number: single parameters that are fixed, groups that are tied."""
+        return self.masks is not None or any(" " in block.treatment for block in self.schema.each_block())
 
     def model(self) -> Mixture:
         """Build the mixture: mixing weights and one leaf per block of columns."""
@@ -143,16 +153,42 @@ class Recipe(NamedTuple):
             mix = Logit(n_components, self.design.largest, rows)
         if "weights" in self.fixed:
             mix = Frozen(Cells(1, [n_components], axes=(1,)))
-        leaves = {block.name: _leaf(block, self.summary[block.name], build) for block in self.schema.each_block()}
+        masks = self.masks or {}
+        if "mix" in masks:
+            mix = Frozen(mix, masks["mix"])
+        inside = masks.get("emit", {})
+        leaves = {
+            block.name: _leaf(block, self.summary[block.name], build, inside.get(block.name))
+            for block in self.schema.each_block()
+        }
         return Mixture(Independent(), {"mix": mix, "emit": Product(n_components, leaves)})
 
 
-def _leaf(block: Block, summary: Figures, build: Build) -> Leaf:
-    """Return the leaf of a block; wrapped where its columns are fixed or tied."""
+def _leaf(block: Block, summary: Figures, build: Build, mask: Params = None) -> Leaf:
+    """Return the leaf of a block; wrapped where its columns, or the entries of the mask, are fixed, or tied."""
     if block.treatment == "fixed":
         return Frozen(block.kind.leaf(block, summary, build._replace(prior=None)))
     leaf = block.kind.leaf(block, summary, build)
-    return Tied(leaf, components=[0] * leaf.n_components) if block.treatment == "tied" else leaf
+    if mask is not None:
+        return Frozen(leaf, mask)
+    groups = tied_groups(block.treatment, leaf.n_components)
+    return leaf if groups is None else Tied(leaf, components=groups)
+
+
+def tied_groups(treatment: str, n_components: int) -> list[int] | None:
+    """Return the group of each component of a block that is tied; None where it is not.
+
+    Examples
+    --------
+    >>> tied_groups("tied", 2), tied_groups("tied 0 0 2", 3), tied_groups("fixed", 2)
+    ([0, 0], [0, 0, 2], None)
+    """
+    word, *groups = treatment.split(" ")
+    if word != TIED:
+        return None
+    if not all(text.isdecimal() for text in groups):
+        raise ParameterError(f"a column cannot be {treatment!r:.80}.")
+    return [int(text) for text in groups] or [0] * n_components
 
 
 # ---- values given by the user --------------------------------------------------------------------------------------

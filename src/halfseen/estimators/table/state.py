@@ -29,7 +29,7 @@ from halfseen.estimators.state import (
     training_of,
 )
 from halfseen.estimators.table.cells import decoded
-from halfseen.estimators.table.emission_builder import Summary, unit_summary
+from halfseen.estimators.table.emission_builder import TIED, Summary, unit_summary
 from halfseen.leaves.leaf import Floats
 from halfseen.registry import kinds
 
@@ -121,10 +121,16 @@ def read_schema(columns: Any, named: Any) -> Schema:
     if len(set(found.names)) < len(found.names):
         raise ParameterError("two columns have one name.")
     treated = {column["name"]: column["treatment"] for column in columns if column["treatment"] is not None}
-    wrong = [treated[c.name] for c in found.columns if treated.get(c.name, "fixed") not in c.kind.treatments]
+    wrong = [treated[c.name] for c in found.columns if _word(treated.get(c.name, "fixed")) not in c.kind.treatments]
     if wrong:
         raise ParameterError(f"a column cannot be {wrong[0]!r:.80}.")
     return found.arrange(treated)
+
+
+def _word(treatment: Any) -> Any:
+    """Return a treatment without the groups of classes that are tied."""
+    grouped = isinstance(treatment, str) and treatment.startswith(f"{TIED} ")
+    return TIED if grouped else treatment
 
 
 def _read_column(record: Any) -> Column:

@@ -87,7 +87,7 @@ class CovariateMixture(MixtureFit):
             return X, None
         if is_elsewhere(X) or hasattr(X, "__halfseen_lanes__"):
             raise ParameterError("covariates: rows that other processes hold (Dask, Spark, Ray) cannot have them yet.")
-        if "weights" in options.listed("fixed", self.fixed):
+        if "weights" in (self.fixed or ()):
             raise ParameterError("covariates: shares that depend on them cannot be fixed. Leave 'weights' free.")
         if isinstance(covariates, str):
             X, found = part(X, variables_of(covariates)[0])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from halfseen.assign import SOFT
 from halfseen.data import CHUNK, Chunk, Design, Evidence, FastEncodingFailed, Schema, Source, Table, row_weight
@@ -31,7 +31,7 @@ from halfseen.errors import DataError, ParameterError, SeparationWarning, warn
 from halfseen.estimators import convergence, options
 from halfseen.estimators.selection import FittedComponents
 from halfseen.estimators.state import Origin
-from halfseen.estimators.table import emission_builder
+from halfseen.estimators.table import constraints, emission_builder
 from halfseen.estimators.table.column_events import blank_notes, check_seen, column_notes, degenerate_notes
 from halfseen.estimators.table.profile import fitted_blocks
 from halfseen.estimators.table.state import fingerprint
@@ -68,8 +68,8 @@ class MixtureFit(TableMixture):
     prior: str | float | None = "row"
     init: str = "mixed"
     start: Mapping[str, Any] | None = None
-    fixed: Collection[str] | None = ()
-    tied: Collection[str] | None = ()
+    fixed: Collection[str] | Mapping[str, Any] | None = ()
+    tied: Collection[str] | Mapping[str, Any] | None = ()
     n_init: int | str = "auto"
     variance_floor: float | str = "resolution"
     reg_covar: float = 0.0
@@ -132,12 +132,7 @@ class MixtureFit(TableMixture):
     def _arranged(self, schema: Schema) -> Schema:
         """Check the columns that options name, and give those that are treated apart blocks of their own."""
         emission_builder.read_names(list(self.start or ()), schema, "start")
-        fixed = emission_builder.read_names(options.listed("fixed", self.fixed), schema, "fixed")
-        tied = emission_builder.read_names(options.listed("tied", self.tied), schema, "tied")
-        if "weights" in tied or set(fixed) & set(tied):
-            raise ParameterError("tied: 'weights' cannot be tied, and a column cannot be both fixed and tied.")
-        emission_builder.check_fixed(fixed, self.start or {}, schema)
-        treatment = {name: "fixed" for name in fixed if name != "weights"} | dict.fromkeys(tied, "tied")
+        treatment = constraints.treatments(self.fixed, self.tied, self.start or {}, schema, self._given_size)
         texts = schema.texts
         if self.text != "multinomial":
             if set(texts) & set(treatment):
@@ -165,14 +160,26 @@ class MixtureFit(TableMixture):
             emission_builder.read_prior(self.prior),
             options.variance_floor("variance_floor", self.variance_floor),
         )
-        fixed, ridge = options.listed("fixed", self.fixed), float(self.reg_covar)
-        return emission_builder.Recipe(
+        fixed, ridge = constraints.whole_columns(self.fixed), float(self.reg_covar)
+        recipe = emission_builder.Recipe(
             self._schema, summary, n_components, prior, floor, fixed, None, covariance, ridge, design=self._design
         )
+        cells = constraints.fixed_cells(self.fixed)
+        if not cells:
+            return recipe
+        masks = constraints.with_fixed(recipe.model().blank(), cells, self._schema, n_components)[1]
+        return recipe._replace(masks=masks)
+
+    @property
+    def _given_size(self) -> int | None:
+        """The number of components where the options give one."""
+        return None
 
     def _overlaid(self, params: Params, n_components: int, covariance: str) -> Params:
         """Return the parameters with those that the user gave put in their place."""
-        return emission_builder.overlay(params, self.start or {}, self._schema, n_components)
+        started = emission_builder.overlay(params, self.start or {}, self._schema, n_components)
+        cells = constraints.fixed_cells(self.fixed)
+        return constraints.with_fixed(started, cells, self._schema, n_components)[0] if cells else started
 
     def _labelled(self, table: Table, y: Any) -> Table:
         """Return a table with what is known of its classes, its rows weighted as in a fit."""
@@ -188,6 +195,13 @@ class MixtureFit(TableMixture):
     def _keeps_order(self) -> bool:
         """Whether options identify some components, which then keep their order."""
         return bool(self.start or self.fixed or self.tied)
+
+    def _reorder(self, places: NDArray[np.int64]) -> None:
+        if self._recipe.names_components:
+            raise ParameterError(
+                "fixed= and tied= name classes by number: the classes keep their order. Use rename to give them names."
+            )
+        super()._reorder(places)
 
     def _search(
         self,

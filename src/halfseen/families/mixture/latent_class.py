@@ -60,10 +60,13 @@ class LatentClass(UnsupervisedMixture):
     start : mapping, optional
         Parameters to start from, by name, any subset. For example {"weights": [...], "color": {"red": [p, q], "blue":
         [...]}, "age": {"mean": [...], "sd": [...]}, "visits": [rate, rate]}, with one number per class in each list.
-    fixed : list of str, optional
-        Parameters that keep their start value exactly, by name. Names are those of columns, or "weights".
-    tied : list of str, optional
-        Columns with the same parameters in all components.
+    fixed : list of str, or mapping, optional
+        Parameters that keep their start value exactly, by name. Names are those of columns, or "weights". A mapping
+        gives the values themselves, as in `start` with None where a parameter is free: {"q1": {"yes": [1.0, None]},
+        "age": {"mean": [0.0, None]}, "weights": [0.2, None, None]}.
+    tied : list of str, or mapping, optional
+        Columns with the same parameters in all components. A mapping gives the groups of classes that share them:
+        {"q1": [[0, 1], [2]]}; classes that are in no group have their own.
     n_init : int or "auto", default "auto"
         Number of starts, each run on its own; those that clearly end below the best are dropped. "auto": 16, doubled up
         to 128 until three of them reach the best log-likelihood (within 0.001). (scikit-learn's mixtures make one
@@ -146,8 +149,8 @@ class LatentClass(UnsupervisedMixture):
     prior: str | float | None = "row"
     init: str = "mixed"
     start: Mapping[str, Any] | None = None
-    fixed: Collection[str] | None = ()
-    tied: Collection[str] | None = ()
+    fixed: Collection[str] | Mapping[str, Any] | None = ()
+    tied: Collection[str] | Mapping[str, Any] | None = ()
     n_init: int | str = "auto"
     stop: str = "gain"
     tol: float = 1e-8
@@ -165,6 +168,12 @@ class LatentClass(UnsupervisedMixture):
         "prior": options.Deviation(
             "a table of categories often has cells that no row shows, whose estimates would be on the boundary",
             default="row",
+        ),
+        "fixed": options.Deviation(
+            "single parameters can be fixed too", type="list of str, or mapping", check=options.listed_or_mapping
+        ),
+        "tied": options.Deviation(
+            "classes can be tied in groups too", type="list of str, or mapping", check=options.listed_or_mapping
         ),
     }
 

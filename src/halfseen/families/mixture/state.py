@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from halfseen.data import Schema
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.state import OF_ALL, State, Training, check_shapes, is_number, read_labels, restore_training
+from halfseen.estimators.state import (
+    OF_ALL,
+    State,
+    Training,
+    check_shapes,
+    is_number,
+    named_arrays,
+    read_labels,
+    restore_training,
+)
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table import state as table_state
 from halfseen.families.mixture import membership
 from halfseen.kinds.gaussian import COVARIANCES
 from halfseen.leaves.leaf import Floats
+from halfseen.leaves.limits import Params
 
 if TYPE_CHECKING:
     from halfseen.families.mixture.fit import MixtureFit
@@ -53,6 +65,8 @@ def taken(model: MixtureFit) -> State:
         },
     }
     tensors = table_state.arrays_of(model, recipe.summary) | ({} if member is None else membership.arrays(member))
+    if recipe.masks is not None:
+        tensors |= {name: mask.astype(np.float64) for name, mask in named_arrays("fixed", recipe.masks).items()}
     return State(record, tensors if recipe.masses is None else {**tensors, "masses": recipe.masses})
 
 
@@ -62,8 +76,10 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     model: Estimator = table_state.opened(cls, record, RECORD)
     tensors = table_state.with_scanned(model._schema, tensors)
     recipe = _recipe(model._schema, record["model"], tensors)
+    recipe = recipe._replace(masks=_masks(recipe, tensors))
     model._recipe, model._model = recipe, recipe.model()
     others = {"masses": recipe.masses.shape} if recipe.masses is not None else {}
+    others |= {name: mask.shape for name, mask in named_arrays("fixed", recipe.masks or {}).items()}
     if record["model"].get("covariates") is not None:
         model._membership = membership.read(recipe, record["model"]["covariates"], tensors)
         others |= {name: tensors[name].shape for name in membership.ARRAYS}
@@ -79,6 +95,33 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     elif not hasattr(model, "_stats"):
         raise ParameterError("the statistics of the fit are missing.")
     return model
+
+
+def _masks(recipe: emission_builder.Recipe, tensors: Mapping[str, Floats]) -> Params:
+    """Return the masks of parameters that are fixed one by one; None where there are none."""
+    blank = recipe.model().blank()
+    blocks = [block.name for block in recipe.schema.each_block() if block.treatment == emission_builder.CELLS]
+    wanted = {"emit": {name: blank["emit"][name] for name in blocks}}
+    if "fixed/mix" in tensors:
+        wanted["mix"] = blank["mix"]
+    shapes = {name: array.shape for name, array in named_arrays("fixed", wanted).items()}
+    found = {name: array for name, array in tensors.items() if name.startswith("fixed/")}
+    if not shapes and not found:
+        return None
+    check_shapes(found, shapes)
+    if any(not np.isin(mask, (0.0, 1.0)).all() for mask in found.values()):
+        raise ParameterError("fixed: a mask has numbers other than 0 and 1.")
+    return _filled("fixed", wanted, found)
+
+
+def _filled(name: str, like: Params, masks: Mapping[str, Floats]) -> Params:
+    """Return masks in the tree of parameters `like`, each found by its place in the tree."""
+    if isinstance(like, Mapping):
+        return {part: _filled(f"{name}/{part}", inside, masks) for part, inside in like.items()}
+    if isinstance(like, tuple):
+        named = zip(like._fields, like, strict=True)  # type: ignore[attr-defined]
+        return type(like)(*(_filled(f"{name}/{part}", inside, masks) for part, inside in named))
+    return masks[name] == 1.0
 
 
 def _recipe(schema: Schema, found: Any, tensors: Mapping[str, Floats]) -> emission_builder.Recipe:

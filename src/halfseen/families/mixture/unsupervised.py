@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -59,7 +59,14 @@ class UnsupervisedMixture(CovariateMixture, SelectsModels):
     @property
     def _option_by_class(self) -> str:
         """Name the option that gives a value for each class, if there is one."""
-        return "start" if self.start else ""
+        by_class = {"start": self.start, "fixed": self.fixed, "tied": self.tied}
+        return next((name for name, given in by_class.items() if given and isinstance(given, Mapping)), "")
+
+    @property
+    def _given_size(self) -> int | None:
+        """The number of classes where the options give one."""
+        sizes = selection.read_sizes(self.n_components)
+        return sizes[0] if len(sizes) == 1 else None
 
     @rollback_on_error
     def fit(

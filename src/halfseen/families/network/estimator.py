@@ -70,8 +70,9 @@ class BayesNet(NetworkFit):
     start : mapping, optional
         Parameters to start from, by name, any subset. Tables by variable: an axis for each parent, the last for the
         states, as in `params_`.
-    fixed : list of str, optional
-        Parameters that keep their start value exactly, by name. Variables whose table is in `start`.
+    fixed : list of str, or mapping, optional
+        Parameters that keep their start value exactly, by name. Variables whose table is in `start`. A mapping gives
+        the tables themselves, with None or NaN in cells that are free; the free cells of a row share what is left.
     tied : list of groups of str, optional
         Variables that share one table. For example [("xray1", "xray2")]. Their tables must have one shape.
     n_init : int or "auto", default "auto"
@@ -137,7 +138,7 @@ class BayesNet(NetworkFit):
     prior: str | float | None = "row"
     equivalent_sample_size: float = 10.0
     start: Mapping[str, Any] | None = None
-    fixed: Collection[str] | None = ()
+    fixed: Collection[str] | Mapping[str, Any] | None = ()
     tied: Collection[Collection[str]] | None = ()
     n_init: int | str = "auto"
     stop: str = "gain"
@@ -165,6 +166,9 @@ class BayesNet(NetworkFit):
             'of the variable are and half evenly. "bdeu": `equivalent_sample_size` rows in all, spread evenly over the '
             "cells of each table. None: maximum likelihood.",
             check=partial(options.pseudo_counts, words=("row", "bdeu")),
+        ),
+        "fixed": options.Deviation(
+            "single cells of tables can be fixed too", type="list of str, or mapping", check=options.listed_or_mapping
         ),
         "tied": options.Deviation(
             "variables share a table with each other, not among the components of one hidden variable",

@@ -21,6 +21,7 @@ from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.table.column_events import blank_notes
 from halfseen.families.network import reading
+from halfseen.families.network.hidden_order import in_order_of, permuted
 from halfseen.families.network.methods import NetworkMethods
 from halfseen.families.network.model import (
     BayesianNetwork,
@@ -51,7 +52,8 @@ STRENGTH = 1.0  # how far random starts move the tables of families with missing
 class NetworkRecipe(NamedTuple):
     """All that a model is built from beside its graph: options changed later do not change it.
 
-    `pseudo` are the pseudo-counts (1, S) where they do not follow from the options alone.
+    `pseudo` are the pseudo-counts (1, S) where they do not follow from the options alone; `cells` is True for single
+    cells (1, S) that are fixed.
     """
 
     prior: Any
@@ -59,6 +61,7 @@ class NetworkRecipe(NamedTuple):
     fixed: tuple[str, ...]
     tied: tuple[tuple[str, ...], ...]
     pseudo: Floats | None = None
+    cells: NDArray[np.bool_] | None = None
 
     def model(self, graph: Graph) -> BayesianNetwork:
         """Return the model."""
@@ -66,8 +69,8 @@ class NetworkRecipe(NamedTuple):
         if pseudo is None:
             pseudo = reading.read_prior(self.prior, self.sample_size, graph)
         leaf: Leaf = Tables(graph.rows, pseudo, reading.read_shared(self.tied, graph))
-        if self.fixed:
-            mask = np.zeros((1, graph.n_cells), dtype=bool)
+        if self.fixed or self.cells is not None:
+            mask = np.zeros((1, graph.n_cells), dtype=bool) if self.cells is None else self.cells.copy()
             for name in self.fixed:
                 mask[0, graph.slice(graph.names.index(name))] = True
             leaf = Frozen(leaf, mask)
@@ -165,7 +168,7 @@ class NetworkFit(NetworkMethods):
     prior: str | float | None
     equivalent_sample_size: float
     start: Mapping[str, Any] | None
-    fixed: Collection[str] | None
+    fixed: Collection[str] | Mapping[str, Any] | None
     tied: Collection[Collection[str]] | None
     n_init: int | str
 
@@ -175,7 +178,7 @@ class NetworkFit(NetworkMethods):
 
     def _make_recipe(self) -> NetworkRecipe:
         """Return what the options say of the tables."""
-        fixed = tuple(map(str, options.listed("fixed", self.fixed)))
+        fixed = tuple(map(str, self.fixed or ()))
         groups = options.listed("tied", self.tied)
         tied = tuple(tuple(group) if not isinstance(group, str) else (group,) for group in groups)
         both = set(fixed) & {name for group in tied for name in group}
@@ -183,6 +186,8 @@ class NetworkFit(NetworkMethods):
             raise ParameterError(
                 f"{sorted(both)[0]!r} cannot be both fixed and tied: a fixed table keeps its start values."
             )
+        if isinstance(self.fixed, Mapping):  # the values are given there, for some cells or all
+            fixed = ()
         absent = [name for name in fixed if name not in (self.start or {})]
         if absent:
             raise ParameterError(f"fixed: {absent[0]!r} needs a table in start= to keep.")
@@ -261,13 +266,16 @@ class NetworkFit(NetworkMethods):
             if name not in graph.names:
                 raise ParameterError(f"fixed: there is no variable {name!r}. Variables: {', '.join(graph.names)}.")
         given = reading.read_tables("start", self.start, graph)
+        cells = reading.read_fixed(self.fixed, graph)
+        if cells is not None:
+            recipe = recipe._replace(cells=~np.isnan(cells))
         by_column = dict(zip(rows.schema.names, rows.frequencies(), strict=True))
         counts = [by_column.get(name, np.zeros(card)) for name, card in zip(graph.names, graph.cards, strict=True)]
         recipe = _with_prior(recipe, graph, counts)
         model = recipe.model(graph)
         data = rows.reduced(model, graph)
         with runner(self.n_jobs, most_workers(data)) as run:
-            starts = self._starts(model, graph, counts, data, rows.mass, given, child(seed, 0))
+            starts = self._starts(model, graph, counts, data, rows.mass, given, cells, child(seed, 0))
             search = _searched(model, data, starts, options.plan(self, seed, run), graph, rows)
             best = search.best.accepted
             [step] = evaluate(model, data, [best.params], SOFT, run)
@@ -293,6 +301,11 @@ class NetworkFit(NetworkMethods):
             recipe=recipe,
         )
 
+    def _in_fitted_order(self, params: Params) -> Params:
+        """Return a draw of the parameters with exchangeable hidden states in the order of the fit."""
+        hidden = self._relabelled(self._graph, self._schema)
+        return {"tables": frozen(in_order_of(self._graph, params["tables"], self._params["tables"], hidden))}
+
     def _relabelled(self, graph: Graph, schema: Schema) -> list[int]:
         """Return hidden variables whose states are exchangeable: they are sorted, the most frequent first."""
         if self.start or self.fixed or self.tied:
@@ -311,6 +324,7 @@ class NetworkFit(NetworkMethods):
         data: Reduced,
         mass: float,
         given: Mapping[int, Floats],
+        cells: Floats | None,
         seed: np.random.SeedSequence,
     ) -> Starts:
         """Return the tables that the restarts begin with: estimates from observed families, perturbed at random."""
@@ -333,6 +347,8 @@ class NetworkFit(NetworkMethods):
             table = np.array(leaf.maximise(first * np.exp(moves * rng.standard_normal(first.shape)), first))
             for v, own_table in given.items():
                 table[0, graph.slice(v)] = own_table.ravel()
+            if cells is not None:
+                table = np.where(np.isnan(cells), table, cells)
             params = {"tables": frozen(table)}
             return model.conform(params, params)
 
@@ -379,19 +395,9 @@ def _searched(
             where = rows.impossible(model, graph, params)
             if where is not None:
                 raise FitError(
-                    f"{where} has probability zero at the start of the fit: check the zeros in start=."
+                    f"{where} has probability zero at the start of the fit: check the zeros in start= and fixed=."
                 ) from error
         raise
-
-
-def permuted(graph: Graph, cells: Floats, v: int, order: NDArray[np.int64]) -> Floats:
-    """Return cells (1, S) with the states of a variable in another order, in its own table and its children's."""
-    out = np.array(cells)
-    for family in (v, *graph.children[v]):
-        axis = graph.members[family].index(v)
-        table = cells[0, graph.slice(family)].reshape(graph.shapes[family])
-        out[0, graph.slice(family)] = np.take(table, order, axis=axis).ravel()
-    return out
 
 
 def matched(name: str, states: Sequence[Any], categories: Sequence[Any]) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.leaves.categorical import read_table
+from halfseen.leaves.categorical import read_fixed_table, read_table
 from halfseen.leaves.leaf import Floats
 from halfseen.structures.graph import Graph
 
@@ -182,14 +182,32 @@ def read_tables(what: str, tables: Any, graph: Graph) -> dict[int, Floats]:
     """Read tables of probabilities by variable: arrays with an axis for each parent, then the states."""
     found = {}
     for name, table in options.mapping(what, tables).items():
-        if name not in graph.names:
-            raise ParameterError(f"{what}: there is no variable {name!r}. Variables: {', '.join(graph.names)}.")
-        v = graph.names.index(name)
-        family = graph.names[v] + (
-            "" if not graph.parents[v] else f" | {', '.join(graph.names[p] for p in graph.parents[v])}"
-        )
-        found[v] = read_table(table, graph.shapes[v], f"{what}[{name!r}], P({family})")
+        v = _variable(what, name, graph)
+        found[v] = read_table(table, graph.shapes[v], _titled(what, v, graph))
     return found
+
+
+def _variable(what: str, name: str, graph: Graph) -> int:
+    if name not in graph.names:
+        raise ParameterError(f"{what}: there is no variable {name!r}. Variables: {', '.join(graph.names)}.")
+    return graph.names.index(name)
+
+
+def _titled(what: str, v: int, graph: Graph) -> str:
+    """Return what a table is called in a message: start['X'], P(X | Y)."""
+    name, parents = graph.names[v], ", ".join(graph.names[p] for p in graph.parents[v])
+    return f"{what}[{name!r}], P({name}{f' | {parents}' if parents else ''})"
+
+
+def read_fixed(fixed: Any, graph: Graph) -> Floats | None:
+    """Return the cells that are fixed by a mapping of tables, (1, S), NaN where they are free; None without one."""
+    if not isinstance(fixed, Mapping) or not fixed:
+        return None
+    cells = np.full((1, graph.n_cells), np.nan)
+    for name, table in fixed.items():
+        v = _variable("fixed", name, graph)
+        cells[0, graph.slice(v)] = read_fixed_table(table, graph.shapes[v], _titled("fixed", v, graph)).ravel()
+    return cells
 
 
 def read_shared(tied: Any, graph: Graph) -> np.ndarray[Any, Any] | None:

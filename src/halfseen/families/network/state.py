@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from halfseen.errors import ParameterError
 from halfseen.estimators import options, state
 from halfseen.estimators.state import State, is_number, is_texts
@@ -49,6 +51,8 @@ def taken(model: NetworkFit) -> State:
         tensors["stats/tables"] = model._stats[None]
     if recipe.pseudo is not None:
         tensors["prior/tables"] = recipe.pseudo
+    if recipe.cells is not None:
+        tensors["fixed/tables"] = recipe.cells.astype(np.float64)
     return State(record, tensors)
 
 
@@ -61,10 +65,13 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
     cells = sum(prod(len(model._states[m]) for m in (*own, name)) for name, own in plan.parents.items())
     if cells > MOST:
         raise ParameterError(f"model: its tables have {cells:,} cells, more than {MOST:,}.")
-    expected = ["params/tables", *(name for name in ("stats/tables", "prior/tables") if name in tensors)]
+    expected = [
+        "params/tables",
+        *(name for name in ("stats/tables", "prior/tables", "fixed/tables") if name in tensors),
+    ]
     state.check_shapes(tensors, dict.fromkeys(expected, (1, cells)))
     model._graph = reading.graph_of(plan, model._states)
-    model._recipe = _read_recipe(inside, model._states, tensors.get("prior/tables"))
+    model._recipe = _read_recipe(inside, model._states, tensors.get("prior/tables"), tensors.get("fixed/tables"))
     model._model = model._recipe.model(model._graph)
     model._params = {"tables": frozen(tensors["params/tables"])}
     state.check_params(model._model, model._params)
@@ -97,7 +104,9 @@ def _variables(found: Any) -> tuple[Plan, dict[str, tuple[Any, ...]]]:
     return Plan(parents), states
 
 
-def _read_recipe(found: Mapping[str, Any], states: Mapping[str, Any], pseudo: Floats | None) -> NetworkRecipe:
+def _read_recipe(
+    found: Mapping[str, Any], states: Mapping[str, Any], pseudo: Floats | None, cells: Floats | None
+) -> NetworkRecipe:
     fixed, tied = found["fixed"], found["tied"]
     if (
         not is_texts(fixed)
@@ -111,7 +120,10 @@ def _read_recipe(found: Mapping[str, Any], states: Mapping[str, Any], pseudo: Fl
         raise ParameterError("model: the pseudo-counts of its prior are not there.")
     if pseudo is not None:
         state.check_counts(pseudo)
-    return NetworkRecipe(found["prior"], size, tuple(fixed), tuple(map(tuple, tied)), pseudo)
+    if cells is not None and not np.isin(cells, (0.0, 1.0)).all():
+        raise ParameterError("model: its mask of fixed cells has numbers other than 0 and 1.")
+    mask = None if cells is None else cells == 1.0
+    return NetworkRecipe(found["prior"], size, tuple(fixed), tuple(map(tuple, tied)), pseudo, mask)
 
 
 def _check_columns(model: NetworkFit) -> None:
