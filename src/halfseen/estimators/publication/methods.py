@@ -49,6 +49,9 @@ def methods_paragraph(model: Any) -> str:
 
 def _sentences(model: Any) -> Iterator[str]:
     yield f"A {model._paper_name}{_size(model)} was fitted to {_data(model)} by {_estimator(model)}."
+    if getattr(model, "_membership", None) is not None:
+        listed = ", ".join(model._membership.recipe.design.variables)
+        yield f"Class membership depends on covariates by a multinomial logit model: {listed}."
     yield from _chosen(model)
     yield from _search(model)
     yield _units(model)
