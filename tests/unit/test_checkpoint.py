@@ -158,7 +158,7 @@ def test_the_posterior_goes_on_too(path):
     model = hs.LatentClass(2, random_state=0).fit(ROWS)
 
     def draws():
-        return hs.posterior(model, ROWS, n_draws=20, burn_in=5).draws["weights"]
+        return hs.posterior(model, ROWS, n_draws=20, burn_in=5, min_ess=0).draws["weights"]
 
     whole, _ = leave(path, draws)
     with hs.checkpoint(path) as record:

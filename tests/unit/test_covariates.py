@@ -518,7 +518,7 @@ def test_with_a_prior_separated_classes_have_an_estimate_that_rests_on_it():
 
 
 def test_the_paragraph_on_methods_says_what_membership_depends_on(model):
-    assert "Class membership depended on covariates (age) by a multinomial logit" in hs.methods_paragraph(model)
+    assert "depends on covariates by a multinomial logit model: age" in hs.methods_paragraph(model)
 
 
 @pytest.mark.thorough

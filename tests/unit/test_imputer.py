@@ -1,6 +1,7 @@
 """Imputation as inference: proper draws, a scikit-learn transformer, and Rubin's rules."""
 
 import pickle
+from copy import copy
 
 import numpy as np
 import pandas as pd
@@ -98,7 +99,22 @@ def test_draws_of_cells_spread_as_the_conditional_says():
     residual = drawn - 2 * x[:250]
     assert residual.std() == pytest.approx(0.5, rel=0.1)
     assert np.corrcoef(drawn.ravel(), np.tile(x[:250], 40))[0, 1] > 0.9
-    assert drawn.mean(axis=1).std() > 0.02  # parameters differ: with fixed ones it would be 0.5 / sqrt(250) = 0.03
+
+
+def test_every_table_has_its_own_parameters():
+    """With no noise around y = a + b x, all that differs between tables are the parameters."""
+    x = np.linspace(-1, 1, 60)
+    y = x**2  # the line through it depends on the weights of the rows
+    y[::3] = np.nan
+    X = np.column_stack([x, y])
+    imputer = hs.Imputer(hs.GaussianMixture(1), draws=3, random_state=0).fit(X)
+    for d, table in enumerate(imputer.multiple(X)):
+        model = copy(imputer.model_)
+        fixed = model.impute(X, draw=True, random_state=np.random.default_rng(imputer._seed(1, d)))
+        model._params = imputer._params[d]
+        own = model.impute(X, draw=True, random_state=np.random.default_rng(imputer._seed(1, d)))
+        assert_array_equal(table, own)
+        assert not np.allclose(table, fixed, atol=0.01)
 
 
 def test_weights_of_the_bayesian_bootstrap():

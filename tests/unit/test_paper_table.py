@@ -144,6 +144,22 @@ def test_other_families(birds):
         hs.paper_table(hs.WordAligner())
 
 
+def test_coefficients_of_covariates():
+    data = hs.load_penguins()
+    X, Z = data[["bill_length_mm", "sex"]], data[["year"]]
+    model = hs.LatentClass(2, prior=None, random_state=0).fit(X, covariates=Z)
+    assert any("means over the covariates" in note for note in model.table().notes)
+    errors = hs.standard_errors(model, X, covariates=Z)
+    frame = errors.to_frame()
+    row = frame[(frame["column"] == "(membership)") & (frame["value"] == "year") & (frame["note"] == "")]
+    shown = [cell for cell in cells(model.table(errors), "year") if "–" not in cell]
+    for cell, estimate, se in zip(shown, row["estimate"], row["se"], strict=True):
+        value, error = cell.rstrip(")").split(" (")
+        assert float(value) == pytest.approx(estimate, abs=0.01)
+        assert float(error) == pytest.approx(se, abs=0.01)
+    assert "Class membership depends on covariates by a multinomial logit model: year." in hs.methods_paragraph(model)
+
+
 def test_words_are_left_out_and_said():
     model = hs.NaiveBayes(columns={"x0": "text"}).fit([["a cat"], ["a dog"]] * 3, [0, 1] * 3)
     table = model.table()

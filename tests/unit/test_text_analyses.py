@@ -197,11 +197,11 @@ def test_the_posterior_of_words_that_are_there_or_not_is_a_beta():
 
 
 def test_gibbs_draws_of_words():
-    found = hs.posterior(latent(MIXED), MIXED, n_draws=30, burn_in=10, random_state=0)
+    found = hs.posterior(latent(MIXED), MIXED, n_draws=32, burn_in=10, min_ess=0, random_state=0)
     assert found.method == "gibbs"
-    assert found.draws["body"]["prize"].shape == (30, 2)
+    assert found.draws["body"]["prize"].shape == (32, 2)
     wide = latent(csr_array((np.ones(40), (np.arange(40), np.arange(40))), shape=(40, 200_000)))
-    with pytest.raises(ParameterError, match=r"1000 draws of 400,002 parameters are 3 GB.*min_df"):
+    with pytest.raises(ParameterError, match=r"4000 draws of 400,002 parameters are 13 GB.*min_df"):
         hs.posterior(wide, csr_array((2, 200_000)))
 
 

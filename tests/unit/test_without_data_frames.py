@@ -57,7 +57,7 @@ def kept(tmp_path_factory):
 def test_every_estimator_is_there():
     import halfseen as hs
 
-    estimators = {name for name in hs.__all__ if hasattr(getattr(hs, name), "get_params")}
+    estimators = {name for name in hs.__all__ if hasattr(getattr(hs, name), "_from_state")}  # those with a file
     assert estimators == set(FITS)
 
 

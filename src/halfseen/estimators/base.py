@@ -206,6 +206,18 @@ class NamedComponents(Estimator):
     def _reorder(self, places: NDArray[np.int64]) -> None:
         """Put parameters and statistics in another order: component i becomes the former places[i]."""
 
+    @property
+    def _identified(self) -> bool:
+        """Whether options identify the components, so that their order in a draw of the parameters means something."""
+        return False
+
+    def _in_fitted_order(self, params: Params) -> Params:
+        """Return a draw of the parameters with components in the order of the fitted ones that they resemble most."""
+        if self._identified:
+            return params
+        relabelled: Params = self._model.relabel(params, matching(self._model.overlap(params, self._params)))
+        return relabelled
+
     def relabel(self, order: Sequence[int]) -> Self:
         """Return a copy in which class (or state) i is the former class order[i]."""
         check_is_fitted(self)

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from halfseen.data import Schema
 from halfseen.kinds.kind import ColumnProfile, Fitted
 from halfseen.leaves.leaf import Floats
+from halfseen.leaves.limits import Params
 
 Bounds = tuple[float, float]
 SHARE: Bounds = (0.0, 1.0)
@@ -84,3 +86,39 @@ def by_component(rows: list[Row], components: tuple[str, ...], called: str) -> N
         np.concatenate([row.numbers for row in rows]),
         [row.bounds for row in rows for _ in range(n)],
     )
+
+
+# ---- draws of parameters ---------------------------------------------------------------------------------------------
+
+
+class DrawnRow(NamedTuple):
+    """A parameter in every component, in many draws.
+
+    Attributes
+    ----------
+    column, value :             as of `Row`
+    numbers : (..., K) array    the axes before the last are those of the draws
+    components : tuple of str
+    """
+
+    column: str
+    value: Any
+    numbers: Floats
+    components: tuple[str, ...]
+
+
+def drawn_columns(schema: Schema, emit: Params, components: tuple[str, ...]) -> Iterator[DrawnRow]:
+    """Yield the parameters of all columns in the order of the table, then covariances of those with a joint one."""
+    found: dict[int, list[DrawnRow]] = {}
+    for block in schema.each_block():
+        named = block.kind.named(block, emit[block.name])
+        for j, column, values in zip(block.members, block.columns, named, strict=True):
+            found[j] = [DrawnRow(column.name, value, numbers, components) for value, numbers in values.items()]
+    for j in sorted(found):
+        yield from found[j]
+    for block in schema.each_block():
+        cov = getattr(emit[block.name], "cov", None)
+        if cov is not None:
+            for d, e in combinations(range(len(block.columns)), 2):
+                value = f"covariance with {block.columns[e].name}"
+                yield DrawnRow(block.columns[d].name, value, cov[..., d, e], components)

@@ -49,23 +49,15 @@ def methods_paragraph(model: Any) -> str:
 
 def _sentences(model: Any) -> Iterator[str]:
     yield f"A {model._paper_name}{_size(model)} was fitted to {_data(model)} by {_estimator(model)}."
-    yield from _covariates(model)
+    if getattr(model, "_membership", None) is not None:
+        listed = ", ".join(model._membership.recipe.design.variables)
+        yield f"Class membership depends on covariates by a multinomial logit model: {listed}."
     yield from _chosen(model)
     yield from _search(model)
     yield _units(model)
     yield from _missing(model)
     yield _figures(model)
     yield f"The analysis was done with halfseen {__version__} ({CITATION})."
-
-
-def _covariates(model: Any) -> Iterator[str]:
-    member = getattr(model, "_membership", None)
-    if member is None:
-        return
-    design = member.design
-    read = ", ".join(design.variables) if design.formula is None else design.formula
-    yield f"Class membership depended on covariates ({read}) by a multinomial logit, estimated in one step."
-    yield from (f"{event[0].upper()}{event[1:]}." for event in model.events_ if "missing covariate" in event)
 
 
 def _size(model: Any) -> str:

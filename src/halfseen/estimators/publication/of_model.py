@@ -19,6 +19,7 @@ from halfseen.leaves.leaf import Floats
 
 NO_ERROR = "–"  # in the place of a standard error
 SPECIAL = {"(share)": "Share", "(start)": "First state", "(next)": "Transition", "(mixture)": "Share in the state"}
+SPECIAL |= {"(membership)": "Class membership, logits"}
 CORRELATION = "correlation with "
 MOST_DECIMALS = 8
 
@@ -94,10 +95,20 @@ def paper_table(
     check_is_fitted(model)
     options.whole("digits", digits, 1)
     named = getattr(model, "_paper_parameters", None) or model._named_parameters
-    table = _Writer(model, named(), errors, dict(labels or {}), digits)
+    table = _Writer(model, _with_coefficients(model, named(), errors), errors, dict(labels or {}), digits)
     panels = tuple(table.panels())
     facts = facts_of(model, diagnostics)
     return PaperTable(_caption(model), panels, tuple(facts), tuple(table.notes()))
+
+
+def _with_coefficients(model: Any, named: NamedParameters, errors: Errors | None) -> NamedParameters:
+    """Return the parameters that standard errors are of: those of a model with covariates have coefficients too."""
+    if errors is None or getattr(model, "_membership", None) is None or list(errors.labels) != list(named.labels):
+        return named
+    keys, known = (list(zip(*labels.values(), strict=True)) for labels in (errors.labels, named.labels))
+    own = dict(zip(known, zip(named.values, named.bounds, strict=True), strict=True))
+    found = [own.get(key, (value, (-np.inf, np.inf))) for key, value in zip(keys, errors.estimate, strict=True)]
+    return NamedParameters(errors.labels, np.array([value for value, _ in found]), [bounds for _, bounds in found])
 
 
 def _caption(model: Any) -> str:
@@ -246,6 +257,8 @@ class _Writer:
             yield f"Standard errors in parentheses, {kinds.get(self._errors.kind, self._errors.kind)}."
         elif self._spread:
             yield "Numbers: mean, with the standard deviation in parentheses."
+        if getattr(self._model, "_membership", None) is not None and self._errors is None:
+            yield "Shares are means over the covariates; the coefficients are shown with their standard errors."
         if self._one_of_two:
             yield "Of columns with two categories one is shown."
         yield from self._said

@@ -33,10 +33,12 @@ from halfseen.estimators.base import InformationCriteria, NamedComponents
 from halfseen.estimators.by_partition import by_partition, summed
 from halfseen.estimators.named_parameters import (
     SHARE,
+    DrawnRow,
     NamedParameters,
     Row,
     by_component,
     correlations,
+    drawn_columns,
     rows_of_columns,
 )
 from halfseen.estimators.observed import Observed, observed_rows
@@ -73,6 +75,7 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
     _template: Source
     _n_rows: float
     _components_called: ClassVar[str] = "classes"  # in plots of the fit
+    _drawn_labels: ClassVar[tuple[str, str, str]] = ("column", "value", "class")  # columns that name a parameter
     _without_data: bool = False  # built from parameters
     weight_kind: str = "frequency"  # of models that do not offer a choice
     _takes_text: bool = False  # and sparse matrices of counts
@@ -115,6 +118,15 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
         rows = [shares, *rows_of_columns(profile.profiles(self)), *correlations(profile.fitted_blocks(self))]
         return by_component(rows, self.class_names_, "class")
 
+    def _drawn_rows(self, params: Params) -> list[DrawnRow]:
+        """Return draws of the parameters by name."""
+        shares = DrawnRow("(share)", "", params["mix"][..., 0, :], self.class_names_)
+        return [shares, *drawn_columns(self._schema, params["emit"], self.class_names_)]
+
+    @property
+    def _identified(self) -> bool:
+        return bool(getattr(self, "fixed", ())) or self._recipe.names_components
+
     def _observed(
         self, X: Any, sample_weight: ArrayLike | None = None, labels: Any = None, apart: bool = False
     ) -> Observed:
@@ -134,9 +146,8 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
         table = self._schema.encode(source, sample_weight)
         evidence = self._known_components(source.target if labels is None else labels, table.n_rows)
         unlabelled = float(getattr(self, "unlabeled_weight_", 1.0))
-        identified = bool(getattr(self, "fixed", ())) or self._recipe.names_components
         rows = replace(table, evidence=evidence)
-        return resampled_rows(self, self._recipe, rows, self._params, unlabelled, identified)
+        return resampled_rows(self, self._recipe, rows, self._params, unlabelled, self._identified)
 
     def _known_components(self, labels: Any, n_rows: int) -> Evidence | None:
         """Return labels as evidence of the components."""

@@ -25,6 +25,7 @@ from halfseen.estimators.base import InformationCriteria, NamedComponents, Selec
 from halfseen.estimators.by_partition import by_sequence
 from halfseen.estimators.named_parameters import (
     SHARE,
+    DrawnRow,
     NamedParameters,
     Row,
     by_component,
@@ -37,6 +38,7 @@ from halfseen.estimators.resampled import Resampled
 from halfseen.estimators.selection import aic, bic, sabic
 from halfseen.estimators.table import covariance_types, numeric_schema, profile
 from halfseen.estimators.table.cells import decoded, filled_cells
+from halfseen.families.hmm import draws
 from halfseen.families.hmm.comparison import States, states_of
 from halfseen.families.hmm.imputation_check import SequenceCells
 from halfseen.families.hmm.impute import full_blocks
@@ -103,6 +105,7 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
 
     _component_word = "state"
     _paper_name = "hidden Markov model"
+    _drawn_labels = ("column", "value", "state")
     _names_attribute = "state_names_"
     _components_called: ClassVar[str] = "states"  # in plots of the fit
     _model: HiddenMarkov
@@ -306,6 +309,14 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
         if self._inside is not None:
             rows.insert(0, Row("(mixture)", "", self._inside.ravel(), SHARE))
         return chain + by_component(rows, tuple(self._component_names), "state")
+
+    def _drawn_rows(self, params: Params) -> list[DrawnRow]:
+        """Return draws of the parameters by name."""
+        return list(draws.drawn_rows(self, params))
+
+    @property
+    def _identified(self) -> bool:
+        return bool(getattr(self, "fixed", ()) or getattr(self, "tied", ())) or not self._topology.free
 
     def _observed(self, X: Any, lengths: Any = None, groups: Any = None, time: Any = None) -> Observed:
         """Return sequences as inference reads them; a unit is a sequence."""

@@ -21,6 +21,7 @@ from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.table.column_events import blank_notes
 from halfseen.families.network import reading
+from halfseen.families.network.hidden_order import in_order_of, permuted
 from halfseen.families.network.methods import NetworkMethods
 from halfseen.families.network.model import (
     BayesianNetwork,
@@ -300,6 +301,11 @@ class NetworkFit(NetworkMethods):
             recipe=recipe,
         )
 
+    def _in_fitted_order(self, params: Params) -> Params:
+        """Return a draw of the parameters with exchangeable hidden states in the order of the fit."""
+        hidden = self._relabelled(self._graph, self._schema)
+        return {"tables": frozen(in_order_of(self._graph, params["tables"], self._params["tables"], hidden))}
+
     def _relabelled(self, graph: Graph, schema: Schema) -> list[int]:
         """Return hidden variables whose states are exchangeable: they are sorted, the most frequent first."""
         if self.start or self.fixed or self.tied:
@@ -392,16 +398,6 @@ def _searched(
                     f"{where} has probability zero at the start of the fit: check the zeros in start= and fixed=."
                 ) from error
         raise
-
-
-def permuted(graph: Graph, cells: Floats, v: int, order: NDArray[np.int64]) -> Floats:
-    """Return cells (1, S) with the states of a variable in another order, in its own table and its children's."""
-    out = np.array(cells)
-    for family in (v, *graph.children[v]):
-        axis = graph.members[family].index(v)
-        table = cells[0, graph.slice(family)].reshape(graph.shapes[family])
-        out[0, graph.slice(family)] = np.take(table, order, axis=axis).ravel()
-    return out
 
 
 def matched(name: str, states: Sequence[Any], categories: Sequence[Any]) -> tuple[Any, ...]:

@@ -20,9 +20,10 @@ from halfseen.errors import AbsentError, DataError, ImpossibleRowWarning, Parame
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import InformationCriteria, SelectsModels
 from halfseen.estimators.by_partition import by_partition, summed
-from halfseen.estimators.named_parameters import SHARE, NamedParameters
+from halfseen.estimators.named_parameters import SHARE, DrawnRow, NamedParameters
 from halfseen.estimators.observed import Observed, observed_units
 from halfseen.estimators.resampled import Resampled
+from halfseen.families.network import draws
 from halfseen.families.network.model import (
     BayesianNetwork,
     Likelihoods,
@@ -59,6 +60,7 @@ class NetworkMethods(SelectsModels, InformationCriteria):
     _stats: Stats
     _n_rows: float = 0.0
     _paper_name = "Bayesian network"
+    _drawn_labels = ("variable", "given", "state")
     _paper_priors = MappingProxyType(
         {"row": "one pseudo-row in every table", "bdeu": "Bayesian Dirichlet equivalent uniform"}
     )
@@ -146,6 +148,10 @@ class NetworkMethods(SelectsModels, InformationCriteria):
                 rows["state"].append(str(listed[-1]))
                 values.append(p)
         return NamedParameters(rows, np.array(values), [SHARE] * len(values))
+
+    def _drawn_rows(self, params: Params) -> list[DrawnRow]:
+        """Return draws of the parameters by name."""
+        return list(draws.drawn_rows(self, params))
 
     def _observed(self, X: Any, sample_weight: ArrayLike | None = None) -> Observed:
         """Return rows as inference reads them, equal ones merged."""

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.errors import DataError
-from halfseen.estimators.base import matching
 from halfseen.estimators.resampled import Resampled, Sample, frequencies, naming
-from halfseen.families.network.fit import permuted
+from halfseen.families.network.hidden_order import in_order_of
 from halfseen.families.network.model import distinct, reduce_network, split
 from halfseen.leaves.categorical import draw
 from halfseen.leaves.leaf import Floats, frozen
@@ -43,10 +42,7 @@ def resampled_cases(estimator: Any, codes: Ints, weight: Floats) -> Resampled:
         return Sample(lambda own_model: reduce_network(own_model, graph, split(graph, own), mass))
 
     def matched(params: Params, like: Params) -> Params:
-        tables = params["tables"]
-        for v in hidden:
-            tables = permuted(graph, tables, v, matching(resemblance(graph, tables, like["tables"], v)))
-        return {"tables": frozen(tables)}
+        return {"tables": frozen(in_order_of(graph, params["tables"], like["tables"], hidden))}
 
     return Resampled(
         model=model,
@@ -67,20 +63,3 @@ def drawn_states(graph: Graph, params: Params, n_rows: int, rng: np.random.Gener
         cells = graph.cells(v, states)
         states[:, v] = draw(params["tables"][0][cells[:, None] + np.arange(graph.cards[v])], rng)
     return states
-
-
-def resemblance(graph: Graph, cells: Floats, other: Floats, v: int) -> Floats:
-    """Return how much each state of a variable resembles each one of another network, in all tables it is in.
-
-    resemblance[i, j] = sum over the tables of v and of its children of sqrt(p q), p with state i and q with state j.
-    """
-    size = graph.cards[v]
-    total = np.zeros((size, size))
-    for family in (v, *graph.children[v]):
-        axis = graph.members[family].index(v)
-        own, its = (
-            np.moveaxis(np.sqrt(table[0, graph.slice(family)].reshape(graph.shapes[family])), axis, 0).reshape(size, -1)
-            for table in (cells, other)
-        )
-        total += own @ its.T
-    return total
