@@ -22,7 +22,7 @@ from halfseen.data.design import missing_rows, part, read_covariates, refuse_mis
 from halfseen.errors import DataError, HalfseenWarning, ParameterError, warn
 from halfseen.estimators import options
 from halfseen.inference.assignment import StepOne, step_one
-from halfseen.inference.coefficients import Coefficients, WaldTest, against, aligned, shown_p, tests_of, wald
+from halfseen.inference.coefficients import Coefficients, WaldTest, against, aligned, shown_p, wald, wald_tests
 from halfseen.inference.relate_covariates import METHODS, fit_logit
 from halfseen.inference.relate_outcomes import Measured, measure, read_outcomes
 from halfseen.inference.standard_errors import interval
@@ -246,8 +246,8 @@ def relate(
     >>> party = hs.load_votes().loc[votes.index, ["party"]]
     >>> found = hs.relate(model, votes, outcomes=party, method="ml")
     >>> found.outcomes[0].estimate.round(2)
-    array([[0.95, 0.05],
-           [0.17, 0.83]])
+    array([[0.24, 0.76],
+           [0.96, 0.04]])
     """
     if (covariates is None) == (outcomes is None):
         raise ParameterError("relate: give either covariates= or outcomes=.")
@@ -333,7 +333,7 @@ def _to_covariates(
         own,
         "sandwich",
         level,
-        tests_of(estimate, own, design.terms),
+        wald_tests(estimate, own, design.terms),
         "",
         model._template,
     )

@@ -327,7 +327,7 @@ class CovariateMixture(MixtureFit):
         >>> model = hs.LatentClass(2, random_state=0).fit(votes, covariates="party")
         >>> print(model.shares_over("party").round(2))
                 party  class 0  class 1
-        0    democrat     0.81     0.19
+        0    democrat     0.86     0.14
         1  republican     0.01     0.99
         """
         design = self._with_covariates("shares_over").design
