@@ -43,6 +43,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "read_brackets": "halfseen.structures.trees",
     "read_trees": "halfseen.structures.trees",
     "register_kind": "halfseen.kinds",
+    "relate": "halfseen.inference.relate",
     "report": "halfseen.app.report.page",
     "save": "halfseen.app.model_file",
     "show_versions": "halfseen.app.versions",

@@ -41,6 +41,7 @@ from halfseen.inference.diagnostics import diagnostics
 from halfseen.inference.imputer import Imputer
 from halfseen.inference.likelihood_ratio import likelihood_ratio
 from halfseen.inference.pooling import pool
+from halfseen.inference.relate import relate
 from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
@@ -111,6 +112,7 @@ __all__ = [
     "read_trees",
     "read_wav",
     "register_kind",
+    "relate",
     "report",
     "save",
     "score_links",

@@ -123,6 +123,7 @@ def arguments_of(verb, estimator, model):
         "table": [model],
         "export": [model, "--sql", "duckdb", "--table", "people"],
         "test": [model, fit.data[0], "--draws", "2", "--starts", "2"],
+        "relate": [model, fit.data[0], "--outcomes", fit.truth, "--method", "ml"],
     }[verb]
 
 
@@ -141,6 +142,7 @@ USES = (
     "table",
     "export",
     "test",
+    "relate",
 )
 LABELLED = ("NaiveBayes", "GaussianClassifier")  # whose number of classes is known
 TYPED = {"check": "impute", "data": "report", "truth": "compare"}
@@ -156,9 +158,9 @@ def test_every_estimator_and_every_verb_is_here():
 def test_a_verb_works_or_says_for_whom_it_is(fitted, folder, monkeypatch, estimator, verb):
     monkeypatch.chdir(folder)
     done = halfseen(TYPED.get(verb, verb), *arguments_of(verb, estimator, fitted(estimator)))
-    if verb == "test" and estimator in LABELLED:
+    if verb in ("test", "relate") and estimator in LABELLED:
         assert done.exit_code == 2
-        assert f"test cannot be used with a {estimator} model. It is for hidden classes" in done.stderr
+        assert f"{verb} cannot be used with a {estimator} model. It is for hidden classes" in done.stderr
     elif verb in family_of(estimator).verbs:
         assert done.exit_code == 0, done.output
         assert done.output

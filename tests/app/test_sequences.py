@@ -246,7 +246,8 @@ def test_options_of_other_models_are_refused(pumps, tmp_path):
         said = halfseen("fit", "example:votes", option, value, code=2).stderr
         assert f"{option} is an option of hidden Markov models: add --model hmm." in said
     said = halfseen("fit", "example:votes", "--model", "kmeans", "--group", "x", code=2).stderr
-    assert "--group is an option of hidden Markov models and transcripts: use --model hmm or --model transcript" in said
+    assert "--group is an option of hidden Markov models, transcripts and latent classes with groups" in said
+    assert "use --model hmm or --model transcript or --model class-network" in said
     assert "--why" in halfseen("predict", *pumps, "--why", code=2).stderr
     assert "--cost" in halfseen("report", *pumps, "--cost", "c.csv", "-o", tmp_path / "r.html", code=2).stderr
     assert "--weight" in halfseen("score", *pumps, "--weight", "hour", code=2).stderr

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 import halfseen as hs
+from halfseen.estimators.named_parameters import NamedParameters, Row, by_component
 
 N_ROWS = 1000
 LEVEL = 0.95
@@ -118,7 +119,43 @@ def tables() -> Case:
     return Case(truth, draw, fit)
 
 
-CASES = {"items": items, "means": means, "covariances": covariances, "states": states, "tables": tables}
+def slopes() -> Case:
+    columns = {f"q{j}": {"no": [0.8, 0.25, 0.3], "yes": [0.2, 0.75, 0.7]} for j in range(4)}
+    columns |= {f"r{j}": {"a": [0.6, 0.2, 0.1], "b": [0.2, 0.6, 0.2], "c": [0.2, 0.2, 0.7]} for j in range(3)}
+    plain = hs.LatentClass.from_params([0.4, 0.3, 0.3], columns)
+    intercept, slope = np.array([0.0, -0.3, -0.2]), np.array([[0.0, 0.7, -0.5], [0.0, -0.4, 0.6]])  # of age and member
+
+    def draw(rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+        Z = np.column_stack([rng.normal(size=N_ROWS), rng.integers(0, 2, N_ROWS)])
+        odds = np.exp(intercept + Z @ slope)
+        z = (rng.random((N_ROWS, 1)) > np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)).sum(axis=1)
+        blocks = plain._model.leaves["emit"].sample(plain._params["emit"], z, rng)
+        frame = pd.DataFrame(np.array(plain._decoded(blocks), dtype=object).T, columns=list(columns))
+        hidden = frame.mask(rng.random(frame.shape) < 0.1, None)
+        return hidden, {"covariates": pd.DataFrame(Z, columns=["age", "member"])}
+
+    def fit(X: Any, how: dict[str, Any]) -> Any:
+        return hs.LatentClass(3, prior=None, start=plain.params_).fit(X, **how)
+
+    class Truth:
+        def _named_parameters(self) -> NamedParameters:
+            rows = [
+                Row("(membership)", name, numbers, (-np.inf, np.inf))
+                for name, numbers in zip(("(intercept)", "age", "member"), (intercept, *slope), strict=True)
+            ]
+            return by_component(rows, plain.class_names_, "class")
+
+    return Case(Truth(), draw, fit)
+
+
+CASES = {
+    "items": items,
+    "means": means,
+    "covariances": covariances,
+    "states": states,
+    "tables": tables,
+    "slopes": slopes,
+}
 
 
 def block(labels: dict[str, list[Any]], i: int) -> str:
@@ -126,6 +163,8 @@ def block(labels: dict[str, list[Any]], i: int) -> str:
     if "column" not in labels:
         return "tables"
     column, value = labels["column"][i], str(labels["value"][i])
+    if column == "(membership)":
+        return "intercepts" if value.startswith("(") else "slopes"
     if column.startswith("("):
         return column.strip("()")
     known = ("mean", "sd")

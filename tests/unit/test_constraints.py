@@ -248,18 +248,13 @@ def test_the_bootstrap_obeys(option):
         hs.blrt(model, table, draws=2)
 
 
-def test_posterior_draws_of_tied_classes_are_not_relabelled(monkeypatch):
-    """A draw in another order would tie other classes."""
-
-    def never(*given):
-        raise AssertionError("classes were matched")
-
+def test_draws_of_the_posterior_are_not_relabelled():
+    """A draw in another order would fix or tie other classes."""
     table = TABLE[["q0", "q1", "q2"]]
-    monkeypatch.setattr("halfseen.estimators.base.matching", never)
-    with pytest.raises(AssertionError, match="classes were matched"):
-        hs.posterior(hs.LatentClass(2, random_state=0).fit(table), table, n_draws=16, burn_in=2, min_ess=0)
-    model = hs.LatentClass(2, tied={"q0": [[0, 1]]}, random_state=0).fit(table)
-    hs.posterior(model, table, n_draws=16, burn_in=2, min_ess=0)
+    for option in ({}, {"tied": {"q0": [[0, 1]]}}, {"fixed": {"q0": {"y": [0.9, None]}}}):
+        model = hs.LatentClass(2, random_state=0, **option).fit(table)
+        swapped = model._model.relabel(model._params, np.array([1, 0]))
+        assert (model._in_fitted_order(swapped) is swapped) == bool(option)
 
 
 def test_with_covariates(tmp_path):

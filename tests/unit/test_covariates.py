@@ -11,7 +11,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
 
 import halfseen as hs
-from halfseen.data.design import Design, part, variables_of
+from halfseen.data.covariate_formula import variables_of
+from halfseen.data.design import Design, part
 from halfseen.errors import DataError, MarginalSharesWarning, ParameterError, SeparationWarning
 from tests.shared_data import shared_data
 
@@ -42,6 +43,7 @@ def model():
 # ---- figures -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_cheating_as_polca():
     X = pd.read_csv(shared_data("cheating/cheating.csv"))
     model = hs.LatentClass(2, prior=None, random_state=0).fit(X, covariates="GPA", missing="drop")
@@ -54,6 +56,7 @@ def test_cheating_as_polca():
     assert model.n_parameters_ == 10
 
 
+@pytest.mark.thorough
 def test_election_as_polca():
     columns = shared_data("election/election.csv")
     X = pd.read_csv(columns).drop(columns=["VOTE3", "AGE", "EDUC", "GENDER"]).dropna()
@@ -90,6 +93,7 @@ def test_the_fit_is_the_maximum_of_the_likelihood_by_its_definition(model):
     assert -better.fun <= model.loglik_ + 1e-5
 
 
+@pytest.mark.thorough
 def test_simulated_slopes_are_recovered():
     frame, k = simulated(20_000, seed=3)
     found = hs.LatentClass(3, random_state=0, n_init=4).fit(frame, covariates="age")
@@ -175,6 +179,7 @@ def test_one_class_has_no_coefficients():
         hs.coefficients(found, FRAME)
 
 
+@pytest.mark.thorough
 def test_gaussian_mixture_takes_covariates():
     rng = np.random.default_rng(0)
     z = rng.normal(size=400)
@@ -512,6 +517,11 @@ def test_with_a_prior_separated_classes_have_an_estimate_that_rests_on_it():
     assert np.abs(found.coefficients_["estimate"]).max() < 20
 
 
+def test_the_paragraph_on_methods_says_what_membership_depends_on(model):
+    assert "depends on covariates by a multinomial logit model: age" in hs.methods_paragraph(model)
+
+
+@pytest.mark.thorough
 def test_plot_shares(model):
     ax = hs.plot_shares(model, "age")
     assert len(ax.lines) == 3
@@ -524,6 +534,7 @@ def test_plot_shares(model):
         hs.plot_shares(hs.LatentClass(2, **FINE).fit(FRAME[ITEMS]), "age")
 
 
+@pytest.mark.thorough
 def test_the_report_has_a_section(model, tmp_path):
     hs.report(model, FRAME, tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text()

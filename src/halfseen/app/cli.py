@@ -420,6 +420,47 @@ def test(
     """Test the number of classes of a model against one more, by the bootstrap likelihood ratio test."""
 
 
+@_verb('Example: halfseen relate survey.halfseen survey.csv --covariates "age + C(party)"')
+def relate(
+    model: Model,
+    data: Data = "-",
+    covariates: Annotated[
+        str | None,
+        Option("--covariates", metavar="FORMULA", help='What may explain the classes: "age + C(party)".'),
+    ] = None,
+    outcomes: Annotated[
+        str | None, Option("--outcomes", metavar="NAMES", help="Columns that may follow from the classes: income,vote.")
+    ] = None,
+    method: Annotated[
+        str | None,
+        Option(
+            "--method",
+            metavar="NAME",
+            help="ml (default for covariates), bch (default for outcomes), two-step, or naive, which is not corrected.",
+        ),
+    ] = None,
+    assign: Annotated[
+        str, Option("--assign", metavar="NAME", help="Assign rows to classes: modal or proportional.")
+    ] = "modal",
+    reference: Annotated[
+        str | None, Option("--reference", metavar="CLASS", help="Class that the others are compared with.")
+    ] = None,
+    columns: Columns = None,
+    drop_missing: Annotated[
+        bool, Option("--drop-missing", help="Leave out rows in which a covariate is missing.")
+    ] = False,
+    known: Annotated[
+        bool, Option("--classes-known", help="Leave the uncertainty of the classes out of the errors.")
+    ] = False,
+    sql: Sql = None,
+    glob: Glob = None,
+    missing: Missing = None,
+    weight: Weight = None,
+    json: Json = False,
+) -> None:
+    """Relate classes to covariates or outcomes, with errors that know that assigned classes may be wrong."""
+
+
 @_verb("Example: halfseen report survey.halfseen survey.csv -o survey.html")
 def report(
     model: Model,

@@ -154,7 +154,7 @@ def against(values: Floats, covariance: Floats, reference: int) -> tuple[Floats,
     return change @ values, whole @ covariance @ whole.T
 
 
-def tests_of(estimate: Floats, covariance: Floats, terms: Mapping[str, Sequence[int]]) -> list[WaldTest]:
+def wald_tests(estimate: Floats, covariance: Floats, terms: Mapping[str, Sequence[int]]) -> list[WaldTest]:
     """Return the test of each term, some columns of the design, over all classes."""
     n_classes, n_covariates = estimate.shape
     found = []
@@ -186,9 +186,10 @@ def coefficients(
     Examples
     --------
     >>> import halfseen as hs
-    >>> votes = hs.load_votes()[["party", "crime", "mx_missile", "education_spending", "immigration"]].dropna()
-    >>> model = hs.LatentClass(2, prior=None, random_state=0).fit(votes, covariates="party")
-    >>> found = hs.coefficients(model, votes)
+    >>> columns = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+    >>> penguins = hs.load_penguins()[columns].dropna()
+    >>> model = hs.LatentClass(2, random_state=0).fit(penguins, covariates="body_mass_g")
+    >>> found = hs.coefficients(model, penguins)
     >>> found.tests[0].df
     1
     """
@@ -219,7 +220,7 @@ def coefficients(
         own,
         errors.kind,
         level,
-        tests_of(estimate, own, member.design.terms),
+        wald_tests(estimate, own, member.design.terms),
         f"{separated}." if separated else "",
         getattr(model, "_template", None),
     )

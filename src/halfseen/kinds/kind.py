@@ -17,7 +17,7 @@ legal, domain         which numbers a cell may hold, and how that is said
 recognises            whether a column is of this kind by its values (default: by choice only)
 learn, encode, decode, dtype, missing_mark   cells that are not numbers
 arrays                where the parameters are, if the leaf's params are not one array (K, D) for each of them
-claims, place         parameters as a user gives them, if not as {name: (K,) array}
+claims, place, fix    parameters as a user gives them, if not as {name: (K,) array}
 profile, trait, card, odd_cell          what a component looks like, if not 'mean ± standard deviation'
 whole                 the parameters of the whole table, if not a mean over components
 expected_log_density  in closed form

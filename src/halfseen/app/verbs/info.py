@@ -91,7 +91,7 @@ def _show_errors(model: Any, request: Mapping[str, Any]) -> None:
         return
     console.show(str(found))
     sample = "" if found.design is None else f", sample of {found.design}"
-    estimate = "maximum likelihood" if found.kind == "bootstrap" else model._estimate
+    estimate = {"bootstrap": "maximum likelihood"}.get(found.kind, model._estimate)  # it refits by that
     console.note(f"{found.kind} standard errors of {estimate} estimates{sample}; {100 * found.level:g} % intervals")
 
 

@@ -146,9 +146,8 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
         table = self._schema.encode(source, sample_weight)
         evidence = self._known_components(source.target if labels is None else labels, table.n_rows)
         unlabelled = float(getattr(self, "unlabeled_weight_", 1.0))
-        identified = bool(getattr(self, "fixed", ())) or self._recipe.names_components
         rows = replace(table, evidence=evidence)
-        return resampled_rows(self, self._recipe, rows, self._params, unlabelled, identified)
+        return resampled_rows(self, self._recipe, rows, self._params, unlabelled, self._identified)
 
     def _known_components(self, labels: Any, n_rows: int) -> Evidence | None:
         """Return labels as evidence of the components."""

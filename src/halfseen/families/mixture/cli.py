@@ -36,7 +36,7 @@ from halfseen.app.tables import (
     without_identifiers,
     writer,
 )
-from halfseen.data.design import variables_of
+from halfseen.data.covariate_formula import variables_of
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.outcome import shown
 from halfseen.estimators.table import why as reasons
@@ -48,6 +48,7 @@ from halfseen.families.mixture.latent_class import LatentClass
 from halfseen.families.mixture.naive_bayes import NaiveBayes
 from halfseen.families.mixture.supervised import MixtureClassifier
 from halfseen.inference.blrt import ClassesTest, blrt
+from halfseen.inference.relate import relate as related
 
 __all__ = [
     "check",
@@ -63,6 +64,7 @@ __all__ = [
     "outcome",
     "predict",
     "prepare",
+    "relate",
     "sample",
     "score",
     "summary",
@@ -295,6 +297,45 @@ def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
             right += float(mass[seen & (truth == guess)].sum())
             known += float(mass[seen].sum())
     return found.figures() | ({"accuracy": right / known, "labelled_rows": known} if known else {})
+
+
+def relate(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Print how the classes are related to covariates or outcomes."""
+    if isinstance(model, MixtureClassifier):
+        raise ParameterError(
+            f"relate cannot be used with a {type(model).__name__} model. It is for hidden classes: those of a "
+            "classifier have labels."
+        )
+    if (request["covariates"] is None) == (request["outcomes"] is None):
+        raise ParameterError("relate needs either --covariates or --outcomes.")
+    outcomes = options.names(request["outcomes"])
+    others = list(variables_of(request["covariates"])[0]) if request["covariates"] else outcomes
+    rows = pa.concat_tables([batch for batch, _ in batches(model, reading, request)])
+    lost = [name for name in others if name not in rows.column_names]
+    if lost:
+        raise DataError(f"{request['data']} has no column {lost[0]!r}. It has: {', '.join(rows.column_names[:12])}.")
+    weight = request["weight"] or reading.get("weight")
+    reference = request["reference"]
+    try:
+        found = related(
+            model,
+            rows.select([*model._schema.names, *others]),
+            covariates=request["covariates"],
+            outcomes=outcomes or None,
+            method=request["method"],
+            assign=request["assign"],
+            reference=0 if reference is None else int(reference) if reference.isdecimal() else reference,
+            columns=options.kinds(request["columns"]) or None,
+            missing="drop" if request["drop_missing"] else "error",
+            sample_weight=None if weight is None else weights(rows, weight, request["data"]),
+            propagate=not request["known"],
+        )
+    except DataError as error:  # the option has another name here
+        raise DataError(str(error).replace("missing='drop'", "--drop-missing")) from None
+    if request["json"]:
+        console.show_json(found.to_dict())
+    else:
+        console.show(str(found))
 
 
 def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[list[str], list[Any]]:

@@ -20,7 +20,8 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Design, Source, frame_from_dict, read
-from halfseen.data.design import missing_rows, part, read_covariates, refuse_missing, variables_of
+from halfseen.data.covariate_formula import variables_of
+from halfseen.data.design import missing_rows, part, read_covariates, refuse_missing
 from halfseen.errors import AbsentError, DataError, MarginalSharesWarning, ParameterError, warn
 from halfseen.estimators import options
 from halfseen.estimators.named_parameters import NamedParameters, Row, by_component, rows_of_columns
@@ -326,7 +327,7 @@ class CovariateMixture(MixtureFit):
         >>> model = hs.LatentClass(2, random_state=0).fit(votes, covariates="party")
         >>> print(model.shares_over("party").round(2))
                 party  class 0  class 1
-        0    democrat     0.81     0.19
+        0    democrat     0.86     0.14
         1  republican     0.01     0.99
         """
         design = self._with_covariates("shares_over").design

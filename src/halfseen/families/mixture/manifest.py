@@ -26,6 +26,7 @@ FAMILY = Family(
         "data",
         "details",
         "errors",
+        "relate",
         "truth",
         "explain",
         "export",
