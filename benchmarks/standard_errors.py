@@ -1,7 +1,7 @@
 """Standard errors against passes of EM: ``python -m benchmarks.standard_errors``.
 
-The lca workload (200,000 rows, 20 columns, 8 classes), fitted by maximum likelihood; the time of `hs.standard_errors` is
-divided by that of one pass, measured in the same run as in the other benchmarks, both on all cores.
+The lca workload (200,000 rows, 20 columns, 8 classes), fitted by maximum likelihood; the time of `hs.standard_errors`
+is divided by that of one pass, measured in the same run as in the other benchmarks, both on all cores.
 """
 
 from __future__ import annotations
