@@ -10,6 +10,7 @@ import pytest
 
 import halfseen as hs
 from halfseen.errors import CheckpointError
+from halfseen.families.transcript.audio_folder import AudioFolder
 from halfseen.families.transcript.captions import Caption, write_captions
 from tests.app.test_command_line import halfseen
 from tests.sounds import WORDS, corpus
@@ -50,6 +51,25 @@ def test_a_folder_becomes_textgrids(speech, tmp_path):
     rows = table((tmp_path / "out" / f"{next(iter(truth))}.csv").read_text())
     assert {row["level"] for row in rows} == {"word", "unit"}
     assert all(0 <= float(row["confidence"]) <= 1 for row in rows)
+
+
+def test_features_beyond_the_memory_are_computed_in_every_pass(speech, tmp_path, monkeypatch):
+    folder, _, model = speech
+    seen = []
+    monkeypatch.setattr(AudioFolder, "_cepstra", counting(AudioFolder._cepstra, seen))
+    how = ("--model", "transcript", "--dictionary", folder / "words.dict", "--states", 2)
+    halfseen("fit", folder / "corpus", *how, "--memory", "1KB", "-o", tmp_path / "small.halfseen")
+    assert len(seen) > 100  # 12 recordings are read again in every pass
+    small, large = hs.load(tmp_path / "small.halfseen"), hs.load(model)
+    assert small.loglik_ == large.loglik_
+
+
+def counting(function, seen):
+    def counted(*given):
+        seen.append(given)
+        return function(*given)
+
+    return counted
 
 
 def test_one_file_and_captions(speech, tmp_path):
@@ -193,6 +213,13 @@ def test_data_of_the_other_kind_and_verbs_without_a_meaning_are_told(speech, mac
     assert "--weight cannot be used" in halfseen("score", model, folder / "corpus", "--weight", "w", code=2).stderr
     assert "report cannot be used with a TranscriptAligner" in halfseen("report", model, steps, code=2).stderr
     assert "TranscriptAligner has no classes to compare" in halfseen("compare", model, model, code=2).stderr
+
+
+def test_memory_is_for_recordings(machine, tmp_path):
+    folder = machine[0] if isinstance(machine, tuple) else machine
+    steps = folder / "steps.csv"
+    done = halfseen("fit", steps, "--model", "transcript", "--memory", "1MB", "-o", tmp_path / "m.halfseen", code=2)
+    assert "it is for recordings" in done.stderr
 
 
 def test_options_of_transcripts_are_refused_elsewhere(machine):

@@ -21,6 +21,7 @@ from halfseen.app.dispatch import Fitted
 from halfseen.app.fits import estimate_of, likelihood_fact, of_end
 from halfseen.app.tables import column, open_rows, writer
 from halfseen.data.encodings import read_text
+from halfseen.data.memory import read_memory
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
 from halfseen.estimators.outcome import likelihood
@@ -48,12 +49,16 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     dictionary = None if request["dictionary"] is None else read_dictionary(request["dictionary"])
     model = _estimator(request, dictionary, audio)
     if audio:
-        corpus = _corpus(paths[0], reading, dictionary)
+        corpus = _corpus(paths[0], reading, dictionary, request["memory"])
         if model.silence is not None:
             model.set_params(start={model.silence: corpus.quiet()})
         model.fit(corpus, corpus.transcripts)
         console.note(f"{len(corpus)} utterances, {sum(map(len, corpus.transcripts)):,} words")
         return Fitted(model, corpus, reading)
+    if request["memory"] is not None:
+        raise ParameterError(
+            "--memory cannot be used with a table of steps, which is read whole; it is for recordings."
+        )
     table = _table(paths[0], reading)
     model.fit(
         table.drop_columns(reading["ignore"]), _transcripts(reading), groups=reading["group"], time=reading["time"]
@@ -88,9 +93,11 @@ def is_audio(path: str) -> bool:
     return Path(path).is_dir() or path.lower().endswith(".wav")
 
 
-def _corpus(path: str, reading: Mapping[str, Any], words: Any) -> AudioFolder:
+def _corpus(path: str, reading: Mapping[str, Any], words: Any, memory: str | None = None) -> AudioFolder:
+    """Return the recordings; features beyond `memory` are computed anew in every pass."""
+    limit = {} if memory is None else {"memory": read_memory(memory)}
     given = None if reading.get("transcripts") is None else read_transcript_file(reading["transcripts"])
-    corpus = AudioFolder(path, transcripts=given, words=words, tier=reading.get("tier"))
+    corpus = AudioFolder(path, transcripts=given, words=words, tier=reading.get("tier"), **limit)
     if corpus.without_text:
         listed = ", ".join(corpus.without_text[:5]) + (" ..." if len(corpus.without_text) > 5 else "")
         console.note(f"left out, no transcript: {len(corpus.without_text)} recordings: {listed}")

@@ -60,7 +60,6 @@ FAMILY = Family(
             "weight": "all recordings count alike",
             "codes": "its features are numbers",
             "covariance": "the variances of its columns are independent",
-            "memory": "sequences are read whole",
             "glob": A_FOLDER,
             "restarts": ONE_START,
             "criterion": ONE_START,
