@@ -216,10 +216,9 @@ def test_data_of_the_other_kind_and_verbs_without_a_meaning_are_told(speech, mac
 
 
 def test_memory_is_for_recordings(machine, tmp_path):
-    folder = machine[0] if isinstance(machine, tuple) else machine
-    steps = folder / "steps.csv"
+    steps = machine[0] / "steps.csv"
     done = halfseen("fit", steps, "--model", "transcript", "--memory", "1MB", "-o", tmp_path / "m.halfseen", code=2)
-    assert "it is for recordings" in done.stderr
+    assert "--memory is for recordings" in done.stderr
 
 
 def test_options_of_transcripts_are_refused_elsewhere(machine):

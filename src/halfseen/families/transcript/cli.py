@@ -26,7 +26,7 @@ from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
 from halfseen.estimators.outcome import likelihood
 from halfseen.families.transcript.alignment import FORMATS, Segment, write
-from halfseen.families.transcript.audio_folder import AudioFolder, Recording, read_dictionary
+from halfseen.families.transcript.audio_folder import MEMORY, AudioFolder, Recording, read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner
 
 SILENCE = "sil"
@@ -56,9 +56,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
         console.note(f"{len(corpus)} utterances, {sum(map(len, corpus.transcripts)):,} words")
         return Fitted(model, corpus, reading)
     if request["memory"] is not None:
-        raise ParameterError(
-            "--memory cannot be used with a table of steps, which is read whole; it is for recordings."
-        )
+        raise ParameterError("--memory is for recordings: a table of steps is read whole.")
     table = _table(paths[0], reading)
     model.fit(
         table.drop_columns(reading["ignore"]), _transcripts(reading), groups=reading["group"], time=reading["time"]
@@ -95,9 +93,9 @@ def is_audio(path: str) -> bool:
 
 def _corpus(path: str, reading: Mapping[str, Any], words: Any, memory: str | None = None) -> AudioFolder:
     """Return the recordings; features beyond `memory` are computed anew in every pass."""
-    limit = {} if memory is None else {"memory": read_memory(memory)}
+    limit = MEMORY if memory is None else read_memory(memory)
     given = None if reading.get("transcripts") is None else read_transcript_file(reading["transcripts"])
-    corpus = AudioFolder(path, transcripts=given, words=words, tier=reading.get("tier"), **limit)
+    corpus = AudioFolder(path, transcripts=given, words=words, tier=reading.get("tier"), memory=limit)
     if corpus.without_text:
         listed = ", ".join(corpus.without_text[:5]) + (" ..." if len(corpus.without_text) > 5 else "")
         console.note(f"left out, no transcript: {len(corpus.without_text)} recordings: {listed}")
