@@ -81,7 +81,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, MetaEstimatorMixin, BaseEs
     >>> masses = [table["body_mass_g"] for table in imputer.multiple(birds)]
     >>> found = hs.pool([m.mean() for m in masses], [m.var() / len(m) for m in masses], df=len(birds) - 1)
     >>> print(f"{found.estimate[0]:.0f} ± {found.se[0]:.0f} g")
-    4201 ± 43 g
+    4202 ± 43 g
     """
 
     def __init__(self, model: Any, *, draws: int = 5, random_state: Any = None) -> None:

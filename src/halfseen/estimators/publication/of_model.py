@@ -86,7 +86,7 @@ def paper_table(
     Examples
     --------
     >>> import halfseen as hs
-    >>> net = hs.BayesNet.from_params([("C", "X")], {"C": [0.4, 0.6], "X": [[0.9, 0.1], [0.2, 0.8]]})
+    >>> net = hs.BayesNet.from_params({"C": [0.4, 0.6], "X": [[0.9, 0.1], [0.2, 0.8]]}, [("C", "X")])
     >>> print(hs.paper_table(net).panels[0].lines[0].cells)
     ('0.400', '0.600')
     """
