@@ -9,14 +9,9 @@ from typer.testing import CliRunner
 
 import halfseen as hs
 from halfseen.app.cli import app
+from tests.app.in_process import run
 
 pytestmark = pytest.mark.thorough
-
-
-def run(*arguments, code=0):
-    done = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
-    assert done.exit_code == code, done.output
-    return done
 
 
 @pytest.fixture(scope="module")

@@ -211,6 +211,8 @@ def test_nothing_missing_pools_to_the_complete_table():
 def test_pool_refuses_what_it_cannot_pool():
     with pytest.raises(ParameterError, match="at least two"):
         hs.pool([1.0], [1.0])
+    with pytest.raises(ParameterError, match="must be numbers"):
+        hs.pool("a", "b")
     with pytest.raises(ParameterError, match="differ in shape"):
         hs.pool([1.0, 2.0], [[1.0, 1.0]] * 2)
     with pytest.raises(ParameterError, match="below 0"):

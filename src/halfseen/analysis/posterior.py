@@ -238,7 +238,7 @@ def _check_asked(model: Any, n_draws: int, burn_in: int, chains: int, min_ess: f
 def _data(
     model: Any, X: Any, weight: Any, labels: Any, classes: Any, how: dict[str, Any]
 ) -> tuple[Reduced, bool, bool]:
-    """Return the data, whether classes are told apart by labels, and whether nothing is hidden in them."""
+    """Return the data, whether labels identify the classes, and whether nothing is hidden."""
     if isinstance(model, TableMixture):
         if how:
             raise ParameterError(f"posterior: {next(iter(how))}= is for sequences.")

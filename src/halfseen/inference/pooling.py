@@ -85,7 +85,7 @@ def pool(estimates: ArrayLike, variances: ArrayLike, *, df: float | None = None,
     if values.shape != within.shape:
         raise ParameterError(f"estimates {values.shape} and variances {within.shape} differ in shape.")
     if len(values) < 2:
-        raise ParameterError("pool needs at least two completed tables: one says nothing of the missing values.")
+        raise ParameterError("pool needs at least two completed tables: with one, their spread is not known.")
     if (within < 0).any():
         raise ParameterError("variances: one is below 0. Give squared standard errors.")
     if df is not None and not options.number("df", df):
@@ -114,7 +114,10 @@ def pool(estimates: ArrayLike, variances: ArrayLike, *, df: float | None = None,
 
 
 def _table(name: str, given: ArrayLike) -> Floats:
-    found = np.asarray(given, dtype=np.float64)
+    try:
+        found = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{name} must be numbers: {error}.") from None
     if found.ndim not in (1, 2) or not np.isfinite(found).all():
         raise ParameterError(f"{name}: give finite numbers, one or several for each completed table: (M,) or (M, P).")
     return found[:, None] if found.ndim == 1 else found
