@@ -52,6 +52,8 @@ def test_what_has_no_errors(tmp_path, penguins):
     assert "cannot be used with a KMeans" in run("info", path, "--errors", "example:penguins", code=2).stderr
     done = run("info", penguins, "--errors", "example:penguins", "--error-kind", "x", code=2)
     assert "--error-kind 'x'" in done.stderr
+    (tmp_path / "other.csv").write_text("a,b\nx,1\n")
+    assert "lacks columns" in run("info", penguins, "--errors", tmp_path / "other.csv", code=1).stderr
     assert "no file" in run("info", penguins, "--errors", tmp_path / "no.csv", code=1).stderr
 
 

@@ -106,6 +106,8 @@ def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> 
     """Return the rows of a file as the model reads them, for the report."""
     table = opened(reading, request)
     known = set(table.names)
+    if model._schema.named and known.isdisjoint(model._schema.names):
+        raise _lacking(request["data"], model._schema.names, table.names)
     apart = {option: reading.get(option) for option in ("weight", "target") if reading.get(option) in known}
     left_out = known - set(model._schema.names) - set(apart.values()) - set(covariate_columns(model))
     table = table.using(**apart).without(left_out)
@@ -171,6 +173,15 @@ def _values(categories: Sequence[Any] | None) -> str:
     return shown if categories is None or len(categories) <= 6 else f"{shown}, ... {len(categories)} in total"
 
 
+def _lacking(where: str, absent: Sequence[str], names: Sequence[str]) -> DataError:
+    """Return the error about a file without columns that a model needs."""
+    more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+    return DataError(
+        f"{where} lacks columns that the model was fitted to: {', '.join(absent[:5])}{more}. "
+        f"It has: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}."
+    )
+
+
 def features(model: Any, batch: pa.Table, where: str) -> pa.Table:
     """Return the columns of a model, in its order."""
     names = model._schema.names
@@ -182,11 +193,7 @@ def features(model: Any, batch: pa.Table, where: str) -> pa.Table:
         return batch
     absent = [name for name in names if name not in batch.column_names]
     if absent:
-        more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-        raise DataError(
-            f"{where} lacks columns that the model was fitted to: {', '.join(absent[:5])}{more}. "
-            f"It has: {', '.join(batch.column_names[:12])}{', ...' if batch.num_columns > 12 else ''}."
-        )
+        raise _lacking(where, absent, batch.column_names)
     also = [name for name in covariate_columns(model) if name in batch.column_names]
     return batch.select([*names, *also])
 
