@@ -1,7 +1,8 @@
 """What holds for every test and every docstring example: seeds, and Ctrl-C.
 
 A shell starts what it runs in the background with SIGINT ignored, and every process inherits that. Tests send SIGINT to
-themselves and to processes they start, so Python's own handler is put back first.
+themselves and to processes they start, so Python's own handler is put back before each test: Spark, too, takes the
+signal over as soon as a session of it begins, and does not give it back.
 
 Code that is given no seed takes one from the system, another one in every run. Here it takes the next of a fixed
 sequence instead, which begins anew with each test: a test gives the same result in every run and in any order.
@@ -30,8 +31,7 @@ class Seeds(SYSTEM):
 
 
 def pytest_configure():
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     np.random.SeedSequence = Seeds
     np.random.default_rng = lambda seed=None: default_rng(Seeds() if seed is None else seed)
 
@@ -42,5 +42,6 @@ def pytest_unconfigure():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     Seeds.source = default_rng(ENTROPY)
     np.random.seed(ENTROPY)  # noqa: NPY002 - scikit-learn draws from it where it is given no seed

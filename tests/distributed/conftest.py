@@ -1,6 +1,5 @@
 """A Dask cluster of processes on this machine, with one worker and with two; a session of Spark."""
 
-import signal
 import sys
 
 import pytest
@@ -28,7 +27,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def session(folder):
     sql = pytest.importorskip("pyspark.sql", reason="needs pyspark")
-    before = signal.getsignal(signal.SIGINT)  # Spark takes it over, and does not give it back
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.delenv("SPARK_LOCAL_DIRS", raising=False)
@@ -47,4 +45,3 @@ def session(folder):
         )
         yield session
         session.stop()
-    signal.signal(signal.SIGINT, before)

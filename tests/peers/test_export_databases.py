@@ -4,7 +4,6 @@ import csv
 import io
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -140,7 +139,6 @@ def spark(tmp_path_factory):
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java (Debian: apt install default-jre-headless)")
     folder = tmp_path_factory.mktemp("spark")
-    before = signal.getsignal(signal.SIGINT)  # Spark takes it over, and does not give it back
     session = (
         sql.SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
@@ -152,7 +150,6 @@ def spark(tmp_path_factory):
     )
     yield session
     session.stop()
-    signal.signal(signal.SIGINT, before)
 
 
 def spark_rows(session, query, rows):
