@@ -1,9 +1,9 @@
 """The pages for users of other libraries: every block runs, against the real library where it is installed.
 
-A block of text after a Python block, and lines after a command, are what is printed; ``UPDATE_DOCS=1`` writes them anew.
-A block that imports a library that is not installed is left out, and so are later blocks that use its names; the test
-is then skipped with their lines, after all others were checked. ``% data: faithful/faithful.csv`` at the head of a page
-names files of real data that its blocks read.
+A block of text after a Python block, and lines after a command, are what is printed; ``UPDATE_DOCS=1`` writes them
+anew. A block that imports a library that is not installed is left out, and so are later blocks that use its names; the
+test is then skipped with their lines, after all others were checked. ``% data: faithful/faithful.csv`` at the head of a
+page names files of real data that its blocks read.
 """
 
 import ast
