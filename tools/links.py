@@ -1,9 +1,9 @@
 """Check links: python -m tools.links [SITE] [--web].
 
 Without arguments, those of the Markdown files: every relative link, picture and ``{doc}`` names a file that exists, and
-every anchor a heading of it. With the folder of a built site, those of its HTML pages: every ``href`` and ``src`` within
-the site is a file, and every fragment an ``id`` in it; nothing is loaded from another site. External links must be
-complete addresses; ``--web`` also asks for each of them, which needs a network.
+every anchor a heading of it. With the folder of a built site, those of its HTML pages: every ``href`` and ``src``
+within the site is a file, and every fragment an ``id`` in it; nothing is loaded from another site. External links must
+be complete addresses; ``--web`` also asks for each of them, which needs a network.
 """
 
 import re
