@@ -24,6 +24,7 @@ from halfseen.families.mixture.latent_class import LatentClass
 from halfseen.families.mixture.naive_bayes import NaiveBayes
 from halfseen.families.network.estimator import BayesNet
 from halfseen.families.network.files import read_bif, write_bif
+from halfseen.families.network.plots import plot_network
 from halfseen.families.transcript.audio import mfcc, read_wav
 from halfseen.families.transcript.audio_folder import AudioFolder, read_dictionary
 from halfseen.families.transcript.captions import read_captions
@@ -96,6 +97,7 @@ __all__ = [
     "plot_links",
     "plot_missing",
     "plot_mixture",
+    "plot_network",
     "plot_pairs",
     "plot_profiles",
     "plot_selection",

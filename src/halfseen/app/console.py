@@ -1,19 +1,24 @@
-"""Terminal output: notes, warnings and progress on standard error, results on standard output."""
+"""Terminal output: notes, warnings and progress on standard error, results on standard output.
+
+Rich is imported where it is used. What goes to a file or a pipe is written without it, so that `info` starts quickly.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
-from rich.table import Table
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from halfseen.app.blocks import Block
     from halfseen.engine.services.progress import Draws, Progress
 
 QUIET = 1.5  # seconds before progress is shown
@@ -22,11 +27,15 @@ SPINNER = 3  # columns that the sign of a running program takes before the line,
 
 def errors() -> Console:
     """Return the console of standard error."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def results() -> Console:
     """Return the console of results; text is never cut if it goes to a file or a pipe."""
+    from rich.console import Console
+
     return Console(highlight=False, soft_wrap=True)
 
 
@@ -42,7 +51,15 @@ def fail(text: str) -> None:
 
 def show(text: str = "") -> None:
     """Print a result."""
-    results().print(text, markup=False)
+    if is_plain(sys.stdout):
+        sys.stdout.write(f"{text}\n")
+    else:
+        results().print(text, markup=False)
+
+
+def is_plain(stream: TextIO) -> bool:
+    """Whether text goes to a file or a pipe, without colours."""
+    return not stream.isatty() and not os.environ.get("FORCE_COLOR")
 
 
 def show_json(value: Any) -> None:
@@ -53,6 +70,14 @@ def show_json(value: Any) -> None:
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1, to_errors: bool = False) -> None:
     """Print a table: the first `left` columns are text, the others numbers."""
+    stream = sys.stderr if to_errors else sys.stdout
+    lines = aligned([list(header), *([str(cell) for cell in row] for row in rows)], left) if is_plain(stream) else None
+    if lines is not None:
+        stream.writelines(lines)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold" if sys.stdout.isatty() else "")
     for j, name in enumerate(header):
         table.add_column(name, justify="left" if j < left else "right", overflow="fold", no_wrap=True)
@@ -63,6 +88,42 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], left: int =
         console = Console(stderr=to_errors, highlight=False, width=100_000)
     for line in _lines(console, table):
         console.file.write(line)
+
+
+def aligned(cells: Sequence[Sequence[str]], left: int) -> list[str] | None:
+    """Return the lines of a table, header first; None if a cell has more than one line or moves the cursor."""
+    if not all(cell.isprintable() for row in cells for cell in row):
+        return None
+    widths = [max(map(width_of, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for row in cells:
+        space = [" " * (width - width_of(cell)) for cell, width in zip(row, widths, strict=True)]
+        padded = [cell + space[j] if j < left else space[j] + cell for j, cell in enumerate(row)]
+        lines.append("  ".join(padded).rstrip() + "\n")
+    return lines
+
+
+def width_of(text: str) -> int:
+    """Return the number of columns that a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(sign) else 2 if east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def show_blocks(found: Sequence[Block]) -> None:
+    """Print the description of a model."""
+    show_one: dict[str, Callable[[Any], None]] = {
+        "text": show,
+        "facts": show_facts,
+        "table": lambda table: show_table(**table),
+        "classes": show_classes,
+        "note": note,
+    }
+    for block in found:
+        for kind, content in block.items():
+            show_one[kind](content)
 
 
 def show_facts(facts: Sequence[tuple[str, Any]]) -> None:
