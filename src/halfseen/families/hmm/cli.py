@@ -20,6 +20,7 @@ from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import criteria_facts, estimate_of, of_criteria, of_fit, outcome, show_selection
 from halfseen.app.paper_table import table
+from halfseen.app.renaming import rename
 from halfseen.app.tables import (
     column,
     decided,
@@ -55,6 +56,7 @@ __all__ = [
     "outcome",
     "predict",
     "prepare",
+    "rename",
     "sample",
     "score",
     "summary",

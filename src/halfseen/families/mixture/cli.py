@@ -14,6 +14,7 @@ from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.export import export
 from halfseen.app.fits import criteria_facts, of_fit, show_selection
 from halfseen.app.paper_table import table
+from halfseen.app.renaming import rename
 from halfseen.app.tables import (
     batches,
     check,
@@ -65,6 +66,7 @@ __all__ = [
     "predict",
     "prepare",
     "relate",
+    "rename",
     "sample",
     "score",
     "summary",
