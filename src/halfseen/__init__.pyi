@@ -24,6 +24,7 @@ from halfseen.families.mixture.latent_class import LatentClass
 from halfseen.families.mixture.naive_bayes import NaiveBayes
 from halfseen.families.network.estimator import BayesNet
 from halfseen.families.network.files import read_bif, write_bif
+from halfseen.families.network.plots import plot_network
 from halfseen.families.transcript.audio import mfcc, read_wav
 from halfseen.families.transcript.audio_folder import AudioFolder, read_dictionary
 from halfseen.families.transcript.captions import read_captions
@@ -46,6 +47,7 @@ from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
 from halfseen.plots.gaussian import plot_mixture
+from halfseen.plots.pairs import plot_pairs
 from halfseen.plots.shares import plot_shares
 from halfseen.plots.tables import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
 from halfseen.structures.trees import Tree, read_brackets, read_trees
@@ -96,6 +98,8 @@ __all__ = [
     "plot_links",
     "plot_missing",
     "plot_mixture",
+    "plot_network",
+    "plot_pairs",
     "plot_profiles",
     "plot_selection",
     "plot_shares",

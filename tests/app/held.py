@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 
 from halfseen.app import console
-from halfseen.app.cli import main
+from halfseen.app.start import main
 from halfseen.engine.services import checkpoint
 
 

@@ -10,8 +10,6 @@ Exit codes: 0 success, 1 error in data or files, 2 error in the command, 130 int
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from inspect import Parameter, signature
 from pathlib import PurePath
@@ -578,10 +576,7 @@ def doctor(json: Json = False) -> None:
 
 
 def main() -> None:
-    """Run from the shell."""
-    signals.handle()
-    try:
-        app(prog_name="halfseen")
-    except BrokenPipeError:  # the reader has closed the pipe, as in `halfseen predict ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+    """Run from the shell, as `halfseen.app.start` does."""
+    from halfseen.app.start import main as start
+
+    start()

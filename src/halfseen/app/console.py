@@ -1,74 +1,101 @@
 """Terminal output: notes, warnings and progress on standard error, results on standard output.
 
-Colour, headings and links are for terminals alone; what goes to a file or a pipe is plain, and the same everywhere. All
-that is printed hides the status line first.
+Rich is imported where it is used. What goes to a file or a pipe is written without it, so that `info` starts quickly:
+plain, and the same everywhere. Colour, headings and links are for terminals alone. All that is printed hides the status
+line first.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any, TextIO
 
 from halfseen.app import status_line
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from halfseen.app.blocks import Block
     from halfseen.engine.services.progress import Draws, Progress
 
-NAME, HEADING = "bold cyan", "bold"  # styles
+NAME, HEADING, BEST = "bold cyan", "bold", "bold green"  # styles
+MARK = "<- "  # before a remark in the row of a table that is to be looked at
 
 
 def errors() -> Console:
     """Return the console of standard error."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def results() -> Console:
     """Return the console of results; text is never cut if it goes to a file or a pipe."""
+    from rich.console import Console
+
     return Console(highlight=False, soft_wrap=True)
 
 
 def note(text: str) -> None:
     """Print a note to standard error."""
-    _print(errors(), text, "dim")
+    _put(sys.stderr, text, "dim")
 
 
 def fail(text: str) -> None:
     """Print an error."""
-    _print(errors(), f"halfseen: {text}", "bold red")
+    _put(sys.stderr, f"halfseen: {text}", "bold red")
 
 
 def wrote(what: str, path: str) -> None:
-    """Print what was written to a file, with a link to it."""
-    name = Text(path)
-    if Path(path).exists():
-        name.stylize(f"link {Path(path).resolve().as_uri()}")
-    _print(errors(), Text(f"{what}: ", style="dim").append_text(name))
+    """Print what was written to a file; on a terminal with a link to it."""
+    if is_plain(sys.stderr) or not Path(path).exists():
+        note(f"{what}: {path}")
+        return
+    from rich.text import Text
+
+    _put(sys.stderr, Text(f"{what}: ", style="dim").append(path, style=f"link {Path(path).resolve().as_uri()}"))
 
 
-def heading(text: str, to_errors: bool = False) -> None:
-    """Print a heading on a terminal; nothing elsewhere."""
-    console = errors() if to_errors else results()
-    if console.is_terminal:
-        _print(console, text, HEADING)
+def heading(text: str) -> None:
+    """Print a heading of results on a terminal; nothing elsewhere."""
+    if not is_plain(sys.stdout):
+        _put(sys.stdout, text, HEADING)
 
 
 def show(text: str = "") -> None:
     """Print a result."""
-    _print(results(), text)
+    _put(sys.stdout, text)
 
 
-def _print(console: Console, text: str | Text, style: str | None = None) -> None:
+def _put(stream: TextIO, text: str | Text, style: str | None = None) -> None:
+    """Print a line of text, in a style if it goes to a terminal."""
     with status_line.hidden():
-        console.print(text, style=style, markup=False)
+        if is_plain(stream):
+            stream.write(f"{text}\n")
+        else:
+            (errors() if stream is sys.stderr else results()).print(text, style=style, markup=False)
+
+
+def _named(name: str, rest: str, style: str) -> str | Text:
+    """Return a line that begins with a name, which is styled if it goes to a terminal."""
+    if is_plain(sys.stdout):
+        return name + rest
+    from rich.text import Text
+
+    return Text(name, style=style).append(rest, style="not bold default")
+
+
+def is_plain(stream: TextIO) -> bool:
+    """Whether text goes to a file or a pipe, without colours."""
+    return not stream.isatty() and not os.environ.get("FORCE_COLOR")
 
 
 def show_json(value: Any) -> None:
@@ -78,40 +105,79 @@ def show_json(value: Any) -> None:
         sys.stdout.write(text + "\n")
 
 
-def show_table(
-    header: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    left: int = 1,
-    to_errors: bool = False,
-    best: int | None = None,
-) -> None:
-    """Print a table: the first `left` columns are text, the others numbers; row `best` is the one to look at."""
+def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1, to_errors: bool = False) -> None:
+    """Print a table: the first `left` columns are text, the others numbers."""
+    stream = sys.stderr if to_errors else sys.stdout
+    lines = aligned([list(header), *([str(cell) for cell in row] for row in rows)], left) if is_plain(stream) else None
+    if lines is not None:
+        with status_line.hidden():
+            stream.writelines(lines)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
     console = Console(stderr=to_errors, highlight=False)
     if not console.is_terminal:  # a file is as wide as it needs to be
         console = Console(stderr=to_errors, highlight=False, width=100_000)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style=HEADING if console.is_terminal else "")
     for j, name in enumerate(header):
         table.add_column(name, justify="left" if j < left else "right", overflow="fold", no_wrap=True)
-    for n, row in enumerate(rows):
-        table.add_row(*[_plain(cell) for cell in row], style="bold green" if n == best else None)
+    for row in rows:
+        best = any(str(cell).startswith(MARK) for cell in row)
+        table.add_row(*[_plain(cell) for cell in row], style=BEST if best else None)
     with status_line.hidden():
         for line in _lines(console, table):
             console.file.write(line)
+
+
+def aligned(cells: Sequence[Sequence[str]], left: int) -> list[str] | None:
+    """Return the lines of a table, header first; None if a cell has more than one line or moves the cursor."""
+    if not all(cell.isprintable() for row in cells for cell in row):
+        return None
+    widths = [max(map(width_of, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for row in cells:
+        space = [" " * (width - width_of(cell)) for cell, width in zip(row, widths, strict=True)]
+        padded = [cell + space[j] if j < left else space[j] + cell for j, cell in enumerate(row)]
+        lines.append("  ".join(padded).rstrip() + "\n")
+    return lines
+
+
+def width_of(text: str) -> int:
+    """Return the number of columns that a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(sign) else 2 if east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def show_blocks(found: Sequence[Block]) -> None:
+    """Print the description of a model."""
+    show_one: dict[str, Callable[[Any], None]] = {
+        "text": show,
+        "facts": show_facts,
+        "table": lambda table: show_table(**table),
+        "classes": show_classes,
+        "note": note,
+    }
+    for block in found:
+        for kind, content in block.items():
+            show_one[kind](content)
 
 
 def show_facts(facts: Sequence[tuple[str, Any]]) -> None:
     """Print names and values in two columns."""
     width = max(len(name) for name, _ in facts)
     for name, value in facts:
-        _print(results(), Text(f"{name:{width}}", style=HEADING).append(f"  {value}", style="not bold"))
+        _put(sys.stdout, _named(f"{name:{width}}", f"  {value}", HEADING))
 
 
 def show_classes(text: str) -> None:
     """Print the descriptions of classes, a line for each trait."""
     for line in text.splitlines():
         name, colon, traits = line.partition("): ")
-        listed = traits.replace("; ", "\n" + " " * len(name + colon))
-        _print(results(), Text(name + colon, style=NAME if colon else "").append(listed, style="none"))
+        _put(sys.stdout, _named(name + colon, traits.replace("; ", "\n" + " " * len(name + colon)), NAME))
 
 
 def _lines(console: Console, table: Table) -> Iterator[str]:

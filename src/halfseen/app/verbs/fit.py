@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from halfseen.app import console, dispatch, dry_run, options, status_line
+from halfseen.app.description import described
 from halfseen.app.model_file import save
 from halfseen.engine.services.checkpoint import checkpoint, in_use
 from halfseen.engine.services.progress import watching
@@ -47,7 +48,7 @@ def run(request: Mapping[str, Any]) -> None:
     elif first:  # no description: what was found so far may change much
         console.show(first)
     else:
-        commands.describe(fitted.model)
+        console.show_blocks(described(fitted.model))
     if not request["json"]:
         console.note(commands.outcome(fitted.model))
     for event in fitted.model.events_:

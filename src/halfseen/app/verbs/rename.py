@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from halfseen.app import console, dispatch
+from halfseen.app.description import described
 from halfseen.app.model_file import save
 from halfseen.app.renaming import read_names
 
@@ -18,5 +19,5 @@ def run(request: Mapping[str, Any]) -> None:
     renamed = act(loaded, read_names(request["names"]), request)
     output = request["output"] or request["model"]
     save(renamed, output)
-    dispatch.reporter_of(renamed, "describe")(renamed)
+    console.show_blocks(described(renamed))
     console.wrote("model", output)

@@ -37,9 +37,7 @@ from halfseen.families.kmeans.rows import nearest
 __all__ = [
     "check",
     "data",
-    "describe",
     "export",
-    "facts",
     "fit",
     "impute",
     "outcome",
@@ -142,11 +140,6 @@ def truth(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any])
 # ---- results --------------------------------------------------------------------------------------------------------
 
 
-def describe(model: KMeans) -> None:
-    """Print the clusters in words."""
-    console.show_classes(model.describe(top=3))
-
-
 def outcome(model: KMeans) -> str:
     """Return the outcome of the fit in one sentence."""
     return f"inertia {model.inertia_:,.6g}; {ended(model.stop_reason_, model.n_iter_)}"
@@ -162,13 +155,3 @@ def summary(model: KMeans) -> dict[str, Any]:
         "inertia": model.inertia_,
         **of_end(model),
     }
-
-
-def facts(model: KMeans, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the first facts about a model file."""
-    fitted = hasattr(model, "inertia_")
-    return [
-        ("clusters", len(model.cluster_centers_)),
-        ("rows", f"{model.cluster_sizes_.sum():,.10g}" if fitted else None),
-        ("inertia", f"{model.inertia_:,.6g}" if fitted else None),
-    ]

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted, Prepared
-from halfseen.app.fits import Scored, criteria_facts, of_fit, outcome, show_selection
+from halfseen.app.fits import Scored, of_fit, outcome
 from halfseen.app.paper_table import table
 from halfseen.app.tables import (
     batches,
@@ -33,7 +33,6 @@ from halfseen.app.tables import (
 )
 from halfseen.data.identifiers import identifiers
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators.outcome import shown
 from halfseen.families.network.estimator import BayesNet
 from halfseen.families.network.files import read_bif as read
 from halfseen.families.network.manifest import CLASSES, FAMILY
@@ -41,9 +40,7 @@ from halfseen.families.network.reading import read_edges
 
 __all__ = [
     "data",
-    "describe",
     "errors",
-    "facts",
     "fit",
     "impute",
     "outcome",
@@ -247,13 +244,6 @@ def score(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any
 # ---- results --------------------------------------------------------------------------------------------------------
 
 
-def describe(model: BayesNet) -> None:
-    """Print the variables in words, and the numbers of hidden states that were tried."""
-    if hasattr(model, "selection_"):
-        show_selection(model)
-    console.show(model.describe())
-
-
 def summary(model: BayesNet) -> dict[str, Any]:
     """Return the fit as plain values."""
     return {
@@ -265,16 +255,3 @@ def summary(model: BayesNet) -> dict[str, Any]:
         "tables": {name: table.tolist() for name, table in model.params_.items()},
         **of_fit(model),
     }
-
-
-def facts(model: BayesNet, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the first facts about a model file."""
-    training = record["training"]
-    return [
-        ("variables", len(model.nodes_)),
-        ("edges", len(model.edges_)),
-        ("hidden", ", ".join(model.hidden_) or None),
-        ("parameters", model.n_parameters_),
-        ("N", shown(training["n_rows"]) if training.get("n_rows") else None),
-        *criteria_facts(model),
-    ]
