@@ -108,20 +108,21 @@ def run(code, name, namespace):
     return out.getvalue()
 
 
-def assert_alike(shown, printed, where):
+def assert_alike(shown, printed, where, close=None):
+    """Words must match, and numbers be close in the sense of a function of two texts."""
     pairs = zip(shown.splitlines(), printed.splitlines(), strict=False)
     for a, b in pairs:
-        assert alike(a, b), f"{where}: the page shows\n{a}\nbut this was printed:\n{b}"
+        assert alike(a, b, close), f"{where}: the page shows\n{a}\nbut this was printed:\n{b}"
     assert len(shown.splitlines()) == len(printed.splitlines()), f"{where}: printed\n{printed}"
 
 
-def alike(shown, printed):
+def alike(shown, printed, close=None):
     words = [" ".join(NUMBER.sub("#", line).split()) for line in (shown, printed)]
     pairs = zip(NUMBER.findall(shown), NUMBER.findall(printed), strict=False)
-    return words[0] == words[1] and all(close(a, b) for a, b in pairs)
+    return words[0] == words[1] and all((close or nearly)(a, b) for a, b in pairs)
 
 
-def close(shown, printed):
+def nearly(shown, printed):
     whole = "." not in shown
     a, b = (float(number.replace(",", "")) for number in (shown, printed))
     return b == pytest.approx(a, rel=CLOSE, abs=STEPS if whole else CLOSE)
