@@ -49,7 +49,7 @@ def _show_parameters(model: Any) -> None:
 def _show_errors(model: Any, request: Mapping[str, Any]) -> None:
     reading = dispatch.reading_of(model)
     asked = {**request, "data": request["errors"], "sql": None, "missing": None, "target": None}
-    with console.progress() as watch, watching(watch):
+    with console.progress(dispatch.family_of(model).component[1]) as watch, watching(watch):
         found = dispatch.command(model, "errors")(model, reading, asked)
     if request["json"]:
         console.show_json(nw.from_native(found.to_frame(), eager_only=True).rows(named=True))

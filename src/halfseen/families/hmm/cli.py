@@ -20,6 +20,7 @@ from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import estimate_of, of_criteria, of_fit, outcome
 from halfseen.app.paper_table import table
+from halfseen.app.renaming import rename
 from halfseen.app.tables import (
     column,
     decided,
@@ -53,6 +54,7 @@ __all__ = [
     "outcome",
     "predict",
     "prepare",
+    "rename",
     "sample",
     "score",
     "summary",

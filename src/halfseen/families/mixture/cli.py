@@ -14,6 +14,7 @@ from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.export import export
 from halfseen.app.fits import of_fit
 from halfseen.app.paper_table import table
+from halfseen.app.renaming import rename
 from halfseen.app.tables import (
     batches,
     check,
@@ -62,6 +63,7 @@ __all__ = [
     "predict",
     "prepare",
     "relate",
+    "rename",
     "sample",
     "score",
     "summary",
