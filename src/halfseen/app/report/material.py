@@ -6,6 +6,7 @@ Of a very large table, analyses of single rows use a random sample, and the page
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -14,11 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.analysis.contrast import contrasts
-from halfseen.analysis.missing_values import MissingByClass, MissingValues, count, missing_by_class_of
+from halfseen.analysis.missing_values import MissingByClass, MissingValues, missing_by_class_of
+from halfseen.analysis.missing_values import count as count_missing
 from halfseen.analysis.residuals import Residual, residuals_of, telling
 from halfseen.analysis.rows import Surprising, Typical, Uncertain, surprising_of, typical_of, uncertain_of
 from halfseen.analysis.scored_table import Seen, look
 from halfseen.analysis.validation import Validated, cross_validate
+from halfseen.app.report.words import count
 from halfseen.data import read
 from halfseen.errors import DataError
 from halfseen.estimators.table.profile import profiles
@@ -47,6 +50,14 @@ class Material:
         """The data as estimators take them."""
         return self.X
 
+    def facts(self) -> list[tuple[str, str]]:
+        """Return what the head of the page says about the data, as (name, value)."""
+        return []
+
+    def class_names(self) -> Sequence[str]:
+        """Return the names of the classes that the page has colours for; none by default."""
+        return ()
+
     def reading(self) -> dict[str, Any]:
         """Return how the data are read, as `standard_errors` takes it."""
         return {} if self.sample_weight is None else {"sample_weight": self.sample_weight}
@@ -61,6 +72,14 @@ class TableMaterial(Material):
         source = read(X, counts=model._takes_text)
         y = source.target if y is None else y
         return cls(model, source, y, source.weight if sample_weight is None else sample_weight, *more)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return rows and columns."""
+        return [("Rows", count(self.X.n_rows)), ("Columns", count(len(self.model._schema.columns)))]
+
+    def class_names(self) -> Sequence[str]:
+        """Return the names of the components, which are those of the classes unless classes have several."""
+        return tuple(self.model.class_names_)
 
     def reading(self) -> dict[str, Any]:
         """Return weights, and the labels of a classifier."""
@@ -105,7 +124,7 @@ class TableMaterial(Material):
     @cached_property
     def missing_values(self) -> MissingValues:
         """The missing values of the scored rows."""
-        return count(self.seen.missing, self.seen.table.schema.names, self.seen.table.weight)
+        return count_missing(self.seen.missing, self.seen.table.schema.names, self.seen.table.weight)
 
     @cached_property
     def missing_by_class(self) -> list[MissingByClass]:
