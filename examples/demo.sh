@@ -1,5 +1,5 @@
 #!/bin/sh
-# From a table with missing values to classes, a comparison with the truth, and a table with the values filled in.
+# From a table with missing values to groups, a comparison with the truth, and a check of the missing values filled in.
 # Usage: sh examples/demo.sh [folder for the results, build/demo by default]
 set -eu
 halfseen=${HALFSEEN:-halfseen}
@@ -14,13 +14,14 @@ run() {
     "$halfseen" "$@"
 }
 
-echo "344 penguins, with missing values. The species is left out: it is what we look for."
-run fit example:penguins --ignore species,year --report "$folder/penguins.html" -o "$folder/penguins.halfseen"
+echo "344 penguins, four measurements. The species is left out: it is what we look for."
+run fit example:penguins --model gaussian --ignore species,year,island,sex \
+    -o "$folder/penguins.halfseen" --report "$folder/penguins.html"
 echo
-echo "Compare the classes with the species, which the model has not seen."
+echo "The model has not seen the species. Compare its classes with them."
 run compare "$folder/penguins.halfseen" example:penguins --truth species
 echo
-echo "Fill in the missing values. To check the result, hide known cells and predict them."
+echo "Missing values are filled in from the rest of the row. How well: hide known cells and predict them."
 run impute "$folder/penguins.halfseen" example:penguins -o "$folder/penguins.filled.csv"
 run impute "$folder/penguins.halfseen" example:penguins --check
 echo

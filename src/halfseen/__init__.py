@@ -34,6 +34,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "plot_certainty": "halfseen.plots.tables",
     "plot_missing": "halfseen.plots.tables",
     "plot_mixture": "halfseen.plots.gaussian",
+    "plot_pairs": "halfseen.plots.pairs",
     "plot_profiles": "halfseen.plots.tables",
     "plot_selection": "halfseen.plots.tables",
     "plot_shares": "halfseen.plots.shares",

@@ -46,6 +46,7 @@ from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
 from halfseen.plots.gaussian import plot_mixture
+from halfseen.plots.pairs import plot_pairs
 from halfseen.plots.shares import plot_shares
 from halfseen.plots.tables import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
 from halfseen.structures.trees import Tree, read_brackets, read_trees
@@ -95,6 +96,7 @@ __all__ = [
     "plot_links",
     "plot_missing",
     "plot_mixture",
+    "plot_pairs",
     "plot_profiles",
     "plot_selection",
     "plot_shares",

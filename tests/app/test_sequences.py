@@ -177,7 +177,7 @@ def test_compare(pumps, tmp_path):
     found = json.loads(halfseen("compare", *pumps, "--truth", "truth", "--json").stdout)
     assert np.sum(found["counts"]) == 200
     assert found["majority"] > 0.95
-    assert "have the most frequent truth of their state" in halfseen("compare", *pumps, "--truth", "truth").stdout
+    assert "One state for each truth: " in halfseen("compare", *pumps, "--truth", "truth").stdout
     assert "no changes: the states are the same" in halfseen("compare", pumps[0], pumps[0]).stdout
     other = tmp_path / "o.halfseen"
     halfseen("fit", pumps[1], *FIT, "-k", 3, "--seed", 1, "--max-iter", 2, "-o", other)

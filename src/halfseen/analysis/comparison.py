@@ -51,13 +51,16 @@ class Agreement:
         """Return the figures in words; `word` is what the model calls a class."""
         n_right = round(self.majority * self.n_rows)
         left_out = f" ({self.n_unknown} rows without {truth} left out)" if self.n_unknown else ""
+        right, rand = (
+            f"{n_right:,} of {self.n_rows:,} rows ({self.majority:.1%})",
+            f"Adjusted Rand index: {self.rand:.3f}.",
+        )
+        if len(self.classes) == len(self.labels) and self.matched == self.majority:
+            return f"One {word} for each {truth}: {right} are in the {word} of their {truth}{left_out}. {rand}"
         matched = (
             f" With one {word} for each {truth}: {self.matched:.1%}." if len(self.classes) <= len(self.labels) else ""
         )
-        return (
-            f"{n_right:,} of {self.n_rows:,} rows ({self.majority:.1%}) have the most frequent {truth} of their {word}"
-            f"{left_out}.{matched} Adjusted Rand index: {self.rand:.3f}."
-        )
+        return f"{right} have the most frequent {truth} of their {word}{left_out}.{matched} {rand}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halfseen.data import Column, Schema, frame_from_dict
 from halfseen.errors import ParameterError
@@ -13,6 +14,7 @@ from halfseen.estimators import options, state
 from halfseen.estimators.named_parameters import SHARE, NamedParameters, Row, by_component
 from halfseen.estimators.state import State
 from halfseen.estimators.table import state as table_state
+from halfseen.estimators.table.scatter import Scatter
 from halfseen.kinds.kind import in_units
 from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
@@ -81,6 +83,25 @@ def paper_parameters(model: KMeans) -> NamedParameters:
     for name, centres in zip(model._schema.names, model.cluster_centers_.astype(np.float64).T, strict=True):
         rows.append(Row(name, "centre", centres, (-np.inf, np.inf)))
     return by_component(rows, tuple(names_of(model)), "cluster")
+
+
+def scatter(model: KMeans, values: Floats, labels: NDArray[np.int32], n_given: int) -> Scatter:
+    """Return rows as points; a column separates clusters by the squares of its contrasts."""
+    part, size, width = shares(model), len(model._centred), len(model._schema.names)
+    weights = np.full(size, 1 / size) if part is None else part
+    return Scatter(
+        list(model._schema.names),
+        [None] * width,
+        values,
+        np.eye(size)[labels],
+        names_of(model),
+        part,
+        weights @ contrast(model) ** 2,
+        model.cluster_centers_.astype(np.float64),
+        np.full((size, width, width), np.nan),
+        list(range(size)),
+        n_given,
+    )
 
 
 def describe(model: KMeans, top: int) -> str:

@@ -26,6 +26,7 @@ from halfseen.estimators.named_parameters import NamedParameters
 from halfseen.estimators.publication import Tabulated
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin
+from halfseen.estimators.table.scatter import Scatter
 from halfseen.families.kmeans import centers
 from halfseen.families.kmeans.comparison import Clusters
 from halfseen.families.kmeans.imputation_check import ClusterCells
@@ -456,6 +457,15 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         cells = self._read(X)
         values = {"gaussian": as_matrix(cells).astype(np.float64)}
         return ClusterCells(self, Table(self._schema, values, row_weight(cells, sample_weight)))
+
+    def _scatter(self, X: Any, most: int, random_state: int) -> Scatter:
+        """Return rows as points, or a random sample of `most` of them."""
+        source = self._read(X)
+        n_given = source.n_rows
+        if n_given > most:
+            source = source.take(np.sort(np.random.default_rng(random_state).choice(n_given, most, replace=False)))
+        values = as_matrix(source)
+        return centers.scatter(self, values.astype(np.float64), self._assigned(values)[0], n_given)
 
     def _read(self, X: Any, reset: bool = False) -> Source:
         """Read a table, and store or check its features as scikit-learn expects."""
