@@ -34,8 +34,8 @@ def header(model: Any, material: Material, subject: str, title: str | None) -> H
     facts += [*material.facts(), ("Model", type(model).__name__)]
     when = date_of(model)
     facts += [("Fitted", when)] if when else []
-    names = material.class_names()
-    return Header(title, facts, ClassName.each(names)[:MOST_CLASSES], "The classes and their colours")
+    names = [ClassName.of(name, k) for name, k in material.colours.items()]
+    return Header(title, facts, names[:MOST_CLASSES], "The classes and their colours")
 
 
 def data_name(model: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
@@ -29,11 +29,6 @@ class ClassName(str):
         found = cls(words)
         found.k = k
         return found
-
-    @classmethod
-    def each(cls, names: Iterable[str]) -> list[Self]:
-        """Return the names of all classes, in their order."""
-        return [cls.of(name, k) for k, name in enumerate(names)]
 
 
 @dataclass(frozen=True)
@@ -66,11 +61,12 @@ class Checks:
 
 @dataclass(frozen=True)
 class Trait:
-    """How a class differs from the whole: a column, its value in the class, and in the whole table."""
+    """How a class differs from the whole: a column, its value in the class and in the whole table, higher or lower."""
 
     column: str
     value: str
     overall: str
+    way: str = ""
 
 
 @dataclass(frozen=True)
@@ -151,6 +147,16 @@ class Heat:
     arrows: bool = True
 
     @property
+    def labels(self) -> str:
+        """The head of the column of labels; empty where no row has one, and the column is left out."""
+        return self.head[1] if any(row.label for row in self.rows) else ""
+
+    @property
+    def shown_head(self) -> Sequence[str]:
+        """The heads of the columns that are shown."""
+        return self.head if self.labels else [self.head[0], *self.head[2:]]
+
+    @property
     def csv(self) -> str:
         """The table as a link."""
         rows = [[row.group, row.label, row.overall, *(cell.text for cell in row.cells)] for row in self.rows]
@@ -166,6 +172,8 @@ class Heat:
         """Whether to offer a filter."""
         return len(self.rows) > MANY_ROWS
 
+    is_narrow: ClassVar[bool] = False
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -178,11 +186,12 @@ class Grid:
     title: str = ""
     text: frozenset[int] = frozenset()
     note: str = ""
+    full: Sequence[Sequence[str]] = ()
 
     @property
     def csv(self) -> str:
-        """The table as a link."""
-        return csv_link.link(self.head, self.rows)
+        """The table as a link; `full` in its place, heads first, where the page shows a shorter one."""
+        return csv_link.link(*(self.full[0], self.full[1:]) if self.full else (self.head, self.rows))
 
     @property
     def file(self) -> str:
@@ -191,8 +200,13 @@ class Grid:
 
     @property
     def is_long(self) -> bool:
-        """Whether to offer a filter, and to print it in two columns."""
+        """Whether to offer a filter."""
         return len(self.rows) > MANY_ROWS
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether a long table is so narrow that it is printed in two columns."""
+        return len(self.rows) > MANY_ROWS and len(self.head) <= 3
 
 
 @dataclass(frozen=True)

@@ -321,7 +321,7 @@ def missing_values(model: Any, material: ChainMaterial) -> Section:
         if empty:
             verb = "has" if empty == 1 else "have"
             lead += f" {plural(empty, 'step')} {verb} no observed value; the states there follow from the steps around."
-        parts = [of_tables.missing_figure(material), Text(of_tables.ASSUMED)]
+        parts = [of_tables.missing_patterns(material), Text(of_tables.ASSUMED)]
     parts.append(of_tables.hidden_grid(material))
     return Section("missing", "Missing values", lead, parts)
 

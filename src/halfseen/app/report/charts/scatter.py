@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 import numpy as np
 
 from halfseen.app.report.charts.svg import LEFT, WIDTH, Frame, class_colour, drawing, element, padded, text, title
 from halfseen.app.report.words import cut, number
+from halfseen.estimators.table.scatter import Scatter
 from halfseen.leaves.leaf import Floats
 
 HEIGHT = 330.0
@@ -16,70 +14,60 @@ TURNS = np.linspace(0, 2 * np.pi, 49)
 LEVELS = (1.0, 2.0)  # standard deviations at which ellipses are drawn
 
 
-class Points(NamedTuple):
-    """Rows in two columns.
+def scatter(seen: Scatter, pair: tuple[int, int], rows: np.ndarray, label: str) -> str:
+    """Draw rows in two columns as points, and components as ellipses, or as crosses where they have no spread.
 
-    Attributes
+    Parameters
     ----------
-    names : two names of columns
-    places : (N, 2) array          NaN where missing: such rows are left out
-    owner : (N,) array             the most likely class of each row
-    rows : (N,) array              positions of the rows in the table
-    centres : (K, 2) array         means of the classes
-    covariances : (K, 2, 2) array or None
-    class_names : sequence of str
+    seen : Scatter
+    pair : two columns, by number
+    rows : (N,) array         positions of the rows in the table, for those who point at one
+    label : str               for screen readers
     """
-
-    names: tuple[str, str]
-    places: Floats
-    owner: np.ndarray
-    rows: np.ndarray
-    centres: Floats
-    covariances: Floats | None
-    class_names: Sequence[str]
-
-
-def scatter(points: Points, label: str) -> str:
-    """Draw rows as points, and classes as ellipses around their means."""
-    seen = np.isfinite(points.places).all(axis=1)
-    shown = points.places[seen] if seen.any() else points.centres
-    frame = Frame.of(*(padded(axis.tolist(), 0.05) for axis in shown.T), WIDTH, HEIGHT)
-    parts = frame.axes(cut(points.names[0], 50), cut(points.names[1], 50))
-    for k, name in enumerate(points.class_names):
-        own = np.flatnonzero(seen & (points.owner == k))
-        dots = [_dot(frame, points, n, name) for n in own.tolist()]
-        parts.append(element("g", "".join(dots), fill=class_colour(k), fill_opacity=0.55) if dots else "")
-    for k in range(len(points.class_names)):
-        parts += _outline(frame, points, k)
-    parts += [_name(frame, points, k) for k in range(len(points.class_names))]
+    x, y = pair
+    places, centres = seen.values[:, [x, y]], seen.means[:, [x, y]]
+    covs = seen.covariances[:, [[x, x], [y, y]], [[x, y], [x, y]]]
+    known = np.flatnonzero(np.isfinite(places).all(axis=1))
+    reach = 2 * np.sqrt(np.nan_to_num(np.maximum(covs[:, [0, 1], [0, 1]], 0.0)))
+    every = np.concatenate([places[known], centres - reach, centres + reach])
+    frame = Frame.of(*(padded(axis[np.isfinite(axis)].tolist() or [0.0], 0.03) for axis in every.T), WIDTH, HEIGHT)
+    parts = frame.axes(cut(seen.names[x], 50), cut(seen.names[y], 50))
+    owner = seen.proba.argmax(axis=1)
+    for k, name in enumerate(seen.class_names):
+        own = known[owner[known] == k].tolist()
+        dots = [_dot(frame, *places[n].tolist(), f"row {rows[n]}", name) for n in own]
+        parts += [element("g", "".join(dots), fill=class_colour(k), fill_opacity=0.55)] if dots else []
+    drawn = [k for k in range(len(centres)) if np.isfinite(centres[k]).all()]
+    for k in drawn:
+        parts += _outline(frame, centres[k], covs[k], seen.owner[k])
+    parts += [_name(frame, centres[k], seen.class_names[seen.owner[k]]) for k in drawn]
     return drawing(parts, WIDTH, HEIGHT, label)
 
 
-def _dot(frame: Frame, points: Points, n: int, name: str) -> str:
-    x, y = points.places[n].tolist()
-    words = f"row {points.rows[n]}: {number(x)}, {number(y)}; {cut(name, 30)}"
+def _dot(frame: Frame, x: float, y: float, row: str, name: str) -> str:
+    words = f"{row}: {number(x)}, {number(y)}; {cut(name, 30)}"
     return element("circle", title(words), cx=frame.x(x), cy=frame.y(y), r=2.4)
 
 
-def _outline(frame: Frame, points: Points, k: int) -> list[str]:
-    """Return the ellipses of a class, or a cross at its centre."""
-    x, y = points.centres[k].tolist()
-    line = {"fill": "none", "stroke": class_colour(k), "stroke_width": 1.8}
-    if points.covariances is None:
-        return [element("path", d=f"M{frame.x(x) - 6:.1f} {frame.y(y):.1f}h12m-6 -6v12", **(line | {"stroke_width": 3}))]
-    values, vectors = np.linalg.eigh(points.covariances[k])
+def _outline(frame: Frame, centre: Floats, cov: Floats, k: int) -> list[str]:
+    """Return the ellipses of a component, or a cross at its centre."""
+    x, y = centre.tolist()
+    line = {"fill": "none", "stroke": class_colour(k)}
+    if not np.isfinite(cov).all():
+        path = f"M{frame.x(x) - 6:.1f} {frame.y(y):.1f}h12m-6 -6v12"
+        return [element("path", d=path, stroke_width=3, **line)]
+    values, vectors = np.linalg.eigh(cov)
     around = (vectors * np.sqrt(np.maximum(values, 0.0))) @ np.stack([np.cos(TURNS), np.sin(TURNS)])
-    parts = []
-    for level in LEVELS:
-        path = "L".join(f"{frame.x(x + level * dx):.1f} {frame.y(y + level * dy):.1f}" for dx, dy in around.T)
-        parts.append(element("path", d=f"M{path}Z", **line))
-    return parts
+    paths = [
+        "L".join(f"{frame.x(x + level * dx):.1f} {frame.y(y + level * dy):.1f}" for dx, dy in around.T)
+        for level in LEVELS
+    ]
+    return [element("path", d=f"M{path}Z", stroke_width=1.8, **line) for path in paths]
 
 
-def _name(frame: Frame, points: Points, k: int) -> str:
+def _name(frame: Frame, centre: Floats, name: str) -> str:
     """Return the name of a class at its centre, on a halo of the page's own colour."""
-    x, y = points.centres[k].tolist()
-    words = cut(points.class_names[k], 22)
+    words = cut(name, 22)
     halo = {"paint_order": "stroke", "stroke": "var(--paper)", "stroke_width": 3.5, "stroke_linejoin": "round"}
-    place = min(max(frame.x(x), LEFT + 3.0 * len(words)), WIDTH - 3.2 * len(words))
-    return text(place, frame.y(y) - 8, words, text_anchor="middle", font_weight=600, **halo)
+    place = min(max(frame.x(centre[0]), LEFT + 3.0 * len(words)), WIDTH - 3.2 * len(words))
+    return text(place, frame.y(centre[1]) - 8, words, text_anchor="middle", font_weight=600, **halo)

@@ -77,7 +77,8 @@
   for (const box of document.querySelectorAll(".copied")) {
     const source = box.querySelector("code, p");
     const words = source.textContent;
-    copies(make("div", "", box, box.firstChild), () => words);
-    box.firstChild.className = "tools";
+    const tools = make("div", "", box);
+    tools.className = "tools";
+    copies(tools, () => words);
   }
 })();
