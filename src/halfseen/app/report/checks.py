@@ -155,11 +155,12 @@ def missing_check(material: Any) -> Check:
     return Check(True, "Missing values", text)
 
 
-def traits(columns: list[ColumnProfile], k: int) -> list[Trait]:
-    """Return the columns in which a component differs most from the whole."""
-    return [
-        Trait(column.name, *column.kind.card(column, k), way(column, k)) for column in most_apart(columns, k, N_TRAITS)
-    ]
+def traits(columns: list[ColumnProfile], k: int, least: float = 0.01) -> list[Trait]:
+    """Return the columns in which a component differs most from the whole, those with a distance above `least`."""
+    ranked = most_apart(columns, k, N_TRAITS)
+    if least == 0.0:
+        ranked = sorted((c for c in columns if len(c.rows)), key=lambda column: -column.distance[k])[:N_TRAITS]
+    return [Trait(column.name, *column.kind.card(column, k), way(column, k)) for column in ranked]
 
 
 def way(column: ColumnProfile, k: int) -> str:

@@ -18,8 +18,8 @@ def csv_text(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
     Examples
     --------
-    >>> csv_text(["a", "b"], [["=1+1", "1,234.5"], ['say "x"', "−3"]])
-    "a,b\\r\\n'=1+1,1234.5\\r\\n\\"say \\"\\"x\\"\\"\\",-3\\r\\n"
+    >>> csv_text(["a", "b"], [["=1+1", "1,234.5"], ["1, 2", "−3"]]).splitlines()
+    ['a,b', "'=1+1,1234.5", '"1, 2",-3']
     """
     out = io.StringIO()
     writer = csv.writer(out)

@@ -27,8 +27,11 @@ def header(model: Any, material: Material, subject: str, title: str | None) -> H
     """Return the head of a page; `subject` is the title of the family's report, `title` the user's own."""
     file = data_name(model)
     if title is None:
-        title = subject if not file else f"{subject.removeprefix('Report on ')[:1].upper()}" + (
-            f"{subject.removeprefix('Report on ')[1:]}: {file}"
+        title = (
+            subject
+            if not file
+            else f"{subject.removeprefix('Report on ')[:1].upper()}"
+            + (f"{subject.removeprefix('Report on ')[1:]}: {file}")
         )
     facts = [("Data", file)] if file else []
     facts += [*material.facts(), ("Model", type(model).__name__)]

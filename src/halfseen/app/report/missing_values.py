@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from halfseen.app.report.material import TableMaterial
-from halfseen.app.report.parts import Grid, Part, Section, Text
+from halfseen.app.report.parts import Beside, Grid, Part, Section, Text
 from halfseen.app.report.words import chance, count, cut, listed, number, percent, plural
 
 MOST_GRID_ROWS = 30
@@ -19,15 +19,19 @@ def missing_values(model: Any, material: TableMaterial) -> Section:
     found = material.missing_values
     parts: list[Part] = []
     if found.n_missing:
-        parts += [missing_patterns(material), Text(ASSUMED)]
-        if material.seen.proba.shape[1] > 1:
-            parts.append(missing_grid(material))
+        parts += [patterns_and_classes(material), Text(ASSUMED)]
     parts.append(hidden_grid(material))
     if found.n_missing:
         lead = f"{percent(found.total_share)} of the cells are missing ({count(found.n_missing)})."
     else:
         lead = "The table has no missing values."
     return Section("missing", "Missing values", lead, parts)
+
+
+def patterns_and_classes(material: Any, word: str = "class") -> Part:
+    """Return where values are missing, and beside it in which classes, where there are several."""
+    first = missing_patterns(material)
+    return first if material.seen.proba.shape[1] < 2 else Beside([first, missing_grid(material, word)])
 
 
 ASSUMED = (
@@ -55,7 +59,9 @@ def missing_patterns(material: Any) -> Grid:
     )
     rest = sum(1 for pattern in found.patterns if pattern.missing) - len(patterns)
     notes = [f"{plural(rest, 'rarer pattern')} not shown."] if rest else []
-    notes += [f"{len(columns) - len(shown)} other columns with missing values are left out."] * (len(columns) > len(shown))
+    notes += [f"{len(columns) - len(shown)} other columns with missing values are left out."] * (
+        len(columns) > len(shown)
+    )
     head = ["column", "missing", *(plural(pattern.n_rows, "row") for pattern in patterns)]
     return Grid(caption, head, rows, "Where values are missing", note=" ".join(notes))
 
@@ -79,7 +85,11 @@ def missing_grid(material: Any, word: str = "class") -> Grid:
     note += f" {left_out} other columns with missing values are left out." if left_out else ""
     caption = f"Share of missing values in each {word}, and the probability of a difference this large by chance"
     return Grid(
-        caption, ["column", *material.each_tagged(material.seen.class_names), "by chance"], rows, f"Missing values by {word}", note=note
+        caption,
+        ["column", *material.each_tagged(material.seen.class_names), "by chance"],
+        rows,
+        f"Missing values by {word}",
+        note=note,
     )
 
 

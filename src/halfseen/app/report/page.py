@@ -180,7 +180,8 @@ def _short(name: Any, longest: int = LONGEST) -> Any:
         shown, whole = text[: longest - 1] + "…", text
     if isinstance(name, ClassName):
         title = markup.Markup(' title="{}"').format(whole) if whole else ""
-        return markup.Markup('<span class="c c{}"{}>{}</span>').format(name.k % N_COLOURS, title, shown)
+        again = " again" if name.k >= N_COLOURS else ""
+        return markup.Markup('<span class="c c{}{}"{}>{}</span>').format(name.k % N_COLOURS, again, title, shown)
     return markup.Markup('<span title="{}">{}</span>').format(whole, shown) if whole else text
 
 

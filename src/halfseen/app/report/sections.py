@@ -10,8 +10,8 @@ from halfseen.app.report.material import Material
 from halfseen.app.report.parts import Beside, Code, Grid, Part, Section, Text
 from halfseen.app.versions import versions
 from halfseen.estimators.publication import methods_paragraph
-from halfseen.estimators.publication.methods import citation
 from halfseen.estimators.publication.facts import has_likelihood
+from halfseen.estimators.publication.methods import citation
 
 MOST_PARAMETERS = 300  # rows of the table of parameters
 

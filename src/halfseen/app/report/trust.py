@@ -142,9 +142,7 @@ def starts_text(model: Any) -> list[Part]:
     objectives = starts["objectives"][:8]
     if best - objectives[-1] < 0.0005:
         return [Text(caption, title)]
-    rows = [
-        [f"run {i + 1}", f"{objective:,.3f}", f"{best - objective:,.3f}"] for i, objective in enumerate(objectives)
-    ]
+    rows = [[f"run {i + 1}", f"{objective:,.3f}", f"{best - objective:,.3f}"] for i, objective in enumerate(objectives)]
     return [Grid(caption, ["", "objective", "below the best"], rows, title)]
 
 

@@ -16,7 +16,7 @@ from halfseen.analysis.missing_values import count as count_missing
 from halfseen.app.report.charts import bars, lines
 from halfseen.app.report.checks import FAR, MOST_HEAT_ROWS, N_TRAITS, advice, events, missing_check
 from halfseen.app.report.material import MOST_ROWS, TOP_ROWS, Material
-from halfseen.app.report.missing_values import hidden_grid, missing_patterns, missing_grid
+from halfseen.app.report.missing_values import hidden_grid, patterns_and_classes
 from halfseen.app.report.next_steps import files_of
 from halfseen.app.report.parts import (
     Beside,
@@ -41,8 +41,9 @@ from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, listed, number, percent, plural
 from halfseen.data import read
 from halfseen.estimators.convergence import ended
+from halfseen.estimators.table.scatter import places
 from halfseen.families.kmeans import rows as centred
-from halfseen.families.kmeans.centers import RULES, contrast, names_of, overall, ruler, traits_of
+from halfseen.families.kmeans.centers import RULES, contrast, names_of, overall, ruler, scatter, traits_of
 from halfseen.families.kmeans.imputation_check import ClusterCells
 
 CLEAR = 0.5  # gap of a row at least twice as close to its own centre as to the next
@@ -143,8 +144,10 @@ def _next_steps(model: Any, material: ClusterMaterial) -> Steps:
         [
             Step("Write the cluster of every row:", f"halfseen predict {model_file} {data} -o clusters.csv"),
             Step("Check the rows listed under 'Rows worth a look': each shifts the centre of its cluster."),
-            Step("For probabilities of clusters, a number of clusters by BIC and missing values summed out, fit "
-                 "--model gaussian to the same table."),
+            Step(
+                "For probabilities of clusters, a number of clusters by BIC and missing values summed out, fit "
+                "--model gaussian to the same table."
+            ),
         ]
     )
 
@@ -217,8 +220,11 @@ def _small(model: Any, material: ClusterMaterial) -> Check:
 
 def points(model: Any, material: ClusterMaterial) -> Section | None:
     """Rows over the columns that separate the clusters most."""
-    found = model._scatter(material.X, MOST_ROWS, 0)
-    return None if found.n_given > len(found.values) else pictures(found, np.arange(found.n_given), "clusters")
+    values = places(material.seen.table)[1]
+    if len(names_of(model)) < 2 or values.shape[1] != len(model._schema.names):
+        return None
+    found = scatter(model, values, material.seen.nearest.cluster, material.seen.n_given)
+    return pictures(found, material.seen.rows, "clusters")
 
 
 def centres(model: Any, material: ClusterMaterial) -> Section | None:
@@ -240,7 +246,12 @@ def centres(model: Any, material: ClusterMaterial) -> Section | None:
         "Values are in the units of their column. Red with an arrow up is above the mean of all rows, blue with an "
         "arrow down below it; a stronger colour means more standard deviations of the column."
     )
-    heat = Heat("Centre of each cluster, and the mean of all rows", ["column", "", "all", *material.each_tagged(names)], rows, note)
+    heat = Heat(
+        "Centre of each cluster, and the mean of all rows",
+        ["column", "", "all", *material.each_tagged(names)],
+        rows,
+        note,
+    )
     return Section("centres", "The centres", lead, [heat])
 
 
@@ -338,9 +349,7 @@ def missing_values(model: Any, material: ClusterMaterial) -> Section:
     found = material.missing_values
     parts: list[Part] = []
     if found.n_missing:
-        parts += [missing_patterns(material), Text(ASSUMED)]
-        if material.seen.proba.shape[1] > 1:
-            parts.append(missing_grid(material, "cluster"))
+        parts += [patterns_and_classes(material, "cluster"), Text(ASSUMED)]
     parts.append(hidden_grid(material))
     lead = "The table has no missing values."
     if found.n_missing:
@@ -355,7 +364,13 @@ def rows(model: Any, material: ClusterMaterial) -> Section:
         parts.append(_between_grid(model, material))
     names = names_of(model)
     far = [
-        [f"row {f.row}", material.tagged(names[f.cluster]), number(f.distance), f"{f.times:,.1f}" if np.isfinite(f.times) else "", f.why]
+        [
+            f"row {f.row}",
+            material.tagged(names[f.cluster]),
+            number(f.distance),
+            f"{f.times:,.1f}" if np.isfinite(f.times) else "",
+            f.why,
+        ]
         for f in centred.farthest(material.seen, TOP_ROWS)
     ]
     if far:

@@ -55,7 +55,6 @@ from halfseen.kinds.kind import Contrast
 from halfseen.plots.pairs import scatter_of
 from halfseen.plots.tables import strongest
 
-
 FEW_LABELS = 300  # rows below which an accuracy is off by several points
 
 
@@ -106,7 +105,9 @@ def _next_steps(model: Any, material: TableMaterial) -> Steps:
     if not supervised and len(model.weights_) > 1 and _unnamed(model):
         steps.append(Step("Give the classes names that your readers know, after what marks them."))
     what = "Predict the class of new rows" if supervised else "Write the class of every row, with its probability"
-    steps.append(Step(f"{what}:", f"halfseen predict {target[0]} {'NEW_ROWS' if supervised else target[1]} -o classes.csv"))
+    steps.append(
+        Step(f"{what}:", f"halfseen predict {target[0]} {'NEW_ROWS' if supervised else target[1]} -o classes.csv")
+    )
     if material.missing_values.n_missing and not text_alone(model):
         steps.append(Step("Fill in the missing values:", f"halfseen impute {target[0]} {target[1]} -o filled.csv"))
     if material.surprising:

@@ -107,9 +107,7 @@ class Frame(NamedTuple):
     y: Scale
 
     @classmethod
-    def of(
-        cls, x: tuple[float, float], y: tuple[float, float], width: float = WIDTH, height: float = 250.0
-    ) -> Frame:
+    def of(cls, x: tuple[float, float], y: tuple[float, float], width: float = WIDTH, height: float = 250.0) -> Frame:
         """Return axes for these ranges."""
         return cls(Scale(*x, LEFT, width - RIGHT), Scale(*y, height - BOTTOM, TOP))
 
