@@ -142,7 +142,7 @@ def _short_time(words: str) -> str:
 def answer(model: Any, material: ChainMaterial) -> Section:
     """Three sentences, and checks of reliability."""
     checks = sorted(_checks(model, material), key=lambda check: check.fine)
-    parts = [_cards(model, material), _next_steps(model, material), Checks(checks, "Before you rely on it")]
+    parts: list[Part] = [_cards(model, material), _next_steps(model, material), Checks(checks, "Before you rely on it")]
     return Section("answer", "Summary", " ".join(_sentences(model, material)), parts)
 
 

@@ -120,7 +120,7 @@ def answer(model: Any, material: ClusterMaterial) -> Section:
             f"{percent(clear)} of the rows are at least twice as close to their own centre as to any other.",
         ]
     checks = sorted(_checks(model, material), key=lambda check: check.fine)
-    parts = [_cards(model, material), _next_steps(model, material), Checks(checks, "Before you rely on it")]
+    parts: list[Part] = [_cards(model, material), _next_steps(model, material), Checks(checks, "Before you rely on it")]
     return Section("answer", "Summary", " ".join(sentences), parts)
 
 
@@ -223,7 +223,7 @@ def points(model: Any, material: ClusterMaterial) -> Section | None:
     values = places(material.seen.table)[1]
     if len(names_of(model)) < 2 or values.shape[1] != len(model._schema.names):
         return None
-    found = scatter(model, values, material.seen.nearest.cluster, material.seen.n_given)
+    found = scatter(model, values, material.seen.nearest.cluster.astype(np.int32), material.seen.n_given)
     return pictures(found, material.seen.rows, "clusters")
 
 

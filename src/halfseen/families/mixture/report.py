@@ -35,6 +35,7 @@ from halfseen.app.report.parts import (
     Heat,
     HeatCell,
     HeatRow,
+    Part,
     Section,
     Step,
     Steps,
@@ -80,7 +81,7 @@ def answer(model: Any, material: MixtureMaterial) -> Section:
     supervised = hasattr(model, "classes_")
     sentences = _classifier_answer(model, material) if supervised else _classes_answer(model, material)
     checks = sorted(_checks(model, material), key=lambda check: check.fine)
-    parts = [_cards(model, material), _next_steps(model, material), Checks(checks, "Before you rely on it")]
+    parts: list[Part] = [_cards(model, material), _next_steps(model, material), Checks(checks, "Before you rely on it")]
     return Section("answer", "Summary", " ".join(sentences), parts)
 
 

@@ -30,12 +30,13 @@ def scatter(seen: Scatter, pair: tuple[int, int], rows: np.ndarray, label: str) 
     known = np.flatnonzero(np.isfinite(places).all(axis=1))
     reach = 2 * np.sqrt(np.nan_to_num(np.maximum(covs[:, [0, 1], [0, 1]], 0.0)))
     every = np.concatenate([places[known], centres - reach, centres + reach])
-    frame = Frame.of(*(padded(axis[np.isfinite(axis)].tolist() or [0.0], 0.03) for axis in every.T), WIDTH, HEIGHT)
+    across, up = (padded(axis[np.isfinite(axis)].tolist() or [0.0], 0.03) for axis in every.T)
+    frame = Frame.of(across, up, WIDTH, HEIGHT)
     parts = frame.axes(cut(seen.names[x], 50), cut(seen.names[y], 50))
     owner = seen.proba.argmax(axis=1)
     for k, name in enumerate(seen.class_names):
         own = known[owner[known] == k].tolist()
-        dots = [_dot(frame, *places[n].tolist(), f"row {rows[n]}", name) for n in own]
+        dots = [_dot(frame, places[n], f"row {rows[n]}", name) for n in own]
         parts += [element("g", "".join(dots), fill=class_colour(k), fill_opacity=0.55)] if dots else []
     drawn = [k for k in range(len(centres)) if np.isfinite(centres[k]).all()]
     for k in drawn:
@@ -44,7 +45,8 @@ def scatter(seen: Scatter, pair: tuple[int, int], rows: np.ndarray, label: str) 
     return drawing(parts, WIDTH, HEIGHT, label)
 
 
-def _dot(frame: Frame, x: float, y: float, row: str, name: str) -> str:
+def _dot(frame: Frame, place: Floats, row: str, name: str) -> str:
+    x, y = place.tolist()
     words = f"{row}: {number(x)}, {number(y)}; {cut(name, 30)}"
     return element("circle", title(words), cx=frame.x(x), cy=frame.y(y), r=2.4)
 
