@@ -80,7 +80,7 @@ class _Tables:
     """Sums over pairs of groups of columns: a quarter of the additions of pairs of columns, where groups have two."""
 
     def __init__(self, sizes: Sequence[int], codes: NDArray[Any], width: int) -> None:
-        self.layout = _layout(tuple(sizes), tuple((codes < 0).any(axis=0).tolist()), width)
+        self.layout = _layout(tuple(sizes), tuple(bool((column < 0).any()) for column in codes.T), width)
         self.cells = self.layout.groups.cells(codes)
         self.sums = np.zeros((self.layout.size, width))
 
