@@ -10,7 +10,7 @@ from halfseen.app.onnx import to_onnx
 from halfseen.app.report.page import report
 from halfseen.app.versions import show_versions
 from halfseen.data.files import open_table
-from halfseen.datasets import load_penguins, load_votes
+from halfseen.datasets import load_earthquakes, load_penguins, load_votes
 from halfseen.engine.services.checkpoint import checkpoint
 from halfseen.estimators.publication import methods_paragraph, paper_table
 from halfseen.families.grammar.estimator import PCFG
@@ -24,6 +24,7 @@ from halfseen.families.mixture.latent_class import LatentClass
 from halfseen.families.mixture.naive_bayes import NaiveBayes
 from halfseen.families.network.estimator import BayesNet
 from halfseen.families.network.files import read_bif, write_bif
+from halfseen.families.network.plots import plot_network
 from halfseen.families.transcript.audio import mfcc, read_wav
 from halfseen.families.transcript.audio_folder import AudioFolder, read_dictionary
 from halfseen.families.transcript.captions import read_captions
@@ -46,6 +47,7 @@ from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
 from halfseen.plots.gaussian import plot_mixture
+from halfseen.plots.pairs import plot_pairs
 from halfseen.plots.shares import plot_shares
 from halfseen.plots.tables import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
 from halfseen.structures.trees import Tree, read_brackets, read_trees
@@ -83,6 +85,7 @@ __all__ = [
     "likelihood_ratio",
     "link_matrix",
     "load",
+    "load_earthquakes",
     "load_penguins",
     "load_votes",
     "methods_paragraph",
@@ -95,6 +98,8 @@ __all__ = [
     "plot_links",
     "plot_missing",
     "plot_mixture",
+    "plot_network",
+    "plot_pairs",
     "plot_profiles",
     "plot_selection",
     "plot_shares",

@@ -38,6 +38,7 @@ from halfseen.estimators.resampled import Resampled
 from halfseen.estimators.selection import aic, bic, sabic
 from halfseen.estimators.table import covariance_types, numeric_schema, profile
 from halfseen.estimators.table.cells import decoded, filled_cells
+from halfseen.estimators.table.scatter import Scatter, ellipses, levels_of, places, separations
 from halfseen.families.hmm import draws
 from halfseen.families.hmm.comparison import States, states_of
 from halfseen.families.hmm.imputation_check import SequenceCells
@@ -406,14 +407,35 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
     def predict_proba(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Any:
         """Return the probability of each state at each step given the whole sequence (smoothed), (N, K)."""
         sequences, cut = self._sequences(X, lengths, groups, time)
+        return cut.back(self._smoothed(sequences, cut))
 
+    def _smoothed(self, sequences: Sequences, cut: Cut) -> Floats:
         def smooth(prepared: Any, chunk: SequenceChunk) -> Any:
             found = self._model.infer(prepared, chunk.blocks, np.ones((len(chunk.weight), 1)), SOFT)
             return found.usage["emit"], found.log_evidence[:, 0]
 
         found = self._over(sequences, smooth)
         self._refuse_impossible(np.concatenate([part[1] for part in found]), sequences, cut)
-        return cut.back(np.concatenate([part[0] for part in found]))
+        return np.concatenate([part[0] for part in found])
+
+    def _scatter(self, X: Any, most: int, random_state: int) -> Scatter:
+        """Return steps as points, or a random sample of `most` of them."""
+        sequences, cut = self._sequences(X, None, None, None)
+        proba, steps = self._smoothed(sequences, cut), sequences.steps
+        n_given = steps.n_rows
+        if n_given > most:
+            some = np.sort(np.random.default_rng(random_state).choice(n_given, most, replace=False))
+            proba, steps = proba[some], steps.take(some)
+        columns, values = places(steps)
+        return Scatter(
+            [self._schema.names[j] for j in columns],
+            levels_of(self._schema, columns),
+            *(values, proba, self.state_names_, self.occupancy_),
+            separations(self._fitted_blocks(), self._component_shares, columns),
+            *ellipses(self._fitted_blocks(), columns),
+            np.repeat(np.arange(len(self.state_names_)), self._n_inside).tolist(),
+            n_given,
+        )
 
     @by_sequence("state")
     def filter(self, X: Any, lengths: Any = None, *, groups: Any = None, time: Any = None) -> Any:

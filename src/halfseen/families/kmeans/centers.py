@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halfseen.data import Column, Schema, frame_from_dict
 from halfseen.errors import ParameterError
@@ -13,6 +14,7 @@ from halfseen.estimators import options, state
 from halfseen.estimators.named_parameters import SHARE, NamedParameters, Row, by_component
 from halfseen.estimators.state import State
 from halfseen.estimators.table import state as table_state
+from halfseen.estimators.table.scatter import Scatter
 from halfseen.kinds.kind import in_units
 from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
@@ -42,7 +44,7 @@ def fingerprint(schema: Schema, n_rows: Floats, mean: Floats, spread: Floats) ->
 
 def names_of(model: KMeans) -> list[str]:
     """Return the names of the clusters."""
-    return [f"cluster {k}" for k in range(len(model._centred))]
+    return list(model._cluster_names or (f"cluster {k}" for k in range(len(model._centred))))
 
 
 def shares(model: KMeans) -> Floats | None:
@@ -81,6 +83,25 @@ def paper_parameters(model: KMeans) -> NamedParameters:
     for name, centres in zip(model._schema.names, model.cluster_centers_.astype(np.float64).T, strict=True):
         rows.append(Row(name, "centre", centres, (-np.inf, np.inf)))
     return by_component(rows, tuple(names_of(model)), "cluster")
+
+
+def scatter(model: KMeans, values: Floats, labels: NDArray[np.int32], n_given: int) -> Scatter:
+    """Return rows as points; a column separates clusters by the squares of its contrasts."""
+    part, size, width = shares(model), len(model._centred), len(model._schema.names)
+    weights = np.full(size, 1 / size) if part is None else part
+    return Scatter(
+        list(model._schema.names),
+        [None] * width,
+        values,
+        np.eye(size)[labels],
+        names_of(model),
+        part,
+        weights @ contrast(model) ** 2,
+        model.cluster_centers_.astype(np.float64),
+        np.full((size, width, width), np.nan),
+        list(range(size)),
+        n_given,
+    )
 
 
 def describe(model: KMeans, top: int) -> str:
@@ -123,7 +144,10 @@ def traits_of(model: KMeans, k: int, top: int, least: float = 0.01) -> list[tupl
 
 def taken(model: KMeans) -> State:
     """Return the state of a fitted model. It has no rows and no labels of rows."""
-    record = table_state.common(model, TRAINING) | {"model": {"dtype": model._dtype, "n_clusters": len(model._centred)}}
+    inside: dict[str, Any] = {"dtype": model._dtype, "n_clusters": len(model._centred)}
+    if model._cluster_names:
+        inside["cluster_names"] = list(model._cluster_names)
+    record = table_state.common(model, TRAINING) | {"model": inside}
     tensors = {"centres": model._centred, "pivot": model._pivot, "spread": model._spread}
     if hasattr(model, "cluster_sizes_"):
         tensors["sizes"] = model.cluster_sizes_
@@ -143,6 +167,8 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
         if not np.isfinite(model.cluster_centers_).all() or model._spread.min() < 0:
             raise ParameterError("a centre is outside the range of its dtype, or a standard deviation is below 0.")
     model._n_features_out = len(model._centred)
+    if "cluster_names" in record["model"]:
+        model._cluster_names = state.read_labels("cluster_names", record["model"]["cluster_names"], len(model._centred))
     table_state.restore_container(model, record)
     _restore_training(model, record["training"], tensors)
     return model

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import pairwise
 
+from halfseen.families.network.layout import Point, layout
+from halfseen.plots.style import short
 from halfseen.structures.graph import Graph
 
 LETTER = 7.2  # width of a letter of 12 px
-BOX, GAP, DEPTH = 28, 22, 78  # height of a box; between boxes; between layers
-SWEEPS = 12  # times that layers are sorted by their neighbours
+BOX, GAP, DEPTH = 28, 22, 50  # height of a box; between boxes; between layers
 LONGEST = 22  # letters of a name
 
 
@@ -22,18 +24,12 @@ def drawn(graph: Graph, hidden: Sequence[str] = (), weight: Mapping[tuple[int, i
     >>> picture.startswith("<svg"), picture.count("<rect"), picture.count("<path class")
     (True, 2, 1)
     """
-    layers = _ordered(graph)
     sizes = [LETTER * len(_cut(name)) + 22 for name in graph.names]
-    wide = [sum(sizes[v] for v in layer) + GAP * (len(layer) - 1) for layer in layers]
-    width, height = max(wide, default=0) + 20, DEPTH * (len(layers) - 1) + BOX + 20
-    place: dict[int, tuple[float, float]] = {}
-    for depth, layer in enumerate(layers):
-        x = (width - wide[depth]) / 2
-        for v in layer:
-            place[v] = (x + sizes[v] / 2, 10 + depth * DEPTH + BOX / 2)
-            x += sizes[v] + GAP
-    lines = [_edge(place[p], place[v], (weight or {}).get((p, v), 0.3)) for v in place for p in graph.parents[v]]
-    boxes = [_box(graph.names[v], place[v], sizes[v], graph.names[v] in set(hidden)) for v in place]
+    found = layout(graph, [(size, BOX) for size in sizes], GAP, DEPTH)
+    width, height = found.width + 20, found.height + 20
+    lines = [_edge(points, (weight or {}).get(edge, 0.3)) for edge, points in found.edges.items()]
+    place = [(x + 10, y + 10) for x, y in found.places]
+    boxes = [_box(name, place[v], sizes[v], name in set(hidden)) for v, name in enumerate(graph.names)]
     edges = sum(map(len, graph.parents))
     label = f"Drawing of a network of {len(graph)} variables and {edges} edges."
     return (
@@ -46,26 +42,15 @@ def drawn(graph: Graph, hidden: Sequence[str] = (), weight: Mapping[tuple[int, i
     )
 
 
-def _ordered(graph: Graph) -> list[list[int]]:
-    """Return the layers, each in the mean order of its neighbours above and below, alternately."""
-    layers = graph.layers()
-    for sweep in range(SWEEPS):
-        at = {v: (i + 0.5) / len(layer) for layer in layers for i, v in enumerate(layer)}
-        near = graph.parents if sweep % 2 == 0 else graph.children
-        for layer in layers if sweep % 2 == 0 else reversed(layers):
-            mean = {v: sum(at[u] for u in near[v]) / len(near[v]) if near[v] else at[v] for v in layer}
-            layer.sort(key=lambda v: (mean[v], v))
-            at |= {v: (i + 0.5) / len(layer) for i, v in enumerate(layer)}
-    return layers
-
-
-def _edge(start: tuple[float, float], end: tuple[float, float], weight: float) -> str:
-    (x1, y1), (x2, y2) = (start[0], start[1] + BOX / 2), (end[0], end[1] - BOX / 2 - 1)
-    bend = (y2 - y1) / 2
+def _edge(points: Sequence[Point], weight: float) -> str:
+    places = [(x + 10, y + 10) for x, y in points]
+    way = [f"M{places[0][0]:.1f} {places[0][1]:.1f}"]
+    for (x1, y1), (x2, y2) in pairwise(places):
+        bend = (y2 - y1) / 2
+        way.append(f"C{x1:.1f} {y1 + bend:.1f} {x2:.1f} {y2 - bend:.1f} {x2:.1f} {y2:.1f}")
     return (
-        f'<path class="edge" d="M{x1:.1f} {y1:.1f}C{x1:.1f} {y1 + bend:.1f} {x2:.1f} {y2 - bend:.1f} {x2:.1f} '
-        f'{y2:.1f}" fill="none" stroke="var(--soft)" stroke-width="{0.8 + 3.2 * min(max(weight, 0.0), 1.0):.2f}" '
-        'marker-end="url(#network-tip)"/>'
+        f'<path class="edge" d="{"".join(way)}" fill="none" stroke="var(--soft)" '
+        f'stroke-width="{0.8 + 3.2 * min(max(weight, 0.0), 1.0):.2f}" marker-end="url(#network-tip)"/>'
     )
 
 
@@ -82,4 +67,4 @@ def _box(name: str, middle: tuple[float, float], size: float, hidden: bool) -> s
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
+    return short(name, LONGEST)
