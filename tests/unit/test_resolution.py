@@ -157,7 +157,9 @@ def test_columns_without_a_grid_keep_the_plain_floor():
     X = np.random.default_rng(0).normal(size=(60, 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        one, other = (hs.GaussianMixture(9, n_init=2, random_state=0, **own).fit(X) for own in ({"variance_floor": 1e-8}, {}))
+        one, other = (
+            hs.GaussianMixture(9, n_init=2, random_state=0, **own).fit(X) for own in ({"variance_floor": 1e-8}, {})
+        )
     assert_array_equal(one.covariances_, other.covariances_)
 
 
