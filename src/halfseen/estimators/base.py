@@ -54,6 +54,14 @@ class Estimator(BaseEstimator):
         """What soft assignment leads to: a maximum of the likelihood, or of the posterior under a prior."""
         return "posterior mode" if self._model.log_prior(self._params) else "maximum likelihood"
 
+    def set_params(self, **params: Any) -> Self:
+        """Set options by name; one that another library has is answered by what it is called here."""
+        wrong = options.unknown([name for name in params if "__" not in name], known := self._get_param_names())
+        if wrong is not None:
+            raise ParameterError(options.hint(type(self).__name__, wrong, known))
+        changed: Self = super().set_params(**params)
+        return changed
+
     def _check_options(self) -> None:
         """Refuse values of options that are not allowed."""
         options.check(self)

@@ -54,6 +54,7 @@ def _check_n_init(name: str, value: Any) -> None:
         options.whole(name, value)
 
 
+@options.with_hints
 @dataclass(eq=False, repr=False)
 class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """Find clusters by k-means; values may be missing, and rows have weights.
