@@ -474,6 +474,7 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             check_is_fitted(self, "_centred")
         source = read(X)
         source.workers = reading_jobs(self.n_jobs)
+        self._check_features(source, reset)
         validate_data(self, source.for_sklearn(X), reset=reset, skip_check_array=True)
         return source
 
