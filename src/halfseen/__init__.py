@@ -25,6 +25,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "hidden_cells": "halfseen.analysis.imputation_check",
     "likelihood_ratio": "halfseen.inference.likelihood_ratio",
     "load": "halfseen.app.model_file",
+    "load_earthquakes": "halfseen.datasets",
     "load_penguins": "halfseen.datasets",
     "load_votes": "halfseen.datasets",
     "methods_paragraph": "halfseen.estimators.publication",

@@ -10,7 +10,7 @@ from halfseen.app.onnx import to_onnx
 from halfseen.app.report.page import report
 from halfseen.app.versions import show_versions
 from halfseen.data.files import open_table
-from halfseen.datasets import load_penguins, load_votes
+from halfseen.datasets import load_earthquakes, load_penguins, load_votes
 from halfseen.engine.services.checkpoint import checkpoint
 from halfseen.estimators.publication import methods_paragraph, paper_table
 from halfseen.families.grammar.estimator import PCFG
@@ -85,6 +85,7 @@ __all__ = [
     "likelihood_ratio",
     "link_matrix",
     "load",
+    "load_earthquakes",
     "load_penguins",
     "load_votes",
     "methods_paragraph",

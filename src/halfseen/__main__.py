@@ -1,5 +1,5 @@
 """``python -m halfseen`` is the command ``halfseen``."""
 
-from halfseen.app.cli import main
+from halfseen.app.start import main
 
 main()

@@ -33,9 +33,9 @@ Rows, sentences and pairs are counted from 0 in all messages, as in NumPy; lines
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
-from pathlib import Path
 
 __all__ = [
     "AbsentError",
@@ -203,7 +203,9 @@ class InterruptedWarning(HalfseenWarning):
 
 def warn(message: str, category: type[Warning]) -> None:
     """Attribute the warning to the line of the caller's code outside halfseen."""
-    here = str(Path(__file__).parent / "_")[:-1]  # with the separator: a folder next to it may begin with the same name
+    here = os.path.join(
+        os.path.dirname(__file__), ""
+    )  # with the separator: a folder next to it may begin with the same name
     level, frame = 2, sys._getframe(1)  # level 1 is this function
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
         level, frame = level + 1, frame.f_back

@@ -12,7 +12,7 @@ from halfseen.app.flags import in_flags, parameter_flags
 from halfseen.errors import ParameterError
 
 FAMILIES = pytest.mark.parametrize("family", families.FAMILIES, ids=lambda family: family.name)
-SAID = ("describe", "outcome", "summary", "facts")  # what every family can say
+SAID = ("outcome", "summary")  # what every family can say
 COMMANDS = get_command(app).commands
 
 
@@ -29,6 +29,8 @@ def test_what_a_manifest_names_is_there(family):
     cli = family.module("cli")
     for verb in (*family.verbs, *SAID):
         assert callable(getattr(cli, verb)), verb
+    for name in ("describe", "facts"):
+        assert callable(getattr(family.module("description"), name)), name
     if "export" in family.verbs:
         assert callable(family.module("export").outputs)
     if family.reports:

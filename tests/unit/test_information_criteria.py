@@ -273,12 +273,11 @@ def test_what_word_alignment_estimates(options, said):
 
 
 @pytest.mark.parametrize(("bics", "said"), [([9.0, 5.0], ""), ([3.0, 5.0], " (lower ones collapsed)")])
-def test_the_criterion_prefers_a_size_and_no_more_is_claimed(capsys, bics, said):
-    pytest.importorskip("rich")
-    from halfseen.app.fits import show_selection
+def test_the_criterion_prefers_a_size_and_no_more_is_claimed(bics, said):
+    from halfseen.app.fits import selection
 
     rows = {"n_components": [1, 2], "loglik": [-4.0, -2.0], "bic": bics, "entropy": [1.0, 0.9], "chosen": [False, True]}
     model = hs.LatentClass(2)
     model._tried, model._template = rows, read(np.zeros((1, 1)))
-    show_selection(model)
-    assert capsys.readouterr().out.splitlines()[2].endswith(f"<- preferred by BIC{said}")
+    tried, _ = selection(model)
+    assert tried["table"]["rows"][1][-1] == f"<- preferred by BIC{said}"

@@ -2,10 +2,10 @@
 
 A family has a module ``cli`` with a function for each verb that its manifest lists. ``fit(request)`` reads the data and
 returns a `Fitted`; ``predict``, ``impute``, ``sample``, ``score`` and the others take a loaded model, how the data of
-its fit was read, and the request; ``describe``, ``outcome``, ``summary`` and ``facts`` return the results: as tables,
-as a sentence, as plain values, and as the first lines of ``halfseen info``. A request has the value of every argument
-and option of the verb, and more entries: ``given``, the names of those that were typed, ``flags``, how each option is
-typed, and ``translate``, which puts messages of estimators in terms of options.
+its fit was read, and the request; ``outcome`` and ``summary`` return the results as a sentence and as plain values. The
+module ``description`` has ``describe`` and ``facts``, what ``halfseen info`` prints. A request has the value of every
+argument and option of the verb, and more entries: ``given``, the names of those that were typed, ``flags``, how each
+option is typed, and ``translate``, which puts messages of estimators in terms of options.
 """
 
 from __future__ import annotations
@@ -110,11 +110,6 @@ def family_with(model: Any, verb: str) -> Family:
         others = _listed(other.title for other in families.offering(verb))
         raise ParameterError(f"{ASKED.get(verb, verb)} cannot be used with {_named(model)}. It is for {others}.")
     return family
-
-
-def reporter_of(model: Any, what: str) -> Any:
-    """Return one of the functions with which every family reports results."""
-    return getattr(family_of(model).module("cli"), what)
 
 
 def reading_of(model: Any) -> dict[str, Any]:

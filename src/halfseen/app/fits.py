@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from halfseen.app import console
+from halfseen.app import blocks
+from halfseen.app.blocks import Block
 from halfseen.errors import DataError
 from halfseen.estimators.convergence import ended, unfinished
 from halfseen.estimators.outcome import criteria, likelihood
@@ -126,11 +125,14 @@ FIGURES = ("loglik", "n_parameters", "bic", "aic", "sabic", "icl", "entropy", "n
 TESTS = ("lr", "lr_p", "lr_draws")  # of each number of classes against one more
 
 
-def show_selection(model: Any, what: str = "classes") -> None:
-    """Print the models that were tried, which one the criterion prefers, and how many starts agree."""
-    tried = pa.table(nw.from_native(model.selection_).to_dict(as_series=False)).to_pylist()
+def selection(model: Any, what: str = "classes") -> list[Block]:
+    """Return the models that were tried, which one the criterion prefers, and how many starts agree."""
+    columns = getattr(model, "_tried", None)
+    if columns is None:
+        return []
+    tried = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if len(tried) < 2 and "lr" not in tried[0]:
-        return
+        return []
     sizes = sorted((name for name in tried[0] if name not in FIGURES + TESTS), key=lambda name: name != "n_components")
     shown: dict[str, list[Any]] = {
         what if name == "n_components" else name: [row[name] for row in tried] for name in sizes
@@ -148,8 +150,7 @@ def show_selection(model: Any, what: str = "classes") -> None:
     collapsed = "" if _lowest(tried, model.criterion)["chosen"] else " (lower ones collapsed)"
     mark = f"<- preferred by {model.criterion.upper()}{collapsed}"
     shown[""] = [mark if row["chosen"] else "" for row in tried]
-    console.show_table(list(shown), list(zip(*shown.values(), strict=True)), left=0)
-    console.show()
+    return [blocks.table(list(shown), zip(*shown.values(), strict=True), left=0), blocks.text()]
 
 
 def _lowest(tried: Sequence[Mapping[str, Any]], criterion: str) -> Mapping[str, Any]:

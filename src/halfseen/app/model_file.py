@@ -7,6 +7,7 @@ format, format_version     "halfseen model", "1"
 halfseen_version, class    version and class of the model: "LatentClass"
 record                     JSON: options, columns, names of classes, container, training record, seed, time, ...
 checksum                   of all of the above and the arrays
+description, described     JSON: what ``halfseen info`` prints of the model; checksum of this text
 
 Loading reads numbers and text and never runs code. Every part is checked before it is used.
 
@@ -27,8 +28,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from hashlib import blake2b
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,18 @@ import numpy as np
 import safetensors
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.app import plain_values
+from halfseen.app import description, plain_values
+from halfseen.app.blocks import Block
+from halfseen.app.model_header import (
+    DAMAGED,
+    FORMAT,
+    FORMAT_VERSION,
+    checksum,
+    is_description_whole,
+    metadata_in,
+    read,
+    text_checksum,
+)
 from halfseen.errors import DiskError, ModelFileError, ParameterError
 from halfseen.estimators.state import State
 from halfseen.families import ESTIMATORS
@@ -45,12 +56,6 @@ from halfseen.leaves.leaf import Floats, frozen
 from halfseen.whole_file import whole_file
 
 __all__ = ["load", "read_record", "save"]
-
-FORMAT = "halfseen model"
-FORMAT_VERSION = 1
-KEYS = {"format", "format_version", "halfseen_version", "class", "record", "checksum"}
-LONGEST = 100_000_000  # bytes of a header, as in safetensors itself
-DAMAGED = "The file is damaged: restore it from a copy, or fit and save the model again."
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -87,7 +92,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             "search, save the model inside it."
         )
     check_is_fitted(model)
-    content = _content(name, model._state())
+    content = _content(name, model._state(), lambda record: description.blocks_of(model, record))
     _model_in(content, f"this {name} cannot be saved")  # check that it can be loaded
     _write(Path(path), content)
 
@@ -116,7 +121,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         ...
     halfseen.errors.ModelFileError: no_such_file: cannot be read: No such file or directory.
     """
-    return _model_in(_read(path), os.fspath(path))
+    return _model_in(read(path), os.fspath(path))
 
 
 def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -132,10 +137,9 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     ('LatentClass', 9.0, ['blue', 'red'])
     """
     name = os.fspath(path)
-    metadata, _ = _parts(_read(path), name)
+    metadata, _ = _parts(read(path), name)
     try:
-        record = plain_values.loads(metadata["record"])
-        return {key: metadata[key] for key in ("class", "halfseen_version", "format_version")} | record
+        return _record(metadata)
     except Exception as error:
         raise ModelFileError(f"{name}: its record is {type(error).__name__}: {error}. {DAMAGED}") from error
 
@@ -143,8 +147,14 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
 # ---- bytes -------------------------------------------------------------------------------------------------------
 
 
-def _content(name: str, state: State) -> bytes:
-    """Return a model file as bytes."""
+def _record(metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Return the record in the metadata, with class and versions."""
+    texts = {key: metadata[key] for key in ("class", "halfseen_version", "format_version")}
+    return texts | plain_values.loads(metadata["record"])
+
+
+def _content(name: str, state: State, describe: Callable[[dict[str, Any]], list[Block]] | None = None) -> bytes:
+    """Return a model file as bytes; `describe` returns the description of the model from its record."""
     from halfseen import __version__
 
     try:
@@ -161,7 +171,11 @@ def _content(name: str, state: State) -> bytes:
         "class": name,
         "record": record,
     }
-    return _safetensors({**metadata, "checksum": _checksum(metadata, tensors)}, tensors)
+    metadata["checksum"] = _checksum(metadata, tensors)
+    if describe is not None:
+        metadata["description"] = json.dumps(describe(_record(metadata)))
+        metadata["described"] = text_checksum(metadata["description"])
+    return _safetensors(metadata, tensors)
 
 
 def _safetensors(metadata: Mapping[str, str], tensors: Mapping[str, Floats]) -> bytes:
@@ -178,41 +192,8 @@ def _safetensors(metadata: Mapping[str, str], tensors: Mapping[str, Floats]) -> 
 
 
 def _checksum(metadata: Mapping[str, str], tensors: Mapping[str, Floats]) -> str:
-    """Return the checksum of all text and numbers, independent of their order in the file."""
-    digest = blake2b(digest_size=16)
-    for key in sorted(KEYS - {"checksum"}):
-        digest.update(f"{key}={len(metadata[key])}:{metadata[key]}".encode("utf-8", "surrogatepass"))
-    for key in sorted(tensors):
-        digest.update(f"{key}{tensors[key].shape}".encode("utf-8", "surrogatepass"))
-        digest.update(tensors[key].astype("<f8", copy=False).tobytes())
-    return digest.hexdigest()
-
-
-def _read(path: str | os.PathLike[str]) -> bytes:
-    """Return the content of a file that may be a model file."""
-    try:
-        with open(path, "rb") as file:
-            head = file.read(8)
-            _check_head(head, os.fstat(file.fileno()).st_size, os.fspath(path))
-            return head + file.read()
-    except OSError as error:
-        raise ModelFileError(f"{os.fspath(path)}: cannot be read: {error.strerror}.") from error
-
-
-def _check_head(head: bytes, size: int, path: str) -> None:
-    """Refuse a file that cannot be safetensors, before it is read."""
-    if size == 0:
-        raise ModelFileError(f"{path}: the file is empty. {DAMAGED}")
-    if head[:1] == b"\x80" and len(head) > 1 and head[1] < 6 and int.from_bytes(head, "little") > LONGEST:
-        raise ModelFileError(
-            f"{path}: this looks like a pickle, which could run any program when loaded. Load it with pickle if you "
-            "trust it, and save the model with halfseen.save."
-        )
-    length = int.from_bytes(head, "little")
-    if len(head) < 8 or length > LONGEST:
-        raise ModelFileError(f"{path}: this is not a model file of halfseen, or its first bytes are damaged.")
-    if length > size - 8:
-        raise ModelFileError(f"{path}: the file ends after {size} bytes, within its header. {DAMAGED}")
+    flat = {name: (array.shape, array.astype("<f8", copy=False).reshape(-1).data) for name, array in tensors.items()}
+    return checksum(metadata, flat)
 
 
 def _model_in(content: bytes, path: str) -> Any:
@@ -236,38 +217,15 @@ def _model_in(content: bytes, path: str) -> Any:
 
 def _parts(content: bytes, path: str) -> tuple[dict[str, str], dict[str, Floats]]:
     """Return metadata and arrays, with the format checked."""
-    metadata = _metadata(content, path)
+    metadata = metadata_in(content, path)
     try:
         listed = safetensors.deserialize(content)
     except safetensors.SafetensorError as error:
         raise ModelFileError(f"{path}: {error}. {DAMAGED}") from None
     tensors = {name: _array(name, found, path) for name, found in listed}
-    if _checksum(metadata, tensors) != metadata["checksum"]:
+    if _checksum(metadata, tensors) != metadata["checksum"] or not is_description_whole(metadata):
         raise ModelFileError(f"{path}: its checksum does not match its content. {DAMAGED}")
     return metadata, tensors
-
-
-def _metadata(content: bytes, path: str) -> dict[str, str]:
-    """Return the texts in the header; refuse other formats and later versions."""
-    length = int.from_bytes(content[:8], "little")
-    try:
-        header = json.loads(content[8 : 8 + length])
-    except (ValueError, RecursionError):
-        raise ModelFileError(f"{path}: its header is not JSON. {DAMAGED}") from None
-    found = header.get("__metadata__") if isinstance(header, dict) else None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise ModelFileError(f"{path}: this is not a model file of halfseen. Model files are written by halfseen.save.")
-    version = found.get("format_version")
-    if not isinstance(version, str) or not version.isdecimal() or len(version) > 9 or int(version) < 1:
-        raise ModelFileError(f"{path}: its format version is {version!r:.80}. {DAMAGED}")
-    if int(version) > FORMAT_VERSION:
-        raise ModelFileError(
-            f"{path}: it was written by halfseen {found.get('halfseen_version')!s:.80} in format {version}; this "
-            f"version reads formats up to {FORMAT_VERSION}. Upgrade halfseen."
-        )
-    if not set(found) >= KEYS or not all(isinstance(text, str) for text in found.values()):
-        raise ModelFileError(f"{path}: its metadata are incomplete. {DAMAGED}")
-    return found
 
 
 def _array(name: str, found: Mapping[str, Any], path: str) -> Floats:

@@ -6,6 +6,7 @@ import csv
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from halfseen.analysis.decisions import decide
 from halfseen.analysis.imputation_check import hidden_cells
-from halfseen.app import console, options
+from halfseen.app import console, options, status_line
 from halfseen.app.dispatch import Fitted
 from halfseen.app.glob import Pattern
 from halfseen.data.encodings import read_text
@@ -117,14 +118,19 @@ def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> 
 def batches(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[tuple[pa.Table, pa.Table]]:
     """Yield batches of rows: with all columns, and with those of the model."""
     table, n_rows = opened(reading, request), 0
-    on_screen = request.get("output") == "-" and sys.stdout.isatty()  # where the rows themselves are to be seen
-    with console.status(wanted=not on_screen) as show_line:
-        for batch in table.batches(everything=True):
-            yield batch, features(model, batch, request["data"])
-            n_rows += batch.num_rows
-            show_line(f"{n_rows:,} rows")
+    about = reading_words(request)
+    status_line.say(about)
+    for batch in table.batches(everything=True):
+        yield batch, features(model, batch, request["data"])
+        n_rows += batch.num_rows
+        status_line.say(about, f"{n_rows:,} rows")
     if not n_rows:
         raise DataError(f"{request['data'] or 'the query'} has no rows.")
+
+
+def reading_words(request: Mapping[str, Any]) -> str:
+    """Return what the status line says while the rows of a command are read."""
+    return f"reading {PurePath(request['data']).name if request['data'] else 'the query'}"
 
 
 def opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: Any) -> FileTable:
@@ -227,7 +233,9 @@ def weights(batch: pa.Table, name: str | None, where: str) -> NDArray[np.float64
 
 
 def writer(request: Mapping[str, Any]) -> TableWriter:
-    """Return the file that a command writes its rows to."""
+    """Return the file that a command writes its rows to; on a terminal the rows are to be seen, and no status line."""
+    if request["output"] == "-" and sys.stdout.isatty():
+        status_line.end()
     return TableWriter(request["output"], request["safe_csv"])
 
 
@@ -276,7 +284,7 @@ def note_filled(request: Mapping[str, Any], n_filled: int) -> None:
     """Print how many cells were filled, or tables completed."""
     if request["output"] != "-":
         done = f"{request['draws']} completed tables" if request["draws"] else f"{n_filled:,} missing cells filled"
-        console.note(f"{done}: {request['output']}")
+        console.wrote(done, request["output"])
 
 
 def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:

@@ -9,10 +9,10 @@ import narwhals as nw
 
 from halfseen.app import console, dispatch
 from halfseen.app.code import python_of
+from halfseen.app.description import blocks_of
 from halfseen.app.model_file import load, read_record
 from halfseen.engine.services.progress import watching
 from halfseen.errors import ParameterError
-from halfseen.estimators.convergence import ended, unfinished
 from halfseen.estimators.publication import methods_paragraph
 
 
@@ -37,42 +37,7 @@ def run(request: Mapping[str, Any]) -> None:
     elif request["parameters"]:
         _show_parameters(loaded)
     else:
-        _show(loaded, record)
-
-
-def _show(model: Any, record: dict[str, Any]) -> None:
-    first = unfinished(model)
-    if first:
-        console.show(f"{first}\n")
-    console.show_facts([(name, value) for name, value in _facts(model, record) if value is not None])
-    console.show()
-    if record.get("columns"):
-        console.show_table(("column", "kind", "categories"), [_column(column) for column in record["columns"]], left=3)
-        console.show()
-    if first:
-        console.note("The parameters may change much before the fit converges; info --parameters shows them.")
-    else:
-        dispatch.reporter_of(model, "describe")(model)
-
-
-def _facts(model: Any, record: dict[str, Any]) -> list[tuple[str, Any]]:
-    training = record["training"]
-    stopped = training.get("stop_reason_")
-    return [
-        ("model", record["class"]),
-        *dispatch.reporter_of(model, "facts")(model, record),
-        ("fit", stopped and ended(stopped, training["n_iter_"])),
-        ("seed", record["seed"]),
-        ("fitted", record["fitted_at"]),
-        ("by halfseen", record["halfseen_version"]),
-        ("command", record["command"]),
-    ]
-
-
-def _column(column: dict[str, Any]) -> tuple[str, str, str]:
-    listed = [str(category) for category in column.get("categories") or ()]
-    more = f", ... {len(listed)} in total" if len(listed) > 8 else ""
-    return column["name"], column["kind"], ", ".join(listed[:8]) + more
+        console.show_blocks(blocks_of(loaded, record))
 
 
 def _show_parameters(model: Any) -> None:
@@ -84,7 +49,7 @@ def _show_parameters(model: Any) -> None:
 def _show_errors(model: Any, request: Mapping[str, Any]) -> None:
     reading = dispatch.reading_of(model)
     asked = {**request, "data": request["errors"], "sql": None, "missing": None, "target": None}
-    with console.progress() as watch, watching(watch):
+    with console.progress(dispatch.family_of(model).component[1]) as watch, watching(watch):
         found = dispatch.command(model, "errors")(model, reading, asked)
     if request["json"]:
         console.show_json(nw.from_native(found.to_frame(), eager_only=True).rows(named=True))

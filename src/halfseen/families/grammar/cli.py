@@ -16,7 +16,7 @@ import numpy as np
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
-from halfseen.app.fits import criteria_facts, estimate_of, of_fit
+from halfseen.app.fits import estimate_of, of_fit
 from halfseen.app.paper_table import table as table
 from halfseen.app.tables import check_on
 from halfseen.data.encodings import read_text
@@ -218,18 +218,6 @@ def score(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -
 # ---- results --------------------------------------------------------------------------------------------------------
 
 
-def describe(model: PCFG) -> None:
-    """Print the most probable rules of every left-hand side."""
-    lines = model.describe().splitlines()
-    for line in lines[:MOST]:
-        console.show(line)
-    if len(lines) > MOST:
-        console.show(f"... and {len(lines) - MOST} more symbols: halfseen info --parameters has all rules")
-
-
-MOST = 40  # left-hand sides shown
-
-
 def outcome(model: PCFG) -> str:
     """Return the outcome of the fit in one sentence."""
     lost = f"; {model.n_unparsable_} sentences without a parse were left out" if model.unparsable_ else ""
@@ -246,21 +234,6 @@ def summary(model: PCFG) -> dict[str, Any]:
         "unparsable": list(model.unparsable_),
         **of_fit(model),
     }
-
-
-def facts(model: PCFG, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the first facts about a model file."""
-    training = record["training"]
-    return [
-        ("rules", len(model.rules_)),
-        ("symbols", len(model._grammar.full)),
-        ("words", len(model._grammar.words)),
-        ("start", model.start_),
-        ("parameters", model.n_parameters_),
-        ("sentences", f"{training['n_rows']:,.10g}" if "n_rows" in training else None),
-        ("without a parse", len(training.get("unparsable_", ())) or None),
-        *criteria_facts(model),
-    ]
 
 
 def code_of_data(model: PCFG) -> str:

@@ -34,6 +34,7 @@ FAMILY = Family(
             "columns": NO_COLUMNS,
             "covariance": "it has no covariances",
             "classes": "the rules define the symbols",
+            "names": "the rules define the symbols",
             "ignore": NO_COLUMNS,
             "missing": NO_CELLS,
             "codes": NO_CELLS,

@@ -18,8 +18,9 @@ import pyarrow as pa
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted, Prepared
-from halfseen.app.fits import criteria_facts, estimate_of, of_criteria, of_fit, outcome, show_selection
+from halfseen.app.fits import estimate_of, of_criteria, of_fit, outcome
 from halfseen.app.paper_table import table
+from halfseen.app.renaming import rename
 from halfseen.app.tables import (
     column,
     decided,
@@ -46,15 +47,14 @@ from halfseen.inference.standard_errors import StandardErrors, standard_errors
 __all__ = [
     "check",
     "data",
-    "describe",
     "errors",
-    "facts",
     "fit",
     "forecast",
     "impute",
     "outcome",
     "predict",
     "prepare",
+    "rename",
     "sample",
     "score",
     "summary",
@@ -286,13 +286,6 @@ def _mark_names(model: Any, reading: Mapping[str, Any]) -> tuple[str, str]:
 # ---- results --------------------------------------------------------------------------------------------------------
 
 
-def describe(model: Any) -> None:
-    """Print the states."""
-    if hasattr(model, "selection_"):
-        show_selection(model, "states")
-    console.show_classes(model.describe(top=3))
-
-
 def summary(model: Any) -> dict[str, Any]:
     """Return the fit as plain values."""
     names = list(model.state_names_)
@@ -307,17 +300,3 @@ def summary(model: Any) -> dict[str, Any]:
         "columns": dict(model.columns_),
         **of_fit(model),
     }
-
-
-def facts(model: Any, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the first facts about a model file."""
-    training = record["training"]
-    group, time = record["marks"]
-    return [
-        ("states", len(model.state_names_)),
-        ("parameters", model.n_parameters_),
-        ("sequences by", group),
-        ("in the order of", time),
-        ("observed steps", f"{training['n_steps']:,.10g}" if "n_steps" in training else None),
-        *criteria_facts(model),
-    ]

@@ -12,7 +12,20 @@ FAMILY = Family(
     public={"plot_timeline": "plots"},
     models={"hmm": "hidden Markov models"},
     component=("state", "states"),
-    verbs=("fit", "predict", "impute", "check", "sample", "forecast", "score", "data", "errors", "truth", "table"),
+    verbs=(
+        "fit",
+        "predict",
+        "impute",
+        "check",
+        "sample",
+        "forecast",
+        "score",
+        "data",
+        "errors",
+        "rename",
+        "truth",
+        "table",
+    ),
     options={
         "fit": (
             GROUP,

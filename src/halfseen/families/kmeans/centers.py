@@ -44,7 +44,7 @@ def fingerprint(schema: Schema, n_rows: Floats, mean: Floats, spread: Floats) ->
 
 def names_of(model: KMeans) -> list[str]:
     """Return the names of the clusters."""
-    return [f"cluster {k}" for k in range(len(model._centred))]
+    return list(model._cluster_names or (f"cluster {k}" for k in range(len(model._centred))))
 
 
 def shares(model: KMeans) -> Floats | None:
@@ -146,7 +146,10 @@ def traits_of(model: KMeans, k: int, top: int, least: float = 0.01) -> list[tupl
 
 def taken(model: KMeans) -> State:
     """Return the state of a fitted model. It has no rows and no labels of rows."""
-    record = table_state.common(model, TRAINING) | {"model": {"dtype": model._dtype, "n_clusters": len(model._centred)}}
+    inside: dict[str, Any] = {"dtype": model._dtype, "n_clusters": len(model._centred)}
+    if model._cluster_names:
+        inside["cluster_names"] = list(model._cluster_names)
+    record = table_state.common(model, TRAINING) | {"model": inside}
     tensors = {"centres": model._centred, "pivot": model._pivot, "spread": model._spread}
     if hasattr(model, "cluster_sizes_"):
         tensors["sizes"] = model.cluster_sizes_
@@ -166,6 +169,8 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
         if not np.isfinite(model.cluster_centers_).all() or model._spread.min() < 0:
             raise ParameterError("a centre is outside the range of its dtype, or a standard deviation is below 0.")
     model._n_features_out = len(model._centred)
+    if "cluster_names" in record["model"]:
+        model._cluster_names = state.read_labels("cluster_names", record["model"]["cluster_names"], len(model._centred))
     table_state.restore_container(model, record)
     _restore_training(model, record["training"], tensors)
     return model

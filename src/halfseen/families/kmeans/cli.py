@@ -13,6 +13,7 @@ from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.export import export
 from halfseen.app.fits import of_end
 from halfseen.app.paper_table import table
+from halfseen.app.renaming import rename
 from halfseen.app.tables import (
     batches,
     check,
@@ -36,14 +37,13 @@ from halfseen.families.kmeans.rows import nearest
 __all__ = [
     "check",
     "data",
-    "describe",
     "export",
-    "facts",
     "fit",
     "impute",
     "outcome",
     "predict",
     "prepare",
+    "rename",
     "score",
     "summary",
     "table",
@@ -102,10 +102,15 @@ def predict(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any
     with writer(request) as out:
         for batch, X in batches(model, reading, request):
             found = nearest(model, X)
-            answers: dict[str, NDArray[Any]] = {"cluster": found.cluster, "distance": found.distance}
+            answers: dict[str, Any] = {"cluster": _named(model, found.cluster), "distance": found.distance}
             if len(model.cluster_centers_) > 1:
-                answers |= {"second": found.second, "second_distance": found.second_distance}
+                answers |= {"second": _named(model, found.second), "second_distance": found.second_distance}
             out.append(extended(batch, answers))
+
+
+def _named(model: KMeans, clusters: NDArray[Any]) -> Any:
+    """Return clusters by the names that they were given, else by number."""
+    return [model.cluster_names_[k] for k in clusters.tolist()] if model._cluster_names else clusters
 
 
 def score(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,11 +140,6 @@ def truth(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any])
 # ---- results --------------------------------------------------------------------------------------------------------
 
 
-def describe(model: KMeans) -> None:
-    """Print the clusters in words."""
-    console.show_classes(model.describe(top=3))
-
-
 def outcome(model: KMeans) -> str:
     """Return the outcome of the fit in one sentence."""
     return f"inertia {model.inertia_:,.6g}; {ended(model.stop_reason_, model.n_iter_)}"
@@ -155,13 +155,3 @@ def summary(model: KMeans) -> dict[str, Any]:
         "inertia": model.inertia_,
         **of_end(model),
     }
-
-
-def facts(model: KMeans, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the first facts about a model file."""
-    fitted = hasattr(model, "inertia_")
-    return [
-        ("clusters", len(model.cluster_centers_)),
-        ("rows", f"{model.cluster_sizes_.sum():,.10g}" if fitted else None),
-        ("inertia", f"{model.inertia_:,.6g}" if fitted else None),
-    ]

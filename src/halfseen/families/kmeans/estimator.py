@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -20,7 +22,7 @@ from halfseen.engine.tables.lloyd import PARTS, Held, Plan, Rows, Run, parts, ra
 from halfseen.engine.tables.seeding import STARTS
 from halfseen.errors import ParameterError, warn
 from halfseen.estimators import convergence, options
-from halfseen.estimators.base import Estimator
+from halfseen.estimators.base import Estimator, new_names
 from halfseen.estimators.by_partition import by_partition, features_of, summed
 from halfseen.estimators.named_parameters import NamedParameters
 from halfseen.estimators.publication import Tabulated
@@ -114,6 +116,7 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     """
 
     _dtype = "float64"  # of the data, and of `cluster_centers_`
+    _cluster_names = tuple[str, ...]()  # given ones
 
     n_clusters: int = 8
     _: KW_ONLY
@@ -204,7 +207,8 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
         Other runs were over the distinct rows, or had the centres in another order.
         """
-        self.__dict__.pop("labels_", None)  # of an earlier fit
+        for name in ("labels_", "_cluster_names"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if found is not None and isinstance(found.rows, Held):
             self.labels_, self.cluster_sizes_ = found.rows.labels, found.rows.sizes()
             return
@@ -335,6 +339,23 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """The centres, (K, D), of the dtype of the data."""
         check_is_fitted(self, "_centred")
         return (self._centred + self._pivot).astype(self._dtype)
+
+    @property
+    def cluster_names_(self) -> tuple[str, ...]:
+        """The names of the clusters: "cluster 0" and so on, until `rename` gives others."""
+        check_is_fitted(self, "_centred")
+        return tuple(centers.names_of(self))
+
+    def rename(self, names: Sequence[Any] | Mapping[Any, Any]) -> Self:
+        """Return a copy whose clusters have these names, in every table, text and file made from it.
+
+        Parameters
+        ----------
+        names : list or dict      all names in order; or by number or present name, {0: "small", "cluster 2": "large"}
+        """
+        renamed = copy(self)
+        renamed._cluster_names = new_names(names, self.cluster_names_, "cluster")
+        return renamed
 
     _paper_name = "k-means clustering"
 

@@ -12,8 +12,9 @@ import pyarrow as pa
 from halfseen.app import console, fits, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.export import export
-from halfseen.app.fits import criteria_facts, of_fit, show_selection
+from halfseen.app.fits import of_fit
 from halfseen.app.paper_table import table
+from halfseen.app.renaming import rename
 from halfseen.app.tables import (
     batches,
     check,
@@ -38,7 +39,6 @@ from halfseen.app.tables import (
 )
 from halfseen.data.covariate_formula import variables_of
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators.outcome import shown
 from halfseen.estimators.table import why as reasons
 from halfseen.families.mixture import explain as numbers
 from halfseen.families.mixture.explain import Explanation
@@ -53,18 +53,17 @@ from halfseen.inference.relate import relate as related
 __all__ = [
     "check",
     "data",
-    "describe",
     "details",
     "errors",
     "explain",
     "export",
-    "facts",
     "fit",
     "impute",
     "outcome",
     "predict",
     "prepare",
     "relate",
+    "rename",
     "sample",
     "score",
     "summary",
@@ -363,13 +362,6 @@ def explain(request: Mapping[str, Any]) -> Explanation:
 # ---- what was found --------------------------------------------------------------------------------------------------
 
 
-def describe(model: Any) -> None:
-    """Print what was found."""
-    if hasattr(model, "selection_"):
-        show_selection(model)
-    console.show_classes(model.describe(top=3))
-
-
 def outcome(model: Any) -> str:
     """Return the outcome of the fit in one sentence; of a classifier, what unlabelled rows count and why."""
     scores = getattr(model, "guard_", None)
@@ -396,14 +388,3 @@ def summary(model: Any) -> dict[str, Any]:
         **({"unlabeled_weight": model.unlabeled_weight_, "cross_validated": model.guard_} if supervised else {}),
         **words,
     }
-
-
-def facts(model: Any, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return what to say first of a model file."""
-    training = record["training"]
-    return [
-        ("classes", len(model.class_names_)),
-        ("parameters", model.n_parameters_),
-        ("N", shown(training["n_rows"]) if training.get("n_rows") else None),
-        *criteria_facts(model),
-    ]

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted, Prepared
-from halfseen.app.fits import Scored, criteria_facts, of_fit, outcome, show_selection
+from halfseen.app.fits import Scored, of_fit, outcome
 from halfseen.app.paper_table import table
 from halfseen.app.tables import (
     batches,
@@ -33,7 +33,6 @@ from halfseen.app.tables import (
 )
 from halfseen.data.identifiers import identifiers
 from halfseen.errors import DataError, ParameterError
-from halfseen.estimators.outcome import shown
 from halfseen.families.network.estimator import BayesNet
 from halfseen.families.network.files import read_bif as read
 from halfseen.families.network.manifest import CLASSES, FAMILY
@@ -41,9 +40,7 @@ from halfseen.families.network.reading import read_edges
 
 __all__ = [
     "data",
-    "describe",
     "errors",
-    "facts",
     "fit",
     "impute",
     "outcome",
@@ -51,6 +48,7 @@ __all__ = [
     "prepare",
     "query",
     "read",
+    "rename",
     "sample",
     "score",
     "summary",
@@ -76,11 +74,11 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
     model = _estimator(request)
     table = open_to_fit(**reading, memory=request["memory"])
     variables = set(read_edges(model.edges, [*(model.states or {}), *(model.hidden or {})]).parents)
-    apart = [name for name in table.columns if name not in variables and name != reading["weight"]]
-    if len(apart) == len([name for name in table.columns if name != reading["weight"]]):
+    apart = [name for name in table.names if name not in variables]
+    if len(apart) == len(table.names):
         raise DataError(
             f"no column of {reading['data'] or 'the query'} is a variable of the network. Columns: "
-            f"{', '.join(table.columns[:8])}. Variables: {', '.join(sorted(variables)[:8])}."
+            f"{', '.join(table.names[:8])}. Variables: {', '.join(sorted(variables)[:8])}."
         )
     if apart:
         console.note(f"left out: {', '.join(apart)}: not in the network")
@@ -93,7 +91,7 @@ def _prepare_classes(request: Mapping[str, Any], reading: dict[str, Any]) -> Pre
     """Return a network of latent classes whose items are all columns of the table beside the group."""
     table = open_to_fit(**reading, memory=request["memory"])
     group = request["group"]
-    columns = [name for name in table.columns if name != reading["weight"]]
+    columns = list(table.names)
     if group is not None and group not in columns:
         raise ParameterError(f"--group {group}: there is no such column. Columns: {', '.join(columns[:12])}.")
     apart = [name for name, _ in identifiers(table) if name != group]
@@ -156,11 +154,25 @@ def _estimator(request: Mapping[str, Any]) -> BayesNet:
         )
     hidden = _hidden(request["hidden"])
     word = request["model"]
-    edges, states = (word, None)
+    edges, states = (word, {})
     if FAMILY.reads(word):
         net = read(word)
         edges, states = net.edges, {name: own for name, own in (net.states or {}).items() if name not in hidden}
-    return BayesNet(edges, states=states, hidden=hidden or None, **_of_fit(request))
+    return BayesNet(edges, states=states | _order(request["order"]) or None, hidden=hidden or None, **_of_fit(request))
+
+
+def _order(text: str | None) -> dict[str, list[str]]:
+    """Read states in their order: size=small/middle/large,age=young/old."""
+    found = {}
+    for part in options.names(text):
+        name, equals, states = part.partition("=")
+        listed = [state.strip() for state in states.split("/")]
+        if not equals or len(listed) < 2 or not all(listed):
+            raise ParameterError(
+                f"--order {part!r} is not of the form COLUMN=STATE/STATE, for example size=small/large."
+            )
+        found[name.strip()] = listed
+    return found
 
 
 def _hidden(text: str | None) -> dict[str, Any]:
@@ -172,6 +184,11 @@ def _hidden(text: str | None) -> dict[str, Any]:
             raise ParameterError(f"--hidden {part!r} is not of the form NAME=STATES, for example C=2 or C=2..5.")
         found[name.strip()] = options.sizes(size.strip(), f"--hidden {name.strip()}=")
     return found
+
+
+def rename(model: BayesNet, names: Any, request: Mapping[str, Any]) -> BayesNet:
+    """Return the model with other names of the states of a hidden variable."""
+    return model.rename(names, request.get("variable"))
 
 
 # ---- queries ---------------------------------------------------------------------------------------------------------
@@ -227,13 +244,6 @@ def score(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any
 # ---- results --------------------------------------------------------------------------------------------------------
 
 
-def describe(model: BayesNet) -> None:
-    """Print the variables in words, and the numbers of hidden states that were tried."""
-    if hasattr(model, "selection_"):
-        show_selection(model)
-    console.show(model.describe())
-
-
 def summary(model: BayesNet) -> dict[str, Any]:
     """Return the fit as plain values."""
     return {
@@ -245,16 +255,3 @@ def summary(model: BayesNet) -> dict[str, Any]:
         "tables": {name: table.tolist() for name, table in model.params_.items()},
         **of_fit(model),
     }
-
-
-def facts(model: BayesNet, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the first facts about a model file."""
-    training = record["training"]
-    return [
-        ("variables", len(model.nodes_)),
-        ("edges", len(model.edges_)),
-        ("hidden", ", ".join(model.hidden_) or None),
-        ("parameters", model.n_parameters_),
-        ("N", shown(training["n_rows"]) if training.get("n_rows") else None),
-        *criteria_facts(model),
-    ]

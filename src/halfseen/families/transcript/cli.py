@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
-from halfseen.app.fits import estimate_of, likelihood_fact, of_end
+from halfseen.app.fits import estimate_of, of_end
 from halfseen.app.tables import column, open_rows, writer
 from halfseen.data.encodings import read_text
 from halfseen.data.memory import read_memory
@@ -302,11 +302,6 @@ def score(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping
 # ---- results --------------------------------------------------------------------------------------------------------
 
 
-def describe(model: TranscriptAligner) -> None:
-    """Print the units."""
-    console.show(model.describe())
-
-
 def outcome(model: TranscriptAligner) -> str:
     """Return the outcome of the fit in one sentence."""
     grown = "" if len(model.stages_) == 1 else f", grown to {model.stages_[-1]['n_mix']} components"
@@ -324,17 +319,6 @@ def summary(model: TranscriptAligner) -> dict[str, Any]:
         "estimate": model._estimate,
         **of_end(model),
     }
-
-
-def facts(model: TranscriptAligner, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the first facts about a model file."""
-    return [
-        ("units", len(model.units_)),
-        ("states per unit", model._lexicon.n_states),
-        ("components", model._n_mix),
-        ("words with several pronunciations", len(model._lexicon.various) or None),
-        likelihood_fact(model),
-    ]
 
 
 def code(model: TranscriptAligner) -> str:

@@ -56,6 +56,7 @@ FAMILY = Family(
             "dry_run": "it estimates fits to tables",
             "on": "recordings are read on one machine",
             "classes": "the units are those of the transcripts",
+            "names": "the units are those of the transcripts",
             "target": "there is no column to predict",
             "weight": "all recordings count alike",
             "codes": "its features are numbers",

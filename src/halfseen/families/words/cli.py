@@ -14,10 +14,9 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
-from halfseen.app import console
 from halfseen.app.code import call
 from halfseen.app.dispatch import Fitted
-from halfseen.app.fits import estimate_of, likelihood_fact, of_end
+from halfseen.app.fits import estimate_of, of_end
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
 from halfseen.estimators.outcome import likelihood
@@ -187,11 +186,6 @@ def _has_numbers(items: list[str]) -> bool:
 # ---- results --------------------------------------------------------------------------------------------------------
 
 
-def describe(model: WordAligner) -> None:
-    """Print the model of word order, and translations of some words."""
-    console.show(model.describe())
-
-
 def outcome(model: WordAligner) -> str:
     """Return the outcome of the fit in one sentence."""
     return f"{likelihood(model)}; {ended(model.stop_reason_, model.n_iter_)}"
@@ -211,17 +205,6 @@ def summary(model: WordAligner) -> dict[str, Any]:
         "stages": [{name: value for name, value in stage.items() if name != "trace"} for stage in model.stages_],
         **of_end(model),
     }
-
-
-def facts(model: WordAligner, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the first facts about a model file."""
-    return [
-        ("kind", model.model),
-        ("direction", f"{model.direction}{', trained to agree' if model._agrees else ''}"),
-        ("pairs", f"{model._n_pairs:,}"),
-        ("words", f"{len(model.source_words_):,} of the source, {len(model.target_words_):,} of the target"),
-        likelihood_fact(model),
-    ]
 
 
 def show_word(model: WordAligner, word: str) -> list[dict[str, Any]]:

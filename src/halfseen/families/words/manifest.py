@@ -32,7 +32,7 @@ FAMILY = Family(
             ),
             Option("dirichlet", "Prior of the translation table, such as 0.01. Default: none.", "A", type=float),
             Option("lowercase", "Ignore case.", type=bool),
-            Option("links", "KnownLinks links, i-j, a line for each pair of sentences.", "FILE"),
+            Option("links", "Known links, i-j, a line for each pair of sentences.", "FILE"),
         ),
         "align": (
             Option("symmetrize", "How to combine both directions. Default: as in the fit.", "HOW"),
@@ -45,6 +45,7 @@ FAMILY = Family(
             "dry_run": "it estimates fits to tables",
             "on": "sentences are read on one machine",
             "classes": "there are no classes",
+            "names": "there are no classes",
             "target": "give the file of translations second",
             "columns": NO_COLUMNS,
             "covariance": "it has no covariances",
