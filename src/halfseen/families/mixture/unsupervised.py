@@ -175,6 +175,9 @@ class UnsupervisedMixture(TransformerMixin, CovariateMixture, SelectsModels):
         other = copy(self)
         other._recipe, other._params = self._by_size[self._covariance, n_components]
         other._model, other.n_components_ = other._recipe.model(), n_components
+        shapes = self._tried.get("covariance", [self._covariance] * len(self._tried["n_components"]))
+        tried = list(zip(shapes, self._tried["n_components"], strict=True))
+        other.loglik_ = self._tried["loglik"][tried.index((self._covariance, n_components))]
         other._set_names((None,) * n_components)
         return other
 
