@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from halfseen.analysis.imputation_check import hidden_cells
-from halfseen.app import console, options
+from halfseen.app import console, options, status_line
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import estimate_of, of_criteria, of_fit, outcome
 from halfseen.app.paper_table import table
@@ -32,6 +32,7 @@ from halfseen.app.tables import (
     opened,
     read_costs,
     reading_of_rows,
+    reading_words,
     rows_to_fit,
     show_columns,
     unnamed,
@@ -258,6 +259,7 @@ def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
 
 def _steps(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[pa.Table, pa.Table]:
     """Return the rows of a file with all their columns, and with those that the model reads, group and time first."""
+    status_line.say(reading_words(request))
     table = opened(reading, request)
     known = _marks(model, reading)
     marks = _known_marks(table, {"group": known["groups"], "time": known["time"]}, request["data"] or "the query")
@@ -268,6 +270,7 @@ def _steps(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     found = features(model, rows, request["data"])
     for name in reversed(marks):
         found = found.add_column(0, name, rows.column(name))
+    status_line.say(f"inferring the states of {rows.num_rows:,} steps")
     return rows, found
 
 

@@ -28,6 +28,7 @@ from halfseen.app.tables import (
     without_identifiers,
     writer,
 )
+from halfseen.data import CHUNK
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
 from halfseen.families.kmeans.centers import RULES, names_of, ruler
@@ -117,7 +118,7 @@ def score(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any])
     """Return how close the rows of a file are to the centres."""
     weight = request["weight"] or reading.get("weight")
     inertia = n_rows = 0.0
-    for batch, X in batches(model, reading, request):
+    for batch, X in batches(model, reading, request, CHUNK):
         mass = weights(batch, weight, request["data"])
         inertia -= model.score(X, sample_weight=mass)
         n_rows += float(mass.sum())

@@ -37,6 +37,7 @@ from halfseen.app.tables import (
     without_identifiers,
     writer,
 )
+from halfseen.data import CHUNK
 from halfseen.data.covariate_formula import variables_of
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.table import why as reasons
@@ -286,7 +287,7 @@ def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
     weight = request["weight"] or reading.get("weight")
     target = reading.get("target")
     found, right, known = fits.Scored(model), 0.0, 0.0
-    for batch, X in batches(model, reading, request):
+    for batch, X in batches(model, reading, request, CHUNK):
         mass = weights(batch, weight, request["data"])
         found.add(X, mass)
         if target is not None and target in batch.column_names:

@@ -31,6 +31,7 @@ from halfseen.app.tables import (
     weights,
     writer,
 )
+from halfseen.data import CHUNK
 from halfseen.data.identifiers import identifiers
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.network.estimator import BayesNet
@@ -236,7 +237,7 @@ def score(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any
     """Return how well the network describes the rows of a file."""
     weight = request["weight"] or reading.get("weight")
     found = Scored(model)
-    for batch, X in batches(model, reading, request):
+    for batch, X in batches(model, reading, request, CHUNK):
         found.add(X, weights(batch, weight, request["data"]))
     return found.figures()
 
