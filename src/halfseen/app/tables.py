@@ -20,13 +20,15 @@ from halfseen.app.glob import Pattern
 from halfseen.data import CHUNK
 from halfseen.data.duckdb_reader import BATCH
 from halfseen.data.encodings import read_text
-from halfseen.data.files import FileTable, open_table
+from halfseen.data.files import OF_TEXT, FileTable, open_table
 from halfseen.data.identifiers import identifiers
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 from halfseen.inference.diagnostics import Diagnostics, diagnostics
 from halfseen.inference.standard_errors import StandardErrors, standard_errors
 
+DRAWN = "drawn_"  # begins the names of columns of `sample` that no fit is to learn from
+DECIMALS = 9  # of probabilities in text
 COPIES = 8  # of a batch and its results, while they are computed and written
 
 
@@ -94,7 +96,9 @@ def check_on(request: Mapping[str, Any]) -> None:
 
 def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tuple[FileTable, list[str]]:
     """Leave out identifiers and unreadable columns, with a note; columns with a kind given by the user stay."""
-    apart = [(name, reason) for name, reason in identifiers(table) if name not in kinds]
+    drawn = {name: "what halfseen sample drew the rows from" for name in table.names if name.startswith(DRAWN)}
+    found = [*drawn.items(), *((name, reason) for name, reason in identifiers(table) if name not in drawn)]
+    apart = [(name, reason) for name, reason in found if name not in kinds]
     unreadable = {name for name, _ in table.unreadable()}
     for name, reason in apart:
         keep = (
@@ -104,6 +108,11 @@ def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tup
         console.note(f"left out: {name} ({reason}); {keep}")
     names = [name for name, _ in apart]
     return (table.without(names) if names else table), names
+
+
+def note_drawn(names: str, word: str) -> None:
+    """Say what the columns are that `sample` adds."""
+    console.note(f"note: {names}: the {word} that each row was drawn from; halfseen fit leaves it out")
 
 
 def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
@@ -118,22 +127,17 @@ def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> 
     return Fitted(model, table, dict(reading))
 
 
-def batches(
-    model: Any, reading: Mapping[str, Any], request: Mapping[str, Any], rows: int | None = None
-) -> Iterator[tuple[pa.Table, pa.Table]]:
+def batches(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[tuple[pa.Table, pa.Table]]:
     """Yield batches of rows: with all columns, and with those of the model.
 
-    Parameters
-    ----------
-    rows : int, optional     of a batch; by default as many as --memory allows, a multiple of what is scored at a time,
-                             so that the results are the same
+    They have as many rows whatever --memory is, which says how many are read at a time: so results are the same.
     """
     table, n_rows = opened(reading, request, memory=request.get("memory")), 0
     about = reading_words(request)
     status_line.say(about)
     limited = request.get("memory") is not None
     size = rows_within(table.memory, len(table.columns) + _n_answers(model)) if limited else BATCH
-    for batch in regrouped(table.batches(size, everything=True, within_memory=limited), rows or size):
+    for batch in regrouped(table.batches(size, everything=True, within_memory=limited), CHUNK):
         yield batch, features(model, batch, request["data"])
         n_rows += batch.num_rows
         status_line.say(about, f"{n_rows:,} rows")
@@ -147,7 +151,7 @@ def rows_within(memory: int, width: int) -> int:
     Examples
     --------
     >>> rows_within(10**9, 20), rows_within(20_000_000, 20), rows_within(1, 20)
-    (65536, 16384, 4096)
+    (65536, 12288, 4096)
     """
     most = memory // (COPIES * 8 * max(width, 1))
     return int(np.clip(most // CHUNK * CHUNK, CHUNK, BATCH))
@@ -283,6 +287,13 @@ def writer(request: Mapping[str, Any]) -> TableWriter:
     """Return the file that a command writes its rows to; on a terminal the rows are to be seen, and no status line."""
     console.clear_for(request["output"])
     return TableWriter(request["output"], request["safe_csv"])
+
+
+def probabilities(request: Mapping[str, Any], found: NDArray[np.float64], names: Sequence[str]) -> dict[str, Any]:
+    """Return columns of probabilities (N, K) and of the largest; in text with nine decimals: 1.28e-239 is noise."""
+    name = PurePath(request["output"]).name.lower()
+    shown = np.round(found, DECIMALS) if name == "-" or name.endswith(OF_TEXT) else found
+    return {f"p_{name}": shown[:, k] for k, name in enumerate(names)} | {"certainty": shown.max(axis=1)}
 
 
 def extended(batch: pa.Table, answers: Mapping[str, Any]) -> pa.Table:

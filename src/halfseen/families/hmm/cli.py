@@ -22,14 +22,17 @@ from halfseen.app.fits import estimate_of, of_criteria, of_fit, outcome
 from halfseen.app.paper_table import table
 from halfseen.app.renaming import rename
 from halfseen.app.tables import (
+    DRAWN,
     column,
     decided,
     extended,
     features,
     filled,
+    note_drawn,
     note_filled,
     open_to_fit,
     opened,
+    probabilities,
     read_costs,
     reading_of_rows,
     reading_words,
@@ -152,8 +155,7 @@ def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
     with _about(request["data"]):
         proba = model.predict_proba(steps, **_marks(model, reading))
         found: dict[str, Any] = {"state": [names[k] for k in proba.argmax(axis=1).tolist()]}
-        found |= {f"p_{name}": proba[:, k] for k, name in enumerate(names)}
-        found["certainty"] = proba.max(axis=1)
+        found |= probabilities(request, proba, names)
         if request["path"]:
             found["path"] = [names[k] for k in model.predict(steps, **_marks(model, reading)).tolist()]
     found |= decided(proba, names, cost, request["reject"])
@@ -194,7 +196,9 @@ def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
         **drawn,
     }
     with writer(request) as out:
-        out.append(extended(pa.table(columns), {"state": [model.state_names_[k] for k in states.tolist()]}))
+        drawn_states = [model.state_names_[k] for k in states.tolist()]
+        out.append(extended(pa.table(columns), {f"{DRAWN}state": drawn_states}))
+    note_drawn(f"{DRAWN}state", "state")
 
 
 def forecast(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:

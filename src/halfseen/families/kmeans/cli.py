@@ -28,12 +28,12 @@ from halfseen.app.tables import (
     without_identifiers,
     writer,
 )
-from halfseen.data import CHUNK
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
 from halfseen.families.kmeans.centers import RULES, names_of, ruler
 from halfseen.families.kmeans.estimator import KMeans
 from halfseen.families.kmeans.rows import nearest
+from halfseen.kinds.wording import number
 
 __all__ = [
     "check",
@@ -118,7 +118,7 @@ def score(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any])
     """Return how close the rows of a file are to the centres."""
     weight = request["weight"] or reading.get("weight")
     inertia = n_rows = 0.0
-    for batch, X in batches(model, reading, request, CHUNK):
+    for batch, X in batches(model, reading, request):
         mass = weights(batch, weight, request["data"])
         inertia -= model.score(X, sample_weight=mass)
         n_rows += float(mass.sum())
@@ -143,7 +143,7 @@ def truth(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any])
 
 def outcome(model: KMeans) -> str:
     """Return the outcome of the fit in one sentence."""
-    return f"inertia {model.inertia_:,.6g}; {ended(model.stop_reason_, model.n_iter_)}"
+    return f"inertia {number(model.inertia_, 6)}; {ended(model.stop_reason_, model.n_iter_)}"
 
 
 def summary(model: KMeans) -> dict[str, Any]:
