@@ -117,7 +117,7 @@ def test_the_report_names_rules_and_sentences(folder):
     for text in ("Rules that changed most", "cows moo", "log-likelihood", "Sentences without a parse", "<svg"):
         assert text in page
     halfseen("report", folder / "m.halfseen", folder / "corpus.txt", "-o", folder / "again.html")
-    assert "Report on a grammar" in (folder / "again.html").read_text()
+    assert "A grammar: corpus.txt" in (folder / "again.html").read_text()
 
 
 @pytest.mark.parametrize(

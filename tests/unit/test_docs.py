@@ -1,8 +1,9 @@
 """Every Python block in the pages runs, and prints what the page shows; every example runs.
 
 A block of text right after a Python block is what it prints. Words must match; numbers must be close, so that the
-rounding of another machine is no failure. ``UPDATE_DOCS=1 pytest tests/unit/test_docs.py`` writes what was printed
-into the pages instead.
+rounding of another machine is no failure. A picture of a page, ``_static/figures/NAME.png``, is a file that its code
+saves as NAME.png, and looks like it. ``UPDATE_DOCS=1 pytest tests/unit/test_docs.py`` writes what was printed into the
+pages, and the pictures into their folder, instead.
 """
 
 import io
@@ -15,7 +16,9 @@ import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from halfseen.app.cli import app
@@ -28,7 +31,10 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 STEP = re.compile(r"^```(?:console\n(?P<shown>.*?)|python\n(?P<code>.*?))^```$", re.DOTALL | re.MULTILINE)
 DEMO = re.compile(r"^```console\n\$ make demo\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FIGURES = ROOT / "docs" / "_static" / "figures"
+FIGURE = re.compile(r"!\[[^\]]+\]\(_static/figures/([\w.]+)\)")
 NUMBER = re.compile(r"-?\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
+FIGURE_CLOSE = 5  # of 255 levels of grey, on average over a thumbnail
 CLOSE = 0.02  # numbers are shown to two or three digits
 STEPS = 2  # and whole numbers may be passes over the data, of which another machine may need one more
 
@@ -53,6 +59,13 @@ def test_page_runs_and_prints_what_it_shows(page, monkeypatch, tmp_path):
             assert_alike(block["shown"], printed, f"{page.name}, line {line + 1}")
     if updated:
         page.write_text(updated + text[end:], encoding="utf-8")
+    for name in FIGURE.findall(text):
+        check_figure(tmp_path / name, FIGURES / name, page.name)
+
+
+def test_every_figure_is_on_a_page():
+    shown = {name for page in PAGES for name in FIGURE.findall(page.read_text(encoding="utf-8"))}
+    assert shown == {path.name for path in FIGURES.iterdir()}
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
@@ -106,6 +119,20 @@ def run(code, name, namespace):
     with redirect_stdout(io.StringIO()) as out:
         exec(compile(code, name, "exec"), namespace)
     return out.getvalue()
+
+
+def check_figure(drawn, kept, where):
+    """The picture in the folder looks like what the page draws; fonts and antialiasing may differ."""
+    assert drawn.exists(), f"{where} shows {kept.name}, which no code on it saves"
+    if os.environ.get("UPDATE_DOCS"):
+        Image.open(drawn).convert("RGB").quantize(64).save(kept, optimize=True)
+    else:
+        difference = np.abs(thumbnail(drawn) - thumbnail(kept)).mean()
+        assert difference < FIGURE_CLOSE, f"{where} draws {kept.name} differently now ({difference:.1f}): UPDATE_DOCS=1"
+
+
+def thumbnail(path):
+    return np.asarray(Image.open(path).convert("L").resize((40, 30)), dtype=float)
 
 
 def assert_alike(shown, printed, where, close=None):

@@ -90,7 +90,7 @@ def open_table(
         JSON, and those of the folders in it (year=2026/part.parquet has a column year). "-" is CSV on standard input,
         "example:penguins" and "example:votes" are tables that come with the library. Needs the extra: halfseen[app].
     glob : str, optional
-        In place of a path: a pattern, of which all files that match are one table: "visits/2026-*.parquet".
+        In place of a path: a pattern, of which all files that match are one table: ``"visits/2026-*.parquet"``.
     sql : str, optional
         A query. Without a path DuckDB runs it, and it names its files: "SELECT * FROM 'a.csv' JOIN 'b.parquet' USING
         (id)". With a database file it runs there; the name of a table will do. With another file the file is the

@@ -30,6 +30,7 @@ from halfseen.data.counts import Counts
 from halfseen.data.counts_file import CountsFile
 from halfseen.data.frames import Source
 from halfseen.data.labels import Evidence
+from halfseen.data.named_columns import check_columns
 from halfseen.data.rows import Chunk, Rows
 from halfseen.data.stream import in_pieces, threads
 from halfseen.errors import DataError, LightRowWarning, ParameterError, UnknownCategoryWarning, warn
@@ -44,6 +45,7 @@ READ = 16  # uses of the statistics of a chunk of text for each time they are ad
 LARGEST = 16384  # rows; larger chunks save little in scheduling, and their scores no longer fit into the cache
 LIGHT = 65536  # rows of a chunk without scores, whose work is so short that scheduling costs count
 ENTRY = 12  # bytes of a count of a word: its number and the count
+MOST_SAID = 10_000  # unknown categories that are remembered; later ones are warned of each time
 CELLS = 1 << 21  # of such a chunk: 16 MB if they have to be encoded
 
 
@@ -58,6 +60,8 @@ class Schema:
         The columns of each block, in the order of the table.
     named : bool
         Whether the names of the columns are the user's, and are to be checked.
+    said : set of (column, category)
+        Unknown categories that were warned of: each is warned of once.
 
     Examples
     --------
@@ -72,6 +76,7 @@ class Schema:
     columns: tuple[Column, ...]
     blocks: dict[str, tuple[int, ...]]
     named: bool = field(default=False, compare=False)
+    said: set[tuple[str, Any]] = field(default_factory=set, compare=False, repr=False)  # warned of, to do it once
 
     @classmethod
     def learn(
@@ -248,7 +253,7 @@ class Schema:
                 unread = LazyBlocks(readers, range(source.n_rows))  # type: ignore[arg-type]
                 return Table(self, unread, checked, evidence)
         blocks, unknown = self._encoded(source)
-        _warn_unknown(unknown)
+        self._warn_unknown(unknown)
         return Table(self, blocks, checked, evidence)
 
     def gather(
@@ -319,7 +324,7 @@ class Schema:
                 for name, rows in counts.items():
                     texts[name].append(rows)
             blocks |= {name: file.mapped() for name, file in texts.items()}
-        _warn_unknown(others)
+        self._warn_unknown(others)
         return Table(self, blocks, spill.copied_to_file(weight, source.memory_limit), evidence, source.memory_limit)
 
     def _gather_batches(
@@ -344,7 +349,7 @@ class Schema:
             for dealt, unknown in in_pieces(source, deal):
                 packing.add(dealt, found)
                 others += unknown
-            _warn_unknown(others)
+            self._warn_unknown(others)
             return packing.merged(found, source.memory_limit)
 
     def _encoded(self, source: Source) -> tuple[dict[str, Any], Counter[tuple[str, Any]]]:
@@ -375,19 +380,30 @@ class Schema:
         found = self.block(block)
         return found.kind.decode_block(found, array)
 
+    def _warn_unknown(self, unknown: Counter[tuple[str, Any]]) -> None:
+        """Warn of categories that the schema does not know, of each once."""
+        new = {cause: count for cause, count in unknown.items() if cause not in self.said}
+        if not new:
+            return
+        if len(self.said) < MOST_SAID:
+            self.said.update(new)
+        by_column: dict[str, Counter[Any]] = {}
+        for (name, value), count in new.items():
+            by_column.setdefault(name, Counter())[value] = count
+        lines = []
+        for name, counts in by_column.items():
+            shown = ", ".join(f"{value!r:.40} ({count}x)" for value, count in counts.most_common(5))
+            more = f" and {len(counts) - 5} others" if len(counts) > 5 else ""
+            lines.append(f"column {name!r}: {shown}{more}")
+        warn(
+            "categories not seen when fitting are treated as missing. " + "; ".join(lines) + ".",
+            UnknownCategoryWarning,
+        )
+
     def _check_names(self, source: Source) -> None:
-        """Refuse a source with other columns, with the message of scikit-learn."""
-        if self.named and source.named and source.names != self.names:
-            extra = [name for name in source.names if name not in self.names]
-            lost = [name for name in self.names if name not in source.names]
-            message = "The feature names should match those that were passed during fit.\n"
-            if extra:
-                message += "Feature names unseen at fit time:\n" + _bullets(extra)
-            if lost:
-                message += "Feature names seen at fit time, yet now missing:\n" + _bullets(lost)
-            if not extra and not lost:
-                message += "Feature names must be in the same order as they were in fit.\n"
-            raise DataError(message)
+        """Refuse a source with other columns."""
+        if self.named and source.named:
+            check_columns(source.names, self.names)
         if len(source.names) != len(self.columns):
             raise DataError(
                 f"X has {len(source.names)} features, but model is expecting {len(self.columns)} features as input: "
@@ -832,24 +848,3 @@ def _group(keys: Iterable[str]) -> dict[str, tuple[int, ...]]:
 def _key_columns(block: Any) -> list[NDArray[Any]]:
     """The columns by which the rows of a block are compared; for counts their hashes."""
     return block.hashes() if isinstance(block, Counts) else [block[:, d] for d in range(block.shape[1])]
-
-
-def _bullets(names: Sequence[str]) -> str:
-    return "".join(f"- {name}\n" for name in names[:5]) + ("- ...\n" if len(names) > 5 else "")
-
-
-def _warn_unknown(unknown: Counter[tuple[str, Any]]) -> None:
-    if not unknown:
-        return
-    by_column: dict[str, Counter[Any]] = {}
-    for (name, value), count in unknown.items():
-        by_column.setdefault(name, Counter())[value] = count
-    lines = []
-    for name, counts in by_column.items():
-        shown = ", ".join(f"{value!r:.40} ({count}x)" for value, count in counts.most_common(5))
-        more = f" and {len(counts) - 5} others" if len(counts) > 5 else ""
-        lines.append(f"column {name!r}: {shown}{more}")
-    warn(
-        "categories not seen when fitting are treated as missing. " + "; ".join(lines) + ".",
-        UnknownCategoryWarning,
-    )

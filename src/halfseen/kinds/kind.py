@@ -658,7 +658,7 @@ class Kind(ABC):
     def error(self, truth: Any, guess: Any, weight: Floats, left: Any, left_weight: Floats) -> tuple[str, float, float]:
         """Return what errors of imputation are called, that of the guesses, and that of the column's mean.
 
-        Mean absolute errors sum_n weight[n] |guess[n] - truth[n]|; `left` are the cells that were not hidden.
+        Mean absolute errors ``sum_n weight[n] |guess[n] - truth[n]|``; `left` are the cells that were not hidden.
         """
         mean = float(np.average(left, weights=left_weight))
         return "mean error", float(weight @ np.abs(guess - truth)), float(weight @ np.abs(truth - mean))

@@ -207,11 +207,11 @@ def forecast(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any])
     marks = _marks(model, reading)
     with _about(request["data"]):
         ahead = model.forecast(steps, request["steps"], **marks)
-        names = model._sequences(steps, None, **marks)[1].names
     frame = nw.from_native(ahead.to_frame()).to_dict(as_series=False)
-    numbers, when = frame.pop("sequence"), frame.pop("step")
-    found: dict[str, Any] = {_mark_names(model, reading)[0]: [plainly(names[b]) for b in numbers] if names else numbers}
-    found |= {"steps_ahead": when} | {f"p_{name}": frame.pop(name) for name in model.state_names_}
+    group, time = _mark_names(model, reading)
+    found: dict[str, Any] = {group: frame.pop("sequence"), "steps_ahead": frame.pop("step")}
+    found |= {time: frame.pop("time")} if "time" in frame else {}
+    found |= {f"p_{name}": frame.pop(name) for name in model.state_names_}
     with writer(request) as out:
         out.append(extended(pa.table(found), frame))
 

@@ -57,6 +57,7 @@ class Stage(NamedTuple):
     search: Search
 
 
+@options.with_hints
 @dataclass(eq=False, repr=False)
 class TranscriptAligner(Estimator):
     """Align transcripts to signals (forced alignment), by expectation-maximization.
