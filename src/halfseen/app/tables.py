@@ -210,7 +210,7 @@ def _columns(table: FileTable, named: Mapping[str, str]) -> dict[str, Any]:
 
 def details(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Diagnostics:
     """Return the fit of a model to the rows of a file in detail."""
-    if request["memory"] is not None:
+    if request.get("memory") is not None:
         raise ParameterError("--memory cannot be used with --details, which reads all rows at once.")
     rows = pa.concat_tables([batch for batch, _ in batches(model, reading, request)])
     weight = weights(rows, request["weight"] or reading.get("weight"), request["data"])
