@@ -15,7 +15,7 @@ from halfseen.estimators.named_parameters import SHARE, NamedParameters, Row, by
 from halfseen.estimators.state import State
 from halfseen.estimators.table import state as table_state
 from halfseen.estimators.table.scatter import Scatter
-from halfseen.kinds.kind import in_units
+from halfseen.kinds.numbers import in_units
 from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
 
