@@ -377,3 +377,13 @@ def test_states_name_those_of_hidden_variables():
     assert set(net.query("C").to_dict()) == {"low", "high"}
     with pytest.raises(ParameterError, match="names 3 states"):
         hs.BayesNet("a <- C -> b", hidden={"C": 2}, states={"C": ["a", "b", "c"]}).fit(X)
+
+
+def test_an_unknown_state_is_warned_of_once_per_fit():
+    net = hs.BayesNet("x0 -> x1").fit([["a", "b"], ["c", "d"]] * 5)
+    with pytest.warns(UnknownCategoryWarning, match="'z'"):
+        net.score([["z", "b"]])
+    net.score([["z", "b"]])  # a warning would be an error
+    net.fit([["a", "b"], ["c", "d"]] * 5)
+    with pytest.warns(UnknownCategoryWarning, match="'z'"):
+        net.score([["z", "b"]])

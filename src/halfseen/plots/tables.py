@@ -20,7 +20,7 @@ from halfseen.analysis.scored_table import check_mixture, look
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.convergence import ended
-from halfseen.kinds.kind import Contrast
+from halfseen.kinds.records import Contrast
 from halfseen.kinds.wording import percent
 from halfseen.leaves.leaf import Floats
 from halfseen.plots.style import BLUE, FAINT, GOLD, GRADES, INK, PAPER, RED, SOFT, axes, plain, short

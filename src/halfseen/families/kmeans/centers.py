@@ -15,7 +15,7 @@ from halfseen.estimators.named_parameters import SHARE, NamedParameters, Row, by
 from halfseen.estimators.state import State
 from halfseen.estimators.table import state as table_state
 from halfseen.estimators.table.scatter import Scatter
-from halfseen.kinds.kind import in_units
+from halfseen.kinds.numbers import in_units
 from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
 
@@ -113,8 +113,10 @@ def describe(model: KMeans, top: int) -> str:
             traits = traits_of(model, k, top, least=-1.0)
             lines.append(f"{name}: " + "; ".join(f"{column} {value}" for column, value, _ in traits))
         else:
-            shown = "; ".join(f"{column} {value} (all {whole})" for column, value, whole in traits_of(model, k, top))
-            lines.append(f"{name} ({part[k]:.0%}): {shown or 'like the whole table'}")
+            apart = traits_of(model, k, top)
+            traits = apart or traits_of(model, k, top, least=-1.0)
+            shown = "; ".join(f"{column} {value} (all {whole})" for column, value, whole in traits)
+            lines.append(f"{name} ({part[k]:.0%}): {'' if apart else 'like the whole table: '}{shown}")
     return "\n".join(lines)
 
 

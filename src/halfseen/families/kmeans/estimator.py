@@ -56,6 +56,7 @@ def _check_n_init(name: str, value: Any) -> None:
         options.whole(name, value)
 
 
+@options.with_hints
 @dataclass(eq=False, repr=False)
 class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """Find clusters by k-means; values may be missing, and rows have weights.
@@ -494,6 +495,7 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             check_is_fitted(self, "_centred")
         source = read(X)
         source.workers = reading_jobs(self.n_jobs)
+        self._check_features(source, reset)
         validate_data(self, source.for_sklearn(X), reset=reset, skip_check_array=True)
         return source
 
