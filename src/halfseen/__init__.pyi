@@ -15,7 +15,7 @@ from halfseen.engine.services.checkpoint import checkpoint
 from halfseen.estimators.publication import methods_paragraph, paper_table
 from halfseen.families.grammar.estimator import PCFG
 from halfseen.families.hmm.estimator import HMM
-from halfseen.families.hmm.plots import plot_timeline
+from halfseen.families.hmm.plots import plot_paths, plot_timeline, plot_transitions
 from halfseen.families.kmeans.estimator import KMeans
 from halfseen.families.mixture.explain import explain
 from halfseen.families.mixture.gaussian_classifier import GaussianClassifier
@@ -100,11 +100,13 @@ __all__ = [
     "plot_mixture",
     "plot_network",
     "plot_pairs",
+    "plot_paths",
     "plot_profiles",
     "plot_selection",
     "plot_shares",
     "plot_timeline",
     "plot_trace",
+    "plot_transitions",
     "pool",
     "posterior",
     "read_bif",
