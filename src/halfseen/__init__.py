@@ -34,7 +34,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "plot_bound": "halfseen.analysis.bound",
     "plot_certainty": "halfseen.plots.tables",
     "plot_missing": "halfseen.plots.tables",
-    "plot_mixture": "halfseen.plots.gaussian",
+    "plot_mixture": "halfseen.plots.mixture",
     "plot_pairs": "halfseen.plots.pairs",
     "plot_profiles": "halfseen.plots.tables",
     "plot_selection": "halfseen.plots.tables",

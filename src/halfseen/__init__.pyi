@@ -46,7 +46,7 @@ from halfseen.inference.relate import relate
 from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
-from halfseen.plots.gaussian import plot_mixture
+from halfseen.plots.mixture import plot_mixture
 from halfseen.plots.pairs import plot_pairs
 from halfseen.plots.shares import plot_shares
 from halfseen.plots.tables import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
