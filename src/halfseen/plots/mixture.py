@@ -220,13 +220,11 @@ def _plot_column(model: TableMixture, X: Any, ax: Axes | None, j: int) -> Axes:
     whole = not column.kind.any_number
     grid = np.arange(max(np.floor(low), 0.0), np.ceil(high) + 1) if whole else np.linspace(low, high, N_POINTS)
     if values is not None and len(values):
-        width = 1 if whole and len(grid) <= FEW_VALUES else None
-        edges = (
-            np.append(grid, grid[-1] + 1) - 0.5
-            if width
-            else np.histogram_bin_edges(values, "fd" if len(values) < 5000 else 60)
-        )
-        drawn.hist(values, bins=edges, density=True, color=FAINT, edgecolor="white", linewidth=0.6, zorder=0)
+        if whole and len(grid) <= FEW_VALUES:
+            edges = np.append(grid, grid[-1] + 1) - 0.5
+        else:
+            edges = np.histogram_bin_edges(values, "fd" if len(values) < MOST_ROWS else 60)
+        drawn.hist(values, bins=edges.tolist(), density=True, color=FAINT, edgecolor="white", linewidth=0.6, zorder=0)
     names, density = class_names(model), _densities(model, j, grid)
     colours = class_colours(len(names))
     for k, colour in enumerate(colours):
@@ -234,7 +232,9 @@ def _plot_column(model: TableMixture, X: Any, ax: Axes | None, j: int) -> Axes:
     drawn.plot(grid, density.sum(axis=1), color=INK, linewidth=1.0)
     drawn.set_xlabel(short(column.name, 60), parse_math=False)
     drawn.set(ylabel="share" if whole else "density", ylim=(0, None), title=f"{len(names)} classes")
-    notes = ["line in black: all classes"] + ([f"{n_missing:,} missing value{'s' * (n_missing > 1)} left out"] if n_missing else [])
+    notes = ["line in black: all classes"] + (
+        [f"{n_missing:,} missing value{'s' * (n_missing > 1)} left out"] if n_missing else []
+    )
     _legend(drawn, names, class_shares(model), colours, notes, lines=True)
     return plain(drawn)
 
