@@ -60,14 +60,14 @@ def plot_profile_lines(model: Any, ax: Axes | None = None, *, errors: Any = None
     ('probability in each class', 'physician_fe…eze = y')
     """
     names, shares, rows, word = profiled(model)
-    shown = strongest(_one_of_two(rows), options.whole("top", top))
+    told = _one_of_two(rows)
+    shown = strongest(told, options.whole("top", top))
     ax = axes(ax, "plot_profile_lines", (2.4 + 0.62 * len(shown), 4.2))
     labels = [share_of(name, share) for name, share in zip(short_names(names), shares, strict=True)]
     intervals = None if errors is None else read_intervals(errors, names)
     draw_profile_lines(shown, labels, ax, intervals, names, word)
-    left_out = len(rows) - len(shown)
-    if left_out:
-        ax.set_title(f"{len(shown)} of {len(rows)} numbers and categories", color=SOFT, fontsize=9, loc="right")
+    if len(shown) < len(told):
+        ax.set_title(f"{len(shown)} of {len(told)} numbers and categories", color=SOFT, fontsize=9, loc="right")
     return ax
 
 
@@ -134,7 +134,7 @@ def draw_profile_lines(
                 ax.vlines(at[i], *ends, color=colour, linewidth=2.4, alpha=0.55)
     ticks = short_names([row.label for row in rows], 20)
     ax.set_xticks(places, ticks, rotation=40, ha="right", rotation_mode="anchor", parse_math=False)
-    ax.set_ylabel(f"probability in each {word}" if shares else "distance from the whole, in standard deviations")
+    ax.set_ylabel(f"probability in each {word}" if shares else "standard deviations from the whole")
     if shares:
         ax.set_ylim(-0.03, 1.03)
     found = ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)

@@ -90,7 +90,7 @@ def draw_profiles(rows: Sequence[Contrast], names: Sequence[str], ax: Axes, word
         for label, row in zip(short_names([row.label for row in rows], 34), rows, strict=True)
     ]
     ax.set_yticks(np.arange(len(rows)) + 0.5, labels, parse_math=False)
-    ax.set(ylim=(len(rows), 0), xlabel=f"{word}, and its share", ylabel="column, or category of a column")
+    ax.set(ylim=(len(rows), 0), xlabel=f"{word}, and its share", ylabel="column or category")
     ax.tick_params(length=0)
     ax.xaxis.set_ticks_position("top")
     ax.xaxis.set_label_position("top")

@@ -58,7 +58,9 @@ def plot_tree(tree: Any, ax: Axes | None = None) -> Axes:
     for line in branches:
         ax.plot([line.x1, line.x2], [line.y1, line.y2], color=SOFT, linewidth=1.0)
     for label in labels:
-        style: dict[str, Any] = {"style": "italic", "color": INK} if label.is_word else {"weight": "bold", "color": BLUE}
+        style: dict[str, Any] = (
+            {"style": "italic", "color": INK} if label.is_word else {"weight": "bold", "color": BLUE}
+        )
         ax.text(label.x, label.y, label.text, ha="center", va="baseline", fontsize=font, parse_math=False, **style)
     ax.set(xlim=(-PAD, width + PAD), ylim=(height + PAD, -PAD))
     ax.set_axis_off()
