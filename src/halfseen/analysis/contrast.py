@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from halfseen.estimators.table.profile import profiles
 from halfseen.estimators.table.table_mixture import TableMixture
-from halfseen.kinds.kind import Contrast
+from halfseen.kinds.records import Contrast
 
 
 def contrasts(model: TableMixture) -> list[Contrast]:

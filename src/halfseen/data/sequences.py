@@ -25,8 +25,10 @@ from halfseen.data.frames import Source, read
 from halfseen.data.growing import GrowingArray
 from halfseen.data.labels import Evidence
 from halfseen.data.named_columns import taken_out
+from halfseen.data.row_weights import check_weight
+from halfseen.data.schema import Schema
 from halfseen.data.spill import PART, row_bytes, scratch
-from halfseen.data.table import CHUNK, LARGEST, Schema, Table, check_weight
+from halfseen.data.table import CHUNK, LARGEST, Table
 from halfseen.errors import DataError, ParameterError
 
 __all__ = ["Cut", "SequenceChunk", "Sequences", "Steps", "check_sequence_weight", "read_sequences", "rows_of"]

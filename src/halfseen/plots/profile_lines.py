@@ -11,7 +11,7 @@ import numpy as np
 from halfseen.analysis.contrast import strongest
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.kinds.kind import Contrast
+from halfseen.kinds.records import Contrast
 from halfseen.leaves.leaf import Floats
 from halfseen.plots.profiles import profiled
 from halfseen.plots.style import (

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen.analysis.contrast import contrasts, strongest
 from halfseen.analysis.scored_table import check_mixture
 from halfseen.estimators import options
-from halfseen.kinds.kind import Contrast
+from halfseen.kinds.records import Contrast
 from halfseen.kinds.wording import percent
 from halfseen.plots.style import INK, PAPER, axes, plain, short, short_names
 

@@ -46,7 +46,7 @@ from halfseen.families.hmm.imputation_check import SequenceCells
 from halfseen.families.hmm.impute import full_blocks
 from halfseen.families.hmm.model import HiddenMarkov, entropy_inside, path_entropy, reduce_sequences
 from halfseen.families.hmm.topology import Topology
-from halfseen.kinds.kind import Contrast, Fitted
+from halfseen.kinds.records import Contrast, Fitted
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner

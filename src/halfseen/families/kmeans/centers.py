@@ -15,7 +15,8 @@ from halfseen.estimators.named_parameters import SHARE, NamedParameters, Row, by
 from halfseen.estimators.state import State
 from halfseen.estimators.table import state as table_state
 from halfseen.estimators.table.scatter import Scatter
-from halfseen.kinds.kind import Contrast, in_units
+from halfseen.kinds.numbers import in_units
+from halfseen.kinds.records import Contrast
 from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
 

@@ -33,7 +33,7 @@ from halfseen.families.kmeans import centers
 from halfseen.families.kmeans.comparison import Clusters
 from halfseen.families.kmeans.imputation_check import ClusterCells
 from halfseen.families.kmeans.points import FEW, Here, Points, centred, spread
-from halfseen.kinds.kind import Contrast
+from halfseen.kinds.records import Contrast
 from halfseen.leaves.leaf import Floats
 from halfseen.runners import reading_jobs, runner
 from halfseen.runners.frames import is_elsewhere, rows_of

@@ -53,7 +53,7 @@ from halfseen.estimators.table.scatter import Scatter
 from halfseen.families.mixture.imputation_check import MixtureCells
 from halfseen.families.mixture.report_classifier import classifier
 from halfseen.families.mixture.report_covariates import covariates
-from halfseen.kinds.kind import Contrast
+from halfseen.kinds.records import Contrast
 from halfseen.plots.pairs import scatter_of
 
 FEW_LABELS = 300  # rows below which an accuracy is off by several points

@@ -66,6 +66,6 @@ FAMILY = Family(
             "criterion": ONE_START,
             "report": "transcripts have no report. Use halfseen align, or plot_alignment in Python for a picture",
         },
-        "score": {"weight": "all recordings count alike", "glob": A_FOLDER},
+        "score": {"memory": "recordings are read one by one", "weight": "all recordings count alike", "glob": A_FOLDER},
     },
 )
