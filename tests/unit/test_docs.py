@@ -11,6 +11,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -135,7 +136,13 @@ def run(code, name, namespace):
 def check_figure(drawn, kept, where):
     """The picture in the folder looks like what the page draws; fonts and antialiasing may differ."""
     assert drawn.exists(), f"{where} shows {kept.name}, which no code on it saves"
-    if os.environ.get("UPDATE_DOCS"):
+    if drawn.suffix == ".svg" and os.environ.get("UPDATE_DOCS"):
+        shutil.copyfile(drawn, kept)
+    elif drawn.suffix == ".svg":
+        assert drawn.read_text("utf-8") == kept.read_text("utf-8"), (
+            f"{where} draws {kept.name} differently: UPDATE_DOCS=1"
+        )
+    elif os.environ.get("UPDATE_DOCS"):
         Image.open(drawn).convert("RGB").quantize(64).save(kept, optimize=True)
     else:
         difference = np.abs(thumbnail(drawn) - thumbnail(kept)).mean()
