@@ -244,3 +244,11 @@ def test_texts_that_spreadsheets_would_run_can_be_guarded(tmp_path):
     assert (tmp_path / "t.csv").read_text().startswith("=name,number\n=1+1,-1.5\n")
     write_table(frame, tmp_path / "t.jsonl", safe_csv=True)
     assert json.loads((tmp_path / "t.jsonl").read_text().splitlines()[0])["=name"] == "=1+1"
+
+
+def test_texts_that_may_mean_missing_are_named():
+    frame = pd.DataFrame({"a": ["x", "?", "y"] * 9, "b": ["?", "u", "v"] * 9, "c": ["Na", "p", "q"] * 9})
+    [note] = [event for event in hs.LatentClass(1).fit(frame).events_ if "may mean missing" in event]
+    assert note.startswith("'?' in 2 columns, 'Na' in column 'c' may mean missing and are taken as categories")
+    assert note.endswith("missing=['?', 'Na']")
+    assert not hs.LatentClass(1, missing=["?", "Na"]).fit(frame).events_

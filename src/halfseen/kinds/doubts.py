@@ -1,4 +1,4 @@
-"""What cells of numbers make one doubt: codes that may mean missing, and counts taken for quantities."""
+"""What cells make one doubt: codes and texts that may mean missing, and counts taken for quantities."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ MOST = 1 << 16  # rows that are looked at
 DIGITS = np.array([digit * (10**length - 1) // 9 for digit in (6, 7, 8, 9) for length in range(2, 10)], dtype=float)
 NEGATIVE = np.array([-1.0, -7.0, -8.0, -9.0])
 CODES = np.concatenate([DIGITS, -DIGITS, NEGATIVE])  # 99, 999, 666, 999999, -99, -9, ...
+MARKS = frozenset(("?", "-", "--", ".", "na", "n/a", "n.a.", "nan", "null", "missing"))  # whatever their case
 AWAY = 0.5  # how far a code lies from the other numbers, in units of their range
 FEWEST = 4  # other numbers that make a range
 ROWS = 20  # from which counts are recognised
@@ -83,3 +84,22 @@ def count_kind(values: Floats, weight: Floats) -> str | None:
         return None
     skewness = np.average((cells - mean) ** 3, weights=mass) / var**1.5
     return "negbin" if skewness >= SKEWED else None
+
+
+def marks_note(marks: dict[str, list[str]]) -> str:
+    """Return the note about texts that may mean missing, given the columns that hold each of them.
+
+    Examples
+    --------
+    >>> marks_note({"?": ["job", "sex", "age"]})
+    "'?' in 3 columns may mean missing and is taken as a category; if so, set missing=['?']"
+    """
+    shown = ", ".join(
+        f"{mark!r} in {f'{len(names)} columns' if len(names) > 1 else f'column {names[0]!r}'}"
+        for mark, names in marks.items()
+    )
+    one = len(marks) == 1
+    return (
+        f"{shown} may mean missing and {'is taken as a category' if one else 'are taken as categories'}; if so, set "
+        f"missing={list(marks)!r}"
+    )
