@@ -30,7 +30,7 @@ from halfseen.data.frames import CodedColumn, RawColumn
 from halfseen.data.rows import Rows
 from halfseen.errors import ParameterError
 from halfseen.export.formula import Formula, Language
-from halfseen.kinds.doubts import FEWEST, MARKS, codes_note, marks_note, suspected_codes
+from halfseen.kinds.doubts import FEWEST, codes_note, marks_notes, suspected_codes
 from halfseen.kinds.kind import Kind
 from halfseen.kinds.records import Build, ColumnProfile, Contrast, Feature, Figures, Fitted, Mask
 from halfseen.kinds.wording import cut, percent, shown
@@ -222,20 +222,15 @@ class CategoricalKind(Tabular):
 
     def doubts(self, block: Block, cells: Any, weight: Floats, inferred: Container[str]) -> Iterator[str]:
         """Name texts, and whole numbers among those that count as categories, that may mean missing."""
-        marks: dict[str, list[str]] = {}
         for d, column in enumerate(block.columns):
             categories = column.categories or ()
-            for category in categories:
-                if isinstance(category, str) and category.strip().casefold() in MARKS:
-                    marks.setdefault(category, []).append(column.name)
             if len(categories) > FEWEST and all(type(category) is int for category in categories):
                 codes = cells[:, d]
                 values = np.array([*categories, np.nan], dtype=np.float64)[codes.astype(np.intp)]  # -1 is missing
                 found = suspected_codes(values, weight)
                 if found:
                     yield codes_note(column.name, found)
-        if marks:
-            yield marks_note(marks)
+        yield from marks_notes((column.name, column.categories or ()) for column in block.columns)
 
     def leaf(self, block: Block, summary: Figures, build: Build) -> Leaf:
         """Return the leaf; a pseudo-row is spread as the categories of the whole table are."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from halfseen.data.columns import MAX_DISTINCT, is_whole
@@ -55,7 +58,7 @@ def codes_note(name: str, codes: list[tuple[float, float]]) -> str:
     listed = ", ".join(f"{code:.0f}" for code, _ in codes)
     return (
         f"column {name!r}: {shown} {'lies' if len(codes) == 1 else 'lie'} far from the other numbers and may mean "
-        f"missing; if so, set missing=[{listed}]"
+        f"missing; if so, read the file with missing=[{listed}], or put NaN there"
     )
 
 
@@ -86,20 +89,23 @@ def count_kind(values: Floats, weight: Floats) -> str | None:
     return "negbin" if skewness >= SKEWED else None
 
 
-def marks_note(marks: dict[str, list[str]]) -> str:
-    """Return the note about texts that may mean missing, given the columns that hold each of them.
+def marks_notes(columns: Iterable[tuple[str, Iterable[Any]]]) -> list[str]:
+    """Return a note about texts that may mean missing, given columns with their categories; none where there are none.
 
     Examples
     --------
-    >>> marks_note({"?": ["job", "sex", "age"]})
-    "'?' in 3 columns may mean missing and is taken as a category; if so, set missing=['?']"
+    >>> marks_notes([("job", ["?", "clerk"]), ("sex", ["f", "m"])])
+    ["'?' in column 'job' may mean missing; if so, read the file with missing=['?'], or put NaN there"]
     """
+    marks: dict[str, list[str]] = {}
+    for name, categories in columns:
+        for category in categories:
+            if isinstance(category, str) and category.strip().casefold() in MARKS:
+                marks.setdefault(category, []).append(name)
+    if not marks:
+        return []
     shown = ", ".join(
         f"{mark!r} in {f'{len(names)} columns' if len(names) > 1 else f'column {names[0]!r}'}"
         for mark, names in marks.items()
     )
-    one = len(marks) == 1
-    return (
-        f"{shown} may mean missing and {'is taken as a category' if one else 'are taken as categories'}; if so, set "
-        f"missing={list(marks)!r}"
-    )
+    return [f"{shown} may mean missing; if so, read the file with missing={list(marks)!r}, or put NaN there"]
